@@ -108,7 +108,7 @@ demo() {
     mkdir -p build/demo
     run leadline record alexnet --train --batch 8 --steps 3 -o build/demo/alexnet.llt
     run leadline info build/demo/alexnet.llt
-    run leadline sim -c i7_6700k -c v100_sxm2_16gb -c tpu_v2_core -c custom_example build/demo/alexnet.llt
+    run leadline sim -c i7_6700k -c v100_sxm_16gb -c tpu_v2_core -c custom_example build/demo/alexnet.llt
     run leadline sim -c custom_example build/demo/alexnet.llt
 }
 

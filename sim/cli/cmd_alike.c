@@ -310,7 +310,7 @@ const struct ll_command ll_command_alike = {
     .synopsis = "TRACE TRACE...",
     .summary = "compare where workloads spend their time, and group those that are alike",
     .examples = "  leadline alike alexnet.llt vgg.llt speech.llt\n"
-                "  leadline alike -c v100_sxm2_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
+                "  leadline alike -c v100_sxm_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
     .details =
         "A workload's profile is the share of each op kind in the time of a step, without input from the "
         "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when alike, 1 when they have no op "

@@ -30,6 +30,7 @@ struct tuning {
     struct ll_measured_rows rows;
     const char *data; /* the files' names, without folders */
     struct ll_machine *machine;
+    struct ll_aliases *aliases;
     const struct ll_machine_number **numbers;
     size_t number_count;
     struct ll_tuning result;
@@ -300,30 +301,37 @@ static int write_machine(const struct tuning *t)
     return (ll_flag(t->args, "json") ? report_json : report)(&t->result);
 }
 
-/* Rows that another machine at hand answers to by a more special name, as those of another library on the
- * same device do, are of that one; validate has it so, too. */
+/* How many rows of the machine's hardware are of another machine, as those of another library on the same device are;
+ * what -c calls that of the last. */
+static size_t count_others(const struct tuning *t, const char **of)
+{
+    size_t others = 0;
+    for (size_t r = 0; r < t->rows.count; r++) {
+        const struct ll_measured *row = &t->rows.at[r];
+        char name[LL_MOST_HARDWARE];
+        const char *first = NULL;
+        bool is_ours = false;
+        for (size_t i = 0; ll_measured_name(row, i, name) && !is_ours; i++) {
+            is_ours = ll_machine_answers(t->machine, t->aliases, name);
+            first = first ? first : ll_aliases_find(t->aliases, name);
+        }
+        bool leaves = is_ours && !ll_machine_measured(t->machine, t->aliases, row);
+        *of = leaves ? first : *of;
+        others += leaves;
+    }
+    return others;
+}
+
 static int leave_to_others(struct tuning *t, const char *const *folders)
 {
-    const char **stems, *of = NULL;
-    size_t count, left = 0;
-    if (!ll_machine_list(folders, t->args->arena, &stems, &count))
-        return ll_failed("memory ran out");
-    for (size_t i = 0; i < count; i++) {
-        struct ll_machine *other =
-            strcmp(stems[i], t->machine->stem) ? ll_load_machine(stems[i], folders, NULL, 0) : NULL;
-        size_t kept = 0;
-        for (size_t r = 0; other && r < t->rows.count; r++) {
-            const struct ll_measured *row = &t->rows.at[r];
-            size_t ours = ll_machine_measured(t->machine, row), its = ll_machine_measured(other, row);
-            bool leaves = ours > 0 && its > 0 && its < ours;
-            of = leaves ? stems[i] : of;
-            left += leaves;
-            if (!leaves)
-                t->rows.at[kept++] = *row;
-        }
-        t->rows.count = other ? kept : t->rows.count;
-        ll_machine_free(other);
-    }
+    const char *of = NULL, *slash = strrchr(t->machine->path, '/');
+    const char *beside =
+        slash ? ll_copy_text(t->args->arena, t->machine->path, (size_t)(slash - t->machine->path)) : ".";
+    const char *const *all = beside ? ll_folders_before(t->args->arena, beside, folders) : NULL;
+    t->aliases = all ? ll_load_aliases(all, t->args->arena) : NULL;
+    if (!t->aliases)
+        return LL_WRONG;
+    size_t left = count_others(t, &of);
     if (left > 0)
         fprintf(stderr, "leadline: %zu row%s of %s %s left to more special machines, as %s\n", left,
                 ll_plural(left), t->machine->stem, left == 1 ? "is" : "are", of);
@@ -338,6 +346,7 @@ static int tune(struct tuning *t)
     const struct ll_tuning_task task = {.rows = t->rows.at,
                                         .row_count = t->rows.count,
                                         .machine = t->machine,
+                                        .aliases = t->aliases,
                                         .numbers = t->numbers,
                                         .number_count = t->number_count,
                                         .folds = folds};
@@ -379,6 +388,7 @@ static int run_tuning(const struct ll_args *args)
     if (status == LL_DONE)
         status = tune(&t);
     ll_machine_free(t.machine);
+    ll_aliases_free(t.aliases);
     free(t.rows.at);
     return status;
 }
@@ -657,7 +667,7 @@ const struct ll_command ll_command_calibrate = {
     .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
                 "  leadline calibrate --keep host.llt\n"
                 "  leadline calibrate -o again.yaml host.llt\n"
-                "  leadline calibrate --from deepbench.csv --machine t4_library --fit 'units.*.efficiency' "
+                "  leadline calibrate --from deepbench.csv --machine t4+archive/deepbench --fit 'units.*.efficiency' "
                 "-o mine.yaml\n",
     .details =
         "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices; "
@@ -668,7 +678,7 @@ const struct ll_command ll_command_calibrate = {
         "With --from nothing is measured here. The rows of DATA.csv (in the format of leadline validate) "
         "that were measured on MACHINE are fitted, and the error is reported for rows that the fit has not "
         "seen; a machine that predicts those no better is not written, with status 1. Rows that leadline "
-        "validate gives to a more special machine (t4_library rather than t4) are "
+        "validate gives to a more special machine (t4+archive/deepbench rather than t4) are "
         "left "
         "out. What is made small is the mean of |log(predicted / measured)|, for which twice as slow is as "
         "wrong "

@@ -108,7 +108,7 @@ static int list(const struct ll_args *args, const char *const *folders)
 {
     const char **stems;
     size_t count;
-    if (!ll_machine_list(folders, args->arena, &stems, &count))
+    if (!ll_machine_list(folders, NULL, args->arena, &stems, &count))
         return ll_failed("memory ran out");
     if (count == 0)
         return ll_no_machines(folders);

@@ -203,10 +203,10 @@ const struct ll_command ll_command_plan = {
     .name = "plan",
     .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
     .summary = "find the best way to spread a step over devices",
-    .examples = "  leadline plan -c a100_dgx --batch 1024 gpt.llt\n"
-                "  leadline plan -c a100_dgx --set network.cards.devices=64 --devices 512 --batch 1536 "
+    .examples = "  leadline plan -c dgx_a100 --batch 1024 gpt.llt\n"
+                "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
                 "--json gpt.llt\n"
-                "  leadline plan -c h100_superpod --devices 256 --batch 256 --products-as f8 gpt.llt\n",
+                "  leadline plan -c dgx_h100 --devices 256 --batch 256 --products-as f8 gpt.llt\n",
     .details =
         "Considers every way to write the number of devices as replicas (dp) times devices that share "
         "products (tp) times devices that share sequences (cp) times pipeline stages (pp), with all "

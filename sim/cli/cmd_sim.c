@@ -229,12 +229,15 @@ static int show(const struct simulation *simulation)
     return ll_print(&out);
 }
 
-/* Whether a machine's file lies in that folder. */
+/* Whether a machine's file lies in that folder of machines, or in one of its parts, as devices/. */
 static bool lies_in(const struct ll_machine *machine, const char *folder)
 {
     size_t length = strlen(folder);
     const char *path = machine->path ? machine->path : "";
-    return strncmp(path, folder, length) == 0 && path[length] == '/' && !strchr(path + length + 1, '/');
+    if (strncmp(path, folder, length) != 0 || path[length] != '/')
+        return false;
+    const char *part = strchr(path + length + 1, '/');
+    return !part || !strchr(part + 1, '/');
 }
 
 /* Error bars, from the first residuals.csv in the folders of machines. They are of the machines in that
@@ -402,11 +405,11 @@ const struct ll_command ll_command_sim = {
     .synopsis = "-c MACHINE [-c MACHINE]... TRACE...",
     .summary = "replay traces on machines: how long, and what holds them back",
     .examples =
-        "  leadline sim -c v100_sxm2_16gb alexnet.llt\n"
+        "  leadline sim -c v100_sxm_16gb alexnet.llt\n"
         "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
         "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n"
-        "  leadline sim -c v100_sxm2_16gb --batch 512 alexnet.llt\n"
-        "  leadline sim -c a100_dgx --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
+        "  leadline sim -c v100_sxm_16gb --batch 512 alexnet.llt\n"
+        "  leadline sim -c dgx_a100 --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are per step: the complete steps of the trace are replayed in order, and their total "

@@ -198,7 +198,7 @@ const struct ll_command ll_command_export = {
     .synopsis = "FORMAT TRACE",
     .summary = "write a trace in another tool's format",
     .examples = "  leadline export chakra alexnet.llt -o alexnet.0.et\n"
-                "  leadline export timeline alexnet.llt -c v100_sxm2_16gb -o v100.json\n",
+                "  leadline export timeline alexnet.llt -c v100_sxm_16gb -o v100.json\n",
     .details = "Formats:\n"
 #include "tracer/convert/formats.def"
     ,
@@ -446,7 +446,7 @@ const struct ll_command ll_command_import = {
     .synopsis = "FORMAT FILE...",
     .summary = "turn a file of another tool into a trace",
     .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
-                "  leadline sim -c v100_sxm2_16gb resnet50.llt\n",
+                "  leadline sim -c v100_sxm_16gb resnet50.llt\n",
     .details = "Formats:\n"
 #include "tracer/convert/formats.def"
     ,

@@ -407,10 +407,11 @@ static bool write_figure(const char *path, const struct ll_validation *v, struct
     return ll_write_file(path, &svg);
 }
 
-/* All machines that can be read; those that cannot are complained about. */
+/* The machines that rows were measured on; those that cannot be read are complained about. */
 struct machines {
     struct ll_machine **at;
     size_t count;
+    struct ll_aliases *aliases;
     bool failed;
 };
 
@@ -424,56 +425,117 @@ static bool is_folder(const char *path)
     return false;
 }
 
-/* An alias that both machines answer to; NULL when there is none. */
-static const char *shared_alias(const struct ll_machine *one, const struct ll_machine *other)
-{
-    for (uint64_t i = 0; i < one->alias_count; i++)
-        if (ll_machine_answers(other, one->aliases[i]))
-            return one->aliases[i];
-    return NULL;
-}
-
 /* As when a machine was fitted and lies beside the one that it was fitted from. */
 static void say_whose_rows(const struct machines *machines)
 {
     for (size_t i = 0; i < machines->count; i++)
         for (size_t j = i + 1; j < machines->count; j++) {
             const struct ll_machine *one = machines->at[i], *other = machines->at[j];
-            const char *alias = shared_alias(other, one);
-            alias = alias ? alias : shared_alias(one, other);
-            if (alias)
-                fprintf(stderr, "%s and %s both answer to \"%s\"; rows of it are %s's\n", one->stem,
-                        other->stem, alias, one->stem);
+            bool alike = (one->base && other->base && strcmp(one->base, other->base) == 0) ||
+                         (one->base && strcmp(one->base, other->stem) == 0) ||
+                         (other->base && strcmp(other->base, one->stem) == 0);
+            if (alike)
+                fprintf(stderr, "%s and %s both stand for %s; rows of it are %s's\n", one->stem, other->stem,
+                        one->base ? one->base : other->base, one->stem);
         }
 }
 
-static struct machines read_machines(const struct ll_args *args)
+static bool load(struct machines *machines, const char *which, const char *const *folders)
+{
+    struct ll_machine *machine = ll_load_machine(which, folders, NULL, 0);
+    if (machine)
+        machines->at[machines->count++] = machine;
+    machines->failed |= !machine;
+    return machine != NULL;
+}
+
+/* What -c calls the machine of a row: what the table has for the first of its names, or a name that is one; NULL: none
+ * is known. */
+static const char *machine_of(const struct ll_measured *row, const struct ll_aliases *aliases,
+                              const char *const *folders, struct ll_arena *arena)
+{
+    char name[LL_MOST_HARDWARE];
+    for (size_t i = 0; ll_measured_name(row, i, name); i++) {
+        const char *which = ll_aliases_find(aliases, name);
+        if (which)
+            return which;
+        if (ll_machine_is_known(name, folders))
+            return ll_copy_text(arena, name, strlen(name));
+    }
+    return NULL;
+}
+
+/* The machines that any of the rows means, each once. */
+static void read_meant(struct machines *machines, const struct ll_measured_rows *rows,
+                       const char *const *folders, struct ll_arena *arena)
+{
+    struct ll_map driven = {0}, names = {0};
+    for (size_t i = 0; i < rows->count && !machines->failed; i++) {
+        const struct ll_measured *row = &rows->at[i];
+        char first[LL_MOST_HARDWARE];
+        bool is_new = false;
+        ll_measured_name(row, 0, first);
+        machines->failed = ll_map_intern(&driven, first, strlen(first), &is_new) == LL_NO_ID;
+        const char *which = is_new ? machine_of(row, machines->aliases, folders, arena) : NULL;
+        if (!which)
+            continue;
+        machines->failed = ll_map_intern(&names, which, strlen(which), &is_new) == LL_NO_ID;
+        if (is_new)
+            load(machines, which, folders);
+    }
+    ll_map_release(&driven);
+    ll_map_release(&names);
+}
+
+/* Those of a folder, all of them; its own table of names, where it has one, is the only one that counts. */
+static void read_folder(struct machines *machines, const char *folder, const char *const *folders,
+                        struct ll_arena *arena)
+{
+    const char *const only[] = {folder, NULL}, **stems;
+    size_t count;
+    if (!ll_machine_list(only, NULL, arena, &stems, &count) ||
+        !(machines->at = ll_alloc(arena, count, sizeof(struct ll_machine *)))) {
+        ll_failed("memory ran out");
+        machines->failed = true;
+        return;
+    }
+    if (count == 0) {
+        ll_wrong("--machines %s: no machine file lies there", folder);
+        machines->failed = true;
+    }
+    for (size_t i = 0; i < count; i++)
+        load(machines, stems[i], folders);
+}
+
+static struct machines read_machines(const struct ll_args *args, const struct ll_measured_rows *rows)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;
     const char *const only[] = {folder, NULL}, *const *at_hand = ll_machine_folders(args->arena);
     const char *const *folders =
         folder && at_hand ? ll_folders_before(args->arena, folder, at_hand) : at_hand;
     struct machines machines = {.failed = true};
-    size_t count;
+    size_t count = 0;
     if (folder && !is_folder(folder))
         return machines;
-    if (!folders || !ll_machine_list(folder ? only : folders, args->arena, &stems, &count) ||
-        !(machines.at = ll_alloc(args->arena, count, sizeof(struct ll_machine *)))) {
-        ll_failed("memory ran out");
+    bool own_table = folder && access(ll_format(args->arena, "%s/aliases.yaml", folder), R_OK) == 0;
+    machines.aliases = folders ? ll_load_aliases(own_table ? only : folders, args->arena) : NULL;
+    if (!machines.aliases)
         return machines;
-    }
-    machines.failed = count == 0;
-    if (count == 0 && folder)
-        ll_wrong("--machines %s: no machine file lies there", folder);
-    else if (count == 0)
+    machines.failed = false;
+    if (folder) {
+        read_folder(&machines, folder, folders, args->arena);
+        if (!own_table)
+            say_whose_rows(&machines);
+    } else if (!ll_machine_list(folders, NULL, args->arena, &stems, &count) ||
+               !(machines.at = ll_alloc(args->arena, rows->count, sizeof(struct ll_machine *)))) {
+        ll_failed("memory ran out");
+        machines.failed = true;
+    } else if (count == 0) {
         ll_no_machines(folders);
-    for (size_t i = 0; i < count; i++) {
-        struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
-        if (machine)
-            machines.at[machines.count++] = machine;
-        machines.failed |= !machine;
+        machines.failed = true;
+    } else {
+        read_meant(&machines, rows, folders, args->arena);
     }
-    say_whose_rows(&machines);
     return machines;
 }
 
@@ -530,7 +592,7 @@ static int score(const struct ll_args *args, const struct ll_measured_rows *rows
     struct ll_pool *pool = ll_pool_new(0);
     const struct ll_validation *v =
         pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
-                           machines->count, &recordings, pool, args->arena)
+                           machines->count, machines->aliases, &recordings, pool, args->arena)
              : NULL;
     int status = v ? show(args, v) : ll_failed("memory ran out");
     ll_pool_free(pool);
@@ -544,11 +606,12 @@ static int run(const struct ll_args *args)
     struct machines machines = {0};
     int status = LL_WRONG;
     if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
-        machines = read_machines(args);
+        machines = read_machines(args, &rows);
         status = machines.failed ? LL_WRONG : score(args, &rows, &machines);
     }
     for (size_t i = 0; i < machines.count; i++)
         ll_machine_free(machines.at[i]);
+    ll_aliases_free(machines.aliases);
     free(rows.at);
     return status;
 }
@@ -570,7 +633,9 @@ const struct ll_command ll_command_validate = {
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value. "
-        "The hardware is the name of a machine file, the machine's name or one of its aliases; `8x NAME` is "
+        "The hardware is what -c calls a machine (h100_sxm+pytorch), or a name for which aliases.yaml, in "
+        "the "
+        "folder of the machines, has one; `8x NAME` is "
         "eight of it, joined by its network. Steps of language models and the like are recorded dry, spread "
         "as the row says (tp, pp, dp, microbatch, recompute, sharding), and simulated.\n"
         "\n"

@@ -378,6 +378,20 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
     return machine;
 }
 
+struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *arena)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_aliases *aliases = diags ? ll_aliases_read(folders, arena, diags) : NULL;
+    if (diags)
+        ll_print_diags(diags);
+    if (!aliases && (!diags || diags->count == 0))
+        ll_failed("memory ran out");
+    if (diags)
+        ll_diags_release(diags);
+    free(diags);
+    return aliases;
+}
+
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count)
 {
     struct ll_override *overrides = ll_alloc(args->arena, args->given_count + 1, sizeof *overrides);

@@ -78,6 +78,10 @@ bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, 
 /* The model of this name; NULL after saying that there is none, and which is near. */
 const struct ll_model *ll_find_model(const char *name);
 
+/* The tables of names in data of these folders, or NULL after printing what is wrong with one. Free with
+ * ll_aliases_free; the texts lie in the arena. */
+struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *arena);
+
 /* Reads a machine with overrides, or prints all that is wrong with it and returns NULL. Free with
  * ll_machine_free. */
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,

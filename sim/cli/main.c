@@ -23,7 +23,7 @@ static void add_help(struct ll_str *out)
     ll_str_add(
         out, "Record a deep-learning workload once, then ask any machine how long it would take and why.\n\n"
              "  leadline record alexnet --train --batch 8 -o alexnet.llt\n"
-             "  leadline sim -c v100_sxm2_16gb -c custom_example alexnet.llt\n\nCommands:\n");
+             "  leadline sim -c v100_sxm_16gb -c custom_example alexnet.llt\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     ll_str_add(

@@ -45,15 +45,6 @@ static bool no_memory(struct ll_diags *diags, struct ll_place place)
     return ll_complain(diags, place, "memory ran out");
 }
 
-static struct ll_node *read_tree(struct ll_design *design, const char *path, const char *const *folders,
-                                 struct ll_diags *diags)
-{
-    size_t length;
-    const char *text = ll_file_read(path, (struct ll_place){0}, &design->arena, diags, &length);
-    struct ll_node *root = text ? ll_node_parse(&design->arena, text, length, path, diags) : NULL;
-    return root ? ll_inherit(root, path, folders, &design->arena, diags) : NULL;
-}
-
 struct ll_design *ll_design_new(const char *which, const char *const *folders, struct ll_diags *diags)
 {
     struct ll_design *design = calloc(1, sizeof *design);
@@ -63,8 +54,10 @@ struct ll_design *ll_design_new(const char *which, const char *const *folders, s
     }
     design->folders = folders;
     design->machine = ll_machine_read(which, folders, NULL, 0, diags);
+    const struct ll_lookup lookup = {folders, &design->arena, diags};
+    struct ll_origin origin;
     if (design->machine)
-        design->root = read_tree(design, design->machine->path, folders, diags);
+        design->root = ll_tree_read(&lookup, which, &origin);
     if (design->root)
         return design;
     ll_design_free(design);

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a name to a machine: inheritance (first section), finding and reading files (second), and the steps in
- * their order (third). The last functions answer what other rooms ask of a machine: peaks, kernels, which
- * levels hold what. */
-#define _POSIX_C_SOURCE 200809L
+/* From a name to a machine: files laid over one another (first section), and the steps in their order (second). The
+ * last functions answer what other rooms ask of a machine: peaks, kernels, which levels hold what. */
 #include "sim/machine/machine.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sim/machine/steps.h"
-#include "tracer/base/file.h"
 #include "tracer/base/map.h"
 
 /* A description laid over another.
@@ -28,14 +21,20 @@
  *                                        - name: c           new ones come last, or before the next one in
  *                                                            `own` that the base has as well
  *
- * Several bases are laid over one another first, so each wins over those named before it.
+ * Several bases are laid over one another first, so each wins over those named before it. A device that says of which
+ * family it is lies over what that family's libraries do, and under the stacks that run on it:
+ *
+ *     stacks/libraries/nvidia_hopper    h100_sxm, with what it inherits    stacks/pytorch
+ *                        below  <-----------------------------------------> above
+ *
+ * A system or a variant that inherits a device inherits all of that, so what it says itself is said last.
  *
  * Own values win because the base is changed in place: it is read for this purpose and belongs to nobody
  * else. */
 
 enum { MOST_FILES = 8, MOST_READ = 64 }; /* one inheriting the other; altogether */
 
-static const char expected[] = "`%s`: expected a file or the stem of a known machine, or a list of them";
+static const char expected[] = "`%s`: expected a file or the name of a machine, or a list of them";
 
 /* The files that are being read, the newest first. */
 struct chain {
@@ -45,10 +44,16 @@ struct chain {
 };
 
 struct merger {
-    const char *const *folders;
+    const struct ll_lookup *lookup;
     struct ll_arena *arena;
     struct ll_diags *diags;
     size_t files; /* read so far */
+    /* The stacks to lay over a device: those that were asked for first win over those that a file names. */
+    struct ll_named stacks;
+    bool stacks_given;
+    const char *device, *family; /* the file of the device that was met, and its family; NULL: none yet */
+    bool raw;         /* what is read now is a part of a device or stack: its family is not its own affair */
+    const char *base; /* how -c calls the machine that the outermost file inherits; NULL: none, or several */
 };
 
 /* What a child is found by: the key in a map, the name in a list; NULL when it has none. */
@@ -191,18 +196,43 @@ static bool check_chain(struct merger *merger, const struct chain *chain, const 
 
 static struct ll_node *inherit(struct merger *merger, struct ll_node *tree, const struct chain *chain);
 
-static struct ll_node *read_base(struct merger *merger, const struct ll_node *key, const struct chain *chain)
+static struct ll_node *read_tree(struct merger *merger, const char *path, struct ll_place place,
+                                 const struct chain *chain)
 {
     size_t length;
+    const char *text = ll_file_read(path, place, merger->arena, merger->diags, &length);
+    struct ll_node *tree = text ? ll_node_parse(merger->arena, text, length, path, merger->diags) : NULL;
+    struct chain longer = {path, chain, chain ? chain->length + 1 : 1};
+    return tree ? inherit(merger, tree, &longer) : NULL;
+}
+
+/* A stack may inherit another one by its name, which then is that for the same family. */
+static const char *stack_base(struct merger *merger, const char *name)
+{
+    return merger->raw && merger->family ? ll_stack_find(merger->lookup, merger->device, name, merger->family)
+                                         : NULL;
+}
+
+static struct ll_node *read_base(struct merger *merger, const struct ll_node *key, bool alone,
+                                 const struct chain *chain)
+{
     const char *beside = chain->path[0] ? chain->path : NULL;
-    const char *path =
-        ll_file_find(key->text, beside, merger->folders, key->place, merger->arena, merger->diags);
-    if (!path || !check_chain(merger, chain, path, key->place))
+    struct ll_named named = {.path = stack_base(merger, key->text)};
+    if (!named.path && !ll_name_resolve(merger->lookup, key->text, beside, key->place, &named))
         return NULL;
-    const char *text = ll_file_read(path, key->place, merger->arena, merger->diags, &length);
-    struct ll_node *base = text ? ll_node_parse(merger->arena, text, length, path, merger->diags) : NULL;
-    struct chain longer = {path, chain, chain->length + 1};
-    return base ? inherit(merger, base, &longer) : NULL;
+    if (!check_chain(merger, chain, named.path, key->place))
+        return NULL;
+    const struct ll_named around = merger->stacks;
+    if (merger->stacks.stack_count == 0)
+        merger->stacks = named;
+    struct ll_node *base = read_tree(merger, named.path, key->place, chain);
+    if (alone && chain->length == 1) {
+        memcpy(named.stacks, merger->stacks.stacks, sizeof named.stacks);
+        named.stack_count = merger->stacks.stack_count;
+        merger->base = ll_named_stem(&named, merger->arena);
+    }
+    merger->stacks = around;
+    return base;
 }
 
 /* Lays a tree over the base in front of it; without one it stays what it is. */
@@ -231,282 +261,110 @@ static struct ll_node *read_bases(struct merger *merger, const struct ll_node *k
         right = name->text && *name->text;
         if (!right)
             ll_complain(merger->diags, name->place, expected, ll_node_shown(key).text);
-        struct ll_node *base = right ? read_base(merger, name, chain) : NULL;
+        struct ll_node *base = right ? read_base(merger, name, !listed || key->count == 1, chain) : NULL;
         bases = base ? lay_over(merger, bases, base, name->place) : NULL;
         right = bases != NULL;
     }
     return bases;
 }
 
+/* Whether a stack, whose file may list families, is for this one. */
+static bool serves(struct ll_node *stack, const char *family)
+{
+    const struct ll_node *families = ll_node_remove(stack, "families");
+    bool serves = !families;
+    for (const struct ll_node *it = families ? families->first : NULL; it && !serves; it = it->next)
+        serves = it->text && ll_family_is_of(family, it->text);
+    return serves;
+}
+
+/* Lays a stack over a device. The default one need not have a file: then the libraries are all there is. */
+static struct ll_node *lay_stack(struct merger *merger, struct ll_node *device, const char *stack,
+                                 struct ll_place place, const struct chain *chain)
+{
+    const char *path = ll_stack_find(merger->lookup, merger->device, stack, merger->family);
+    if (!path && !strcmp(stack, LL_DEFAULT_STACK))
+        return device;
+    struct ll_node *tree = path ? read_tree(merger, path, place, chain) : NULL;
+    if (path && !tree)
+        return NULL;
+    if (!tree || !serves(tree, merger->family)) {
+        ll_stack_complain(merger->lookup, merger->device, stack, merger->family, place);
+        return NULL;
+    }
+    return lay_over(merger, device, tree, place);
+}
+
+/* A device over its family's library, and the stacks that were asked for over both. */
+static struct ll_node *compose(struct merger *merger, struct ll_node *device, const struct ll_node *family,
+                               const struct chain *chain)
+{
+    const char *library = ll_library_find(merger->lookup, chain->path[0] ? chain->path : NULL, family->text);
+    if (!library) {
+        ll_complain(merger->diags, family->place, "`%s`: no library is described for this family",
+                    ll_node_shown(family).text);
+        return NULL;
+    }
+    struct ll_place place = family->place, nowhere = {0};
+    bool was_raw = merger->raw;
+    merger->raw = true;
+    merger->device = chain->path[0] ? chain->path : NULL;
+    merger->family = ll_copy_text(merger->arena, family->text, strlen(family->text));
+    struct ll_node *tree = read_tree(merger, library, place, chain);
+    if (tree)
+        ll_node_remove(tree, "families");
+    tree = tree ? lay_over(merger, tree, device, place) : NULL;
+    if (merger->stacks.stack_count == 0)
+        tree = tree ? lay_stack(merger, tree, LL_DEFAULT_STACK, place, chain) : NULL;
+    for (size_t i = 0; i < merger->stacks.stack_count && tree; i++)
+        tree = lay_stack(merger, tree, merger->stacks.stacks[i], nowhere, chain);
+    merger->raw = was_raw;
+    return tree;
+}
+
 static struct ll_node *inherit(struct merger *merger, struct ll_node *tree, const struct chain *chain)
 {
-    struct ll_node *key = ll_node_remove(tree, "inherits");
+    struct ll_node *key = ll_node_remove(tree, "inherits"), *family = ll_node_remove(tree, "family");
+    if (family && !family->text) {
+        ll_complain(merger->diags, family->place, "`%s`: expected the name of a family",
+                    ll_node_shown(family).text);
+        return NULL;
+    }
+    bool composes = family && !merger->raw, was_raw = merger->raw;
+    merger->raw |= composes;
     struct ll_node *bases = key ? read_bases(merger, key, chain) : NULL;
+    merger->raw = was_raw;
     if (key && !bases)
         return NULL;
-    return lay_over(merger, bases, tree, key ? key->place : tree->place);
+    tree = lay_over(merger, bases, tree, key ? key->place : tree->place);
+    return tree && composes ? compose(merger, tree, family, chain) : tree;
 }
 
-struct ll_node *ll_inherit(struct ll_node *tree, const char *path, const char *const *folders,
-                           struct ll_arena *arena, struct ll_diags *diags)
+/* A stack that was asked for has to lie over something. */
+static bool all_laid(const struct merger *merger, const char *which)
 {
-    struct merger merger = {folders, arena, diags, 0};
-    struct chain chain = {path ? path : "", NULL, 1};
-    return inherit(&merger, tree, &chain);
+    return merger->family || !merger->stacks_given ||
+           ll_complain(
+               merger->diags, (struct ll_place){0},
+               "`%s` is of no family that stacks are for: what software costs on it, its own file says",
+               which);
 }
 
-/* Finding and reading machine files. */
-
-static const char suffix[] = ".yaml";
-
-static bool has_suffix(const char *name)
+struct ll_node *ll_tree_read(const struct ll_lookup *lookup, const char *which, struct ll_origin *origin)
 {
-    size_t length = strlen(name), wanted = strlen(suffix);
-    return length > wanted && !strcmp(name + length - wanted, suffix);
-}
-
-static bool is_file(const char *path)
-{
-    struct stat status;
-    return path && !stat(path, &status) && S_ISREG(status.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return path && !stat(path, &status) && S_ISDIR(status.st_mode);
-}
-
-/* Whatever can be read, as a pipe can, once. */
-static bool is_readable(const char *path)
-{
-    struct stat status;
-    return path && !stat(path, &status) && !S_ISDIR(status.st_mode);
-}
-
-/* The file of this name in the folder that another file is in. */
-static const char *path_beside(const char *which, const char *beside, struct ll_arena *arena)
-{
-    const char *slash = beside && which[0] != '/' ? strrchr(beside, '/') : NULL;
-    return slash ? ll_format(arena, "%.*s/%s", (int)(slash - beside), beside, which)
-                 : ll_copy_text(arena, which, strlen(which));
-}
-
-/* A stem there, or the name of a file. */
-static const char *path_in_folders(const char *which, const char *const *folders, struct ll_arena *arena)
-{
-    for (; which[0] != '/' && folders && *folders; folders++) {
-        const char *path = ll_format(arena, "%s/%s%s", *folders, which, has_suffix(which) ? "" : suffix);
-        if (is_file(path))
-            return path;
-    }
-    return NULL;
-}
-
-/* How long the part of a name is that names a folder, with its slash; 0: none. */
-static size_t folder_length(const char *which)
-{
-    return (size_t)(ll_base_name(which) - which);
-}
-
-/* Adds the machines of these folders: what the name has in front, their stems, an ending. */
-static void add_known(const char *which, const char *const *folders, const char *ending,
-                      struct ll_arena *arena, struct ll_near_words *words)
-{
-    const char **stems;
-    size_t count;
-    if (!ll_machine_list(folders, arena, &stems, &count))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        const char *name = ll_format(arena, "%.*s%s%s", (int)folder_length(which), which, stems[i], ending);
-        if (name)
-            ll_near_words_add(words, name);
-    }
-}
-
-/* The folder of such a name, where its path begins; NULL-terminated. */
-static void add_known_beside(const char *which, const char *beside, struct ll_arena *arena,
-                             struct ll_near_words *words)
-{
-    const char *path = path_beside(which, beside, arena);
-    const char *folder = path ? ll_copy_text(arena, path, folder_length(path)) : NULL;
-    const char *const folders[] = {folder, NULL};
-    add_known(which, folders, suffix, arena, words);
-}
-
-/* As `stacks/xla_tpu` is one of a folder below. */
-static void add_known_below(const char *which, const char *const *folders, struct ll_arena *arena,
-                            struct ll_near_words *words)
-{
-    for (; folders && *folders; folders++) {
-        const char *below = ll_format(arena, "%s/%.*s", *folders, (int)folder_length(which), which);
-        add_known(which, (const char *const[]){below, NULL}, "", arena, words);
-    }
-}
-
-/* A name with a folder: the nearest that is in it, else all. */
-static const char *suggest_in_folder(const char *which, const char *beside, const char *const *folders,
-                                     struct ll_arena *arena, struct ll_diags *diags)
-{
-    struct ll_near_words known = {.count = 0}, names = {.count = 0};
-    add_known_beside(which, beside, arena, &known);
-    if (which[0] != '/' && which[0] != '.')
-        add_known_below(which, folders, arena, &known);
-    for (size_t i = 0; i < known.count; i++)
-        ll_near_words_add(&names, ll_base_name(known.words[i]));
-    const char *nearest = ll_nearest(ll_base_name(which), names.words, names.count);
-    const char *meant =
-        nearest ? ll_format(arena, "; did you mean `%s`?", nearest - folder_length(which)) : NULL;
-    return meant ? meant : ll_suggest(diags, which, &known);
-}
-
-/* Where machines were looked for, none of which is there. */
-static const char *suggest_folders(const char *const *folders, struct ll_arena *arena)
-{
-    const char *text = "; no folder of machines was found";
-    for (size_t i = 0; text && folders && folders[i]; i++)
-        text = ll_format(arena, "%s%s%s", text, i ? ", " : ": looked in ", folders[i]);
-    text = text ? ll_format(arena, "%s; LEADLINE_PATH may name one", text) : NULL;
-    return text ? text : "";
-}
-
-/* Whether a word begins so, in capitals or not. */
-static bool begins(const char *word, const char *with)
-{
-    while (*with && tolower((unsigned char)*word) == tolower((unsigned char)*with)) {
-        word++;
-        with++;
-    }
-    return *with == '\0';
-}
-
-/* What may have been meant: those that begin so, else the nearest name; else where the names are. */
-static const char *suggest_name(const char *which, const char *const *folders, struct ll_arena *arena,
-                                struct ll_diags *diags)
-{
-    struct ll_near_words known = {.count = 0}, longer = {.count = 0};
-    add_known(which, folders, "", arena, &known);
-    for (size_t i = 0; *which && i < known.count; i++)
-        if (begins(known.words[i], which))
-            ll_near_words_add(&longer, known.words[i]);
-    if (!known.count)
-        return suggest_folders(folders, arena);
-    if (longer.count)
-        return ll_suggest(diags, which, &longer);
-    return ll_nearest(which, known.words, known.count) ? ll_suggest(diags, which, &known)
-                                                       : "; `leadline machines` lists them";
-}
-
-static const char *no_file(const char *which, const char *beside, const char *const *folders,
-                           struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
-{
-    const char *suggestion = folder_length(which) ? suggest_in_folder(which, beside, folders, arena, diags)
-                                                  : suggest_name(which, folders, arena, diags);
-    ll_complain(diags, place, "no file and no known machine `%s`%s", ll_shown_text(which).text, suggestion);
-    return NULL;
-}
-
-const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
-                         struct ll_place place, struct ll_arena *arena, struct ll_diags *diags)
-{
-    const char *named = path_beside(which, beside, arena), *path = named;
-    if (is_readable(path))
-        return path;
-    path = beside && path ? ll_format(arena, "%s%s", path, suffix) : NULL;
-    if (is_file(path))
-        return path;
-    path = path_in_folders(which, folders, arena);
-    if (!path && is_folder(named)) {
-        ll_complain(diags, place, "`%s` is a folder; expected a machine file, or the name of a machine",
-                    ll_shown_text(which).text);
+    struct merger merger = {.lookup = lookup, .arena = lookup->arena, .diags = lookup->diags};
+    struct ll_place nowhere = {0};
+    *origin = (struct ll_origin){.path = NULL};
+    if (!ll_name_resolve(lookup, which, NULL, nowhere, &merger.stacks))
         return NULL;
-    }
-    return path ? path : no_file(which, beside, folders, place, arena, diags);
-}
-
-const char *ll_file_find_data(const char *which, struct ll_place place, const char *const *folders,
-                              struct ll_arena *arena, struct ll_diags *diags)
-{
-    const char *path = path_beside(which, place.file, arena);
-    for (; which[0] != '/' && folders && *folders && !is_file(path); folders++)
-        path = ll_format(arena, "%s/%s", *folders, which);
-    if (is_file(path))
-        return path;
-    ll_complain(diags, place, "no file `%s`, neither beside this one nor where machines are",
-                ll_shown_text(which).text);
-    return NULL;
-}
-
-const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
-                         struct ll_diags *diags, size_t *length)
-{
-    struct ll_contents text;
-    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, arena, &text);
-    if (status != LL_OK) {
-        ll_complain(diags, place, "%s: %s", path, ll_status_text(status));
+    const struct ll_named named = merger.stacks;
+    merger.stacks_given = named.stack_count > 0;
+    struct ll_node *tree = read_tree(&merger, named.path, nowhere, NULL);
+    if (!tree || !all_laid(&merger, named.base))
         return NULL;
-    }
-    *length = text.length;
-    return text.bytes;
-}
-
-const char *ll_file_stem(const char *path, struct ll_arena *arena)
-{
-    const char *name = ll_base_name(path);
-    size_t length = strlen(name) - (has_suffix(name) ? strlen(suffix) : 0);
-    return ll_copy_text(arena, name, length);
-}
-
-/* Stems of one folder are added to the list; a folder that is not there has none. */
-static bool list_folder(const char *folder, struct ll_arena *arena, const char ***stems, uint64_t *capacity,
-                        size_t *count)
-{
-    DIR *entries = opendir(folder);
-    bool right = true;
-    for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
-        if (!has_suffix(entry->d_name) || entry->d_name[0] == '.')
-            continue;
-        right = ll_grow(stems, capacity, *count + 1, sizeof **stems);
-        if (right)
-            (*stems)[(*count)++] = ll_file_stem(entry->d_name, arena);
-        right = right && (*stems)[*count - 1];
-    }
-    if (entries)
-        closedir(entries);
-    return right;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static size_t drop_doubles(const char **sorted, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || strcmp(sorted[kept - 1], sorted[i]))
-            sorted[kept++] = sorted[i];
-    return kept;
-}
-
-bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count)
-{
-    const char **found = NULL;
-    uint64_t capacity = 0;
-    bool right = true;
-    *count = 0;
-    for (; folders && *folders && right; folders++)
-        right = list_folder(*folders, arena, &found, &capacity, count);
-    if (right && *count) {
-        qsort(found, *count, sizeof *found, compare_texts);
-        *count = drop_doubles(found, *count);
-    }
-    *stems = right ? ll_alloc(arena, *count, sizeof **stems) : NULL;
-    if (*stems && *count)
-        memcpy(*stems, found, *count * sizeof *found);
-    free(found);
-    return *stems != NULL;
+    *origin =
+        (struct ll_origin){named.path, ll_named_stem(&named, lookup->arena), merger.base, merger.family};
+    return origin->stem ? tree : NULL;
 }
 
 /* From a name to a machine: find the file, read the tree, lay it over what it inherits, set the overrides,
@@ -516,36 +374,47 @@ bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const c
 /* What is asked for, for all steps. The tree lives in a scratch arena that is released at the end. */
 struct request {
     const char *name; /* of the file, or what stands for it in complaints */
-    const char *path; /* NULL when it was not read from a file */
-    const char *const *folders;
+    struct ll_lookup lookup;
     const struct ll_override *overrides;
     size_t override_count;
-    struct ll_arena *scratch;
-    struct ll_diags *diags;
 };
 
 static bool no_memory(const struct request *request)
 {
-    return ll_complain(request->diags, (struct ll_place){.file = request->name}, "memory ran out");
+    return ll_complain(request->lookup.diags, (struct ll_place){.file = request->name}, "memory ran out");
+}
+
+static const char *copy(struct ll_machine *machine, const char *text)
+{
+    return text ? ll_copy_text(&machine->arena, text, strlen(text)) : NULL;
 }
 
 /* Reads and checks a whole tree. False after complaints. */
-static bool fill(const struct request *request, struct ll_node *root, struct ll_machine *machine)
+static bool fill(const struct request *request, struct ll_node *root, const struct ll_origin *origin,
+                 struct ll_machine *machine)
 {
+    struct ll_diags *diags = request->lookup.diags;
     struct ll_reading reading = {.arena = &machine->arena,
-                                 .diags = request->diags,
+                                 .diags = diags,
                                  .root = root,
                                  .machine = machine,
-                                 .folders = request->folders};
-    size_t before = request->diags->count;
+                                 .folders = request->lookup.folders};
+    size_t before = diags->count;
     for (size_t i = 0; i < request->override_count; i++)
-        ll_override_apply(root, &request->overrides[i], request->scratch, request->diags);
+        ll_override_apply(root, &request->overrides[i], request->lookup.arena, diags);
     if (ll_field_table_read(&ll_machine_table, root, machine, &reading) || root->type == LL_NODE_MAP)
         ll_machine_check(&reading);
-    if (request->diags->count > before)
+    if (diags->count > before)
         return false; /* what was not read well cannot be written either, hence not hashed */
-    machine->path = ll_copy_text(&machine->arena, request->name, strlen(request->name));
-    machine->stem = ll_file_stem(request->name, &machine->arena);
+    machine->path = copy(machine, origin->path);
+    machine->stem = copy(machine, origin->stem);
+    machine->base = copy(machine, origin->base);
+    machine->family = copy(machine, origin->family);
+    if (machine->alias_count > 0)
+        ll_remark(
+            diags, (struct ll_place){.file = request->name},
+            "`aliases` is read for one more minor version: a file aliases.yaml in the same folder says which "
+            "machine a name in data means");
     return (machine->path && machine->stem && ll_machine_hash(machine)) || no_memory(request);
 }
 
@@ -569,28 +438,17 @@ static void sort_complaints(struct ll_diags *diags, size_t first)
     }
 }
 
-static struct ll_machine *build_unsorted(const struct request *request, const char *text, size_t length)
+static struct ll_machine *build(const struct request *request, struct ll_node *root,
+                                const struct ll_origin *origin)
 {
-    size_t before = request->diags->count;
-    struct ll_node *root = ll_node_parse(request->scratch, text, length, request->name, request->diags);
-    root = root ? ll_inherit(root, request->path, request->folders, request->scratch, request->diags) : NULL;
-    if (!root)
-        return NULL;
+    size_t before = request->lookup.diags->count;
     struct ll_machine *machine = calloc(1, sizeof *machine);
     if (!machine)
         no_memory(request);
-    else if (!fill(request, root, machine) || request->diags->count > before) {
+    else if (!fill(request, root, origin, machine) || request->lookup.diags->count > before) {
         ll_machine_free(machine);
         machine = NULL;
     }
-    return machine;
-}
-
-static struct ll_machine *build(const struct request *request, const char *text, size_t length)
-{
-    size_t before = request->diags->kept_count;
-    struct ll_machine *machine = build_unsorted(request, text, length);
-    sort_complaints(request->diags, before);
     return machine;
 }
 
@@ -599,14 +457,16 @@ struct ll_machine *ll_machine_read(const char *which, const char *const *folders
                                    struct ll_diags *diags)
 {
     struct ll_arena scratch = {0};
-    struct ll_machine *machine = NULL;
-    struct ll_place nowhere = {0};
-    size_t length;
-    const char *path = ll_file_find(which, NULL, folders, nowhere, &scratch, diags);
-    const char *text = path ? ll_file_read(path, nowhere, &scratch, diags, &length) : NULL;
-    if (text) {
-        struct request request = {path, path, folders, overrides, override_count, &scratch, diags};
-        machine = build(&request, text, length);
+    struct ll_origin origin;
+    size_t before = diags->kept_count, complaints = diags->count;
+    struct request request = {which, {folders, &scratch, diags}, overrides, override_count};
+    struct ll_node *root = ll_tree_read(&request.lookup, which, &origin);
+    request.name = root ? origin.path : which;
+    struct ll_machine *machine = root ? build(&request, root, &origin) : NULL;
+    sort_complaints(diags, before);
+    if (machine && diags->count > complaints) { /* such as a doubled key, which leaves a tree to go on with */
+        ll_machine_free(machine);
+        machine = NULL;
     }
     ll_arena_release(&scratch);
     return machine;
@@ -617,8 +477,19 @@ struct ll_machine *ll_machine_parse(const char *text, size_t length, const char 
                                     size_t override_count, struct ll_diags *diags)
 {
     struct ll_arena scratch = {0};
-    struct request request = {name, NULL, folders, overrides, override_count, &scratch, diags};
-    struct ll_machine *machine = build(&request, text, length);
+    size_t before = diags->kept_count, complaints = diags->count;
+    struct request request = {name, {folders, &scratch, diags}, overrides, override_count};
+    struct merger merger = {.lookup = &request.lookup, .arena = &scratch, .diags = diags};
+    struct ll_node *root = ll_node_parse(&scratch, text, length, name, diags);
+    struct chain chain = {"", NULL, 1};
+    root = root ? inherit(&merger, root, &chain) : NULL;
+    struct ll_origin origin = {name, ll_file_stem(name, &scratch), merger.base, merger.family};
+    struct ll_machine *machine = root ? build(&request, root, &origin) : NULL;
+    sort_complaints(diags, before);
+    if (machine && diags->count > complaints) {
+        ll_machine_free(machine);
+        machine = NULL;
+    }
     ll_arena_release(&scratch);
     return machine;
 }

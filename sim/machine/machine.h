@@ -328,12 +328,20 @@ struct ll_source {
 
 struct ll_machine {
     struct ll_arena arena;
-    const char *stem; /* what -c calls it: the file's name without folder and .yaml */
-    const char *path;
+    const char *
+        stem; /* what -c calls it: the file's name without folder and .yaml, and its stacks: h100_sxm+pytorch */
+    const char *path; /* of that file */
+    const char *base; /* what -c calls the one machine that the file inherits; NULL: none, or several */
+    const char
+        *family;      /* whose libraries it uses, as nvidia_hopper; NULL: its file says all of its software */
     const char *name; /* for people */
     const char *kind; /* wording only */
-    const char **aliases;
+    const char **aliases; /* deprecated: names in data */
     uint64_t alias_count;
+    uint64_t year;      /* in which the device came out; 0: not said */
+    bool estimated;     /* its figures are those of one data sheet */
+    bool estimated_given;
+    const char *system; /* what `-c` calls the system that several of it make; NULL: not said */
     double clock_hz;
     struct ll_unit units[LL_MAX_UNITS];
     uint64_t unit_count;
@@ -360,9 +368,11 @@ struct ll_override {
     const char *path, *value;
 };
 
-/* Reads a machine: `which` is a path to a YAML file or the stem of one in the search folders (NULL-terminated
- * list). Base files are read first, overrides are applied last, then everything is checked. NULL after
- * complaints, as many as could be found. Free with ll_machine_free. Thread-safe. */
+/* Reads a machine: `which` is the path of a YAML file, or the name of a device or system in the search folders
+ * (NULL-terminated list) or what their aliases.yaml has for such a name; behind it may stand stacks of software,
+ * as in `h100_sxm+pytorch`. Base files are read first, overrides are applied last, then everything is checked. NULL
+ * after complaints, as many as could be found; remarks of what an alias stands for. Free with ll_machine_free.
+ * Thread-safe. */
 struct ll_machine *ll_machine_read(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count,
                                    struct ll_diags *diags);
@@ -386,8 +396,30 @@ void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out);
 /* The key reference: every key with unit, bounds, default and help, as Markdown. */
 void ll_machine_reference(struct ll_str *out);
 
-/* Names of the machines in the folders: stems, sorted, each once; in the arena. False on no memory. */
-bool ll_machine_list(const char *const *folders, struct ll_arena *arena, const char ***stems, size_t *count);
+/* Names of the machines in the folders, sorted, each once; in the arena. part is "devices/", "systems/",
+ * "accelerators/" or "" (files that lie in none of these); NULL: all. False when memory ran out. */
+bool ll_machine_list(const char *const *folders, const char *part, struct ll_arena *arena,
+                     const char ***stems, size_t *count);
+
+/* Names of the stacks that are for devices of a family (NULL: of all), sorted, in the arena; beside is the path of
+ * the device's file, or NULL. False when memory ran out. */
+bool ll_stack_list(const char *const *folders, const char *beside, const char *family, struct ll_arena *arena,
+                   const char ***stacks, size_t *count);
+
+/* Whether a word is the name of a machine, or stands for one, that these folders have; of stacks behind it nothing
+ * is said. */
+bool ll_machine_is_known(const char *which, const char *const *folders);
+
+/* The table of aliases.yaml that says which machine a name of hardware in data means. Its texts lie in the arena;
+ * free the rest with ll_aliases_free. NULL after complaints. */
+enum { LL_MOST_HARDWARE = 512 };
+struct ll_aliases;
+struct ll_aliases *ll_aliases_read(const char *const *folders, struct ll_arena *arena,
+                                   struct ll_diags *diags);
+void ll_aliases_free(struct ll_aliases *aliases);
+
+/* What -c calls the machine that a name means, in any case of letters; NULL: the table does not say. */
+const char *ll_aliases_find(const struct ll_aliases *aliases, const char *hardware);
 
 /* Highest rate of a dtype's multiply-accumulate arithmetic over all units, in FLOP/s (multiply and add are
  * two), without efficiency; vector units count their flops. Zero when no unit computes this dtype. */

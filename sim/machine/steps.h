@@ -6,30 +6,73 @@
 #include "sim/machine/path.h"
 #include "sim/machine/schema.h"
 
-/* machine.c: the path of what was asked for, a file or the stem of one in the folders. Beside the file
- * `beside`, when it is not NULL, files and stems are looked for first. NULL after a complaint at `place`. In
- * the arena. */
-const char *ll_file_find(const char *which, const char *beside, const char *const *folders,
-                         struct ll_place place, struct ll_arena *arena, struct ll_diags *diags);
+/* Where files are looked for, and who owns and hears what comes of it. */
+struct ll_lookup {
+    const char *const *folders; /* NULL-terminated; NULL: none */
+    struct ll_arena *arena;
+    struct ll_diags *diags;
+};
 
-/* machine.c: the path of a file of numbers that a value names, beside the file in which it stands at `place`,
+/* What a word such as `h100_sxm+pytorch` names. */
+enum { LL_MOST_STACKS = 4 };
+#define LL_DEFAULT_STACK "kernels"
+struct ll_named {
+    const char *base; /* the word in front of the first `+`, an alias resolved */
+    const char *path; /* of its file */
+    const char *stacks[LL_MOST_STACKS];
+    size_t stack_count; /* 0: the word names none */
+};
+
+/* names.c: the files that a word names: a path, or a name in the folders. `beside`, when it is not NULL, is the
+ * file in which the word stands: files beside it come first, then those of the folder of machines that it
+ * belongs to. Remarks what an alias stands for. False after a complaint at `place`. In the lookup's arena. */
+bool ll_name_resolve(const struct ll_lookup *lookup, const char *which, const char *beside,
+                     struct ll_place place, struct ll_named *named);
+
+/* names.c: how `-c` calls that: the name of the file and what follows it, without the default stack. NULL when
+ * memory ran out. */
+const char *ll_named_stem(const struct ll_named *named, struct ll_arena *arena);
+
+/* names.c: the file that says how a family's libraries use its devices; of a family that has none, that of the one
+ * that it belongs to (nvidia_hopper belongs to nvidia). NULL: there is none. */
+const char *ll_library_find(const struct ll_lookup *lookup, const char *beside, const char *family);
+
+/* names.c: the file of a stack: the part for a device, by the name of its file, or for its family, or for one that
+ * this belongs to, or else the one for all. NULL: there is none. */
+const char *ll_stack_find(const struct ll_lookup *lookup, const char *device, const char *stack,
+                          const char *family);
+
+/* names.c: says that there is no such stack, or none for this family, and which there are. False. */
+bool ll_stack_complain(const struct ll_lookup *lookup, const char *beside, const char *stack,
+                       const char *family, struct ll_place place);
+
+/* names.c: whether a family is `wider` or belongs to it. */
+bool ll_family_is_of(const char *family, const char *wider);
+
+/* names.c: the path of a file of numbers that a value names, beside the file in which it stands at `place`,
  * or in the folders. NULL after a complaint there. In the arena. */
 const char *ll_file_find_data(const char *which, struct ll_place place, const char *const *folders,
                               struct ll_arena *arena, struct ll_diags *diags);
 
-/* machine.c: the whole text of a file of at most LL_YAML_LIMIT_BYTES. NULL after a complaint at `place`. */
+/* names.c: the whole text of a file of at most LL_YAML_LIMIT_BYTES. NULL after a complaint at `place`. */
 const char *ll_file_read(const char *path, struct ll_place place, struct ll_arena *arena,
                          struct ll_diags *diags, size_t *length);
 
-/* machine.c: "hwconfigs/v100.yaml" to "v100". NULL when memory ran out. */
+/* names.c: "hwconfigs/v100.yaml" to "v100". NULL when memory ran out. */
 const char *ll_file_stem(const char *path, struct ll_arena *arena);
 
-/* machine.c: lays a tree over the files that it inherits, which are read and merged first. Maps merge by key,
- * lists of named items by name, everything else is replaced; every value keeps the place where it stands.
- * path is where the tree was read, NULL when it was not read from a file. The merged tree, or NULL after
- * complaints. */
-struct ll_node *ll_inherit(struct ll_node *tree, const char *path, const char *const *folders,
-                           struct ll_arena *arena, struct ll_diags *diags);
+/* What reading a machine's files tells beside their tree. */
+struct ll_origin {
+    const char *path, *stem; /* of the file that was named; how -c calls it, its stacks behind it */
+    const char *base;        /* how -c calls the one machine that the file inherits; NULL: none, or several */
+    const char *family;      /* of the device; NULL: it has none */
+};
+
+/* machine.c: reads what a word names and lays it over the files that it inherits, which are read and merged
+ * first. Maps merge by key, lists of named items by name, everything else is replaced; every value keeps the
+ * place where it stands. A device of a family lies over that family's library, and its stacks over it. The
+ * merged tree, or NULL after complaints. In the lookup's arena. */
+struct ll_node *ll_tree_read(const struct ll_lookup *lookup, const char *which, struct ll_origin *origin);
 
 /* schema.c: takes out of base's `sources` what they say of values that own says anew. */
 void ll_sources_outdate(struct ll_node *base, const struct ll_node *own, struct ll_arena *arena);

@@ -26,7 +26,7 @@ struct ll_report {
  * another file with that stem. */
 const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one);
 
-/* Appends whose ops the result of one of the reports has: "a100_dgx", with a pipeline "stage 1 of a100_dgx".
+/* Appends whose ops the result of one of the reports has: "dgx_a100", with a pipeline "stage 1 of dgx_a100".
  * Stages are programs of their own, so an op's number means the same op only where these are the same. */
 void ll_report_whose_ops(const struct ll_report *reports, size_t count, const struct ll_report *one,
                          struct ll_str *out);

@@ -30,7 +30,8 @@ static void plan(struct ll_study_plan *plan)
         plan_row(plan, &ll_fathom[i], true);
         plan_row(plan, &ll_fathom[i], false);
     }
-    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = devices[CPU], .machine = "i7_6700k_sse"});
+    ll_study_plan_machine(
+        plan, &(struct ll_study_machine){.name = devices[CPU], .machine = "archive/i7_6700k_sse"});
     ll_study_plan_machine(plan, &(struct ll_study_machine){.name = devices[GPU], .machine = "gtx_960"});
 }
 
@@ -225,10 +226,10 @@ enum {
         }                                                                                                    \
     }
 static const struct ll_study_machine targets[] = {
-    {"1 thread", "i7_6700k_sse", CORES("1")},
-    {"2 threads", "i7_6700k_sse", CORES("2")},
-    {"4 threads", "i7_6700k_sse", CORES("4")},
-    {"8 threads", "i7_6700k_sse", CORES("4")},
+    {"1 thread", "archive/i7_6700k_sse", CORES("1")},
+    {"2 threads", "archive/i7_6700k_sse", CORES("2")},
+    {"4 threads", "archive/i7_6700k_sse", CORES("4")},
+    {"8 threads", "archive/i7_6700k_sse", CORES("4")},
 };
 enum { ONE, TWO, FOUR, EIGHT, THREADS };
 

@@ -44,13 +44,14 @@ const struct ll_family ll_paradnn_parts[] = {
     .machine = (machine_name), .dtype = (type), .devices = (cores), .batches = (times)
 #define LL_TPU(machine_name, type, times) LL_TPU_CORES(machine_name, type, times, 8)
 const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
-    [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_paradnn", "bf16", 1)},
-    [LL_PARADNN_V100] = {"V100", "v100_paradnn", .dtype = "f16", .devices = 1, .batches = 1},
+    [LL_PARADNN_TPU2] = {"TPU v2", LL_TPU("tpu_v2_core+archive/paradnn", "bf16", 1)},
+    [LL_PARADNN_V100] = {"V100", "v100_sxm_16gb+archive/paradnn", .dtype = "f16", .devices = 1, .batches = 1},
     [LL_PARADNN_CPU] = {"Skylake", "n1_standard_32", .dtype = "f32", .devices = 1, .batches = 1},
-    [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("tpu_v3_paradnn", "bf16", 1)},
-    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch", LL_TPU("tpu_v3_paradnn", "bf16", 2)},
-    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_paradnn", "f32", 1)},
-    [LL_PARADNN_TPU2_CORE] = {"TPU v2 core", LL_TPU_CORES("tpu_v2_paradnn", "bf16", 1, 1)},
+    [LL_PARADNN_TPU3] = {"TPU v3", LL_TPU("archive/tpu_v3_paradnn+archive/paradnn", "bf16", 1)},
+    [LL_PARADNN_TPU3_TWICE] = {"TPU v3, twice the batch",
+                               LL_TPU("archive/tpu_v3_paradnn+archive/paradnn", "bf16", 2)},
+    [LL_PARADNN_TPU2_F32] = {"TPU v2 in f32", LL_TPU("tpu_v2_core+archive/paradnn", "f32", 1)},
+    [LL_PARADNN_TPU2_CORE] = {"TPU v2 core", LL_TPU_CORES("tpu_v2_core+archive/paradnn", "bf16", 1, 1)},
 };
 #undef LL_TPU
 #undef LL_TPU_CORES
@@ -138,7 +139,7 @@ static const struct printed {
     enum ll_dtype dtype;
 } printed[] = {
     {"Skylake", "n1_standard_32", 120e9, 16.6e9, 2e12, LL_F32},
-    {"V100", "v100_paradnn", 16e9, 900e9, 125e12, LL_F16},
+    {"V100", "v100_sxm_16gb+archive/paradnn", 16e9, 900e9, 125e12, LL_F16},
     {"TPU v2", "tpu_v2", 64e9, 2400e9, 180e12, LL_BF16},
     {"TPU v3", "tpu_v3", 128e9, 3600e9, 420e12, LL_BF16},
 };
@@ -207,7 +208,7 @@ static void judge_hardware(const struct ll_runs *runs, struct ll_study_result *r
         result,
         "Google later says 123 TFLOP/s a chip of a TPU v3, 492 a board, which our machine file has; 420, "
         "which the paper prints, were public at its time. Studies of the paper's figures use 420 "
-        "(tpu_v3_paradnn). 900 GB/s a chip confirm the paper's estimate of 3600.");
+        "(archive/tpu_v3_paradnn+archive/paradnn). 900 GB/s a chip confirm the paper's estimate of 3600.");
 }
 
 const struct ll_study ll_study_PT3 = {

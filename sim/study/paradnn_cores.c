@@ -297,8 +297,12 @@ const struct ll_study ll_study_P4 = {
  * 224. */
 #define DECODED "100MB/s"
 
-static const struct ll_platform infeed_of[] = {
-    {"TPU v2 fed with images", "tpu_v2_paradnn", {{"host.prepare_bandwidth", DECODED}}, "bf16", 8, 1}};
+static const struct ll_platform infeed_of[] = {{"TPU v2 fed with images",
+                                                "tpu_v2_core+archive/paradnn",
+                                                {{"host.prepare_bandwidth", DECODED}},
+                                                "bf16",
+                                                8,
+                                                1}};
 
 /* Networks as ResNet is one, of other depths and widths, and the real ones of the paper. */
 #define LL_IMAGES                                                                                            \

@@ -25,7 +25,8 @@ static const struct ll_family real[REAL] = {LL_REAL("Transformer", "transformer"
 static void plan(struct ll_study_plan *plan)
 {
     ll_paradnn_plan_main(plan);
-    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = CORE, .machine = "tpu_v2_paradnn"});
+    ll_study_plan_machine(plan,
+                          &(struct ll_study_machine){.name = CORE, .machine = "tpu_v2_core+archive/paradnn"});
     ll_study_plan_recording(plan, &(struct ll_recording){.row = STEP_ROW,
                                                          .variant = "training",
                                                          .model = "paradnn_fc",

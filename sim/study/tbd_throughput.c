@@ -46,7 +46,7 @@ void ll_tbd_plan_machine(struct ll_study_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
     ll_study_plan_machine(plan, &(struct ll_study_machine){
-                                    .name = target, .machine = titan ? "titan_xp_tbd" : "quadro_p4000_tbd"});
+                                    .name = target, .machine = titan ? "titan_xp+archive/tbd" : "quadro_p4000+archive/tbd"});
 }
 
 static const char *variant_of(uint64_t batch, struct ll_arena *arena)
@@ -493,11 +493,11 @@ static const struct {
     const char *name, *target, *machine;
     uint64_t devices;
 } systems[SYSTEMS] = {
-    [ONE] = {"1 machine, 1 GPU", LL_TBD_P4000, "quadro_p4000_tbd", 1},
-    [ETHERNET] = {"2 machines, Ethernet", "Ethernet", "quadro_p4000_tbd_ethernet", 2},
-    [INFINIBAND] = {"2 machines, InfiniBand", "InfiniBand", "quadro_p4000_tbd_infiniband", 2},
-    [TWO] = {"1 machine, 2 GPUs", "box", "quadro_p4000_tbd_box", 2},
-    [FOUR] = {"1 machine, 4 GPUs", "box", "quadro_p4000_tbd_box", 4},
+    [ONE] = {"1 machine, 1 GPU", LL_TBD_P4000, "quadro_p4000+archive/tbd", 1},
+    [ETHERNET] = {"2 machines, Ethernet", "Ethernet", "archive/tbd_ethernet+archive/tbd", 2},
+    [INFINIBAND] = {"2 machines, InfiniBand", "InfiniBand", "archive/tbd_infiniband+archive/tbd", 2},
+    [TWO] = {"1 machine, 2 GPUs", "box", "archive/tbd_box+archive/tbd", 2},
+    [FOUR] = {"1 machine, 4 GPUs", "box", "archive/tbd_box+archive/tbd", 4},
 };
 
 enum { ROWS = 2, BATCHES = 3 };

@@ -236,7 +236,7 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *wo
 static const char *take_sample(const struct tuner *t, const struct ll_measured *row, struct sample *sample)
 {
     *sample = (struct sample){.log_time = log(row->time_s)};
-    const char *trouble = ll_machine_cannot_share(t->task->machine, row);
+    const char *trouble = ll_machine_cannot_share(t->task->machine, t->task->aliases, row);
     if (!trouble)
         trouble = ll_measured_works(row, t->task->machine, &sample->works);
     if (!trouble && sample->works.failed)
@@ -256,7 +256,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
     for (size_t i = 0; remembered && i < task->row_count; i++) {
         const struct ll_measured *row = &task->rows[i];
         struct sample *sample = &t->samples[t->count];
-        if (!ll_machine_measured(task->machine, row))
+        if (!ll_machine_measured(task->machine, task->aliases, row))
             continue;
         if (row->time_s == 0) {
             tuning->untimed++;
@@ -458,20 +458,6 @@ static void write_source(const struct ll_tuning *tuning, const struct ll_tuned *
     ll_str_release(&text);
 }
 
-/* What measured rows may call it, so that they are its own where it stands without the one it inherits. */
-static void write_aliases(const struct ll_machine *machine, struct ll_str *out)
-{
-    ll_str_add(out, "aliases: [");
-    quote(machine->stem, out);
-    ll_str_add(out, ", ");
-    quote(machine->name, out);
-    for (uint64_t i = 0; i < machine->alias_count; i++) {
-        ll_str_add(out, ", ");
-        quote(machine->aliases[i], out);
-    }
-    ll_str_add(out, "]\n");
-}
-
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out)
 {
@@ -485,7 +471,6 @@ void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char
     ll_str_add(out, "\nname: ");
     quote(name, out);
     ll_str_add(out, "\n");
-    write_aliases(tuning->machine, out);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && same_segment(written[i], written[next], 0);)
             next++;

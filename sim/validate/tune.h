@@ -41,6 +41,7 @@ struct ll_tuning_task {
     const struct ll_measured *rows; /* those that the machine answers to are used */
     size_t row_count;
     const struct ll_machine *machine;
+    const struct ll_aliases *aliases; /* says which rows are the machine's; NULL: its own names do */
     const struct ll_machine_number *const *numbers; /* each above zero on this machine */
     size_t number_count, folds;                     /* folds: at least 2 */
 };
@@ -55,8 +56,8 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
  * stands for. */
 bool ll_tuning_is_better(const struct ll_tuning *tuning);
 
-/* The machine that inherits `base`, answers to all names that it answers to and has the numbers that moved,
- * as a file; `data` names the rows for `sources`. */
+/* The machine that inherits `base`, for which it stands in data where it lies without it, and has the numbers that
+ * moved, as a file; `data` names the rows for `sources`. */
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out);
 

@@ -212,12 +212,30 @@ const struct ll_fitted_rooflines *ll_fit_rooflines(const struct ll_validation *v
     return f.failed ? NULL : result;
 }
 
-bool ll_machine_answers(const struct ll_machine *machine, const char *hardware)
+/* Whether the machine's file inherits the one machine that this name means: where that is not at hand, it stands
+ * for it. */
+static bool is_variant(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                       const char *hardware)
 {
+    const char *meant = aliases ? ll_aliases_find(aliases, hardware) : NULL;
+    return meant && machine->base && strcmp(machine->base, meant) == 0;
+}
+
+static bool is_named(const struct ll_machine *machine, const struct ll_aliases *aliases, const char *hardware)
+{
+    const char *meant = aliases ? ll_aliases_find(aliases, hardware) : NULL;
+    if (meant)
+        return strcmp(machine->stem, meant) == 0;
     bool found = strcasecmp(machine->stem, hardware) == 0 || strcasecmp(machine->name, hardware) == 0;
     for (uint64_t i = 0; !found && i < machine->alias_count; i++)
         found = strcasecmp(machine->aliases[i], hardware) == 0;
     return found;
+}
+
+bool ll_machine_answers(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                        const char *hardware)
+{
+    return is_named(machine, aliases, hardware) || is_variant(machine, aliases, hardware);
 }
 
 /* The software is what stands in the notes before the first semicolon or bracket, without spaces at its end.
@@ -235,7 +253,7 @@ static int software_length(const struct ll_measured *row)
  * different software. */
 enum { MOST_NAMES = 6 };
 struct names {
-    char at[MOST_NAMES][256];
+    char at[MOST_NAMES][LL_MOST_HARDWARE];
     size_t count;
 };
 
@@ -273,23 +291,36 @@ static struct names names_of(const struct ll_measured *row)
     return names;
 }
 
-size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row)
+const char *ll_measured_name(const struct ll_measured *row, size_t i, char name[LL_MOST_HARDWARE])
+{
+    const struct names names = names_of(row);
+    if (i >= names.count)
+        return NULL;
+    memcpy(name, names.at[i], LL_MOST_HARDWARE);
+    return name;
+}
+
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                         const struct ll_measured *row)
 {
     const struct names names = names_of(row);
     for (size_t i = 0; i < names.count; i++)
-        if (ll_machine_answers(machine, names.at[i]))
-            return i + 1;
-    return 0;
+        if (ll_machine_answers(machine, aliases, names.at[i]))
+            return true;
+        else if (aliases && ll_aliases_find(aliases, names.at[i]))
+            return false; /* it means another one */
+    return false;
 }
 
 /* How many devices a row's hardware is of one of which the machine is; 0: the machine is all of it. */
-static uint64_t devices_of(const struct ll_machine *machine, const struct ll_measured *row)
+static uint64_t devices_of(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                           const struct ll_measured *row)
 {
     struct names names = {.count = 0};
     add_driven(&names, row, row->hardware);
     add_plain(&names, row->hardware);
     for (size_t i = 0; i < names.count; i++)
-        if (ll_machine_answers(machine, names.at[i]))
+        if (ll_machine_answers(machine, aliases, names.at[i]))
             return 0;
     return one_of(row->hardware) ? strtoull(row->hardware, NULL, 10) : 0;
 }
@@ -297,9 +328,10 @@ static uint64_t devices_of(const struct ll_machine *machine, const struct ll_mea
 /* Some may stand idle. */
 static const char too_many[] = "the row has more devices than its hardware: tp, pp, cp, dp or devices";
 
-const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row)
+const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                                    const struct ll_measured *row)
 {
-    uint64_t all = devices_of(machine, row), devices;
+    uint64_t all = devices_of(machine, aliases, row), devices;
     if (all == 0)
         return NULL;
     if (!ll_measured_number(row, "devices", UINT64_MAX, &devices))
@@ -307,14 +339,20 @@ const char *ll_machine_cannot_share(const struct ll_machine *machine, const stru
     return devices > all ? too_many : NULL;
 }
 
-/* The machine that answers to the first of a row's names that any answers to. */
+/* The machine that answers to the first of a row's names to which any does; variants come last. */
 static const struct ll_machine *find_machine(const struct ll_measured *row,
-                                             const struct ll_machine *const *machines, size_t count)
+                                             const struct ll_machine *const *machines, size_t count,
+                                             const struct ll_aliases *aliases)
 {
     const struct names names = names_of(row);
-    for (size_t i = 0; i < count * names.count; i++)
-        if (ll_machine_answers(machines[i % count], names.at[i / count]))
-            return machines[i % count];
+    for (size_t n = 0; n < names.count; n++) {
+        for (size_t i = 0; i < count; i++)
+            if (is_named(machines[i], aliases, names.at[n]))
+                return machines[i];
+        for (size_t i = 0; i < count; i++)
+            if (is_variant(machines[i], aliases, names.at[n]))
+                return machines[i];
+    }
     return NULL;
 }
 
@@ -347,10 +385,11 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
-                    struct ll_measured_works *works, struct ll_prediction *p)
+                    const struct ll_aliases *aliases, struct ll_measured_works *works,
+                    struct ll_prediction *p)
 {
     struct ll_predicted predicted;
-    *p = (struct ll_prediction){.row = row, .unscored = ll_machine_cannot_share(machine, row)};
+    *p = (struct ll_prediction){.row = row, .unscored = ll_machine_cannot_share(machine, aliases, row)};
     if (p->unscored)
         return;
     p->unscored = ll_measured_works(row, machine, works);
@@ -457,6 +496,7 @@ static void release_scoring(struct validating *v)
 struct predicting {
     const struct ll_measured *rows;
     const struct ll_machine *const *row_machines; /* by row, NULL where none answers */
+    const struct ll_aliases *aliases;
     struct ll_prediction *predictions;
     struct stepped *stepped; /* by row */
     const uint64_t *order;   /* in which rows are predicted: neighbours may share programs */
@@ -480,7 +520,7 @@ static void predict_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
         if (all->row_machines[i] && all->stepped[i].is_step)
             predict_step(&all->rows[i], all->row_machines[i], &all->stepped[i], &last, &all->predictions[i]);
         else if (all->row_machines[i])
-            predict(&all->rows[i], all->row_machines[i], &works, &all->predictions[i]);
+            predict(&all->rows[i], all->row_machines[i], all->aliases, &works, &all->predictions[i]);
     }
     all->chunk_failed[chunk] = works.failed;
     ll_last_spread_release(&last);
@@ -501,7 +541,8 @@ static void bring_all(const struct predicting *all, size_t count, const struct l
         struct stepped *stepped = &all->stepped[i];
         stepped->is_step =
             all->row_machines[i] && ll_measured_step(&all->rows[i], &stepped->step, &stepped->trouble);
-        uint64_t devices = stepped->is_step ? devices_of(all->row_machines[i], &all->rows[i]) : 0;
+        uint64_t devices =
+            stepped->is_step ? devices_of(all->row_machines[i], all->aliases, &all->rows[i]) : 0;
         if (stepped->is_step && !stepped->trouble && devices > 0 && stepped->step.devices > devices)
             stepped->trouble = too_many;
         if (!stepped->is_step || stepped->trouble)
@@ -551,6 +592,7 @@ static const uint64_t *order_rows(const struct stepped *stepped, size_t count, s
 /* NULL when memory ran out. */
 static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t count,
                                          const struct ll_machine *const *machines, size_t machine_count,
+                                         const struct ll_aliases *aliases,
                                          const struct ll_recordings *recordings, struct ll_pool *pool,
                                          struct ll_arena *arena)
 {
@@ -558,6 +600,7 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
     const struct ll_machine **row_machines = ll_alloc(arena, count, sizeof(struct ll_machine *));
     struct predicting all = {.rows = rows,
                              .row_machines = row_machines,
+                             .aliases = aliases,
                              .predictions = ll_alloc(arena, count, sizeof *all.predictions),
                              .stepped = ll_alloc(arena, count, sizeof *all.stepped),
                              .chunk_failed = ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
@@ -566,7 +609,7 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
     for (size_t i = 0; i < count; i++)
         row_machines[i] = i > 0 && is_driven_alike(&rows[i], &rows[i - 1])
                               ? row_machines[i - 1]
-                              : find_machine(&rows[i], machines, machine_count);
+                              : find_machine(&rows[i], machines, machine_count, aliases);
     bring_all(&all, count, recordings);
     all.order = order_rows(all.stepped, count, arena);
     if (!all.order)
@@ -586,12 +629,13 @@ static const char *reason_of(const struct ll_prediction *p, struct ll_arena *are
 
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
+                                        const struct ll_aliases *aliases,
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena)
 {
     struct validating v = {.arena = arena};
     struct ll_prediction *predictions =
-        predict_all(rows, count, machines, machine_count, recordings, pool, arena);
+        predict_all(rows, count, machines, machine_count, aliases, recordings, pool, arena);
     struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
     v.failed = !predictions || !result;
     for (size_t i = 0; i < count && !v.failed; i++) {

@@ -66,24 +66,34 @@ struct ll_recordings {
 };
 
 /* NULL when memory ran out. Recordings are asked for before anything is predicted, by this thread; NULL:
- * there are none, and rows that want some are not scored. The rows and machines outlive the validation; the
+ * there are none, and rows that want some are not scored. The table (NULL: none) says which of the machines a row was
+ * measured on. The rows, machines and table outlive the validation; the
  * pool (NULL: none) predicts rows side by side, with the same bits at any number of threads. */
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
+                                        const struct ll_aliases *aliases,
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena);
 
-/* Whether data that names this hardware means the machine: its stem, its name or an alias, in any case. */
-bool ll_machine_answers(const struct ll_machine *machine, const char *hardware);
+/* Whether data that names this hardware means the machine: the table says that it does, or that it means the machine
+ * that this one's file inherits; or, where the table (NULL: there is none) says nothing of it, it is what -c calls the
+ * machine, its name or one of the aliases in its file, in any case of letters. */
+bool ll_machine_answers(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                        const char *hardware);
 
-/* Whether a row was measured on such a machine: by its hardware, or by "source: hardware". 0: it was not;
- * else which of the row's names the machine answers to, from 1, the most special, on. Of several machines the
- * row is of the one that answers to the most special name. */
-size_t ll_machine_measured(const struct ll_machine *machine, const struct ll_measured *row);
+/* The names under which a table may know a row's machine, the most special first: "source, software: hardware",
+ * "source: hardware", hardware; of "8x hardware" also without the number. The i-th, copied to name; NULL past the
+ * last. */
+const char *ll_measured_name(const struct ll_measured *row, size_t i, char name[LL_MOST_HARDWARE]);
+
+/* Whether a row was measured on such a machine: it answers to the first of these names to which any does. */
+bool ll_machine_measured(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                         const struct ll_measured *row);
 
 /* Why the row's op is no work for the machine that it was measured on: of several devices it is one, and
  * nobody knows how they shared the op, or it says that others did. NULL when it is; else static storage. */
-const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_measured *row);
+const char *ll_machine_cannot_share(const struct ll_machine *machine, const struct ll_aliases *aliases,
+                                    const struct ll_measured *row);
 
 /* How well does a roofline do that was fitted to the measured times themselves? A prediction by datasheets is
  * worth something where it is no worse.

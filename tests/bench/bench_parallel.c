@@ -16,7 +16,7 @@
 enum { CHAKRA_OPS = 400000 };
 
 static const char cluster[] =
-    "inherits: a100_hgx\nname: cluster\nnetwork:\n"
+    "inherits: hgx_a100\nname: cluster\nnetwork:\n"
     "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
     "  - {name: cards, topology: switch, devices: 12500, bandwidth: 25GB/s, latency: 5us}\n";
 

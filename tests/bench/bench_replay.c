@@ -59,7 +59,7 @@ int main(void)
     static struct scene scene;
     const char *const folders[] = {"hwconfigs", NULL};
     scene.trace = record_loop(&scene.diags);
-    scene.machine = ll_machine_read("v100_sxm2_16gb", folders, NULL, 0, &scene.diags);
+    scene.machine = ll_machine_read("v100_sxm_16gb+archive/deepbench", folders, NULL, 0, &scene.diags);
     scene.prepared = scene.trace ? ll_prepare(scene.trace, &scene.arena, &scene.diags) : NULL;
     if (!scene.prepared || !scene.machine) {
         fprintf(stderr, "bench_replay runs in the folder that holds hwconfigs/\n");

@@ -36,9 +36,9 @@ enum {
 };
 enum { LOOP_OPS = 9 * LAYERS + 1, STAGES = 16, MICRO_BATCHES = 256 };
 
-static const char accelerator[] = "v100_sxm2_16gb";
+static const char accelerator[] = "v100_sxm_16gb+archive/deepbench";
 static const char cluster[] =
-    "inherits: v100_sxm2_16gb\nname: cluster\nnetwork:\n"
+    "inherits: v100_sxm_16gb+archive/deepbench\nname: cluster\nnetwork:\n"
     "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
     "  - {name: nics, topology: switch, devices: 128, bandwidth: 25GB/s, latency: 5us}\n";
 static const char space_text[] = "base: custom_example\n"

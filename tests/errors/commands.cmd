@@ -47,13 +47,13 @@ ls -d unmade 2>/dev/null
 try sim -c custom_example --explain 3 --memory traces/alexnet_infer_b1.llt
 try info --accounting catamount --memory traces/alexnet_infer_b1.llt
 try models alexnet --suite fathom
-try plan -c t4 -c v100_sxm2_16gb traces/alexnet_train_b8.llt
-try cache -c i7_6700k -c t4 --op 3 traces/alexnet_infer_b1.llt
-try export timeline traces/alexnet_infer_b1.llt -c t4 -c v100_sxm2_16gb
-try sim -c t4 --roofline a.svg --roofline b.svg traces/alexnet_infer_b1.llt
+try plan -c t4+pytorch -c v100_sxm_16gb+archive/deepbench traces/alexnet_train_b8.llt
+try cache -c i7_6700k -c t4+pytorch --op 3 traces/alexnet_infer_b1.llt
+try export timeline traces/alexnet_infer_b1.llt -c t4+pytorch -c v100_sxm_16gb+archive/deepbench
+try sim -c t4+pytorch --roofline a.svg --roofline b.svg traces/alexnet_infer_b1.llt
 # A figure whose name was forgotten does not take the place of a trace.
 cp traces/alexnet_infer_b1.llt copy.llt
-try sim -c t4 --roofline copy.llt traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --roofline copy.llt traces/alexnet_infer_b1.llt
 cmp traces/alexnet_infer_b1.llt copy.llt
 rm copy.llt
 # Recorded times are those of the ops as they were.

@@ -20,8 +20,8 @@ try validate rows.csv --machines /no/such/folder
 try validate rows.csv --machines rows.csv
 try validate rows.csv --machines none
 mkdir twins
-printf 'inherits: t4\naliases: [My T4]\n' >twins/one.yaml
-printf 'inherits: t4\naliases: [other, MY T4]\n' >twins/two.yaml
+printf 'inherits: t4\nname: One\n' >twins/one.yaml
+printf 'inherits: t4\nname: Two\n' >twins/two.yaml
 try validate rows.csv --machines twins
 
 printf '\357\273\277%s\ns,custom_example,relu,fp32,n=25,1e-6,\n' $head >marked.csv

@@ -22,7 +22,7 @@ try import pytorch_graph unknown.json
 try import csv nowhere.csv
 try export timeline gemm.llt
 try export timeline gemm.llt -p flows=some
-try export jsonl gemm.llt -c v100_sxm2_32gb
+try export jsonl gemm.llt -c v100_sxm_32gb+pytorch
 try export csv gemm.llt
 try export chakra gemm.llt --set clock=1GHz
 try export onednn gemm.llt

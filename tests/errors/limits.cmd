@@ -3,8 +3,8 @@
 # terminal.
 . ./try.sh
 T=traces/alexnet_train_b8.llt
-try sim -c a100_dgx --dp 2 --pp 8 --batch 1073741824 --micro-batch 1 $T
-try sim -c a100_dgx --pp 2 --micro-batch 2 --schedule interleaved $T
+try sim -c archive/vidur_a100 --dp 2 --pp 8 --batch 1073741824 --micro-batch 1 $T
+try sim -c archive/vidur_a100 --pp 2 --micro-batch 2 --schedule interleaved $T
 printf 'name: piped\ninherits: custom_example\n' | leadline sim -c /dev/stdin $T | sed -n 2p
 try sim -c . $T
 try sim -c none/here $T
@@ -19,5 +19,5 @@ leadline sim -c custom_example --set memory.hbm.size=1PiB $T | sed -n 2p
 # What ops have reached in the time that they were recorded to take.
 printf 'source,hardware,op,dtype,dims,time_s,notes\ns,h,gemm,f32,m=512;n=512;k=512,1e-3,\n' >rows.csv
 leadline import csv rows.csv -o rows.llt >/dev/null
-leadline sim -c v100_sxm2_16gb --as-recorded --per-op rows.llt | tail -2
-leadline sim -c v100_sxm2_16gb --per-op rows.llt | tail -2
+leadline sim -c v100_sxm_16gb+archive/deepbench --as-recorded --per-op rows.llt | tail -2
+leadline sim -c v100_sxm_16gb+archive/deepbench --per-op rows.llt | tail -2

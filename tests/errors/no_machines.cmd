@@ -9,8 +9,8 @@ echo 's,t4,relu,fp32,n=100,1e-5,' >>data.csv
 {
     try machines
     try machines --json
-    try machines t4
-    try sim -c v100_sxm2_16gb traces/alexnet_infer_b1.llt
+    try machines t4+pytorch
+    try sim -c v100_sxm_16gb+archive/deepbench traces/alexnet_infer_b1.llt
     try validate data.csv
     LEADLINE_PATH=$PWD/nowhere try machines
     LEADLINE_PATH=$PWD/nowhere try validate data.csv

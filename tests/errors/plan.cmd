@@ -6,39 +6,39 @@ tq: 4
 zero: 4
 schedule: 2f2b
 END
-try sim -c a100_dgx --plan plan.yaml traces/alexnet_train_b8.llt
-try sim -c a100_dgx --plan no_such.yaml traces/alexnet_train_b8.llt
-try sim -c a100_dgx --dp many traces/alexnet_train_b8.llt
-try sim -c a100_dgx --dp 64 traces/alexnet_train_b8.llt
-try sim -c a100_dgx --dp 3 --batch 16 --ep 2 traces/alexnet_train_b8.llt
-try sim -c a100_dgx --dp 2 --micro-batch 3 traces/alexnet_train_b8.llt
-try sim -c v100_sxm2_16gb --dp 2 traces/alexnet_train_b8.llt
-try sim -c a100_dgx --pp 16 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --plan plan.yaml traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --plan no_such.yaml traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp many traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp 64 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp 3 --batch 16 --ep 2 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp 2 --micro-batch 3 traces/alexnet_train_b8.llt
+try sim -c v100_sxm_16gb+archive/deepbench --dp 2 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --pp 16 traces/alexnet_train_b8.llt
 try plan traces/alexnet_train_b8.llt
-try plan -c a100_dgx --devices 64 traces/alexnet_train_b8.llt
-try sim -c a100_dgx --tp 5 traces/alexnet_train_b8.llt
-try sim -c a100_dgx --cp 2 traces/alexnet_train_b8.llt
+try plan -c archive/vidur_a100 --devices 64 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --tp 5 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --cp 2 traces/alexnet_train_b8.llt
 leadline record --dry-run --train --batch 2 -p layers=1 -p hidden=64 -p heads=4 -p kv_heads=2 -p ffn_hidden=96 -p seq=32 \
     -p vocabulary=128 -p dtype=bf16 -p fused=1 -o llama.llt llama >/dev/null
-try sim -c a100_dgx --cp 3 llama.llt
-try sim -c a100_dgx --dp 4 --cp 8 llama.llt
+try sim -c archive/vidur_a100 --cp 3 llama.llt
+try sim -c archive/vidur_a100 --dp 4 --cp 8 llama.llt
 leadline record --dry-run --train --batch 2 -p length=16 -o rnn.llt paradnn_rnn >/dev/null
-try sim -c a100_dgx --cp 2 rnn.llt
+try sim -c archive/vidur_a100 --cp 2 rnn.llt
 leadline export chakra traces/alexnet_train_b8.llt -o rank.0.et
 cp rank.0.et rank.1.et
 leadline import chakra rank.0.et rank.1.et -o ranks.llt >/dev/null
-try sim -c a100_dgx --dp 2 ranks.llt
-try plan -c a100_dgx --batch 16 ranks.llt
-try sim -c a100_dgx --memory ranks.llt
+try sim -c archive/vidur_a100 --dp 2 ranks.llt
+try plan -c archive/vidur_a100 --batch 16 ranks.llt
+try sim -c archive/vidur_a100 --memory ranks.llt
 # Stages number their ops anew, and which is the slowest differs: one of 264 ops, one of 182.
 leadline record --dry-run --train --batch 4 -p layers=5 -p hidden=256 -p heads=4 -p seq=128 -p vocabulary=50000 -o gpt.llt \
     gpt >/dev/null
-try sim -c h100_superpod -c a100_dgx --pp 2 --explain 200 gpt.llt
-try sim -c a100_dgx -c h100_superpod --pp 2 --explain 300 gpt.llt
-leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 gpt.llt | grep ^op
-leadline sim -c h100_superpod -c a100_dgx --pp 2 --explain 20 --json gpt.llt | grep '"stage"'
+try sim -c dgx_h100+pytorch -c archive/vidur_a100 --pp 2 --explain 200 gpt.llt
+try sim -c archive/vidur_a100 -c dgx_h100+pytorch --pp 2 --explain 300 gpt.llt
+leadline sim -c dgx_h100+pytorch -c archive/vidur_a100 --pp 2 --explain 20 gpt.llt | grep ^op
+leadline sim -c dgx_h100+pytorch -c archive/vidur_a100 --pp 2 --explain 20 --json gpt.llt | grep '"stage"'
 # A trace of which no weights are known.
 printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,relu,fp32,b=8;h=64,1e-5,' >relu.csv
 leadline import csv relu.csv -o relu.llt >/dev/null 2>&1
-try plan -c a100_dgx relu.llt
-try plan -c a100_dgx --batch-was 7 relu.llt
+try plan -c archive/vidur_a100 relu.llt
+try plan -c archive/vidur_a100 --batch-was 7 relu.llt

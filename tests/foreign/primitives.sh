@@ -27,7 +27,7 @@ expect "$(flops recurrent)" $((2 * 3 * 2 * (4 + 5) * 4 * 5)) "FLOPs of an LSTM: 
 expect "$(flops recurrent_grad)" $((2 * 2 * 3 * 2 * (4 + 5) * 4 * 5)) "FLOPs of the way back"
 expect "$(count '\(conv2d\|matmul_add\)' '.*"post_ops":2')" 2 "ops with two operations behind them"
 expect "$(count reorder '.*"bytes_read":1152,.*"edges":\[.*"data"')" 1 "movements of such a part"
-for machine in v100_sxm2_16gb a100_sxm4_40gb tpu_v3 e5_2630v3_2s; do
+for machine in v100_sxm_16gb+archive/deepbench a100_sxm_40gb+pytorch tpu_v3 e5_2630v3_2s; do
     "$leadline" sim -c $machine "$here/t.llt" >/dev/null
     expect $? 0 "a simulation on $machine"
 done

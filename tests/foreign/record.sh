@@ -79,7 +79,7 @@ expect "$(echo "$kept $tenth $none" | awk '{ off = ($2 - $3) / ($1 - $3) - 0.1; 
 printf 'base: i7_6700k\ntraces: [w.llt]\nvary: {clock: [1GHz, 2GHz]}\nobjectives: [min time_s]\ngaps: 0.1\n' >"$here/s.yaml"
 (cd "$here" && "$leadline" sweep s.yaml -o s.db >/dev/null && "$leadline" pareto s.db --json) >"$here/front"
 expect "$(sed -n '/"base"/,$p' "$here/front" | number time_s)" "$tenth" "the same of a sweep"
-said=$("$leadline" sim -c a100_dgx --dp 8 "$here/w.llt" 2>&1)
+said=$("$leadline" sim -c archive/vidur_a100 --dp 8 "$here/w.llt" 2>&1)
 expect $? 2 "the status of replicas that have no gradients to exchange"
 expect "$(echo "$said" | grep -c 'cannot be laid on 8 replicas: the trace has no gradient of a weight')" 1 "why, in words"
 

@@ -9,7 +9,7 @@ import tempfile
 
 import foreign
 
-MACHINE = "h100_sxm5_80gb"
+MACHINE = "h100_sxm+pytorch"
 PROGRAMS = {
     "a CNN, momentum": """
 m = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
@@ -99,7 +99,7 @@ def main():
         for what, program in PROGRAMS.items():
             trace = compare(folder, what, program)
             if "backward" in program and "nn.Linear" in program:
-                replicas = foreign.leadline("sim", "-c", "h100_dgx", "--dp", "8", trace)["results"][0]
+                replicas = foreign.leadline("sim", "-c", "archive/vidur_h100+pytorch", "--dp", "8", trace)["results"][0]
                 expect(replicas["network"]["total_s"] > 0, f"{what}: replicas exchange nothing")
         program = write(folder, "run.py", PROGRAMS["a CNN, momentum"], "for i in range(4): step()\n")
         timed = foreign.leadline("info", record(folder, "--", foreign.PYTHON, program)[2])

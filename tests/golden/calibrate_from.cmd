@@ -2,11 +2,11 @@
 # A pipe of half the bandwidth, found from rows that it would have taken; and what is refused.
 cat > pipe.yaml <<'END'
 name: Pipe
-aliases: [A Pipe]
 clock: 1GHz
 units: [{name: lanes, model: vector, count: 1, lanes: 1024, flops: {f32: 1}}]
 memory: [{name: pipe, size: 1GiB, bandwidth: 100B/s}]
 END
+echo "hardware: {A Pipe: pipe}" > aliases.yaml
 cat > data.csv <<'END'
 source,hardware,op,dtype,dims,time_s,notes
 test,A Pipe,relu,fp32,n=25,4,
@@ -17,7 +17,8 @@ test,A Pipe,spmm,fp32,m=1;n=1;k=1,1,
 END
 leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.bandwidth,units.lanes.efficiency --folds 2 -o fitted.yaml
 grep -v inherits fitted.yaml
-leadline validate --machines . data.csv | head -2
+mkdir mine; cp fitted.yaml mine; echo "hardware: {A Pipe: fitted}" > mine/aliases.yaml
+leadline validate --machines mine data.csv | head -2
 leadline calibrate --from data.csv --machine ./pipe.yaml --fit pipe.bandwith
 leadline calibrate --from data.csv --machine ./pipe.yaml --fit memory.pipe.bandwith
 for path in clock units.lanes.count memory.pipe.size; do

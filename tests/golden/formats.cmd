@@ -4,10 +4,10 @@ leadline record conv2d --dry-run --train -p b=1 -o conv2d.llt
 leadline export scalesim conv2d.llt
 leadline export scalesim conv2d.llt -o layers.csv --json
 leadline import scalesim layers.csv -p dtype=f32 -o layers.llt
-leadline export csv conv2d.llt -c v100_sxm2_32gb
-leadline export csv conv2d.llt -c v100_sxm2_32gb >rows.csv
+leadline export csv conv2d.llt -c v100_sxm_32gb+pytorch
+leadline export csv conv2d.llt -c v100_sxm_32gb+pytorch >rows.csv
 leadline import csv rows.csv --json
-leadline export timeline conv2d.llt -c v100_sxm2_32gb -p flows=cross
+leadline export timeline conv2d.llt -c v100_sxm_32gb+pytorch -p flows=cross
 leadline export jsonl layers.llt | cut -c -60
 cat >torch.json <<'END'
 {"schema": "1.0.1", "nodes": [
@@ -25,7 +25,7 @@ leadline export timeline log.llt
 echo 'onednn_verbose,exec,cpu,rnn,ref,forward_inference,src_layer_f32::blocked:abc:f0,,alg:vanilla_lstm direction:unidirectional_left2right activation:undef,l1t3mb2sic16slc16dhc32dic32,0.05' >rnn
 leadline import onednn rnn -o rnn.llt
 leadline export scalesim rnn.llt
-leadline export csv conv2d.llt -c v100_sxm2_32gb -o out.csv --json
+leadline export csv conv2d.llt -c v100_sxm_32gb+pytorch -o out.csv --json
 cat >profile.json <<'END'
 {"traceEvents": [
  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 100,

@@ -13,5 +13,5 @@ gzip part.json
 leadline import pytorch-profile part.json.gz --allow-opaque
 leadline import pytorch-profile part.json.gz --allow-opaque --json
 leadline info part.llt
-leadline sim -c h100_sxm5_80gb part.llt
-leadline sim -c h100_sxm5_80gb --json part.llt | sed -n '/"coverage"/p; /"memory": {/,/}/p; 1,8p'
+leadline sim -c h100_sxm+pytorch part.llt
+leadline sim -c h100_sxm+pytorch --json part.llt | sed -n '/"coverage"/p; /"memory": {/,/}/p; 1,8p'

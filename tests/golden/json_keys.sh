@@ -27,12 +27,12 @@ check() {
 }
 check sim -c custom_example --per-op --what-if $trace
 check sim -c custom_example --memory $trace
-check sim -c a100_dgx --dp 8 --per-op $trace
+check sim -c archive/vidur_a100 --dp 8 --per-op $trace
 check sim -c custom_example --explain 3 $trace
 check record alexnet --dry-run -o "$tree/a.llt"
 check info $trace
 check verify $trace
-check plan -c a100_dgx --batch 8 --devices 2 $trace
+check plan -c archive/vidur_a100 --batch 8 --devices 2 $trace
 check pareto "$tree/s.db"
 check cache -c i7_6700k --op 29 $trace
 check dram hbm2

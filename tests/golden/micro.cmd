@@ -4,12 +4,12 @@ for op in gemm bmm conv2d rnn lstm gru softmax layernorm elementwise embedding a
     leadline record $op --dry-run -o $op.llt
 done
 leadline record gemm -p m=35 -p n=700 -p k=2048 -p tb=T -p dtype=f16 --dry-run -o half.llt
-leadline sim -c v100_sxm2_32gb half.llt --json | grep -E '"(machine|time_s|flops|bytes)"' | head -4
+leadline sim -c v100_sxm_32gb+pytorch half.llt --json | grep -E '"(machine|time_s|flops|bytes)"' | head -4
 leadline dump half.llt
 leadline record conv2d --train --dry-run -p stride_h=2 -o grads.llt
 leadline dump grads.llt | sed 's/"inputs.*"attrs"/"attrs"/'
 # What earlier ops hide of starting this one is nothing, not what rounding leaves.
-leadline sim -c a100_pcie_80gb half.llt --explain 0 | tail -2
+leadline sim -c a100_pcie_80gb+pytorch half.llt --explain 0 | tail -2
 # Progress in a file is a page at most, however many steps.
 leadline record gemm --infer --steps 1000 -p m=2 -p n=2 -p k=2 -o many.llt 2>&1 >many.txt | grep -c '^step'
 # What a device gathers is all that the others have a part of.

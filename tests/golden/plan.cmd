@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-leadline plan -c a100_hgx --batch 256 --simulate 4 traces/alexnet_train_b8.llt
-leadline plan -c a100_dgx --set network.cards.devices=8 --devices 61 --batch 256 traces/alexnet_train_b8.llt
-leadline plan -c a100_hgx --devices 1 --batch 256 --set memory.hbm2e.size=64MiB traces/alexnet_train_b8.llt
+leadline plan -c hgx_a100 --batch 256 --simulate 4 traces/alexnet_train_b8.llt
+leadline plan -c archive/vidur_a100 --set network.cards.devices=8 --devices 61 --batch 256 traces/alexnet_train_b8.llt
+leadline plan -c hgx_a100 --devices 1 --batch 256 --set memory.hbm2e.size=64MiB traces/alexnet_train_b8.llt
 # A step of a trace that does not say its batch, on sixteen devices.
 printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,gemm,fp32,m=8;n=64;k=32,1e-5,' >gemm.csv
 leadline import csv gemm.csv -o gemm.llt >/dev/null 2>&1
-leadline plan -c a100_dgx --batch-was 8 gemm.llt | head -1
+leadline plan -c archive/vidur_a100 --batch-was 8 gemm.llt | head -1

@@ -6,19 +6,19 @@ leadline export chakra one.llt -o rank.0.et
 cp rank.0.et rank.1.et
 leadline import chakra rank.0.et rank.1.et -o two.llt
 for trace in one two; do
-    leadline sim -c a100_dgx $trace.llt | grep -E 'a step|resident|ranks together'
+    leadline sim -c archive/vidur_a100 $trace.llt | grep -E 'a step|resident|ranks together'
 done
 # A file of Chakra is of one rank; both come back as they were.
 leadline export chakra two.llt -o both.et
 leadline export chakra two.llt -p rank=2 -o third.et
 for rank in 0 1; do leadline export chakra two.llt -p rank=$rank -o back.$rank.et; done
 leadline import chakra back.0.et back.1.et -o back.llt
-leadline sim -c a100_dgx back.llt | grep -E 'a step|resident|ranks together'
+leadline sim -c archive/vidur_a100 back.llt | grep -E 'a step|resident|ranks together'
 # A rank that is missing is no end.
 cp back.0.et back.3.et
 leadline import chakra back -o gap.llt
 cat >ranks.yaml <<'END'
-base: a100_dgx
+base: archive/vidur_a100
 traces: [two.llt]
 vary: {clock: [1GHz]}
 objectives: [min time_s]
@@ -26,9 +26,9 @@ END
 leadline sweep ranks.yaml >/dev/null
 echo
 leadline pareto ranks.db --csv | cut -d , -f 3,12,14
-leadline sim -c a100_dgx --set clock=1GHz --json two.llt | grep -m 1 time_s
+leadline sim -c archive/vidur_a100 --set clock=1GHz --json two.llt | grep -m 1 time_s
 echo
-leadline export timeline -c a100_dgx two.llt | grep -o 'rank [01]: simd'
+leadline export timeline -c archive/vidur_a100 two.llt | grep -o 'rank [01]: simd'
 echo
 # What all ranks do together is no bound of what one takes: nothing is left out, and the front is whole.
 cp rank.0.et rank.2.et

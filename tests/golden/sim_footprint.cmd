@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Memory over time: the size of the memory is a line where it matters, and is told in any case.
 A=traces/alexnet_train_b8.llt
-leadline sim -c a100_sxm4_80gb --footprint large.svg $A >/dev/null
+leadline sim -c a100_sxm_80gb --footprint large.svg $A >/dev/null
 grep -o '>[^<]*</text>' large.svg
 leadline sim -c gtx_960 --footprint small.svg $A >/dev/null
 grep -o '>[^<]*</text>' small.svg

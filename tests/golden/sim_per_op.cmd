@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-leadline sim -c v100_sxm2_16gb --per-op traces/alexnet_infer_b1.llt
+leadline sim -c v100_sxm_16gb+archive/deepbench --per-op traces/alexnet_infer_b1.llt

@@ -6,5 +6,5 @@ grep -o '>[a-z0-9_. ]* on [a-z0-9_]*<' roof.svg
 leadline sim -c custom_example --roofline roof.svg --explain 3 traces/alexnet_infer_b1.llt
 echo "exit $?"
 # Caches that clusters of cores share count as often as there are clusters.
-leadline sim -c epyc_7742 --roofline roof.svg traces/alexnet_infer_b1.llt >/dev/null
+leadline sim -c epyc_7742+ncnn --roofline roof.svg traces/alexnet_infer_b1.llt >/dev/null
 grep -o '>l[123] [0-9. TGB/s]*<' roof.svg

@@ -11,11 +11,11 @@ sed -i s/bf16/int7/ sweep.yaml
 leadline sweep sweep.yaml -o s.db 2>&1
 # Products of weights in a type of their own, as --products-as has them.
 for products in f8 tf32 int8 i64; do
-    printf '%s\n' 'base: h100_sxm5_80gb_kernels' "traces: [$PWD/traces/alexnet_train_b8.llt]" 'dtype: bf16' \
+    printf '%s\n' 'base: h100_sxm+archive/server_kernels' "traces: [$PWD/traces/alexnet_train_b8.llt]" 'dtype: bf16' \
         "products: $products" 'vary: {units.tensor.count: [132]}' 'objectives: [min time_s]' >sweep.yaml
     leadline sweep sweep.yaml -o products.db --fresh >/dev/null 2>out.txt || cat out.txt
     leadline pareto products.db --csv | cut -d, -f3
-    leadline sim -c h100_sxm5_80gb_kernels --as bf16 --products-as $products --json traces/alexnet_train_b8.llt 2>&1 |
+    leadline sim -c h100_sxm+archive/server_kernels --as bf16 --products-as $products --json traces/alexnet_train_b8.llt 2>&1 |
         grep -E 'time_s|expected' | head -1
 done
 sed -i s/i64/f16/ sweep.yaml
@@ -31,11 +31,11 @@ for pruned in 2:4 90% 3:1; do
 done
 # Weights stored in a type of their own, as --weights-as has them.
 for weights in int4 int5; do
-    printf '%s\n' 'base: a100_sxm4_80gb' "traces: [$PWD/traces/alexnet_infer_b1.llt]" "weights: $weights" \
+    printf '%s\n' 'base: a100_sxm_80gb' "traces: [$PWD/traces/alexnet_infer_b1.llt]" "weights: $weights" \
         'vary: {units.tensor.count: [108]}' 'objectives: [min time_s]' >sweep.yaml
     leadline sweep sweep.yaml -o weights.db --fresh >/dev/null 2>out.txt || cat out.txt
     leadline pareto weights.db --csv | cut -d, -f3
-    leadline sim -c a100_sxm4_80gb --weights-as $weights --json traces/alexnet_infer_b1.llt 2>&1 |
+    leadline sim -c a100_sxm_80gb --weights-as $weights --json traces/alexnet_infer_b1.llt 2>&1 |
         grep -E 'time_s|no type' | head -1
 done
 # An array that multiplies int8 alone: lanes do what was recorded in f32, which sim, sweep, pareto and the page say.

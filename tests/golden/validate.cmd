@@ -4,11 +4,11 @@ mkdir machines
 cat > machines/pipe.yaml <<'END'
 name: Pipe
 kind: custom
-aliases: [A Pipe]
 clock: 1GHz
 units: [{name: lanes, model: vector, count: 1, lanes: 1024, flops: {f32: 1}}]
 memory: [{name: pipe, size: 1GiB, bandwidth: 100B/s}]
 END
+echo "hardware: {A Pipe: pipe, 'other: A Pipe': slow}" > machines/aliases.yaml
 cat > one.csv <<'END'
 source,hardware,op,dtype,dims,time_s,notes
 test,A Pipe,ew_add,fp32,n=25;nin=1,2,200 bytes
@@ -32,7 +32,7 @@ printf 'name: Mine\ninherits: custom_example.yaml\n' > machines/mine.yaml
 printf 'source,hardware,op,dtype,dims,time_s,notes\ntest,Mine,relu,fp32,n=25,4e-6,\n' > mine.csv
 leadline validate --machines machines mine.csv
 # One hardware under software for which another machine answers: scored apart, and error bars of its own.
-printf 'name: Slow pipe\ninherits: pipe\naliases: ["other: A Pipe"]\nmemory: [{name: pipe, bandwidth: 50B/s}]\n' \
+printf 'name: Slow pipe\ninherits: pipe\nmemory: [{name: pipe, bandwidth: 50B/s}]\n' \
     > machines/slow.yaml
 { cat one.csv; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo 'other,A Pipe,ew_add,fp32,n=25;nin=1,5,'; done; } \
     > both.csv

@@ -103,9 +103,14 @@ static struct ll_trace *trace_of(const char *name, bool train, uint64_t batch)
 
 static void check_model(const char *name, bool train, uint64_t batch)
 {
-    static const char *const machines[] = {
-        "custom_example",       "tpu_v2_core",    "v100_sxm2_16gb_framework", "eyeriss_like",
-        "gtx_1080ti_torch7_nn", "xeon_e5_2680v4", "h100_sxm5_80gb",           "tpu_v1"};
+    static const char *const machines[] = {"custom_example",
+                                           "tpu_v2_core",
+                                           "dgx_v100+archive/deepbench+archive/frameworks_2020",
+                                           "eyeriss_like",
+                                           "archive/gtx_1080ti_box+archive/torch7_nn",
+                                           "xeon_e5_2680v4",
+                                           "h100_sxm+pytorch",
+                                           "tpu_v1"};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     struct tightness tightness = {0};

@@ -82,14 +82,14 @@ static void links_are_those_of_the_documents(void **state)
     static const struct {
         const char *stem, *link;
         double both_ways_Bps;
-    } printed[] = {{"v100_sxm2_32gb_framework", "nvlink", 300e9},
-                   {"a100_hgx", "nvlink", 600e9},
-                   {"h100_dgx", "nvlink", 900e9},
-                   {"a100_pairwise_nvlink", "nvlink", 600e9},
-                   {"a100_pairwise_nvlink", "pcie", 64e9},
-                   {"a40_pairwise_nvlink", "nvlink", 112.5e9},
-                   {"h100_pairwise_nvlink", "nvlink", 600e9},
-                   {"h100_pairwise_nvlink", "pcie", 128e9},
+    } printed[] = {{"dgx_2", "nvlink", 300e9},
+                   {"hgx_a100", "nvlink", 600e9},
+                   {"archive/vidur_h100", "nvlink", 900e9},
+                   {"a100_pcie_pairs", "nvlink", 600e9},
+                   {"a100_pcie_pairs", "pcie", 64e9},
+                   {"a40_pairs", "nvlink", 112.5e9},
+                   {"h100_pcie_pairs", "nvlink", 600e9},
+                   {"h100_pcie_pairs", "pcie", 128e9},
                    {"tpu_v4", "ici", 90e9},
                    {"tpu_v5e", "ici", 400e9 / 4},
                    {"tpu_v5p", "ici", 1200e9 / 6},
@@ -154,8 +154,8 @@ static void products_of_f64_cost_what_the_unit_takes_that_computes_them(void **s
 {
     static const struct {
         const char *stem, *node;
-    } machines[] = {{"a100_sxm4_80gb", "technology/n7"},
-                    {"h100_sxm5_80gb", "technology/n5"},
+    } machines[] = {{"a100_sxm_80gb", "technology/n7"},
+                    {"h100_sxm", "technology/n5"},
                     {"mi210", "technology/n7"},
                     {"mi250_gcd", "technology/n7"},
                     {"mi300x", "technology/n5"}};
@@ -195,7 +195,7 @@ static void matrix_units_of_gpus_take_what_one_was_seen_to_take(void **state)
 /* Volta's and Turing's tensor cores take no bf16, so lanes compute it. */
 static void products_of_bf16_cost_an_instruction_where_lanes_compute_them(void **state)
 {
-    static const char *const stems[] = {"v100_sxm2_16gb", "titan_v", "t4", "rtx_2080ti"};
+    static const char *const stems[] = {"v100_sxm_16gb", "titan_v", "t4", "rtx_2080ti"};
     (void)state;
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
         struct ll_machine *machine = ll_shipped_machine(stems[i]);
@@ -269,19 +269,19 @@ static void power_is_limited_to_the_thermal_design(void **state)
                    {"gtx_1080ti", 250},
                    {"quadro_p4000", 105},
                    {"p4", 75},
-                   {"p100_pcie", 250},
+                   {"p100_pcie_16gb", 250},
                    {"v100_pcie_32gb", 250},
-                   {"v100_sxm2_32gb", 300},
+                   {"v100_sxm_32gb", 300},
                    {"titan_v", 250},
                    {"t4", 70},
                    {"rtx_2080ti", 260},
                    {"a100_pcie_40gb", 250},
                    {"a100_pcie_80gb", 300},
-                   {"a100_sxm4_80gb", 400},
+                   {"a100_sxm_80gb", 400},
                    {"a40", 300},
                    {"l4", 72},
-                   {"h100_sxm5_80gb", 700},
-                   {"h100_pcie_80gb", 350},
+                   {"h100_sxm", 700},
+                   {"h100_pcie", 350},
                    {"h200_sxm", 700},
                    {"mi25", 300},
                    {"vega_fe", 300},

@@ -79,7 +79,7 @@ static void a_changed_machine_is_the_one_that_set_gives(void **state)
     struct ll_arena arena = {0};
     const char **stems;
     size_t count;
-    assert_true(ll_machine_list(folders, &arena, &stems, &count));
+    assert_true(ll_machine_list(folders, NULL, &arena, &stems, &count));
     for (size_t i = 0; i < count; i += ONE_IN)
         try_machine(stems[i], 100 + i);
     ll_arena_release(&arena);
@@ -215,7 +215,7 @@ static void a_catalogue_can_be_put(void **state)
 {
     (void)state;
     struct ll_diags diags = {0};
-    struct ll_design *design = ll_design_new("mi100", folders, &diags);
+    struct ll_design *design = ll_design_new("mi100+pytorch", folders, &diags);
     uint32_t slot;
     struct ll_node file = {.type = LL_NODE_SCALAR, .text = "kernels/rocblas_gfx90a_linear.txt"};
     assert_true(ll_design_bind(design, "units.matrix_cores.catalogue", (struct ll_place){0}, &diags, &slot));

@@ -302,8 +302,9 @@ static void the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_o
 {
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
-    static const char *const machines[] = {"i7_6700k",       "v100_sxm2_16gb", "tpu_v2_core",
-                                           "custom_example", "xeon_phi_7250",  "t4_pytorch"};
+    static const char *const machines[] = {"i7_6700k",          "v100_sxm_16gb+archive/deepbench",
+                                           "tpu_v2_core",       "custom_example",
+                                           "archive/stampede2", "t4+archive/pytorch_2020"};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     enum ll_status status;
@@ -314,7 +315,7 @@ static void the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_o
         const struct ll_result *result = ll_replay(prepared, machine, &arena, &diags);
         double shares = 0;
         uint64_t slowed = expect_last_lines_to_be_times(result);
-        assert_true(slowed > 0 || strcmp(machines[i], "t4_pytorch") != 0);
+        assert_true(slowed > 0 || strcmp(machines[i], "t4+archive/pytorch_2020") != 0);
         for (uint64_t k = 0; k < result->kind_count; k++)
             shares += result->kinds[k].share;
         assert_near(shares, 1, 1e-12);
@@ -331,7 +332,7 @@ static void the_last_line_is_the_time_of_the_op_also_beside_exchanges(void **sta
 {
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
-    static const char *const machines[] = {"a100_hgx", "h100_superpod", "a100_selene"};
+    static const char *const machines[] = {"hgx_a100", "dgx_h100+pytorch", "selene+megatron"};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     enum ll_status status;
@@ -381,9 +382,11 @@ static void messages_of_exchanges_can_be_followed_too(void **state)
 {
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
-    static const char *const machines[] = {"h100_superpod", "a100_dgx",       "a100_selene",
-                                           "h100_dgx",      "tpu_v3",         "v100_dgx1",
-                                           "tpu_v4",        "v100_sxm2_16gb", "custom_example"};
+    static const char *const machines[] = {"dgx_h100+pytorch", "archive/vidur_a100",
+                                           "selene+megatron",  "archive/vidur_h100+pytorch",
+                                           "tpu_v3",           "dgx_v100+archive/deepbench",
+                                           "tpu_v4",           "v100_sxm_16gb+archive/deepbench",
+                                           "custom_example"};
     static const uint64_t kinds[] = {
         LL_OP_ALL_REDUCE, LL_OP_REDUCE_SCATTER, LL_OP_ALL_GATHER, LL_OP_ALL_TO_ALL,
         LL_OP_BROADCAST,  LL_OP_REDUCE,         LL_OP_BARRIER,    LL_OP_SEND};

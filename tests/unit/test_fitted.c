@@ -49,7 +49,7 @@ static const struct ll_fitted_rooflines *fit(struct trial *t, size_t count, doub
     make_rows(&t->data);
     for (uint64_t i = 1; i < PRODUCTS; i += 2)
         t->data.rows[i].time_s *= factor;
-    t->validation = ll_validate(t->data.rows, count, machines, 1, NULL, NULL, &t->arena);
+    t->validation = ll_validate(t->data.rows, count, machines, 1, NULL, NULL, NULL, &t->arena);
     assert_non_null(t->validation);
     const struct ll_fitted_rooflines *fitted = ll_fit_rooflines(t->validation, &t->arena);
     assert_non_null(fitted);

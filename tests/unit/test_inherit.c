@@ -85,7 +85,7 @@ static void an_item_stands_once_in_a_list_that_is_laid_over(void **state)
 static void lists_without_names_are_replaced(void **state)
 {
     (void)state;
-    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm2_16gb\n"
+    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm_16gb+archive/deepbench\n"
                                                 "units:\n"
                                                 "  - {name: tensor, tiles: [16x16x16], runs: [matmul]}\n");
     assert_non_null(machine);
@@ -98,7 +98,7 @@ static void lists_without_names_are_replaced(void **state)
 static void what_data_calls_the_base_is_not_inherited(void **state)
 {
     (void)state;
-    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm2_16gb\n");
+    struct ll_machine *machine = ll_toy_machine("inherits: v100_sxm_16gb+archive/deepbench\n");
     assert_non_null(machine);
     assert_int_equal(machine->alias_count, 0);
     ll_machine_free(machine);
@@ -140,7 +140,7 @@ static void a_complaint_points_at_the_file_that_the_value_stands_in(void **state
                              "memory: [{name: vmem, size: 1TiB}]\n",
                              NULL, 0, &diags));
     assert_string_equal(diags.kept[0].place.file,
-                        "hwconfigs/tpu_v2_core.yaml"); /* hbm is smaller than that */
+                        "hwconfigs/devices/tpu_v2_core.yaml"); /* hbm is smaller than that */
     ll_diags_release(&diags);
 }
 
@@ -254,10 +254,10 @@ static void only_a_file_or_stem_can_be_inherited(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"inherits: []\n", "`inherits`: expected a file or the stem of a known machine, or a list of them"},
+        {"inherits: []\n", "`inherits`: expected a file or the name of a machine, or a list of them"},
         {"inherits: [[a]]\n",
-         "`inherits`: expected a file or the stem of a known machine, or a list of them"},
-        {"inherits:\n", "`inherits:`: expected a file or the stem of a known machine, or a list of them"},
+         "`inherits`: expected a file or the name of a machine, or a list of them"},
+        {"inherits:\n", "`inherits:`: expected a file or the name of a machine, or a list of them"},
         {"inherits: [tpu_v2_core, tpu_v2_cor]\n",
          "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},
         {"inherits: tpu_v2_cor\n", "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},

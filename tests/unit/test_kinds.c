@@ -51,7 +51,7 @@ static void the_share_of_a_peak_is_the_rate_over_what_the_machine_describes(void
 {
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
-    static const char *const machines[] = {"t4", "v100_sxm2_16gb"};
+    static const char *const machines[] = {"t4+pytorch", "v100_sxm_16gb+archive/deepbench"};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     enum ll_status status;

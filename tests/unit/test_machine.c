@@ -129,7 +129,7 @@ static void a_machine_is_found_by_its_file_or_its_stem(void **state)
     struct ll_diags diags = {0};
     (void)state;
     struct ll_machine *by_stem = ll_machine_read("custom_example", hwconfigs, NULL, 0, &diags);
-    struct ll_machine *by_path = ll_machine_read("hwconfigs/custom_example.yaml", NULL, NULL, 0, &diags);
+    struct ll_machine *by_path = ll_machine_read("hwconfigs/accelerators/custom_example.yaml", NULL, NULL, 0, &diags);
     assert_non_null(by_stem);
     assert_non_null(by_path);
     assert_string_equal(by_stem->stem, "custom_example");
@@ -150,11 +150,11 @@ static void the_machines_of_a_folder_are_listed_by_name(void **state)
     const char **stems;
     size_t count;
     (void)state;
-    assert_true(ll_machine_list(folders, &arena, &stems, &count));
+    assert_true(ll_machine_list(folders, NULL, &arena, &stems, &count));
     assert_true(count >= 5);
     for (size_t i = 1; i < count; i++)
         assert_true(strcmp(stems[i - 1], stems[i]) < 0); /* sorted, and each once */
-    assert_true(ll_machine_list(folders + 3, &arena, &stems, &count));
+    assert_true(ll_machine_list(folders + 3, NULL, &arena, &stems, &count));
     assert_int_equal(count, 0);
     ll_arena_release(&arena);
 }

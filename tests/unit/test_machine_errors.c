@@ -78,7 +78,7 @@ static void every_mistake_is_named_with_its_place_and_its_cure(void **state)
     const char **stems;
     size_t count;
     (void)state;
-    assert_true(ll_machine_list(gallery, &arena, &stems, &count));
+    assert_true(ll_machine_list(gallery, NULL, &arena, &stems, &count));
     assert_true(count >= 25);
     for (size_t i = 0; i < count; i++)
         check_file(stems[i]);

@@ -251,7 +251,7 @@ static void without_a_recording_there_is_no_score(void **state)
     struct ll_measured row = row_of("e2e_train", "fp16", "model=megatron-22B;batch=1;tp=1");
     row.hardware = "1x h";
     const struct ll_validation *v =
-        ll_validate(&row, 1, (const struct ll_machine *const[]){machine}, 1, NULL, NULL, &arena);
+        ll_validate(&row, 1, (const struct ll_machine *const[]){machine}, 1, NULL, NULL, NULL, &arena);
     assert_non_null(v);
     assert_int_equal(v->unscored_count, 1);
     assert_string_equal(v->unscored[0].reason, "its workload cannot be recorded");

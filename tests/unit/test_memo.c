@@ -213,8 +213,9 @@ static void try_changes(const char *stem, uint64_t seed)
     ll_arena_release(&arena);
 }
 
-static const char *const stems[] = {"custom_example", "tpu_v2_core", "v100_sxm2_16gb", "gemmini_like",
-                                    "eyeriss_like",   "i7_6700k",    "tpu_v1",         "nvdla_like"};
+static const char *const stems[] = {"custom_example", "tpu_v2_core",  "v100_sxm_16gb+archive/deepbench",
+                                    "gemmini_like",   "eyeriss_like", "i7_6700k",
+                                    "tpu_v1",         "nvdla_like"};
 enum { STEMS = sizeof stems / sizeof *stems };
 
 static void what_is_remembered_of_another_machine_is_right_for_this_one(void **state)
@@ -294,7 +295,7 @@ static void a_limit_of_power_is_looked_at(void **state)
     (void)state;
     static const char *const folders[] = {"hwconfigs", NULL};
     struct ll_diags diags = {0};
-    struct ll_machine *machine = ll_machine_read("t4", folders, NULL, 0, &diags);
+    struct ll_machine *machine = ll_machine_read("t4+pytorch", folders, NULL, 0, &diags);
     struct ll_memo memo = {.machine = machine};
     struct ll_work work = gemm_work(LL_F32, 1, 4096, 4096, 4096);
     const char *trouble;

@@ -219,7 +219,7 @@ static void a_network_without_memory_has_trouble(void **state)
 static bool read_machine(void)
 {
     static const char text[] =
-        "inherits: v100_sxm2_16gb\nname: Faster\nmemory: [{name: hbm2, bandwidth: 2TB/s}]\n";
+        "inherits: v100_sxm_16gb+archive/deepbench\nname: Faster\nmemory: [{name: hbm2, bandwidth: 2TB/s}]\n";
     static const char *const folders[] = {"hwconfigs", NULL};
     struct ll_override override = {"energy.hbm2_pj_per_byte", "31"};
     struct ll_diags diags = {0};

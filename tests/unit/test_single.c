@@ -117,8 +117,9 @@ static double predicted_s(const struct shape *shape, const struct ll_machine *ma
  * These are too small to hold anything. */
 static void a_trace_and_a_row_of_one_shape_take_the_same_time(void **state)
 {
-    static const char *const machines[] = {"hwconfigs/tpu_v2.yaml", "hwconfigs/xeon_e5_2680v4.yaml",
-                                           "hwconfigs/v100_sxm2_32gb.yaml", "hwconfigs/t4_framework.yaml"};
+    static const char *const machines[] = {
+        "hwconfigs/devices/tpu_v2.yaml", "hwconfigs/devices/xeon_e5_2680v4.yaml",
+        "hwconfigs/devices/v100_sxm_32gb.yaml+pytorch", "hwconfigs/devices/t4.yaml+archive/frameworks_2020"};
     const struct ll_override small = {"l2.size", "64KiB"};
     struct ll_diags diags = {0};
     (void)state;
@@ -140,8 +141,8 @@ static void a_cache_that_holds_all_spares_the_memory(void **state)
     const struct ll_override small[] = {{"software.op_overhead", "0s"}, {"l2.size", "1MiB"}};
     struct ll_diags diags = {0};
     (void)state;
-    struct ll_machine *holds = ll_machine_read("hwconfigs/l4.yaml", NULL, small, 1, &diags);
-    struct ll_machine *drops = ll_machine_read("hwconfigs/l4.yaml", NULL, small, 2, &diags);
+    struct ll_machine *holds = ll_machine_read("hwconfigs/devices/l4.yaml+pytorch", NULL, small, 1, &diags);
+    struct ll_machine *drops = ll_machine_read("hwconfigs/devices/l4.yaml+pytorch", NULL, small, 2, &diags);
     assert_true(holds && drops);
     double drops_s = predicted_s(&relu, drops), holds_s = predicted_s(&relu, holds), way_s = 3145728 / 231e9;
     assert_true(drops_s >= way_s && drops_s < 1.1 * way_s && holds_s < way_s / 3);

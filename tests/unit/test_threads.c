@@ -10,7 +10,7 @@ static struct ll_machine *machine_with(const struct ll_override *overrides, size
 {
     struct ll_diags diags = {0};
     struct ll_machine *machine =
-        ll_machine_read("hwconfigs/xeon_e5_2680v4.yaml", NULL, overrides, count, &diags);
+        ll_machine_read("hwconfigs/devices/xeon_e5_2680v4.yaml", NULL, overrides, count, &diags);
     assert_non_null(machine);
     return machine;
 }
@@ -85,7 +85,7 @@ static double convolved_s(const char *key, const char *value)
     const struct ll_override shared = {key, value};
     struct ll_diags diags = {0};
     struct ll_machine *machine =
-        ll_machine_read("hwconfigs/e5_2630v3_2s_torch7.yaml", NULL, &shared, 1, &diags);
+        ll_machine_read("hwconfigs/devices/e5_2630v3_2s.yaml+archive/torch7_cpu", NULL, &shared, 1, &diags);
     const struct ll_measured row = {
         .op = "conv2d_fwd", .dtype = "fp32", .dims = "b=1;c=32;h=28;w=28;k=60;r=3;s=3"};
     struct ll_measured_works works = {0};

@@ -15,7 +15,7 @@ struct trial {
 static const struct ll_validation *validate(struct trial *t, const struct ll_measured *rows, size_t count)
 {
     const struct ll_machine *machines[] = {t->machine};
-    const struct ll_validation *v = ll_validate(rows, count, machines, 1, NULL, NULL, &t->arena);
+    const struct ll_validation *v = ll_validate(rows, count, machines, 1, NULL, NULL, NULL, &t->arena);
     assert_non_null(v);
     return v;
 }
@@ -194,7 +194,7 @@ static void a_device_answers_under_the_software_that_was_measured(void **state)
         rows[i] = row("device", "gemm", "m=64;n=64;k=64", 1);
     rows[0].source = rows[1].source = "other";
     rows[1].notes = rows[3].notes = "Loop 7 (warm); mean of 10";
-    const struct ll_validation *v = ll_validate(rows, 4, machines, 3, NULL, NULL, &plain.arena);
+    const struct ll_validation *v = ll_validate(rows, 4, machines, 3, NULL, NULL, NULL, &plain.arena);
     assert_ptr_equal(v->predictions[0].machine, plain.machine);
     assert_ptr_equal(v->predictions[1].machine, plain.machine);
     assert_ptr_equal(v->predictions[2].machine, source.machine);
