@@ -336,7 +336,7 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     const struct ll_trace *trace = prepared->trace;
     uint64_t asked;
     if (!ll_value(args, "op", NULL))
-        return ll_wrong("which op? --op SEQ; leadline sim --per-op lists them");
+        return ll_wrong("no op: name one with --op SEQ; leadline sim --per-op lists them");
     if (!ll_value_count(args, "op", prepared->first_op, prepared->end_op - 1, 0, &asked))
         return LL_WRONG;
     *seq = (uint32_t)asked;
@@ -471,7 +471,7 @@ const struct ll_command ll_command_cache = {
         "loops in that blocking, one access after the other, through each memory level that has a `cache`, "
         "and compares what the caches moved with the formula. It simulates hundreds of millions of accesses "
         "per second that hit the first cache, tens of millions that go through several; "
-        "a matrix product has two or three for each multiplication. Every operand goes through every cache, "
+        "a GEMM has two or three per multiply-accumulate. Every operand goes through every cache, "
         "also where `holds` of its level says that some pass by.\n"
         "\n"
         "What the last cache asks is played, command by command, on the memory outside of it, where that "

@@ -479,17 +479,17 @@ static void say_crowded(double share)
     static const double often = 0.2, mostly = 0.5;
     struct ll_human text;
     if (share > mostly)
-        fprintf(
-            stderr,
-            "at %s of the looks somebody was on the other hyperthread of a core: others never left, or this "
-            "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
-            ll_percent(&text, share));
+        fprintf(stderr,
+                "in %s of samples another process was on the other hyperthread of a core: others never left, "
+                "or this "
+                "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
+                ll_percent(&text, share));
     else if (share > often)
-        fprintf(
-            stderr,
-            "at %s of the looks somebody was on the other hyperthread of a core, however long was waited; as "
-            "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
-            ll_percent(&text, share));
+        fprintf(stderr,
+                "in %s of samples another process was on the other hyperthread of a core, however long was "
+                "waited; as "
+                "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
+                ll_percent(&text, share));
 }
 
 static void say_apart(double share)
@@ -499,7 +499,7 @@ static void say_apart(double share)
     if (share > often)
         fprintf(
             stderr,
-            "at %s of the looks threads were behind different last caches, however long was waited: what "
+            "in %s of samples threads were behind different last caches, however long was waited: what "
             "they share is described as larger and slower than where they are together; calibrate again\n",
             ll_percent(&text, share));
 }
@@ -607,7 +607,7 @@ static void say_core(const struct ll_trace *trace)
 {
     const char *core = ll_trace_fact(trace, "blas.core"), *better = ll_trace_fact(trace, "blas.better_core");
     if (core)
-        fprintf(stderr, "products by the %s kernels of OpenBLAS\n", core);
+        fprintf(stderr, "GEMMs by the %s kernels of OpenBLAS\n", core);
     if (better)
         fprintf(stderr, "because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n", better);
 }

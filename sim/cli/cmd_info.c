@@ -178,7 +178,7 @@ static void timing(const struct ll_args *args, const struct ll_profile *profile,
     if (!waits_alone && profile->wall_s <= 0)
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->wall_s > 0 && profile->ops_time_s > 0)
-        ll_str_addf(&line, "%s a step in the mean, at %s; ops cover %s of it%s",
+        ll_str_addf(&line, "%s per step in the mean, at %s; ops cover %s of it%s",
                     ll_si(&wall, profile->wall_s, "s"),
                     ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
                     ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
@@ -208,7 +208,7 @@ static void footprint_text(const struct ll_footprint *footprint, struct ll_str *
         ll_str_add(out, "memory unknown: the trace does not say which tensors are the same\n");
         return;
     }
-    ll_str_addf(&line, "memory at most %s", ll_binary(&peak, (double)footprint->peak_bytes));
+    ll_str_addf(&line, "peak memory %s", ll_binary(&peak, (double)footprint->peak_bytes));
     const char *mark = ": ";
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
         if (footprint->class_bytes[i]) {
@@ -311,7 +311,7 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
         ll_str_addf(&line, "; %s ns from thread to thread and back", trip_ns);
     double crowded = ll_trace_number(trace, "host.crowded", 0);
     if (crowded > 0)
-        ll_str_addf(&line, "; somebody else on a thread's core at %s of the looks",
+        ll_str_addf(&line, "; another process on a thread's core in %s of samples",
                     ll_percent(&share, crowded));
     ll_end_line(&line, ll_screen_width(), out);
 }
@@ -387,7 +387,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     LL_REBATCH_OPTIONS,
     LL_ACCOUNTING_OPTION,
-    {"memory", 0, NULL, "show what is alive at the memory peak, and what allocators take"},
+    {"memory", 0, NULL, "print what is alive at the memory peak, and what allocators reserve"},
     {0},
 };
 

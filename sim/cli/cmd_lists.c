@@ -69,7 +69,7 @@ static int run(const struct ll_args *args)
 const struct ll_command ll_command_explain = {
     .name = "explain",
     .synopsis = "[TERM]",
-    .summary = "say what a word in the output means",
+    .summary = "explain a word of the output",
     .examples = "  leadline explain\n  leadline explain dependency\n",
     .most_words = 1,
     .run = run,
@@ -153,7 +153,7 @@ static void verdict(const struct ll_machine *machine, struct ll_str *out)
     for (int d = 0; d < LL_DTYPE_COUNT; d++) {
         double peak = ll_machine_peak_flops(machine, (enum ll_dtype)d);
         if (peak > 0)
-            ll_str_addf(out, "\n#   %-5s %s at most, ridge at %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
+            ll_str_addf(out, "\n#   %-5s %s peak, ridge point %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
                         ll_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
     }
     ll_str_add(out, "\n\n");
@@ -328,7 +328,7 @@ static int list_models(const struct ll_args *args)
     struct ll_str out = {0};
     struct ll_diags diags = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    struct ll_table *table = ll_table_new("model|suite|>parameters|>forward a sample|>batch|what it is");
+    struct ll_table *table = ll_table_new("model|suite|>parameters|>forward per sample|>batch|what it is");
     bool as_json = ll_flag(args, "json"), measured = true;
     if (as_json) {
         ll_json_open_object(&json);

@@ -56,20 +56,20 @@ static bool find_chart(const char *name, enum ll_chart *chart)
 /* Whether the figure shows what is asked of it; --log may be for the page beside it. */
 static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
 {
-    static const char *const axes[] = {"across", "up", NULL}, *const objective[] = {"of", NULL},
+    static const char *const axes[] = {"x-axis", "y-axis", NULL}, *const objective[] = {"of", NULL},
                              *const logs[] = {"log", NULL};
     unsigned heeds = ll_chart_wishes(chart);
     return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --figure front and heat")) &&
            (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --figure heat")) &&
            (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
-            ll_without(args, logs, "is for weights, which --figure sensitivity and --html show"));
+            ll_without(args, logs, "is for sensitivity, which --figure sensitivity and --html show"));
 }
 
 static int draw_figure(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
 {
     const char *output = ll_value(args, "output", NULL);
-    const struct ll_chart_wish wish = {.x = ll_value(args, "across", NULL),
-                                       .y = ll_value(args, "up", NULL),
+    const struct ll_chart_wish wish = {.x = ll_value(args, "x-axis", NULL),
+                                       .y = ll_value(args, "y-axis", NULL),
                                        .objective = ll_value(args, "of", NULL)};
     enum ll_chart chart;
     struct ll_str svg = {0};
@@ -444,12 +444,12 @@ static void show_weights(const struct answer *a, struct ll_str *out)
             ll_table_cell(table, "%.2f", two_decimals(a->found->weights[k * frame->axis_count + axes[i]]));
         ll_table_end_row(table);
     }
-    ll_table_cell(table, "explained");
+    ll_table_cell(table, "r_squared");
     for (size_t k = 0; k < frame->objective_count; k++)
         ll_table_cell(table, "%.2f", a->found->r2[k]);
     ll_table_end_row(table);
     ll_str_add(
-        out, "\nwhat moved what: standardised weights of a linear regression over all points, and the share "
+        out, "\nsensitivity: standardised coefficients of a linear regression over all points, and the share "
              "of the\nvariance that it explains");
     ll_str_add(out, a->found->logs ? "; between logarithms\n" : "\n");
     ll_table_print(table, ll_screen_width(), out);
@@ -547,7 +547,7 @@ static int print_weights_csv(const struct answer *a)
     }
     for (size_t i = 0; axes && i <= frame->axis_count; i++) {
         ll_str_add(&out, "\n");
-        ll_csv_put(&out, i < frame->axis_count ? frame->columns[axes[i]].name : "explained");
+        ll_csv_put(&out, i < frame->axis_count ? frame->columns[axes[i]].name : "r_squared");
         for (size_t k = 0; k < frame->objective_count; k++) {
             const double *weights = &a->found->weights[k * frame->axis_count];
             ll_number_text(i < frame->axis_count ? weights[axes[i]] : a->found->r2[k], number);
@@ -582,8 +582,8 @@ static void put_objective(const struct answer *a, size_t k, struct ll_json *json
     ll_json_open_object(json);
     ll_json_put_text(json, "objective", frame->objectives[k].text);
     ll_json_put_number(json, "base", a->found->objectives[k]->base);
-    ll_json_put_number(json, "explained", a->found->r2[k]);
-    ll_json_key(json, "weights");
+    ll_json_put_number(json, "r_squared", a->found->r2[k]);
+    ll_json_key(json, "sensitivity");
     ll_json_open_object(json);
     for (size_t c = 0; c < frame->axis_count; c++)
         ll_json_put_number(json, frame->columns[c].name, a->found->weights[k * frame->axis_count + c]);
@@ -628,11 +628,11 @@ static int print_json(const struct answer *a)
 /* Options of one kind of answer, given with another, are refused. */
 static bool is_one_answer(const struct ll_args *args)
 {
-    static const char *const printed[] = {"csv", "json", "all", "weights", NULL},
-                             *const of_figures[] = {"output", "across", "up", "of", NULL},
-                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"weights", NULL},
+    static const char *const printed[] = {"csv", "json", "all", "sensitivity", NULL},
+                             *const of_figures[] = {"output", "x-axis", "y-axis", "of", NULL},
+                             *const of_text[] = {"all", NULL}, *const of_csv[] = {"sensitivity", NULL},
                              *const of_weights[] = {"log", NULL};
-    bool csv = ll_flag(args, "csv"), front = csv && !ll_flag(args, "weights");
+    bool csv = ll_flag(args, "csv"), front = csv && !ll_flag(args, "sensitivity");
     if (csv && ll_flag(args, "json")) {
         ll_wrong("--csv and --json exclude each other");
         return false;
@@ -641,7 +641,8 @@ static bool is_one_answer(const struct ll_args *args)
             ll_without(args, printed, "is for what is printed, not for --figure and --html")) &&
            (ll_value(args, "figure", NULL) || ll_without(args, of_figures, "is for --figure")) &&
            (csv || ll_without(args, of_csv, "is for --csv")) &&
-           (!front || ll_without(args, of_weights, "is for weights; --csv prints them with --weights")) &&
+           (!front ||
+            ll_without(args, of_weights, "is for sensitivity; --csv prints it with --sensitivity")) &&
            (!(csv || ll_flag(args, "json")) ||
             ll_without(args, of_text, "is for people; --csv and --json print the whole front"));
 }
@@ -655,7 +656,7 @@ static int run_pareto(const struct ll_args *args)
     int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)
         status = pareto_draws(args)      ? pareto_draw(args, a->found, &a->diags)
-                 : ll_flag(args, "csv")  ? (ll_flag(args, "weights") ? print_weights_csv : print_csv)(a)
+                 : ll_flag(args, "csv")  ? (ll_flag(args, "sensitivity") ? print_weights_csv : print_csv)(a)
                  : ll_flag(args, "json") ? print_json(a)
                                          : show(a);
     ll_print_diags(&a->diags);
@@ -673,12 +674,13 @@ static const struct ll_option pareto_options[] = {
      "--where \"area_mm2 <= 100\""},
     {"all", 0, NULL, "show the whole front, not just 20 of its points"},
     {"csv", 0, NULL, "print the front as comma-separated values, with all results"},
-    {"weights", 0, NULL, "with --csv: print how much each parameter moves each objective, not the front"},
-    {"log", 0, NULL, "compute those weights on logarithms, where all values are positive"},
+    {"sensitivity", 0, NULL,
+     "with --csv: print the sensitivity of each objective to each parameter, not the front"},
+    {"log", 0, NULL, "compute sensitivity on logarithms, where all values are positive"},
     {"figure", 0, "KIND", "draw a figure to the file given with -o: front, heat, parallel or sensitivity"},
     {"output", 'o', "F.svg", "the file for the figure"},
-    {"across", 0, "NAME", "horizontal axis: an objective (front) or a parameter (heat); chosen by default"},
-    {"up", 0, "NAME", "vertical axis, likewise"},
+    {"x-axis", 0, "NAME", "x axis: an objective (front) or a parameter (heat); chosen by default"},
+    {"y-axis", 0, "NAME", "y axis, likewise"},
     {"of", 0, "NAME", "the objective that a heat map shows (default: the first)"},
     {"html", 0, "R.html", "write everything as one self-contained, interactive page"},
     {0},
@@ -688,11 +690,12 @@ const struct ll_command ll_command_pareto = {
     .name = "pareto",
     .synopsis = "R.db",
     .summary = "show the best designs of a sweep, and why they are the best",
-    .examples = "  leadline pareto arrays.db\n"
-                "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
-                "  leadline pareto arrays.db --html arrays.html\n"
-                "  leadline pareto arrays.db --figure heat --across units.array.rows --up memory.sram.size "
-                "-o heat.svg\n",
+    .examples =
+        "  leadline pareto arrays.db\n"
+        "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
+        "  leadline pareto arrays.db --html arrays.html\n"
+        "  leadline pareto arrays.db --figure heat --x-axis units.array.rows --y-axis memory.sram.size "
+        "-o heat.svg\n",
     .details = "A point is on the front when no other valid point is at least as good in every objective and "
                "better in one.\n",
     .options = pareto_options,

@@ -97,7 +97,7 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
 {
     struct ll_str out = {0};
     unsigned width = ll_screen_width();
-    struct ll_table *table = ll_table_new("  step|>of best|>samples/s|>memory|>bubble|>exposed|plan");
+    struct ll_table *table = ll_table_new("  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
     ll_warnings_text(warnings, &out);
@@ -202,11 +202,11 @@ static const struct ll_option options[] = {
 const struct ll_command ll_command_plan = {
     .name = "plan",
     .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
-    .summary = "find the best way to spread a step over devices",
+    .summary = "find the fastest parallel plan for a step on many devices",
     .examples = "  leadline plan -c dgx_a100 --batch 1024 gpt.llt\n"
                 "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
                 "--json gpt.llt\n"
-                "  leadline plan -c dgx_h100 --devices 256 --batch 256 --products-as f8 gpt.llt\n",
+                "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n",
     .details =
         "Considers every way to write the number of devices as replicas (dp) times devices that share "
         "products (tp) times devices that share sequences (cp) times pipeline stages (pp), with all "

@@ -162,14 +162,14 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
                 options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
                 report->ops, ll_plural(report->ops), report->steps, ll_plural(report->steps));
     if (!options->dry_run)
-        ll_str_addf(&out, ", %s a step in the median", ll_si(&time, report->median_step_s, "s"));
+        ll_str_addf(&out, ", %s per step (median)", ll_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
     if (report->waited_s >= long_s)
         ll_str_addf(&out,
-                    "waited %s, between ops and outside of their times, for threads near each other on cores "
-                    "that nobody shares\n",
+                    "waited %s, between ops and outside of their times, for cores near each other without "
+                    "other processes\n",
                     ll_si(&time, report->waited_s, "s"));
     return ll_print(&out);
 }
@@ -230,12 +230,13 @@ static const struct ll_option options[] = {
     {"data", 0, "PATH", "real data to run on; leadline models NAME says which (default: generated)"},
     {"threads", 0, "N", "threads to compute with (default: one per CPU)"},
     {"seed", 0, "N", "seed of weights and data (default: 1)"},
-    {"coverage", 0, NULL, "tell which calls of PROGRAM would be seen, and how, without running it"},
+    {"coverage", 0, NULL, "report which calls of PROGRAM would be intercepted, and how, without running it"},
     {"mech", 0, "WAY",
-     "how to see the calls of PROGRAM (default: the least intrusive way that sees the most calls)"},
+     "how to intercept the calls of PROGRAM (default: the least intrusive mechanism that sees the most "
+     "calls)"},
     {"lossy", 0, NULL,
-     "let PROGRAM never wait: calls that come faster than they are written down are lost, and counted"},
-    {"calls", 0, NULL, "record the calls of PROGRAM alone, also where PyTorch itself tells more of its step"},
+     "never stall PROGRAM: calls that come faster than they are written are lost, and counted"},
+    {"calls", 0, NULL, "record only the calls of PROGRAM, even where PyTorch's own trace has more"},
     {0},
 };
 
@@ -274,7 +275,7 @@ const struct ll_command ll_command_record = {
         "calls give "
         "products their times and the header its summary.\n"
         "\n"
-        "Ways to see the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
+        "Mechanisms that intercept the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"
     LL_MECHANISM_LIST(X),
 #undef X
@@ -371,7 +372,7 @@ static int summarise_training(const struct ll_run_options *train_options, const 
 {
     struct ll_human parameters, time;
     struct ll_str out = {0};
-    ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " steps of %" PRIu64 ", %s a step", model->name,
+    ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " steps of %" PRIu64 ", %s per step", model->name,
                 ll_grouped(&parameters, report->parameters), report->steps, train_options->batch,
                 ll_si(&time, report->median_step_s, "s"));
     for (size_t i = 0; i < train_options->setting_count; i++)
@@ -408,7 +409,7 @@ static int run_train(const struct ll_args *args)
 
 static const struct ll_option train_options[] = {
     {"output", 'o', "FOLDER", "folder for samples of what the trained network produces; created if missing"},
-    {"steps", 0, "N", "training steps (default: as the model's training recipe says)"},
+    {"steps", 0, "N", "training steps (default: the model's training recipe)"},
     {"batch", 0, "N", "samples per step (default: the recipe's)"},
     {"param", 'p', "KEY=VALUE",
      "set a parameter of the model, in place of the recipe's; leadline models NAME lists them"},

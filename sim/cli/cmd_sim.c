@@ -152,6 +152,7 @@ static bool simulate(struct simulation *simulation, bool want_gains)
         for (size_t m = 0; done && m < simulation->machine_count; m++) {
             struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
             report->trace_name = simulation->args->words[t];
+            report->tokens_per_sample = ll_report_tokens(simulation->traces[t]);
             report->all_gains = ll_flag(simulation->args, "what-if");
             done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
                    remember(simulation, t, m);
@@ -299,8 +300,8 @@ static bool draw_footprints(const struct simulation *simulation)
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
-    static const char *const changing[] = {"as",   "products-as", "weights-as", "prune",
-                                           "gaps", "batch",       "batch-was",  NULL};
+    static const char *const changing[] = {"as",   "gemm-dtype", "weights-as", "prune",
+                                           "gaps", "batch",      "batch-was",  NULL};
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "as-recorded"))
         return true;
@@ -386,12 +387,12 @@ static const struct ll_option options[] = {
     {"plan", 0, "PLAN.yaml",
      "read these options from a file, as keys (micro_batch: 4); options given here override it"},
     {"as-recorded", 0, NULL,
-     "let ops take as long as they were recorded to take, and simulate only exchanges between devices"},
-    {"what-if", 0, NULL, "show what doubling each resource would gain; a page for each machine"},
-    {"per-op", 0, NULL, "show a line for each op"},
+     "take the recorded time of every op, and simulate only communication between devices"},
+    {"what-if", 0, NULL, "print the speedup of doubling each resource; a page for each machine"},
+    {"per-op", 0, NULL, "print a line for each op"},
     {"roofline", 0, "FILE", "draw a roofline plot of the ops to this SVG file"},
     {"memory", 0, NULL,
-     "show what is alive at the memory peak, what allocators take, and what would need less"},
+     "print what is alive at the memory peak, what allocators reserve, and memory mitigations"},
     {"footprint", 0, "FILE", "draw memory over time to this SVG file"},
     {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
     {"compat", 0, "scalesim2", "run a SCALE-Sim v2 configuration (-c) and topology as SCALE-Sim does"},
@@ -413,40 +414,38 @@ const struct ll_command ll_command_sim = {
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
         "Times are per step: the complete steps of the trace are replayed in order, and their total "
-        "is divided by their number. The recorded times are not used. In brackets behind them, for machines "
-        "of the installed folder whose predictions were compared with measurements: where the real time lies "
-        "eight times in ten.\n"
+        "is divided by their number. The recorded times are not used. The 80 % prediction interval stands "
+        "behind them for installed machines whose predictions were compared with measurements.\n"
         "\n"
-        "--as-recorded uses them: ops take as long as they did, and only what devices exchange takes what "
-        "the machine's network takes. So a recording of several ranks, such as one imported from Chakra, "
-        "tells what another network would do for it, and --roofline shows what its ops have reached.\n"
+        "--as-recorded uses the recorded times: only communication takes what the machine's network takes. "
+        "So a recording of several ranks, such as one imported from Chakra, shows what another network would "
+        "change, and --roofline shows what its ops reached.\n"
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"
         "\n"
-        "--products-as simulates mixed precision: products and convolutions that read a weight, and those "
-        "that give its gradient, read operands in this type and write what they wrote; all else stays as it "
-        "is, or as --as makes it. Operands are cast by ops of their own, weights once a step; those of a "
-        "trace that only infers are held in the type. Products among activations stay, as does the "
+        "--gemm-dtype simulates mixed precision: GEMMs and convolutions that read a weight, and those that "
+        "compute its gradient, read operands in this type and write what they wrote; all other ops stay in "
+        "their type, or in that of --as. Operands are cast by ops of their own, weights once per step; the "
+        "weights of an inference are stored in the type. GEMMs between activations stay, and so does the "
         "projection onto a vocabulary.\n"
         "\n"
-        "--weights-as stores weights that products and convolutions read, and nothing else does, in another "
-        "type, which takes less memory and moves fewer bytes; they are multiplied in the type of the other "
-        "operand. What turns one type into the other is not counted, nor are scales.\n"
+        "--weights-as quantizes weights that only GEMMs and convolutions read, which takes less memory and "
+        "moves fewer bytes; they are multiplied in the type of the other operand. Dequantization is not "
+        "counted, nor are scales.\n"
         "\n"
-        "--prune stores the weights of products and convolutions without their zeros, so that less "
-        "memory is taken and moved; units that skip such zeros compute less: those of a pattern, as 2:4 (key "
-        "`skips` of a machine), or a share of all, as 90% (key `skips_unstructured`). Gradients and what "
-        "optimizers keep stay as they are.\n"
+        "--prune stores the weights of GEMMs and convolutions without their zeros, so that less memory is "
+        "taken and moved; units that skip such zeros compute less: those of a pattern, as 2:4 (key "
+        "`skips` of a machine), or a share of all, as 90% (key `skips_unstructured`). Gradients and the "
+        "optimizer's state stay dense.\n"
         "\n"
-        "--gaps says what becomes of time in which a recorded program did what no recorded call shows. "
-        "It was measured on the CPU there, and takes as long on every machine (keep), none (drop), or so "
-        "many "
-        "times as long. The first line says how much of the step it is.\n"
+        "--gaps changes the time that a recorded program spent outside of its recorded calls. It was "
+        "measured on that CPU, and takes as long on every machine (keep), no time (drop), or FACTOR times as "
+        "long. The first line says how much of the step it is.\n"
         "\n"
         "--batch simulates the same step on more or fewer samples: dimensions known to be the batch "
-        "grow or shrink, and everything else follows; what a recorded program did outside of ops takes "
-        "as long as it did. A trace of a foreign program does not say its batch; --batch-was does.\n"
+        "grow or shrink, and everything else follows; time outside of recorded calls stays. A trace of an "
+        "external program does not say its batch; --batch-was does.\n"
         "\n"
         "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
         "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "

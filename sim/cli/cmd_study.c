@@ -252,7 +252,7 @@ static int run_points(struct experiment_run *run, uint64_t count)
     if (!run->diags)
         ll_failed("memory ran out");
     else if (load_machines(run)) {
-        fprintf(stderr, "surveying %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
+        fprintf(stderr, "simulating %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
                 count, run->experiment->platform_count);
         ll_pool_run(pool, count, CHUNK, take_points, run);
         status = finish(run, workers);
@@ -327,7 +327,7 @@ static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
     const char *trouble, *name = recording->products;
     return ll_narrow_products(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
                ? LL_DONE
-               : ll_failed("%s: no product can be taken as %s: %s", recording->model, name, trouble);
+               : ll_failed("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
 }
 
 static void note_loss(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
@@ -546,7 +546,7 @@ static bool is_of_use(const struct ll_args *args, const struct ll_study *const *
         ll_study_plan_release(&plan);
     }
     return (compares || ll_without(args, of_compared, "is for studies that compare with measured steps")) &&
-           (experiments || ll_without(args, of_surveys, "is for studies that survey many points"));
+           (experiments || ll_without(args, of_surveys, "is for studies of many points"));
 }
 
 /* FOLDER/ID.csv, or FOLDER/ID-NAME.csv for what has a name; a slash in the id becomes a dash. NULL when
@@ -745,7 +745,7 @@ static const struct ll_option options[] = {
     {"all", 0, NULL, "run every study"},
     {"data", 0, "DATA.csv",
      "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
-    {"whole", 0, NULL, "simulate all points that a study surveys, not only a sample; takes minutes"},
+    {"whole", 0, NULL, "simulate all points of a study, not only a sample; takes minutes"},
     {0},
 };
 

@@ -155,7 +155,7 @@ static bool store(const struct ll_space_workload *workload, struct ll_trace *tra
 {
     const char *trouble;
     return ll_store_weights(trace, workload->weights, &trouble) ||
-           ll_complain(diags, workload->place, "`%s`: no weight can be stored as %s: %s", workload->name,
+           ll_complain(diags, workload->place, "`%s`: no weight can be quantized to %s: %s", workload->name,
                        ll_dtype_name(workload->weights), trouble ? trouble : "memory ran out");
 }
 
@@ -180,7 +180,7 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
     if (!prune(workload, *trace, diags))
         return false;
     if (!ll_narrow_products(trace, workload->products, &trouble))
-        return ll_complain(diags, workload->place, "`%s`: no product can be taken as %s: %s", workload->name,
+        return ll_complain(diags, workload->place, "`%s`: no GEMM can be computed in %s: %s", workload->name,
                            ll_dtype_name(workload->products), trouble);
     return store(workload, *trace, diags) &&
            (ll_gaps_scale(*trace, workload->gaps) || ll_complain(diags, workload->place, "memory ran out"));
@@ -518,9 +518,9 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
                 e->space->name, ll_grouped(&points, all), ll_grouped(&valid, state->valid));
     if (state->left_out)
-        ll_str_addf(&out, ", %s left out, for known ones beat them", ll_grouped(&left_out, state->left_out));
+        ll_str_addf(&out, ", %s pruned, dominated by known ones", ll_grouped(&left_out, state->left_out));
     if (state->known)
-        ll_str_addf(&out, ", %s known from before", ll_grouped(&known, state->known));
+        ll_str_addf(&out, ", %s already in the database", ll_grouped(&known, state->known));
     if (state->evaluated)
         ll_str_addf(&out, ", %s", ll_many(&rate, (double)state->evaluated / passed_s, "points/s"));
     ll_str_addf(&out, " -> %s\n", e->output);

@@ -246,7 +246,7 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
     ll_json_put_number(&json, "ops", profile->ops);
     ll_json_put_count(&json, "steps", profile->steps);
     ll_json_put_number(&json, "flops", profile->flops);
-    ll_json_put_number(&json, "product_flops", product_flops(profile));
+    ll_json_put_number(&json, "gemm_flops", product_flops(profile));
     ll_json_put_number(&json, "bytes", profile->bytes);
     ll_json_put_number(&json, "coverage", ll_coverage_of(trace));
     ll_warnings_json(warnings, &json);
@@ -262,7 +262,8 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
     const char *model = ll_trace_fact(trace, "model");
     ll_warnings_text(warnings, &out);
     ll_str_addf(&out,
-                "%s  %s parameters; %" PRIu64 " step%s, each %.0f op%s, %s (%s in products), %s -> %s\n",
+                "%s  %s parameters; %" PRIu64
+                " step%s, each %.0f op%s, %s (%s in GEMMs and convolutions), %s -> %s\n",
                 model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
                 ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
                 ll_si(&flops, profile->flops, "FLOP"), ll_si(&products, product_flops(profile), "FLOP"),
@@ -429,8 +430,7 @@ static const struct ll_option import_options[] = {
      "chakra "
      "and scalesim dtype=TYPE, of elements (default: f32, of scalesim int8); onednn and those of pytorch "
      "model=NAME, as the trace calls it"},
-    {"allow-opaque", 0, NULL,
-     "accept unknown operators; they are taken to move their bytes and compute nothing"},
+    {"allow-opaque", 0, NULL, "accept unknown operators: they move their bytes and compute nothing"},
     {0},
 };
 

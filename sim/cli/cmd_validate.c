@@ -289,9 +289,10 @@ static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
 {
     char launch[40], large[40];
     if (all->launch_bound.points > 0)
-        ll_str_addf(out, "launch-bound, where starting takes longer than the roofline: MAPE %s; large: %s\n",
-                    part_text(launch, sizeof launch, &all->launch_bound),
-                    part_text(large, sizeof large, &all->large));
+        ll_str_addf(
+            out, "launch-bound rows, whose launch overhead exceeds the roofline: MAPE %s; large rows: %s\n",
+            part_text(launch, sizeof launch, &all->launch_bound),
+            part_text(large, sizeof large, &all->large));
 }
 
 /* With the machine behind it where several answer to it, each for its software. */
@@ -642,8 +643,10 @@ const struct ll_command ll_command_validate = {
         "Errors are relative to the measured time. Beside them stand the errors of a plain roofline: the "
         "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"
         "\n"
-        "--fitted asks for more: of each source, hardware, op and dtype a start, a rate and a bandwidth are "
-        "fitted to every second row, so that start + max(FLOPs / rate, bytes / bandwidth) has the least mean "
+        "--fitted asks for more: of each source, hardware, op and dtype a launch overhead, a rate and a "
+        "bandwidth are "
+        "fitted to every second row, so that overhead + max(FLOPs / rate, bytes / bandwidth) has the least "
+        "mean "
         "error, and the other rows are predicted by it.\n"
         "\n"
         "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/cli/old_names.h"
 #include "sim/cli/outputs.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
@@ -30,7 +31,8 @@ enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
 enum { FIRST_LONG = 256 };
 
 static const struct ll_option common[] = {
-    {"json", 0, NULL, "one JSON document"},
+    {"json", 0, NULL,
+     "one JSON document; --json=0.1 also has the keys of version 0.1 that have other names now"},
     {"help", 'h', NULL, "this page"},
     {0},
 };
@@ -89,7 +91,11 @@ static int print_command_help(const struct ll_command *command)
     return ll_print(&out);
 }
 
-/* The command's rows and the common ones, for getopt: options[i] belongs to long_options[i]. */
+/* The command whose JSON is printed with the keys of version 0.1 beside those of today; NULL: without. */
+static const char *with_old_keys;
+
+/* The command's rows and the common ones, for getopt: options[i] belongs to long_options[i]. An old spelling
+ * of an option has an element of its own. */
 struct parser {
     const struct ll_option *options[MOST_OPTIONS];
     struct option long_options[MOST_OPTIONS + 1];
@@ -97,16 +103,27 @@ struct parser {
     size_t count;
 };
 
-static void add_options(struct parser *parser, const struct ll_option *option, const struct ll_option *but)
+static void add_spelling(struct parser *parser, const struct ll_option *option, const char *name,
+                         int argument)
+{
+    assert(parser->count < MOST_OPTIONS);
+    parser->long_options[parser->count] =
+        (struct option){name, argument, NULL, FIRST_LONG + (int)parser->count};
+    parser->options[parser->count++] = option;
+}
+
+static void add_options(struct parser *parser, const char *command, const struct ll_option *option,
+                        const struct ll_option *but)
 {
     for (; option && option->name; option++) {
         if (is_told(but, option->name))
             continue;
-        assert(parser->count < MOST_OPTIONS);
-        parser->long_options[parser->count] =
-            (struct option){option->name, option->value ? required_argument : no_argument, NULL,
-                            FIRST_LONG + (int)parser->count};
-        parser->options[parser->count++] = option;
+        bool is_json = strcmp(option->name, "json") == 0;
+        int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
+        add_spelling(parser, option, option->name, argument);
+        const char *old = ll_old_option(command, option->name);
+        if (old)
+            add_spelling(parser, option, old, argument);
         char *end = parser->letters + strlen(parser->letters);
         if (option->letter)
             snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
@@ -123,7 +140,8 @@ static int complain_option(const struct parser *parser, const struct ll_command 
     struct ll_str longer = {0};
     for (size_t i = 0; i < parser->count; i++) {
         names[i] = parser->options[i]->name;
-        if (text[1] == '-' && length > 0 && strncmp(names[i], word, (size_t)length) == 0)
+        bool is_old = strcmp(names[i], parser->long_options[i].name) != 0;
+        if (!is_old && text[1] == '-' && length > 0 && strncmp(names[i], word, (size_t)length) == 0)
             ll_str_addf(&longer, "%s--%s", beginning++ ? ", " : "", names[i]);
     }
     char lister[64];
@@ -133,6 +151,26 @@ static int complain_option(const struct parser *parser, const struct ll_command 
                      : ll_unknown("option", word, names, parser->count, lister);
     ll_str_release(&longer);
     return status;
+}
+
+/* What --json is given: nothing, or a version. */
+static int read_json_version(const struct ll_command *command, const char *version)
+{
+    if (version && strcmp(version, "0.1") != 0 && strcmp(version, "0.2") != 0)
+        return ll_wrong("--json=%s: expected 0.1 or 0.2, or no version", version);
+    with_old_keys = version && strcmp(version, "0.1") == 0 ? command->name : NULL;
+    return LL_DONE;
+}
+
+/* One message for an old spelling; it is read on for one minor version. */
+static void report_old_spelling(const struct parser *parser, int letter)
+{
+    if (letter < FIRST_LONG)
+        return;
+    const char *name = parser->options[letter - FIRST_LONG]->name,
+               *given = parser->long_options[letter - FIRST_LONG].name;
+    if (strcmp(name, given) != 0)
+        ll_cli_warn("--%s is now --%s; the old name will not be read from version 0.3 on", given, name);
 }
 
 static const struct ll_option *by_letter(const struct parser *parser, int letter)
@@ -201,8 +239,8 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
-    add_options(&parser, command->options, NULL);
-    add_options(&parser, common, command->options);
+    add_options(&parser, command->name, command->options, NULL);
+    add_options(&parser, command->name, common, command->options);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
     if (!given)
         return ll_failed("memory ran out");
@@ -217,6 +255,9 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
             letter >= FIRST_LONG ? parser.options[letter - FIRST_LONG] : by_letter(&parser, letter);
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
+        report_old_spelling(&parser, letter);
+        if (strcmp(option->name, "json") == 0 && read_json_version(command, optarg) != LL_DONE)
+            return LL_WRONG;
         given[given_count++] = (struct ll_given){option, optarg};
     }
     bool dashes = strcmp(argv[optind - 1], "--") == 0 && argv[optind - 1] != optarg;
@@ -385,6 +426,14 @@ static int say(int status, const char *format, va_list arguments)
     return status;
 }
 
+void ll_cli_warn(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(LL_DONE, format, arguments);
+    va_end(arguments);
+}
+
 int ll_wrong(const char *format, ...)
 {
     va_list arguments;
@@ -420,6 +469,8 @@ int ll_unknown(const char *thing, const char *word, const char *const *candidate
 
 int ll_print(struct ll_str *text)
 {
+    if (with_old_keys)
+        ll_add_old_keys(with_old_keys, text);
     bool whole = !text->failed && !ll_memory_ran_out(), written = whole;
     errno = 0;
     if (whole && text->length) {

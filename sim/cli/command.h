@@ -83,6 +83,9 @@ void ll_print_diags(const struct ll_diags *diags);
 int ll_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same of what does not stop the command. */
+void ll_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* The status that the program ends with: LL_FAILED once memory ran out, after saying so unless that was done,
  * else the one given. Until then complaints are replaced by that sentence, said once. */
 int ll_end(int status);

@@ -59,13 +59,13 @@ struct compat {
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {
-        "set",  "as",      "as-recorded", "products-as", "weights-as", "prune",     "batch-was",
-        "plan", "what-if", "per-op",      "roofline",    "memory",     "footprint", "explain",
+    static const char *const not_here[] = {"set",      "as",        "as-recorded", "gemm-dtype", "weights-as",
+                                           "prune",    "batch-was", "plan",        "what-if",    "per-op",
+                                           "roofline", "memory",    "footprint",   "explain",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
-        NULL};
+                                           NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0)
         return ll_wrong("--compat %s: expected scalesim2", program);
@@ -93,9 +93,8 @@ static void check_kind(struct compat *compat, const struct ll_contents *topology
     const char *path = compat->args->words[0];
     bool holds_products = ll_scalesim_holds_products(topology->bytes, topology->length);
     if (holds_products && !products && !compat->layers)
-        ll_complain(
-            &compat->diags, (struct ll_place){.file = path},
-            "no row has the fields of a convolution; products of m, n and k are read with --input gemm");
+        ll_complain(&compat->diags, (struct ll_place){.file = path},
+                    "no row has the fields of a convolution; GEMMs of m, n and k are read with --input gemm");
     if (!holds_products && products && compat->layers)
         fprintf(
             stderr,

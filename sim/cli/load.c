@@ -205,7 +205,7 @@ bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **
         return true;
     if (!ll_trace_store_weights(trace, dtype, &weights, trouble))
         return false;
-    *trouble = "none is there for products alone, as in a network that only infers";
+    *trouble = "expected a trace of inference with weights that only GEMMs and convolutions read";
     return weights > 0;
 }
 
@@ -216,9 +216,9 @@ bool ll_prune_weights(struct ll_trace *trace, const struct ll_pattern *pattern, 
         return true;
     if (!ll_trace_prune(trace, pattern, &weights, trouble))
         return false;
-    *trouble = pattern->unstructured ? "no forward product reads one"
-                                     : "none of a forward product is a multiple of the pattern along what it "
-                                       "sums over";
+    *trouble = pattern->unstructured ? "no forward GEMM or convolution reads one"
+                                     : "none of a forward GEMM is a multiple of the pattern along its "
+                                       "reduction dimension";
     return weights > 0;
 }
 

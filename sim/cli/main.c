@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/old_names.h"
+
 #define LL_COMMAND(word) extern const struct ll_command ll_command_##word;
 #include "sim/cli/commands.def"
 #undef LL_COMMAND
@@ -29,12 +31,16 @@ static void add_help(struct ll_str *out)
     ll_str_add(
         out,
         "\nA file that is written replaces one of that name when it is whole, and not before; behind a "
-        "symbolic link it is\nwhere the link points. leadline COMMAND --help describes a command; leadline "
+        "symbolic link it is\nwhere the link points. leadline help COMMAND describes a command; leadline "
         "--version prints the version.\n");
 }
 
 static const struct ll_command *find_command(const char *name)
 {
+    const char *successor = ll_new_command(name);
+    if (successor)
+        ll_cli_warn("%s is now %s; the old name will not be read from version 0.3 on", name, successor);
+    name = successor ? successor : name;
     const char *names[COMMAND_COUNT];
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         names[i] = commands[i]->name;
@@ -56,6 +62,11 @@ static int answer(int argc, char **argv)
 {
     static const char *const help_words[] = {"--help", "-h", "help", NULL};
     struct ll_str out = {0};
+    if (argc == 3 && strcmp(argv[1], "help") == 0) {
+        const struct ll_command *command = find_command(argv[2]);
+        char *asked[] = {argv[2], (char[]){"--help"}, NULL};
+        return command ? ll_command_run(command, 2, asked) : LL_WRONG;
+    }
     if (argc < 2 || is_any_of(argv[1], help_words)) {
         add_help(&out);
         if (argc > 1)

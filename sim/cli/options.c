@@ -52,7 +52,7 @@ static int print_json(const struct ll_trace *trace, const struct line *lines)
 static int print_text(const struct line *lines)
 {
     struct ll_str out = {0};
-    struct ll_table *table = ll_table_new("a step, as Catamount counts|>");
+    struct ll_table *table = ll_table_new("per step, as Catamount counts|>");
     for (size_t i = 0; i < LINES; i++) {
         struct ll_human number;
         ll_table_row(table, "%s|%s", lines[i].name, ll_grouped(&number, lines[i].value));
@@ -72,8 +72,8 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace)
         {"parameters", "parameters", accounts.parameters},
         {"flops", "FLOP", accounts.flops},
         {"bytes", "bytes read and written", accounts.bytes},
-        {"footprint", "bytes of all that is made", accounts.footprint_bytes},
-        {"min_footprint", "bytes that must fit at once", minimal_bytes},
+        {"footprint", "bytes of all tensors", accounts.footprint_bytes},
+        {"min_footprint", "minimal footprint, bytes", minimal_bytes},
         {"io", "bytes from the host", accounts.io_bytes},
     };
     for (size_t i = 0; i < LINES; i++)
@@ -91,20 +91,20 @@ static bool read_type(const struct ll_args *args, const char *option, enum ll_dt
     *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
     const char *meant = given && *dtype == LL_DTYPE_COUNT ? ll_dtype_meant(given) : NULL;
     if (meant)
-        ll_wrong("there is no type of number `%s`; did you mean `%s`?", given, meant);
+        ll_wrong("there is no dtype `%s`; did you mean `%s`?", given, meant);
     else if (given && *dtype == LL_DTYPE_COUNT)
-        ll_unknown("type of number", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
+        ll_unknown("dtype", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
     return !given || *dtype < LL_DTYPE_COUNT;
 }
 
-/* The same of --products-as, in which networks multiply. */
-static bool read_product_type(const struct ll_args *args, enum ll_dtype *dtype)
+/* The same of --gemm-dtype, in which networks multiply. */
+static bool read_gemm_type(const struct ll_args *args, enum ll_dtype *dtype)
 {
-    if (!read_type(args, "products-as", dtype))
+    if (!read_type(args, "gemm-dtype", dtype))
         return false;
     if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_multiplied(*dtype))
         return true;
-    ll_wrong("--products-as %s: expected a floating-point type, as f8 or bf16, int8 or int4",
+    ll_wrong("--gemm-dtype %s: expected a floating-point type, as f8 or bf16, int8 or int4",
              ll_dtype_name(*dtype));
     return false;
 }
@@ -145,17 +145,17 @@ static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
     const char *trouble;
     if (ll_store_weights(trace, dtype, &trouble))
         return LL_DONE;
-    return trouble ? ll_wrong("%s: no weight can be stored as %s: %s", path, ll_dtype_name(dtype), trouble)
+    return trouble ? ll_wrong("%s: no weight can be quantized to %s: %s", path, ll_dtype_name(dtype), trouble)
                    : ll_failed("memory ran out");
 }
 
-/* The trace with its products of weights in this type, in the place of the one given. */
+/* The trace with its GEMMs and convolutions of weights in this type, in the place of the one given. */
 static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
 {
     const char *trouble;
     return ll_narrow_products(trace, dtype, &trouble)
                ? LL_DONE
-               : ll_wrong("%s: no product can be taken as %s: %s", path, ll_dtype_name(dtype), trouble);
+               : ll_wrong("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
 }
 
 /* The factor that --gaps names; 1 without it. */
@@ -170,7 +170,7 @@ static bool read_gaps(const struct ll_args *args, double *factor)
 
 bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 {
-    return read_type(args, "as", &changes->dtype) && read_product_type(args, &changes->products) &&
+    return read_type(args, "as", &changes->dtype) && read_gemm_type(args, &changes->gemms) &&
            read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern) &&
            read_gaps(args, &changes->gaps);
 }
@@ -181,7 +181,7 @@ int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const c
     if (status == LL_DONE)
         status = prune(*trace, &changes->pattern, path);
     if (status == LL_DONE)
-        status = narrow_products(trace, changes->products, path);
+        status = narrow_products(trace, changes->gemms, path);
     if (status == LL_DONE)
         status = store(*trace, changes->weights, path);
     if (status == LL_DONE && !ll_gaps_scale(*trace, changes->gaps))
@@ -248,7 +248,7 @@ static bool find_batch(struct ll_trace *trace, uint64_t was, const char **troubl
     if (ll_trace_knows_batch(trace) && (was == 0 || was == said))
         return true;
     if (was == 0 && said == 0)
-        *trouble = "it does not say what its batch is: give it by --batch-was";
+        *trouble = "it does not say what its batch is: give it with --batch-was";
     else if (ll_trace_knows_batch(trace))
         *trouble = "its batch is known, and is not what --batch-was says";
     return !*trouble && ll_trace_find_batch(trace, was ? was : said, trouble);
@@ -296,7 +296,7 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
     if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
         return give_up(trace, status);
     if (was == 0 && ll_trace_batch(trace) == 0) {
-        ll_wrong("%s does not say how many samples a step has: give them by --batch-was", path);
+        ll_wrong("%s does not say how many samples a step has: give them with --batch-was", path);
         return give_up(trace, status);
     }
     const char *trouble = NULL;

@@ -29,25 +29,27 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace);
  * zero, and recorded time outside of ops. */
 
 struct ll_changes {
-    enum ll_dtype dtype, products, weights; /* LL_DTYPE_COUNT: as they are */
-    struct ll_pattern pattern;              /* of: 0: none */
-    double gaps;                            /* by which their recorded time is multiplied */
+    enum ll_dtype dtype, gemms, weights; /* LL_DTYPE_COUNT: as they are */
+    struct ll_pattern pattern;           /* of: 0: none */
+    double gaps;                         /* by which their recorded time is multiplied */
 };
 
 /* The options, for a command's list. */
 #define LL_CHANGE_OPTIONS                                                                                    \
     {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},       \
-        {"products-as", 0, "DTYPE",                                                                          \
-         "simulate with products of weights alone in this type, such as f8, and the casts that takes"},      \
+        {"gemm-dtype", 0, "DTYPE",                                                                           \
+         "simulate GEMMs and convolutions with weights in this type, such as f8, and the casts around "      \
+         "them"},                                                                                            \
         {"weights-as", 0, "DTYPE",                                                                           \
-         "simulate with weights that products read stored in this type, such as int4"},                      \
+         "simulate with the weights of GEMMs and convolutions quantized to this type, such as int4"},        \
         {"gaps", 0, "keep|drop|FACTOR",                                                                      \
-         "what becomes of a recorded program's time outside of its recorded calls: kept as it was on that "  \
-         "CPU (default), left out, or multiplied"},                                                          \
+         "time of a recorded program outside of its recorded calls: keep it as it was on that CPU "          \
+         "(default), "                                                                                       \
+         "drop it, or multiply it"},                                                                         \
     {                                                                                                        \
         "prune", 0, "N:M|P%",                                                                                \
-            "simulate as if of each M neighbours of the weights all but N were zero, as in 2:4, or P "       \
-            "percent of them, wherever, as in 90%"                                                           \
+            "simulate sparse weights: of each M neighbours all but N are zero, as in 2:4, or P percent of "  \
+            "them anywhere, as in 90%"                                                                       \
     }
 
 /* What the options say; false after saying what is wrong with them. */
@@ -71,8 +73,7 @@ bool ll_read_plan(const struct ll_args *args, struct ll_parallel *plan, bool *gi
         "batch-was", 0, "N", "samples per step of a trace that does not say it itself"                       \
     }
 #define LL_REBATCH_OPTIONS                                                                                   \
-    {"batch", 0, "N",                                                                                        \
-     "treat a step as if it took N samples in all (default: the trace's own, on each replica of a plan)"},   \
+    {"batch", 0, "N", "samples per step in all (default: the trace's own, on each replica of a plan)"},      \
         LL_BATCH_WAS_OPTION
 
 /* The trace at the batch that the arguments ask for: itself when they ask for none, else a new one in its

@@ -510,10 +510,9 @@ static void tell(const struct ll_session_trace *traces, size_t count, const stru
                     "%s were cut off\n",
                     unreadable, unreadable == 1 ? "" : "es", place);
     if (refused + unreadable == 0 && count == 0)
-        ll_str_add(
-            &out,
-            "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage tells "
-            "which calls there are to see, --mech chooses another way to see them\n");
+        ll_str_add(&out,
+                   "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage "
+                   "lists the calls that can be intercepted, --mech chooses another mechanism\n");
     if (out.text)
         fputs(out.text, stderr);
     ll_str_release(&out);

@@ -128,7 +128,7 @@ void ll_tell_plan(const struct ll_foreign_plan *plan)
     size_t seen = ll_coverage_seen(coverage, plan->mechanism);
     if (plan->mechanism == LL_MECHANISM_PRELOAD && seen == coverage->route_count)
         return;
-    fprintf(stderr, "leadline: mechanism %s sees %zu of %zu ways to a routine (--coverage tells them)\n",
+    fprintf(stderr, "leadline: mechanism %s sees %zu of %zu kinds of calls (--coverage lists them)\n",
             ll_mechanism_name(plan->mechanism), seen, coverage->route_count);
 }
 

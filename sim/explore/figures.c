@@ -300,7 +300,7 @@ bool ll_chart_HEAT(const struct ll_chart_job *job)
         missing |= isnan(values[i]);
     }
     const char *title = ll_format(job->arena, "%s: times the best", frame->objectives[k].text);
-    struct ll_heat heat = {.title = ll_format(job->arena, "%s (down) and %s (across)%s", y->name, x->name,
+    struct ll_heat heat = {.title = ll_format(job->arena, "%s (y axis) and %s (x axis)%s", y->name, x->name,
                                               missing ? "; grey: no valid design" : ""),
                            .rows = rows,
                            .row_count = y->value_count,
@@ -450,12 +450,9 @@ bool ll_chart_SENSITIVITY(const struct ll_chart_job *job)
     if (count == 0)
         return ll_complain(job->diags, (struct ll_place){0}, "no parameter of this sweep varies");
     double height = (double)count * ((double)objectives * EACH + GAP) + CHART_SENSITIVITY_MARGIN;
-    struct ll_page page = {"What moved what",
-                           "Standardised weights of linear regressions",
-                           1,
-                           1,
-                           CHART_SENSITIVITY_WIDTH,
-                           height};
+    struct ll_page page = {
+        "Sensitivity", "Standardised coefficients of linear regressions", 1, 1, CHART_SENSITIVITY_WIDTH,
+        height};
     struct ll_weights plot = {
         .about = chart_about(job),
         .x_label = findings->logs

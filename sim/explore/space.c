@@ -187,8 +187,7 @@ static bool read_name(struct ll_space_reading *reading, const struct ll_node *no
 static bool read_type(struct ll_space_reading *reading, const struct ll_node *node, enum ll_dtype *dtype)
 {
     *dtype = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
-    return *dtype < LL_DTYPE_COUNT ||
-           ll_space_expected(reading, node, "a type of number, such as bf16 or int8");
+    return *dtype < LL_DTYPE_COUNT || ll_space_expected(reading, node, "a dtype, such as bf16 or int8");
 }
 
 /* Read before the workloads, each of which takes it over. */
@@ -203,12 +202,19 @@ static bool read_weights(struct ll_space_reading *reading, const struct ll_node 
     return read_type(reading, node, &reading->weights);
 }
 
-/* The same of products of weights. */
-static bool read_products(struct ll_space_reading *reading, const struct ll_node *node)
+/* The same of GEMMs and convolutions of weights. */
+static bool read_gemm_dtype(struct ll_space_reading *reading, const struct ll_node *node)
 {
     reading->products = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
     return (reading->products < LL_DTYPE_COUNT && ll_dtype_is_multiplied(reading->products)) ||
            ll_space_expected(reading, node, "a floating-point type, as f8 or bf16, int8 or int4");
+}
+
+/* The same under its name of version 0.1. */
+static bool read_products(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    ll_remark(reading->diags, node->place, "key `products` is now `gemm_dtype`");
+    return read_gemm_dtype(reading, node);
 }
 
 /* And the zeros of their weights. */
@@ -447,7 +453,7 @@ static const struct section {
     {"name", read_name, NULL},
     {"base", read_base, "the machine that is varied"},
     {"dtype", read_dtype, NULL},
-    {"products", read_products, NULL},
+    {"gemm_dtype", read_gemm_dtype, NULL},
     {"weights", read_weights, NULL},
     {"pruned", read_pruned, NULL},
     {"gaps", read_gaps, NULL},
@@ -458,6 +464,7 @@ static const struct section {
     {"constraints", read_constraints, NULL},
     {"objectives", read_objectives, "what is wanted, as [min time_s]"},
     {"search", read_search, NULL},
+    {"products", read_products, NULL}, /* of version 0.1, known but not proposed */
 };
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
@@ -472,7 +479,7 @@ static bool check_keys(struct ll_space_reading *reading)
         while (i < SECTION_COUNT && strcmp(child->key, keys[i]))
             i++;
         if (i == SECTION_COUNT)
-            right = ll_space_unknown_key(reading, child, "in a sweep file", keys, SECTION_COUNT);
+            right = ll_space_unknown_key(reading, child, "in a sweep file", keys, SECTION_COUNT - 1);
     }
     return right;
 }

@@ -77,12 +77,12 @@ enum ll_dimension ll_expression_dimension(const struct ll_expression *expression
     X(ENERGY, "energy_j", ENERGY, "of a step, all devices together")                                         \
     X(EDP, "edp", NUMBER, "energy of a step times its time")                                                 \
     X(POWER, "power_w", POWER, "energy over time")                                                           \
-    X(THROUGHPUT, "throughput", FREQUENCY, "samples a second; of speech, seconds of audio a second")         \
-    X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples for a joule")                                   \
+    X(THROUGHPUT, "throughput", FREQUENCY, "samples per second; of speech, seconds of audio per second")     \
+    X(THROUGHPUT_PER_W, "throughput_per_w", NUMBER, "samples per joule")                                     \
     X(UTILIZATION, "flop_utilization", NUMBER, "FLOPs over what the peak rate would allow")                  \
-    X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device works")                   \
+    X(ACTIVE, "device_utilization", NUMBER, "share of the step in which the device is busy")                 \
     X(AREA, "area_mm2", AREA, "of a device, whatever the workload")                                          \
-    X(PEAK, "memory.peak_bytes", SIZE, "the footprint at its worst moment")                                  \
+    X(PEAK, "memory.peak_bytes", SIZE, "the peak memory of a device")                                        \
     X(CAPACITY, "memory.capacity_bytes", SIZE, "of the outermost level")                                     \
     X(DEVICES, "devices", NUMBER,                                                                            \
       "that the step is spread over; energy, power and price are of all, area and memory of one")            \

@@ -291,7 +291,7 @@ static const char *dtypes_text(struct ll_arena *arena, const struct ll_space *sp
         const struct {
             const char *of;
             enum ll_dtype type;
-        } types[] = {{"", w->dtype}, {"products ", w->products}, {"weights ", w->weights}};
+        } types[] = {{"", w->dtype}, {"GEMMs ", w->products}, {"weights ", w->weights}};
         bool same = before && before->dtype == w->dtype && before->products == w->products &&
                     before->weights == w->weights;
         for (size_t t = 0; t < sizeof types / sizeof *types && !same; t++)

@@ -147,7 +147,7 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
         slots[count++] = (struct slot){"software",
                                        NULL,
                                        "op_overhead (kernels, steps, barriers too)",
-                                       "no starting costs",
+                                       "zero launch overhead",
                                        offset_in(machine, &machine->software.op_overhead_s),
                                        false,
                                        0};

@@ -769,7 +769,7 @@ static bool may_share(struct ll_exchanging *x)
         update = form_in_replica(x, op)->phase == LL_PHASE_UPDATE;
     }
     return update || !backward ||
-           ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be shared out");
+           ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be sharded");
 }
 
 static bool goes_backward(const struct ll_trace *trace)

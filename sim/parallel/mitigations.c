@@ -85,7 +85,7 @@ static struct ll_trace *recompute(const struct mitigating *c, enum ll_recompute 
     struct ll_trace *trace = ll_recompute(trace_of(c), which, trouble);
     if (trace && trace->op_count == trace_of(c)->op_count) {
         ll_trace_free(trace);
-        *trouble = "there is nothing to compute again";
+        *trouble = "there is nothing to recompute";
         return NULL;
     }
     return trace;

@@ -99,12 +99,13 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
 
 /* What devices tell one another for. Word, name, what it is. */
 #define LL_TRAFFIC_LIST(X)                                                                                   \
-    X(TENSOR, "tensor", "shares of a product are put together")                                              \
-    X(CONTEXT, "context", "keys and values of a sequence are put together, and their gradients")             \
+    X(TENSOR, "tensor", "tensor parallel: partial results of a GEMM are combined")                           \
+    X(CONTEXT, "context",                                                                                    \
+      "context parallel: keys and values of a sequence are gathered, and their gradients reduced")           \
     X(PIPELINE, "pipeline",                                                                                  \
-      "stages hand on what they have made, and add up gradients of weights they share")                      \
-    X(DATA, "data", "replicas exchange gradients and weights")                                               \
-    X(EXPERT, "expert", "samples go to their experts and back")
+      "pipeline parallel: stages send activations, and reduce gradients of weights they share")              \
+    X(DATA, "data", "data parallel: replicas reduce gradients and gather weights")                           \
+    X(EXPERT, "expert", "expert parallel: tokens go to their experts and back")
 
 enum ll_traffic_kind {
 #define X(word, name, help) LL_TRAFFIC_##word,

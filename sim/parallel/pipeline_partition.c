@@ -88,7 +88,7 @@ static const char *divide_layers(struct finding *f)
     if (!ll_layers_find(f->trace, f->arena, &layers))
         return "memory ran out";
     if (layers.count < vstages->count)
-        return "there are fewer layers than pieces";
+        return "there are fewer layers than stages";
     uint32_t *part_of = ll_alloc(f->arena, layers.count, sizeof *part_of);
     if (!part_of)
         return "memory ran out";
@@ -750,7 +750,7 @@ static const char *prepare(struct partitioning *c, struct ll_arena *arena)
 {
     uint64_t count = ll_mul(c->partition->stages, c->partition->chunks);
     if (count > UINT32_MAX / 2)
-        return "there are fewer layers than pieces";
+        return "there are fewer layers than stages";
     return ll_virtual_stages_find(c->trace, (uint32_t)count, (uint32_t)c->partition->stages, arena,
                                   &c->vstages);
 }

@@ -344,7 +344,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->within > 0 && replicas % plan->within != 0)
         complain_of_divisor(plan, "zero_within", plan->within, diags);
     if (plan->within > 0 && plan->zero == 0)
-        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": nothing is shared with zero 0", plan->within);
+        ll_complain(diags, nowhere, "zero_within %" PRIu64 ": nothing is sharded with zero 0", plan->within);
     if (plan->within > 0 && plan->expert > 1)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
@@ -352,7 +352,8 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
         ll_complain(diags, nowhere, "chunks %" PRIu64 ": only the schedule interleaved has more than one",
                     plan->chunks);
     if (plan->chunks < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
-        ll_complain(diags, nowhere, "schedule interleaved: chunks, the pieces on each stage, are 2 or more");
+        ll_complain(diags, nowhere,
+                    "schedule interleaved: chunks, the virtual stages of a device, are 2 or more");
     if (plan->pipeline < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
         ll_complain(diags, nowhere, "schedule interleaved: expected several stages, there is pp 1");
     return diags->count == before;

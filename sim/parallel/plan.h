@@ -27,14 +27,14 @@
 #define LL_SCHEDULE_LIST(X)                                                                                  \
     X(GPIPE, "gpipe", "all micro-batches forward, then all backward")                                        \
     X(ONE_F_ONE_B, "1f1b", "one forward, one backward, as soon as the first has come back")                  \
-    X(INTERLEAVED, "interleaved", "1f1b, each device with several pieces of the model in turn")
+    X(INTERLEAVED, "interleaved", "1f1b, each device with several virtual stages")
 
 /* What of the forward pass is computed again in the backward pass instead of being kept (Chen et al., 2016;
  * Korthikanti et al., 2022). Word, name, what it is. */
 #define LL_RECOMPUTE_LIST(X)                                                                                 \
     X(NONE, "none", "all activations are kept")                                                              \
-    X(SELECTIVE, "selective", "what lies between the products of attention")                                 \
-    X(FULL, "full", "all but the input of each layer")
+    X(SELECTIVE, "selective", "activations between the GEMMs of attention")                                  \
+    X(FULL, "full", "all activations but the input of each layer")
 
 enum ll_schedule {
 #define X(word, name, help) LL_SCHEDULE_##word,

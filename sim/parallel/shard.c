@@ -860,10 +860,11 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
 static bool check_time(const struct ll_sharding *s)
 {
     uint64_t uneven = ll_uneven_sequence(&s->placement, s->trace);
-    return uneven == 0 || ll_complain(s->diags, (struct ll_place){.file = ll_trace_fact(s->trace, "model")},
-                                      "sequence parallel: a sequence of %" PRIu64
-                                      " positions cannot be divided among %" PRIu64 " devices of a product",
-                                      uneven, s->placement.ranks);
+    return uneven == 0 ||
+           ll_complain(s->diags, (struct ll_place){.file = ll_trace_fact(s->trace, "model")},
+                       "sequence parallel: a sequence of %" PRIu64
+                       " positions cannot be divided among %" PRIu64 " tensor-parallel devices",
+                       uneven, s->placement.ranks);
 }
 
 static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,

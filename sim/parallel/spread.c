@@ -413,7 +413,7 @@ static bool refuse_shares(struct chain *chain)
     uint64_t ranks = chain->spread->plan.tensor;
     return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
                        "cannot be divided among %" PRIu64
-                       " devices of a product: no number of heads, features "
+                       " tensor-parallel devices: no number of heads, features "
                        "or words in it is a multiple of %" PRIu64,
                        ranks, ranks);
 }
@@ -485,7 +485,7 @@ static bool check_replicas(struct chain *chain)
 static bool recompute(struct chain *chain)
 {
     const char *trouble = NULL;
-    chain->what = "computed again";
+    chain->what = "with recomputation";
     if (chain->spread->plan.recompute == LL_RECOMPUTE_NONE)
         return true;
     struct ll_trace *made = ll_recompute(chain->last, chain->spread->plan.recompute, &trouble);
@@ -508,7 +508,7 @@ static bool partition(struct chain *chain, uint64_t vstage)
 {
     const struct ll_parallel *plan = &chain->spread->plan;
     const char *trouble = NULL;
-    chain->what = "cut into pieces";
+    chain->what = "cut into stages";
     if (chain->spread->vstage_count == 1)
         return true;
     const struct ll_pipeline_partition how = {plan->pipeline, plan->chunks, vstage,

@@ -131,12 +131,12 @@ static void allocators_json(const struct ll_memory_report *report, struct ll_jso
 
 static void cures_json(const struct ll_memory_report *report, struct ll_json *json)
 {
-    ll_json_key(json, "cures");
+    ll_json_key(json, "mitigations");
     ll_json_open_list(json);
     for (unsigned i = 0; i < report->cure_count; i++) {
         const struct ll_mitigation *cure = &report->cures[i];
         ll_json_open_object(json);
-        ll_json_put_text(json, "cure", cure->name);
+        ll_json_put_text(json, "mitigation", cure->name);
         ll_json_put_text(json, "with", *cure->with ? cure->with : NULL);
         if (cure->done) {
             ll_json_put_count(json, "peak_bytes", cure->peak_bytes);
@@ -159,7 +159,7 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
     if (report->parallel) {
         ll_json_put_count(json, "stage", report->parallel->fullest);
         ll_json_put_count(json, "in_flight", report->parallel->stages[report->parallel->fullest].in_flight);
-        ll_json_put_count(json, "beside_bytes", report->beside_bytes);
+        ll_json_put_count(json, "other_passes_bytes", report->beside_bytes);
     }
     ll_json_put_count(json, "peak_seq", report->footprint.peak_op);
     alive_json(report, json);
@@ -171,12 +171,12 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 
 /* Text. */
 
-/* ", a device of stage 0 of 8 with 8 passes under way". */
+/* ", a device of stage 0 of 8 with 8 passes in flight". */
 static void stage_words(const struct ll_parallel_result *parallel, struct ll_str *line)
 {
     uint64_t passes = parallel->stages[parallel->fullest].in_flight;
     if (parallel->spread->plan.pipeline > 1)
-        ll_str_addf(line, ", a device of stage %" PRIu64 " of %" PRIu64 " with %" PRIu64 " pass%s under way",
+        ll_str_addf(line, ", a device of stage %" PRIu64 " of %" PRIu64 " with %" PRIu64 " pass%s in flight",
                     parallel->fullest, parallel->spread->plan.pipeline, passes, passes == 1 ? "" : "es");
     else
         ll_str_add(line, ", a device");
@@ -189,21 +189,21 @@ static void headline(const struct ll_memory_report *report, unsigned width, stru
     ll_str_addf(&line, "memory of %s", report->name);
     if (report->parallel)
         stage_words(report->parallel, &line);
-    ll_str_addf(&line, ": at most %s, at op %" PRIu32, ll_binary(&peak, (double)report->footprint.peak_bytes),
+    ll_str_addf(&line, ": peak %s at op %" PRIu32, ll_binary(&peak, (double)report->footprint.peak_bytes),
                 report->footprint.peak_op);
     if (report->capacity_bytes && over_bytes(report))
-        ll_str_addf(&line, "; %s too much for the %s that there are",
+        ll_str_addf(&line, "; does not fit: %s more than the capacity of %s",
                     ll_binary(&over, (double)over_bytes(report)),
                     ll_binary(&capacity, (double)report->capacity_bytes));
     else if (report->capacity_bytes)
-        ll_str_addf(&line, "; it fits into %s", ll_binary(&capacity, (double)report->capacity_bytes));
+        ll_str_addf(&line, "; fits into %s", ll_binary(&capacity, (double)report->capacity_bytes));
     ll_end_line(&line, width, out);
 }
 
 static void alive_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_all_alive *alive = report->alive;
-    struct ll_table *table = ll_table_new("  alive then|class|>size|?>from op|?>to op");
+    struct ll_table *table = ll_table_new("  alive at the peak|class|>size|?>from op|?>to op");
     uint64_t rest_bytes = 0;
     for (uint64_t i = 0; i < alive->count; i++) {
         const struct ll_alive *a = &alive->at[i];
@@ -219,7 +219,7 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, s
         ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - LARGEST,
                      ll_binary(&rest, (double)rest_bytes));
     if (report->beside_bytes > 0)
-        ll_table_row(table, "  beside them, of other passes||%s||",
+        ll_table_row(table, "  of other passes in flight||%s||",
                      ll_binary(&rest, (double)report->beside_bytes));
     ll_str_add(out, "\n");
     ll_table_print(table, width, out);
@@ -228,7 +228,7 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, s
 
 static void allocators_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  allocator|>takes|>over what lives|?how");
+    struct ll_table *table = ll_table_new("  allocator|>reserves|>of peak|?how");
     for (unsigned i = 0; i < LL_ALLOCATOR_COUNT; i++) {
         struct ll_human takes;
         ll_table_row(table, "  %s|%s|%.3f|%s", ll_allocator_name((enum ll_allocator)i),
@@ -275,7 +275,7 @@ static void troubles(const struct ll_memory_report *report, unsigned width, stru
 
 static void cures_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  what would help|>peak|>frees|fits|>step|>a sample");
+    struct ll_table *table = ll_table_new("  memory mitigations|>peak|>frees|fits|>step|>per sample");
     for (unsigned i = 0; i < report->cure_count; i++)
         cure_row(report, &report->cures[i], table);
     ll_str_add(out, "\n");
@@ -298,9 +298,9 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, struc
 static const struct scale {
     const char *label;
     double bytes;
-} scales[] = {{"KiB, classes on top of each other", 1 << 10},
-              {"MiB, classes on top of each other", 1 << 20},
-              {"GiB, classes on top of each other", 1 << 30}};
+} scales[] = {{"KiB, stacked by class", 1 << 10},
+              {"MiB, stacked by class", 1 << 20},
+              {"GiB, stacked by class", 1 << 30}};
 
 static const struct scale *scale_of(double peak_bytes)
 {
@@ -323,7 +323,7 @@ static const char *figure_title(const struct ll_memory_report *report, char *tex
     if (report->parallel && report->parallel->spread->plan.pipeline > 1)
         snprintf(stage, sizeof stage, ", stage %" PRIu64 " of %" PRIu64, report->parallel->fullest,
                  report->parallel->spread->plan.pipeline);
-    int length = snprintf(text, size, "%s%s: at most %s", report->name, stage,
+    int length = snprintf(text, size, "%s%s: peak %s", report->name, stage,
                           ll_binary(&peak, (double)report->footprint.peak_bytes));
     if (report->capacity_bytes && length >= 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length, " of %s",
@@ -379,7 +379,7 @@ bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t coun
 {
     struct ll_svg svg = {.out = out};
     const struct ll_page page = {.title = "Memory over time",
-                                 .about = "What lives while each op runs, by class, the classes stacked",
+                                 .about = "Live memory while each op runs, stacked by class",
                                  .panels = count,
                                  .columns = count < COLUMNS ? 1 : COLUMNS,
                                  .width = WIDTH,

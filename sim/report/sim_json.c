@@ -82,6 +82,9 @@ static void metrics(const struct ll_report *report, struct ll_json *json)
     struct ll_metrics metrics = ll_metrics_of(report->result);
     ll_json_put_number(json, "throughput", metrics.throughput_Hz * samples_more(report));
     ll_json_put_text(json, "throughput_unit", metrics.unit);
+    if (report->tokens_per_sample > 0)
+        ll_json_put_number(json, "tokens_per_s",
+                           ll_report_samples(report) * report->tokens_per_sample / report->result->time_s);
     ll_json_put_number(json, "device_utilization", metrics.device_utilization);
     ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
     ll_json_put_number(json, "cpu_utilization", metrics.cpu_utilization);
@@ -149,7 +152,7 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
 static void exchange(const struct ll_result *result, const struct ll_price *price, struct ll_json *json)
 {
     const struct ll_exchanged *e = &price->exchanged;
-    ll_json_key(json, "exchange");
+    ll_json_key(json, "communication");
     ll_json_open_object(json);
     ll_json_put_count(json, "devices", price->devices);
     ll_json_put_text(json, "level", price->levels ? result->machine->networks[price->outermost].name : NULL);
@@ -226,7 +229,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
     if (result->network.count > 0)
-        ll_json_put_number(json, "taken_s", op->taken_s);
+        ll_json_put_number(json, "contention_s", op->taken_s);
     ll_json_put_number(json, "time_bound_s", bounds.bound_s);
     ll_json_put_number(json, "time_pipelined_s", bounds.pipelined_s);
     ll_json_put_number(json, "compute_cycles", detail.compute_cycles);

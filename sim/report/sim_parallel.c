@@ -26,7 +26,7 @@ static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struc
     ll_json_put_count(json, "stage", stage);
     ll_json_put_number(json, "forward_s", use->forward_s);
     ll_json_put_number(json, "backward_s", use->backward_s);
-    ll_json_put_number(json, "tail_s", use->tail_s);
+    ll_json_put_number(json, "per_step_s", use->tail_s);
     ll_json_put_number(json, "busy_s", use->busy_s);
     ll_json_put_number(json, "flops", use->flops);
     ll_json_put_count(json, "in_flight", use->in_flight);
@@ -56,7 +56,7 @@ void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json 
     ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
     ll_json_put_number(json, "bubble", p->bubble);
     exposed_json(p, json);
-    ll_json_put_count(json, "slowest_stage", p->slowest);
+    ll_json_put_count(json, "bottleneck_stage", p->slowest);
     ll_json_put_count(json, "fullest_stage", p->fullest);
     if (p->result->footprint->unknown) {
         ll_json_put_text(json, "memory_bytes", NULL);
@@ -73,7 +73,7 @@ void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json 
     ll_json_close_object(json);
 }
 
-/* "on 64 devices: --dp 8 --tp 8, 512 samples as 16 micro-batches of 4 on each replica". */
+/* "on 64 devices: --dp 8 --tp 8, 512 samples, 16 micro-batches of 4 per replica". */
 void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     const struct ll_plan_sizes *sizes = &p->spread->sizes;
@@ -84,7 +84,7 @@ void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned wi
     line.failed |= words.failed;
     ll_str_release(&words);
     if (sizes->batch > 0)
-        ll_str_addf(&line, "; %" PRIu64 " sample%s, %" PRIu64 " micro-batch%s of %" PRIu64 " a replica",
+        ll_str_addf(&line, "; %" PRIu64 " sample%s, %" PRIu64 " micro-batch%s of %" PRIu64 " per replica",
                     sizes->batch, ll_plural(sizes->batch), sizes->micro_batches,
                     sizes->micro_batches == 1 ? "" : "es", sizes->micro_batch);
     ll_end_line(&line, width, out);
@@ -97,15 +97,15 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     unsigned some = 0;
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         if (p->exposed_s[i] > 0)
-            ll_str_addf(&line, "%s %s for %s",
+            ll_str_addf(&line, "%s %s %s",
                         some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
                         ll_traffic_name((enum ll_traffic_kind)i));
     if (some == 0 && p->result->network.count == 0 && p->spread->plan.data > 1)
-        ll_str_add(&line, "devices exchange nothing: the trace has no gradients of weights");
+        ll_str_add(&line, "no communication: the trace has no weight gradients");
     else if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)
-        ll_str_addf(&line, "; stages wait for one another %s of the time", ll_percent(&human, p->bubble));
+        ll_str_addf(&line, "; pipeline bubble %s", ll_percent(&human, p->bubble));
     ll_end_line(&line, width, out);
 }
 
@@ -118,8 +118,8 @@ static void undivided(const struct ll_parallel_result *p, unsigned width, struct
     if (spread->undivided_flops < LEAST_TOLD * spread->whole_flops || spread->undivided_flops == 0)
         return;
     ll_str_addf(&line,
-                "%s of the %s of a micro-batch's step (%s) could not be divided: each of the %" PRIu64
-                " devices of a product does them",
+                "%s of the %s of a micro-batch (%s) are not divided: each of the %" PRIu64
+                " tensor-parallel devices computes them",
                 ll_si(&flops, spread->undivided_flops, "FLOP"), ll_si(&whole, spread->whole_flops, "FLOP"),
                 ll_percent(&share, spread->undivided_flops / spread->whole_flops), spread->plan.tensor);
     ll_end_line(&line, width, out);
@@ -135,16 +135,15 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
                  ll_si(&tail, use->tail_s, "s"),
                  ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
                  unknown ? "unknown" : ll_binary(&memory, (double)use->memory_bytes),
-                 s == p->slowest               ? "works longest"
-                 : s == p->fullest && !unknown ? "needs most memory"
+                 s == p->slowest               ? "bottleneck stage"
+                 : s == p->fullest && !unknown ? "peak memory"
                                                : "");
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     uint64_t stages = p->spread->plan.pipeline;
-    struct ll_table *table =
-        ll_table_new(">  stage|>forward|>backward|>once a step|>works|>in flight|>memory|");
+    struct ll_table *table = ll_table_new(">  stage|>forward|>backward|>per step|>busy|>in flight|>memory|");
     for (uint64_t s = 0; s < stages; s++)
         if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
             s == p->slowest || s == p->fullest)
@@ -173,8 +172,8 @@ void ll_report_together(const struct ll_multi_rank_result *t, unsigned width, st
         busy_s += t->ranks[i].busy_s / t->rank_count;
     }
     ll_str_addf(&line,
-                "%" PRIu32 " ranks together: the first ends after %s, the last, rank %" PRIu32
-                ", after %s; a device works %s of that time",
+                "%" PRIu32 " ranks: the first ends after %s, the last, rank %" PRIu32
+                ", after %s; a device is busy %s of that time",
                 t->rank_count, ll_si(&first, earliest_s, "s"), t->last,
                 ll_si(&last, t->ranks[t->last].end_s, "s"),
                 ll_percent(&busy, t->ranks[t->last].end_s > 0 ? busy_s / t->ranks[t->last].end_s : 0));

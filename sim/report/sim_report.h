@@ -20,7 +20,16 @@ struct ll_report {
     double time_low_s, time_high_s;
     const struct ll_parallel_result *parallel;   /* that `result` is of; NULL: one device, no plan */
     const struct ll_multi_rank_result *together; /* the same, of a trace of several ranks; else NULL */
+    double tokens_per_sample;                    /* of the trace, as ll_report_tokens has it */
 };
+
+/* Tokens of a sample, where the trace is of a language model: those that one embedding looks up in a table
+ * of a vocabulary. 0 where there is no such op, where a step has several (a translator has two languages),
+ * or where the trace does not say its batch. */
+double ll_report_tokens(const struct ll_trace *trace);
+
+/* Samples per step, of all devices together; 0 where the trace does not say its batch. */
+double ll_report_samples(const struct ll_report *report);
 
 /* What one of the reports calls its machine: its stem, or the path of its file where another report is of
  * another file with that stem. */

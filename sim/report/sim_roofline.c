@@ -172,7 +172,7 @@ static bool draw(const struct ll_report *report, const char *machine, struct ll_
         .series = d->series,
         .series_count = LL_CLASS_COUNT,
     };
-    roofline.about = ll_format(arena, "%s a step%s; ops with %s of their time are shown",
+    roofline.about = ll_format(arena, "%s per step%s; ops with %s of their time are shown",
                                ll_si(&time, report->result->time_s, "s"),
                                report->result->prepared->as_recorded ? ", ops as recorded" : "",
                                ll_percent(&share, ll_roofline_shown(&roofline)));

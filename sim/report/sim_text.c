@@ -29,7 +29,9 @@ static void infeed_line(const struct ll_report *report, unsigned width, struct l
         return;
     bool at_first = !report->parallel && infeed.step_s < result->time_s * (1 - WORTH_A_LINE);
     if (infeed.share >= WORTH_A_LINE)
-        ll_str_addf(&line, "infeed %.0f %%: the host takes %s for a step's input, the device %s for the rest",
+        ll_str_addf(&line,
+                    "infeed-bound %.0f %% of the time: per step the host takes %s for the input, the device "
+                    "%s for the rest",
                     100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
                     ll_si(&device, infeed.device_s, "s"));
     else if (at_first)
@@ -78,7 +80,8 @@ static void stray_line(const struct ll_result *result, unsigned width, struct ll
     if (share >= WORTH_A_LINE && !line.failed) {
         struct ll_str all = {0};
         ll_str_addf(&all,
-                    "%.0f %% of the time: %s, which %s does not list in its `runs`, so that lanes do them",
+                    "%.0f %% of the time: %s, which %s does not list in its `runs`, so that vector lanes "
+                    "compute them",
                     100 * share, line.text, unit->name);
         ll_end_line(&all, width, out);
     }
@@ -110,8 +113,8 @@ bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out)
         return false;
     ll_computed_peak_flops(result->machine, dtype, &computed);
     ll_str_addf(out,
-                "%.0f %% of the time: products of %s, for which %s has no rate (`macs`), so that lanes do "
-                "them in %s",
+                "%.0f %% of the time: GEMMs in %s, for which %s has no rate (`macs`), so that vector lanes "
+                "compute them in %s",
                 100 * share, ll_dtype_name(dtype), unit->name, ll_dtype_name(computed));
     return true;
 }
@@ -151,11 +154,11 @@ static void cold_line(const struct ll_result *result, unsigned width, struct ll_
     double share = result->shares[LL_BOUND_LEVEL + machine->level_count - 1];
     if (!inside || result->prepared->steps > 1 || share < WORTH_A_LINE)
         return;
-    ll_str_addf(
-        &line,
-        "all data fit into %s, into which this one step loads them from %s: further steps, of a recording "
-        "with more of them (--steps), find them there",
-        inside->name, outermost->name);
+    ll_str_addf(&line,
+                "all data fit into %s, and this first step loads them from %s: further steps (record with "
+                "--steps) find them "
+                "there",
+                inside->name, outermost->name);
     ll_end_line(&line, width, out);
 }
 
@@ -180,12 +183,39 @@ static const char *fact(const struct ll_result *result, const char *key, const c
     return value ? value : otherwise;
 }
 
-/* Samples a step, of all devices together. */
-static double batch_of(const struct ll_report *report)
+double ll_report_samples(const struct ll_report *report)
 {
     if (report->parallel)
         return (double)report->parallel->spread->sizes.batch;
     return (double)ll_trace_batch(report->result->prepared->trace);
+}
+
+double ll_report_tokens(const struct ll_trace *trace)
+{
+    double tokens = 0;
+    uint64_t lookups = 0, batch = ll_trace_batch(trace);
+    for (uint64_t i = 0; batch > 0 && i < trace->op_count && trace->ops[i].step == trace->ops[0].step; i++) {
+        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        if (form->phase != LL_PHASE_FORWARD || form->view.kind != LL_OP_GATHER ||
+            form->view.input_count < 2 || form->view.in[0].role[0] != LL_ROLE_VOCABULARY)
+            continue;
+        lookups++;
+        tokens = (double)ll_elements(&form->view.in[1]);
+    }
+    return lookups == 1 ? tokens / (double)batch : 0;
+}
+
+/* "388 samples/s", of a language model "54.1 samples/s, 110,797 tokens/s"; nothing where the batch is
+ * unknown. */
+static void add_rate(const struct ll_report *report, struct ll_str *out)
+{
+    struct ll_human samples, tokens;
+    double rate = ll_report_samples(report) / report->result->time_s;
+    if (ll_report_samples(report) <= 0)
+        return;
+    ll_str_addf(out, "    %s", ll_many(&samples, rate, "samples/s"));
+    if (report->tokens_per_sample > 0)
+        ll_str_addf(out, ", %s", ll_many(&tokens, rate * report->tokens_per_sample, "tokens/s"));
 }
 
 /* As the table of kinds has them: with a plan, the trace holds those of one micro-batch. */
@@ -216,12 +246,12 @@ static void headline(const struct ll_result *result, struct ll_str *out)
     else
         ll_str_addf(out, "%s  %s, batch %s, ", fact(result, "model", "trace"),
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
-    ll_str_addf(out, "%.0f op%s, %s, %s a step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
+    ll_str_addf(out, "%.0f op%s, %s, %s per step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
                 ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
     const char *pruned = fact(result, "pruned", ""), *stored = fact(result, "weights", "");
     const char *gaps = fact(result, "gaps", "");
     if (*stored)
-        ll_str_addf(out, ", weights stored in %s", stored);
+        ll_str_addf(out, ", weights quantized to %s", stored);
     if (*pruned)
         ll_str_addf(out, ", weights pruned to %s%s", pruned, strchr(pruned, '%') ? " zeros" : "");
     if (strcmp(gaps, "0") == 0)
@@ -247,7 +277,7 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
 static void light_bar(const char *name, const char *reached, const char *limit, double fraction,
                       const char *note, unsigned width, struct ll_str *out)
 {
-    ll_str_addf(out, "  %-10s %13s of %13s  ", name, reached, limit);
+    ll_str_addf(out, "  %-11s %13s of %13s  ", name, reached, limit);
     ll_bar(out, fraction, width < WIDE ? SHORT_BAR : BAR_WIDTH);
     ll_str_addf(out, " %3.0f %%", 100 * fraction);
     if (width >= WIDE && *note)
@@ -255,12 +285,21 @@ static void light_bar(const char *name, const char *reached, const char *limit, 
     ll_str_add(out, "\n");
 }
 
-static void compute_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
+/* Whether FLOPs are counted again that a model needs once: their share of the peak is then the hardware's
+ * (HFU). */
+static bool recomputes(const struct ll_report *report)
 {
+    return report->parallel && report->parallel->spread->plan.recompute != LL_RECOMPUTE_NONE;
+}
+
+static void compute_bar(const struct ll_report *report, unsigned width, struct ll_str *out)
+{
+    const struct ll_result *result = report->result;
     struct ll_human reached, peak;
     char note[32];
     const struct ll_metrics metrics = ll_metrics_of(result);
-    snprintf(note, sizeof note, "in %s", ll_dtype_name(metrics.computed));
+    snprintf(note, sizeof note, "%s in %s", recomputes(report) ? "HFU" : "MFU",
+             ll_dtype_name(metrics.computed));
     light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
               ll_si(&peak, metrics.peak_flops, "FLOP/s"), result->flop_utilization, note, width, out);
 }
@@ -270,27 +309,26 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     const struct ll_machine *machine = result->machine;
     double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
     struct ll_human reached, limit;
-    char note[64];
-    ll_snprintf(note, sizeof note, "%.1f FLOP/B, ridge at %.1f",
+    char note[96];
+    ll_snprintf(note, sizeof note, "MBU; %.1f FLOP/B, ridge point %.1f",
                 result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
     light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
               share, note, width, out);
 }
 
-static void resident_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
+static void peak_memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     double peak = (double)result->footprint->peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
     if (result->footprint->unknown) {
-        ll_str_addf(out, "  %-10s %13s of %13s  the trace does not say which tensors are the same\n",
-                    "resident", "unknown", ll_binary(&capacity, size));
+        ll_str_addf(out, "  %-11s %13s of %13s  the trace does not say which tensors are the same\n",
+                    "peak memory", "unknown", ll_binary(&capacity, size));
         return;
     }
-    light_bar("resident", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
+    light_bar("peak memory", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
     if (!result->fits)
-        ll_str_addf(out,
-                    "  DOES NOT FIT into %s: the times assume that it did; --memory says what would help\n",
+        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did; --memory lists mitigations\n",
                     outermost(result->machine)->name);
 }
 
@@ -325,22 +363,22 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     ll_end_line(&line, width, out);
 }
 
-/* "exchanges with other devices take 30 ms, of which the device waits for 12 ms (over nvlink 12 ms of it,
- * over cards 10 ms)": an exchange counts at each level that it uses. */
+/* "communication takes 30 ms, of which 12 ms are exposed (nvlink 12 ms, nics 10 ms)": a collective counts
+ * at each level of the network that it uses. */
 static void network_line(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     struct ll_str line = {0};
     struct ll_human exposed, all;
     if (result->network.count == 0)
         return;
-    ll_str_addf(&line, "exchanges with other devices take %s, of which the device waits for %s",
+    ll_str_addf(&line, "communication takes %s, of which %s are exposed",
                 ll_si(&all, result->network.busy_s, "s"), ll_si(&exposed, result->network.exposed_s, "s"));
     uint64_t some = 0;
     for (uint64_t l = 0; l < result->machine->network_count; l++) {
         if (result->network.levels[l].busy_s == 0)
             continue;
-        ll_str_addf(&line, "%sover %s %s%s", some ? ", " : " (", result->machine->networks[l].name,
-                    ll_si(&exposed, result->network.levels[l].exposed_s, "s"), some ? "" : " of it");
+        ll_str_addf(&line, "%s%s %s", some ? ", " : " (", result->machine->networks[l].name,
+                    ll_si(&exposed, result->network.levels[l].exposed_s, "s"));
         some++;
     }
     ll_str_add(&line, some ? ")" : "");
@@ -373,8 +411,8 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
 static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     struct ll_table *table =
-        ll_table_new(width < WIDE ? "  where the time goes|>ops|>time|>share|>FLOP/B|bound by"
-                                  : "  where the time goes|>ops|>time|>share|>FLOP/B|bound by|>rate|");
+        ll_table_new(width < WIDE ? "  where the time goes|>ops|>time|>share|>intensity|bound by"
+                                  : "  where the time goes|>ops|>time|>share|>intensity|bound by|>rate|");
     double rest_time = 0, rest_share = 0, rest_count = 0;
     size_t shown = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
@@ -399,7 +437,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
 
 static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  if you doubled|>step|>gain|");
+    struct ll_table *table = ll_table_new("  what-if 2x|>step|>speedup|");
     for (size_t i = 0; i < report->gain_count && (report->all_gains || i < TOP_GAINS); i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
@@ -408,7 +446,7 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
         ll_table_row(table, "  %s|%s|%s|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
                      ll_times(&times, gain->speedup), bar.text ? bar.text : "",
                      i == 0 && gain->speedup >= 1.005
-                         ? (width < WIDE ? "  <- best" : "  <- the best single change")
+                         ? (width < WIDE ? "  <- best" : "  <- the largest speedup")
                          : "");
         ll_str_release(&bar);
     }
@@ -468,15 +506,15 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
         if (ll_machine_level_j(machine, l) == 0)
             ll_str_addf(line, "%s%s",
                         levels++ ? ", "
-                        : gaps++ ? ", what goes out of "
-                                 : " without what goes out of ",
+                        : gaps++ ? ", accesses to "
+                                 : " without accesses to ",
                         machine->levels[l].name);
     for (uint64_t l = 0; l < machine->network_count; l++)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
-            ll_str_addf(line, "%s%s", gaps++ ? ", over " : " without what goes over ",
+            ll_str_addf(line, "%s%s", gaps++ ? ", traffic over " : " without traffic over ",
                         machine->networks[l].name);
     if (result->host_bytes > 0 && machine->host.bandwidth_Bps > 0 && machine->energy.host_j_per_byte == 0)
-        ll_str_addf(line, "%sthe way to the host", gaps++ ? ", " : " without ");
+        ll_str_addf(line, "%shost transfers", gaps++ ? ", " : " without ");
     if (ll_machine_static_w(machine) == 0)
         ll_str_add(line, gaps ? " and without static power" : " without static power");
     if (gaps)
@@ -498,7 +536,7 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
         ll_str_add(line, "energy not described");
         return;
     }
-    ll_str_addf(line, "energy %s a step%s", ll_si(&energy, energy_j, "J"), of_whom);
+    ll_str_addf(line, "energy %s per step%s", ll_si(&energy, energy_j, "J"), of_whom);
     energy_part("compute", parts->compute_j, energy_j, &some, line);
     for (uint64_t l = 0; l < machine->level_count; l++)
         energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
@@ -549,7 +587,7 @@ static void area_words(const struct ll_machine *machine, double area_m2, uint64_
     if (!isfinite(area_m2))
         ll_str_add(line, ", area not described");
     else if (devices > 1)
-        ll_str_addf(line, ", area %.1f mm2 a device, %.1f mm2 of all", area_m2 * 1e6,
+        ll_str_addf(line, ", area %.1f mm2 per device, %.1f mm2 in total", area_m2 * 1e6,
                     area_m2 * 1e6 * (double)devices);
     else
         ll_str_addf(line, ", area %.1f mm2", area_m2 * 1e6);
@@ -563,10 +601,10 @@ static void price_words(const struct ll_machine *machine, uint64_t devices, stru
     struct ll_human dies, yield, memory;
     if (!ll_machine_price(machine, &priced))
         return;
-    ll_str_addf(line, ", price %.0f USD%s", priced.all_usd, devices > 1 ? " a device" : "");
+    ll_str_addf(line, ", price %.0f USD%s", priced.all_usd, devices > 1 ? " per device" : "");
     if (priced.dies_usd > 0)
-        ll_str_addf(line, " (dies %s, of which %s are good",
-                    ll_percent(&dies, priced.dies_usd / priced.all_usd), ll_percent(&yield, priced.yield));
+        ll_str_addf(line, " (dies %s at %s yield", ll_percent(&dies, priced.dies_usd / priced.all_usd),
+                    ll_percent(&yield, priced.yield));
     if (priced.memory_usd > 0)
         ll_str_addf(line, "%smemory %s", priced.dies_usd > 0 ? ", " : " (",
                     ll_percent(&memory, priced.memory_usd / priced.all_usd));
@@ -583,7 +621,7 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     struct ll_str line = {0};
     char of_whom[48] = "";
     if (devices > 1 && !p)
-        snprintf(of_whom, sizeof of_whom, " of a device, on average");
+        snprintf(of_whom, sizeof of_whom, " and device, on average");
     else if (devices > 1)
         snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
@@ -591,7 +629,7 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     area_words(result->machine, result->area_m2, devices, &line);
     price_words(result->machine, devices, &line);
     if (result->prepared->as_recorded)
-        ll_str_add(&line, ", ops as long as recorded: only exchanges are simulated");
+        ll_str_add(&line, ", ops take their recorded times: only communication is simulated");
     if (result->network.count == 0 && devices == 1)
         ll_str_add(&line, ", network not used: one device");
     ll_str_addf(&line, ", config %08x", result->machine->config_hash);
@@ -601,23 +639,22 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
 void ll_report_page(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
-    struct ll_human time, rate, low, high;
+    struct ll_human time, low, high;
     headline(result, out);
     ll_str_add(out, "\n");
     coverage_line(result, width, out);
     ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
     if (report->parallel)
         ll_report_parallel_headline(report->parallel, width, out);
-    ll_str_addf(out, "\n  %s a step", ll_si(&time, result->time_s, "s"));
+    ll_str_addf(out, "\n  %s per step", ll_si(&time, result->time_s, "s"));
     if (report->time_high_s > 0)
-        ll_str_addf(out, " (%s to %s)", ll_si(&low, report->time_low_s, "s"),
+        ll_str_addf(out, " (80 %% prediction interval %s to %s)", ll_si(&low, report->time_low_s, "s"),
                     ll_si(&high, report->time_high_s, "s"));
-    if (batch_of(report) > 0)
-        ll_str_addf(out, "    %s", ll_many(&rate, batch_of(report) / result->time_s, "samples/s"));
+    add_rate(report, out);
     ll_str_add(out, "\n\n");
-    compute_bar(result, width, out);
+    compute_bar(report, width, out);
     memory_bar(result, width, out);
-    resident_bar(result, width, out);
+    peak_memory_bar(result, width, out);
     ll_str_add(out, "\n");
     cause_line(result, width, out);
     report_remarks(report, width, out);
@@ -682,11 +719,12 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
     char ratio[32] = "-";
     if (result->time_s >= fastest_s)
         ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);
-    ll_table_row(table, "  %s%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
-                 ll_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
-                 short_bar(&memory, result->level_share[result->machine->level_count - 1]),
-                 batch_of(report) > 0 ? ll_many(&rate, batch_of(report) / result->time_s, "") : "", bound,
-                 best);
+    ll_table_row(
+        table, "  %s%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
+        ll_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
+        short_bar(&memory, result->level_share[result->machine->level_count - 1]),
+        ll_report_samples(report) > 0 ? ll_many(&rate, ll_report_samples(report) / result->time_s, "") : "",
+        bound, best);
 }
 
 static double start_s(const struct ll_report *report)
@@ -710,8 +748,8 @@ static void software_line(const struct ll_report *reports, size_t count, unsigne
     struct ll_str line = {0};
     ll_str_addf(
         &line,
-        "%s describes software that takes %s to start an op, %s software that takes %s: the difference is "
-        "not hardware alone (leadline explain software).",
+        "%s describes software with a launch overhead of %s, %s software with %s: the difference is not "
+        "hardware alone (leadline explain software).",
         ll_report_machine(reports, count, &reports[slow]), ll_si(&slow_s, start_s(&reports[slow]), "s"),
         ll_report_machine(reports, count, &reports[quick]), ll_si(&quick_s, start_s(&reports[quick]), "s"));
     ll_end_line(&line, width, out);
@@ -727,7 +765,7 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     coverage_line(reports[0].result, width, out);
     ll_str_add(out, "\n");
     struct ll_table *table =
-        ll_table_new("  machine|>step|>of fastest|?compute|?memory|?>samples/s|bound by|doubling gains");
+        ll_table_new("  machine|>step|>vs. fastest|?compute|?memory|?>samples/s|bound by|what-if 2x");
     for (size_t i = 0; i < count; i++)
         comparison_row(&reports[i], ll_report_machine(reports, count, &reports[i]), fastest_s, table);
     ll_table_print(table, width, out);

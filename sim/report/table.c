@@ -43,9 +43,17 @@ const char *ll_si(struct ll_human *human, double value, const char *unit)
 
 const char *ll_many(struct ll_human *human, double value, const char *unit)
 {
-    if (!(value > 0 && value < 0.9995))
+    char digits[24];
+    struct ll_human groups;
+    if (!isfinite(value) || value < 0 || value >= 999.5e12)
         return ll_si(human, value, unit);
-    ll_snprintf(human->text, sizeof human->text, "%.3g%s%s", value, *unit ? " " : "", unit);
+    if (value > 0 && value < 0.9995)
+        ll_snprintf(digits, sizeof digits, "%.3g", value);
+    else if (value < 999.5)
+        three_digits(digits, sizeof digits, value);
+    else
+        snprintf(digits, sizeof digits, "%s", ll_grouped(&groups, (unsigned long long)llround(value)));
+    ll_snprintf(human->text, sizeof human->text, "%s%s%s", digits, *unit ? " " : "", unit);
     return human->text;
 }
 

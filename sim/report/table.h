@@ -13,7 +13,7 @@ struct ll_human {
 /* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s"; past the last one "1.06e+40 s". */
 const char *ll_si(struct ll_human *human, double value, const char *unit);
 
-/* The same for what is counted and has no thousandths: 0.0936 stays "0.0936 samples/s". */
+/* What is counted has no prefixes: "0.0936 samples/s", "38.1 samples/s", "12,345 samples/s". */
 const char *ll_many(struct ll_human *human, double value, const char *unit);
 
 /* Binary prefixes, for capacities: "15.9 GiB". */

@@ -73,11 +73,11 @@ static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *r
     struct ll_human share;
     if (result->gap_share < 0.001 || !ll_trace_is_of_program(trace) || result->prepared->as_recorded)
         return;
-    ll_warn(
-        warnings,
-        "%s%s of the step is uncovered CPU time, outside of the calls that were seen, copied from %s as it "
-        "was recorded; --gaps drop leaves it out, --gaps FACTOR multiplies it",
-        whose, ll_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
+    ll_warn(warnings,
+            "%s%s of the step is CPU time outside of the recorded calls, copied from %s as it was recorded; "
+            "--gaps "
+            "drop leaves it out, --gaps FACTOR multiplies it",
+            whose, ll_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
 }
 
 void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count)

@@ -415,9 +415,10 @@ static void draw(const struct single *one, double alone_s, struct ll_study_resul
 {
     const struct ll_page page = {"Data-parallel workers", "Share of the peak by workers", 1, 1, 640, 360};
     double workers[POINTS], ours[POINTS], theirs[POINTS];
-    const struct ll_curve curves[] = {{"here", workers, ours, POINTS}, {"figure", workers, theirs, POINTS}};
+    const struct ll_curve curves[] = {{"simulated", workers, ours, POINTS},
+                                      {"published", workers, theirs, POINTS}};
     struct ll_svg svg = {
-        .out = ll_study_figure_new(result, NULL, "Share of the peak by workers, here and in the figure.")};
+        .out = ll_study_figure_new(result, NULL, "Share of the peak by workers, simulated and published.")};
     for (size_t i = 0; i < POINTS; i++) {
         workers[i] = points[i].workers;
         ours[i] = utilization(one, with_workers(one, alone_s, points[i].workers));
@@ -437,8 +438,8 @@ static void draw(const struct single *one, double alone_s, struct ll_study_resul
 static void judge_workers(const struct single *one, struct ll_study_result *result)
 {
     static const struct ll_study_column columns[] = {{"workers", 0},           {"step (s)", 3},
-                                                     {"share of peak (%)", 2}, {"figure (%)", 2},
-                                                     {"days an epoch", 3},     {"figure (days)", 3}};
+                                                     {"share of peak (%)", 2}, {"published (%)", 2},
+                                                     {"days an epoch", 3},     {"published (days)", 3}};
     struct ll_study_table *table =
         ll_study_table_new(result, NULL, "An epoch on several accelerators.", columns, 6);
     const double alone_s = printed_days_of_one * workers_day_s / one->steps;

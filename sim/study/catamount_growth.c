@@ -290,7 +290,7 @@ static void judge_images(const struct ll_runs *runs, const struct growth *growth
         {"network", LL_TEXT_COLUMN}, {"parameters", 0}, {"FLOP a byte", 1}, {"recurrent", 1}, {"times", 2}};
     struct ll_study_table *table =
         ll_study_table_new(result, "images",
-                           "Residual networks and the recurrent one that has most FLOPs a byte "
+                           "Residual networks and the recurrent one that has most FLOPs per byte "
                            "at as many parameters, of 30 million at least.",
                            columns, sizeof columns / sizeof *columns);
     char text[48];
@@ -314,7 +314,7 @@ static void judge_images(const struct ll_runs *runs, const struct growth *growth
     }
     ll_criterion_at_least(
         result, (struct ll_measured_value){(double)twice, 0, " of 10"}, 2 * (double)DEPTHS,
-        "residual networks with twice the FLOPs a byte of any recurrent one of as many parameters");
+        "residual networks with twice the FLOPs per byte of any recurrent one of as many parameters");
     ll_criterion_at_least(
         result, (struct ll_measured_value){last / highest_at(growth, ends[LL_WORD_DOMAIN].parameters), 2, ""},
         1,
@@ -338,7 +338,7 @@ static void judge_order(const struct growth *growth, struct ll_study_result *res
                 ends[LL_WORD_DOMAIN].value, ends[LL_NMT_DOMAIN].value, ends[LL_SPEECH_DOMAIN].value);
     ll_criterion_holds(
         result, at[LL_CHAR_DOMAIN] > high, ours, theirs,
-        "FLOPs a byte where the figure's curves end: the character LM has more than word LM, NMT, speech");
+        "FLOPs per byte where the figure's curves end: the character LM has more than word LM, NMT, speech");
     ll_criterion_at_most(
         result, (struct ll_measured_value){high / low, 2, ""}, 1.5,
         "word LM, NMT and speech have about as many there: the most over the least (1.08 in the figure)");
@@ -410,7 +410,7 @@ const struct ll_study ll_study_C9 = {
     .id = "C9",
     .paper = "Catamount, figure 9",
     .title = "Operational intensity over parameters",
-    .doc = "FLOPs a byte level off; convolutional networks have more of them than recurrent ones.",
+    .doc = "FLOPs per byte level off; convolutional networks have more of them than recurrent ones.",
     .plan = plan_C9,
     .judge = judge_C9,
 };
@@ -495,8 +495,8 @@ static struct curves measure_batch(const struct ll_runs *runs, struct ll_catamou
 static void tabulate_batch(const struct curves *c, struct ll_study_result *result)
 {
     static const struct ll_study_column columns[] = {
-        {"batch", 0},      {"FLOP a byte", 3}, {"figure", 3},       {"off (%)", 2},
-        {"s a sample", 4}, {"figure (s)", 4},  {"off (%) of s", 2}, {"under one roof (s)", 4}};
+        {"batch", 0},      {"FLOP a byte", 3},   {"published", 3},    {"off (%)", 2},
+        {"s a sample", 4}, {"published (s)", 4}, {"off (%) of s", 2}, {"under one roof (s)", 4}};
     struct ll_study_table *table =
         ll_study_table_new(result, NULL, "The word LM with 24 billion parameters, by batch.", columns, 8);
     for (size_t i = 0; i < POINTS; i++) {
@@ -514,8 +514,8 @@ static void tabulate_batch(const struct curves *c, struct ll_study_result *resul
 static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_label, const struct curves *c,
                        const double *ours, const double *figure)
 {
-    const struct ll_curve curves[] = {{"here", c->batches, ours, POINTS},
-                                      {"figure", c->batches, figure, POINTS}};
+    const struct ll_curve curves[] = {{"simulated", c->batches, ours, POINTS},
+                                      {"published", c->batches, figure, POINTS}};
     ll_draw_lines(svg, box,
                   &(struct ll_lines){.x_label = "samples a step",
                                      .y_label = y_label,
@@ -532,7 +532,7 @@ static void draw_batch(const struct curves *c, struct ll_study_result *result)
         "Batch, intensity and time", "FLOP a byte and seconds a sample by batch", 2, 2, 420, 320};
     double intensities[POINTS], times_s[POINTS];
     struct ll_svg svg = {
-        .out = ll_study_figure_new(result, NULL, "Intensity and time by batch, here and in the figure.")};
+        .out = ll_study_figure_new(result, NULL, "Intensity and time by batch, simulated and published.")};
     for (size_t i = 0; i < POINTS; i++) {
         intensities[i] = points[i].intensity;
         times_s[i] = points[i].time_s;

@@ -417,7 +417,7 @@ static void judge_deepq(const struct panel *panel, struct ll_study_result *resul
                          (struct ll_measured_value){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"},
                          4, 10, "deepq, 8 threads: share of the optimizer");
     ll_criterion_at_least(result, (struct ll_measured_value){100 * products, 1, " %"}, 90,
-                          "deepq, 1 thread: share of convolutions and products");
+                          "deepq, 1 thread: share of convolutions and GEMMs");
 }
 
 static void judge_seq2seq(const struct panel *panel, struct ll_study_result *result)
@@ -494,7 +494,7 @@ const struct ll_study ll_study_F6 = {
     .id = "F6",
     .paper = "Fathom, figure 6",
     .title = "Time by op type and number of threads",
-    .doc = "As threads are added, products and convolutions shrink and what does not parallelize begins to "
+    .doc = "As threads are added, GEMMs and convolutions shrink and what does not parallelize begins to "
            "show: the optimizer "
            "of deepq, the loss of seq2seq, the small skinny tensors of memnet.",
     .plan = plan_threads,

@@ -136,12 +136,12 @@ struct rule {
     const char *scopes[2];
 };
 static const struct rule convolutions = {"convolutions", is_convolution, {NULL}},
-                         products = {"convolutions and products", is_product, {NULL}},
-                         wide_products = {"convolutions wider than a pixel, and products",
+                         products = {"convolutions and GEMMs", is_product, {NULL}},
+                         wide_products = {"convolutions wider than a pixel, and GEMMs",
                                           is_wide_product,
                                           {NULL}},
                          looks = {"looks at the memory", is_softmax, {NULL}},
-                         product_layers = {"layers with products", is_product, {"layer"}},
+                         product_layers = {"layers with GEMMs", is_product, {"layer"}},
                          recurrent = {
                              "recurrent layers and the attention", is_product, {"lstm", "attention"}};
 
@@ -453,7 +453,7 @@ static void judge_text(const struct profiles *p, struct ll_study_result *result)
     if (p->there[LL_SPEECH])
         ll_criterion_at_least(result,
                               (struct ll_measured_value){100 * p->ours[LL_SPEECH][LL_FATHOM_MATMUL], 1, " %"},
-                              80, "speech: products of matrices");
+                              80, "speech: GEMMs");
     if (p->there[LL_SPEECH]) {
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * p->ours[LL_SPEECH][LL_FATHOM_MOVEMENT]);
         ll_criterion_info(
@@ -492,7 +492,7 @@ const struct ll_study ll_study_F3 = {
     .doc =
         "The heat map of execution time by op type. Convolutional networks spend it in convolutions, speech "
         "and autoenc in "
-        "products of matrices; seq2seq and memnet spread it over element-wise arithmetic and data movement.",
+        "GEMMs; seq2seq and memnet spread it over element-wise arithmetic and data movement.",
     .plan = ll_fathom_plan_profiles,
     .judge = similarity_judge,
 };
@@ -606,7 +606,7 @@ static void draw_similarity(const struct clustering *const clusterings[2], struc
         ll_study_figure_new(result, NULL,
                             "Workloads by the cosine distance of their profiles; clusters are "
                             "joined where their centroids are.")};
-    const struct ll_page page = {"Which workloads are alike",
+    const struct ll_page page = {"Similarity of workloads",
                                  "Two dendrograms of the workloads, ours and that of the published profiles.",
                                  2,
                                  2,
@@ -687,7 +687,7 @@ static void judge_similarity(const struct ll_runs *runs, struct ll_study_result 
         result,
         "Distance is 1 - A.B / (|A| |B|); the two nearest clusters are merged and replaced by the mean of "
         "all "
-        "their members. Our coordinates are all op kinds, batched products being products, the published "
+        "their members. Our coordinates are all op kinds, batched GEMMs being GEMMs, the published "
         "ones "
         "the 23 columns of figure 3. Speech is the suite's code without recurrence, whose profile the "
         "published "
@@ -697,10 +697,10 @@ static void judge_similarity(const struct ll_runs *runs, struct ll_study_result 
 const struct ll_study ll_study_F4 = {
     .id = "F4",
     .paper = "Fathom, figure 4",
-    .title = "Which workloads are alike",
+    .title = "Similarity of workloads",
     .doc = "Profiles as vectors, clustered by cosine distance and centroid linkage. The convolutional "
            "networks form one tight "
-           "group; speech and autoenc are more alike than seq2seq and memnet.",
+           "group; speech and autoenc are more similar than seq2seq and memnet.",
     .plan = ll_fathom_plan_profiles,
     .judge = judge_similarity,
 };

@@ -69,7 +69,7 @@ static void judge_intensities(const struct ll_runs *runs, struct ll_study_result
         "RMSProp in a simulated step (median of public traces, as non-fusion elementwise: 0.083)");
     inform_intensity(rmsprop, "0.321, loop fusion", "the same beside another class of the traces", result);
     inform_intensity(intensity_of(step, LL_OP_MATMUL), "12 to 771, median 63.8, output fusion",
-                     "products of that step", result);
+                     "GEMMs of that step", result);
     ll_criterion_info(
         result, "no FLOPs are counted", "0.125, cross-replica-sum",
         "adding up gradients: an exchange is bytes and time here (an addition for each number of 4 bytes "
@@ -163,7 +163,7 @@ static void draw(const struct ll_experiment_result *const *experiments, struct l
     const struct ll_page page = {
         "Families under the roof of a TPU v2", "Three families as points.", 1, 1, 760, 520};
     struct ll_svg svg = {ll_study_figure_new(
-        result, NULL, "Each disc a network: FLOPs a second over FLOPs a byte, simulated.")};
+        result, NULL, "Each disc a network: FLOPs a second over FLOPs per byte, simulated.")};
     size_t count = 0;
     struct ll_work_point *points = ll_alloc(
         arena, experiments[0]->count + experiments[1]->count + experiments[2]->count, sizeof *points);
@@ -190,7 +190,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
                                                         ll_paradnn_experiment(runs, LL_PARADNN_BOTTLENECK),
                                                         ll_paradnn_experiment(runs, LL_PARADNN_RNN)};
     struct ll_study_table *table = ll_study_table_new(
-        result, NULL, "The share of a step in ops that are no products and wait for memory.", columns, 2);
+        result, NULL, "The share of a step in ops that are no GEMMs and wait for memory.", columns, 2);
     double transformer = memory_share(runs, TRANSFORMER), resnet = memory_share(runs, RESNET);
     for (int i = 0; i < REAL; i++) {
         ll_table_put_text(table, real[i].doc);
@@ -206,7 +206,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
     if (isnan(transformer) || isnan(resnet))
         return;
     ll_criterion_between(result, (struct ll_measured_value){transformer, 1, " %"}, 10, 35,
-                         "Transformer: what waits for memory and is no product (published: 19.9 %%)");
+                         "Transformer: what waits for memory and is no GEMM (published: 19.9 %%)");
     ll_criterion_between(result, (struct ll_measured_value){resnet, 1, " %"}, 7, 25,
                          "ResNet-50: the same (published: 13 %%)");
     ll_criterion_at_least(result, (struct ll_measured_value){transformer - resnet, 1, " %"}, 0,
@@ -219,7 +219,7 @@ const struct ll_study ll_study_P3 = {
     .title = "Rooflines of a TPU v2",
     .doc = "Fully connected networks are compute-bound from 2k nodes and a batch of 8k on, most CNN wait for "
            "memory; of "
-           "their ops only large products are compute-bound.",
+           "their ops only large GEMMs are compute-bound.",
     .plan = plan,
     .judge = judge,
 };

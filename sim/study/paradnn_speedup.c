@@ -265,7 +265,7 @@ static void judge_saturation(const struct ll_experiment_result *experiment, stru
     double batches = v3->samples / v2->samples;
     const struct ll_measured_value of[] = {
         {peaks, 3, ""}, {batches * bandwidths, 3, ""}, {bandwidths, 3, ""}};
-    static const char *const what[] = {"what computes", "products that wait for their weights",
+    static const char *const what[] = {"what computes", "GEMMs that wait for their weights",
                                        "other ops that wait for memory"};
     static const double published[] = {7.0 / 3, 3, 1.5};
     for (int i = 0; i < 3; i++)
@@ -326,7 +326,7 @@ const struct ll_study ll_study_P6 = {
     .id = "P6",
     .paper = "ParaDnn, figure 6",
     .title = "TPU v3 over TPU v2",
-    .doc = "What computes gains 2.3 times, products that wait for their weights 3 times, for they have twice "
+    .doc = "What computes gains 2.3 times, GEMMs that wait for their weights 3 times, for they have twice "
            "the batch, "
            "the rest 1.5 times; wide networks gain most.",
     .plan = plan_P6,

@@ -86,7 +86,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
     static const struct ll_study_column columns[] = {{"workload", LL_TEXT_COLUMN},
                                                      {"frameworks", LL_TEXT_COLUMN},
                                                      {"layers", 0},
-                                                     {"products here", 0},
+                                                     {"GEMMs simulated", 0},
                                                      {"dominant layer", LL_TEXT_COLUMN},
                                                      {"its class' FLOPs (%)", 1},
                                                      {"parameters", 0}};
@@ -115,14 +115,14 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
         if (printed[row].counted)
             ll_criterion_between(result, (struct ll_measured_value){(double)counts.layers, 0, ""},
                                  printed[row].layers, printed[row].layers,
-                                 "%s: layers, counting convolutions and products but for shortcuts",
+                                 "%s: layers, counting convolutions and GEMMs but for shortcuts",
                                  ll_tbd[row].name);
     }
     ll_study_note(
         result,
         "Layers as the paper counts them: whole LSTM layers or attention blocks, convolutions for "
         "Inception (42 of 94), both networks of WGAN (14 and 14), five recurrent layers in the run of "
-        "Deep Speech 2 that the table gives nine. The products of an unrolled network are counted at "
+        "Deep Speech 2 that the table gives nine. The GEMMs of an unrolled network are counted at "
         "each of its steps, WGAN's in all its passes.");
 }
 

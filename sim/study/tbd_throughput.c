@@ -280,7 +280,7 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_study_resul
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * nmt_gain);
         ll_criterion_info(
             result, measured, "25 %",
-            "NMT: what 128 sentences gain over 64, on which the framework's time to start an op is fitted");
+            "NMT: what 128 sentences gain over 64, on which the framework's launch overhead is fitted");
     }
     if (speech->count)
         ll_criterion_at_least(result, (struct ll_measured_value){ll_tbd_exponent(speech), 2, ""}, 0.8,
@@ -473,7 +473,7 @@ static void judge_devices(const struct ll_runs *runs, struct ll_study_result *re
         }
     ll_study_note(result,
                   "Both cards under the same framework in the same host, at the largest mini-batch of the "
-                  "sweeps of T4; the faster card waits the longer for its ops to be started.");
+                  "sweeps of T4; the faster card waits longer for kernel launches.");
 }
 
 const struct ll_study ll_study_T7 = {
@@ -758,7 +758,7 @@ static void judge_arithmetic(const struct ll_runs *runs, struct ll_study_result 
                 result);
     ll_study_note(
         result,
-        "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a product: "
+        "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a GEMM: "
         "it uses less of the arithmetic than the translators.");
     inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", result);
     ll_tbd_note(sweeps, result);

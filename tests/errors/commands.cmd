@@ -14,14 +14,14 @@ try sim -z -c custom_example traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain 999 traces/alexnet_infer_b1.llt
 try sim -c custom_example --explain three traces/alexnet_infer_b1.llt
 try sim -c custom_example --as bf61 traces/alexnet_infer_b1.llt
-try sim -c custom_example --products-as f9 traces/alexnet_infer_b1.llt
-try sim -c custom_example --products-as i64 traces/alexnet_infer_b1.llt
+try sim -c custom_example --gemm-dtype f9 traces/alexnet_infer_b1.llt
+try sim -c custom_example --gemm-dtype i64 traces/alexnet_infer_b1.llt
 try sim -c custom_example --weights-as int4 traces/alexnet_train_b8.llt
 leadline record gemm --infer --dry-run -p dtype=int4 -o gemm.llt >/dev/null
 try cache -c i7_6700k --op 0 gemm.llt
 rm gemm.llt
 leadline record bmm --dry-run -o bmm.llt >/dev/null
-try sim -c custom_example --products-as f8 bmm.llt
+try sim -c custom_example --gemm-dtype f8 bmm.llt
 rm bmm.llt
 try sim -c custom_example --prune 4:2 traces/alexnet_infer_b1.llt
 try sim -c custom_example --prune 1:255 traces/alexnet_infer_b1.llt
@@ -59,7 +59,7 @@ rm copy.llt
 # Recorded times are those of the ops as they were.
 try sim -c custom_example --as-recorded traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --dp 2 traces/alexnet_train_b8.llt
-try sim -c custom_example --as-recorded --products-as f8 traces/alexnet_train_b8.llt
+try sim -c custom_example --as-recorded --gemm-dtype f8 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --weights-as int4 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --batch 4 traces/alexnet_train_b8.llt
 try sim -c custom_example --as-recorded --memory traces/alexnet_train_b8.llt

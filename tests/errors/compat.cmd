@@ -47,5 +47,5 @@ try sim --compat scalesim2 net.csv
 try sim --compat scalesim2 -c good.cfg --per-op net.csv
 try sim --compat scalesim2 -c good.cfg --dp 4 net.csv
 try sim --compat scalesim2 -c good.cfg --as-recorded net.csv
-try sim --compat scalesim2 -c good.cfg --products-as f8 net.csv
+try sim --compat scalesim2 -c good.cfg --gemm-dtype f8 net.csv
 try sim -c custom_example -o reports traces/alexnet_infer_b1.llt

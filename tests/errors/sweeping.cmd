@@ -42,7 +42,7 @@ try pareto R.db --json --all
 try pareto R.db --csv --log
 try pareto R.db --figure heat --log -o R.svg
 try pareto R.db --figure front --of time_s -o R.svg
-try pareto R.db --figure sensitivity --up clock -o R.svg
+try pareto R.db --figure sensitivity --y-axis clock -o R.svg
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db

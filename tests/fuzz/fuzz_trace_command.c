@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     RUN("sim", "-c", "archive/vidur_a100", "--dp", "2", "--tp", "2", "--pp", "2", "--batch", "16", "--json", "in.llt");
     RUN("sim", "-c", "archive/vidur_a100", "--recompute", "selective", "--zero", "3", "--dp", "4", "--memory",
         "in.llt");
-    RUN("sim", "-c", "custom_example", "--products-as", "f8", "--prune", "2:4", "in.llt");
+    RUN("sim", "-c", "custom_example", "--gemm-dtype", "f8", "--prune", "2:4", "in.llt");
     RUN("export", "chakra", "in.llt", "-o", "out.et");
     RUN("export", "scalesim", "in.llt", "-o", "out.csv");
     RUN("export", "timeline", "-c", "custom_example", "in.llt", "-o", "out.json");

@@ -6,4 +6,4 @@ for weights in bf16 int8 int4; do
     leadline sim -c tpu_v5e --weights-as $weights --json d.llt | grep -E '"(weights|time_s|bytes)"' | head -3
 done
 leadline sim -c tpu_v5e --weights-as int4 --explain 7 d.llt | sed -n 1,5p
-leadline sim -c h100_sxm+pytorch --products-as f8 --weights-as f4 d.llt | sed -n 1,5p
+leadline sim -c h100_sxm+pytorch --gemm-dtype f8 --weights-as f4 d.llt | sed -n 1,5p

@@ -9,13 +9,13 @@ sed -i s/int8/bf16/ sweep.yaml
 leadline sweep sweep.yaml -o s.db 2>&1
 sed -i s/bf16/int7/ sweep.yaml
 leadline sweep sweep.yaml -o s.db 2>&1
-# Products of weights in a type of their own, as --products-as has them.
+# Products of weights in a type of their own, as --gemm-dtype has them.
 for products in f8 tf32 int8 i64; do
     printf '%s\n' 'base: h100_sxm+archive/server_kernels' "traces: [$PWD/traces/alexnet_train_b8.llt]" 'dtype: bf16' \
-        "products: $products" 'vary: {units.tensor.count: [132]}' 'objectives: [min time_s]' >sweep.yaml
+        "gemm_dtype: $products" 'vary: {units.tensor.count: [132]}' 'objectives: [min time_s]' >sweep.yaml
     leadline sweep sweep.yaml -o products.db --fresh >/dev/null 2>out.txt || cat out.txt
     leadline pareto products.db --csv | cut -d, -f3
-    leadline sim -c h100_sxm+archive/server_kernels --as bf16 --products-as $products --json traces/alexnet_train_b8.llt 2>&1 |
+    leadline sim -c h100_sxm+archive/server_kernels --as bf16 --gemm-dtype $products --json traces/alexnet_train_b8.llt 2>&1 |
         grep -E 'time_s|expected' | head -1
 done
 sed -i s/i64/f16/ sweep.yaml

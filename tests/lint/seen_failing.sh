@@ -50,8 +50,8 @@ finds banned 'banned.c:2:' 'banned.c:3:' 'banned.c:4:' 'product.c:2:'
 case $found in *innocent*) echo "banned.sh looks into texts and comments" && status=1 ;; esac
 
 { echo 'int f(void)' && echo '{' && seq -f '    /* %g */' 90 && echo '}'; } | breach sim/cost/long_function.c
-seq -f 'int a%g;' 900 | breach sim/cost/long_file.c
-finds sizes 'long_function.c:3: a function of 90 lines' 'long_file.c: 901 lines'
+seq -f 'int a%g;' 1000 | breach sim/cost/long_file.c
+finds sizes 'long_function.c:3: a function of 90 lines' 'long_file.c: 1001 lines'
 
 echo 'int x;' >sim/cost/unlicensed.c
 printf '%s\n' '#ifndef WRONG' 'int ll_unexplained(void);' '' '/* Here is why. */' 'int ll_explained(void);' |

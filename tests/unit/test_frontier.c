@@ -213,15 +213,14 @@ static void experts_compute_on_their_places(void **state)
 static void experts_that_no_word_has_chosen_are_not_read(void **state)
 {
     (void)state;
-    const struct ll_setting settings[] = {{"layers", "1"},      {"hidden", "64"},   {"heads", "4"},
-                                          {"kv_heads", "2"},   {"ffn_hidden", "96"},    {"experts", "8"},
-                                          {"top_k", "2"},     {"pass", "decode"}, {"context", "16"},
+    const struct ll_setting settings[] = {{"layers", "1"},      {"hidden", "64"},     {"heads", "4"},
+                                          {"kv_heads", "2"},    {"ffn_hidden", "96"}, {"experts", "8"},
+                                          {"top_k", "2"},       {"pass", "decode"},   {"context", "16"},
                                           {"vocabulary", "64"}, {NULL, NULL}};
     for (uint64_t words = 1; words <= 5; words++) {
         static const uint64_t asked_by[] = {0, 2, 4, 5, 5, 6};
         const uint64_t asked = asked_by[words], places = ll_ceil_div(2 * words * 125, 800);
-        struct ll_trace *trace =
-            dry("moe", &(struct ll_run_options){.batch = words, .settings = settings});
+        struct ll_trace *trace = dry("moe", &(struct ll_run_options){.batch = words, .settings = settings});
         uint64_t read = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
             const struct ll_form *form = &trace->forms[trace->ops[i].form];
@@ -270,7 +269,7 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
 }
 
 /* What is read in 8 bits is cast once in a step however many products read it, and products write what they
- * would write without. As --products-as makes of GPT's recording in bf16; in those of the others products
+ * would write without. As --gemm-dtype makes of GPT's recording in bf16; in those of the others products
  * with words count, or weights are held in f32. */
 static void what_products_of_eight_bits_read_is_cast_once(void **state)
 {

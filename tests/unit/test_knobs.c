@@ -20,7 +20,7 @@ static void what_can_be_turned_is_listed_in_a_fixed_order(void **state)
         {"memory.sram.size", "sram size", 2}, /* of what is on chip: not of ram */
         {"network.link.bandwidth", "link bandwidth", 2},
         {"host.bandwidth", "host bandwidth", 2},
-        {"software.op_overhead (kernels, steps, barriers too)", "no starting costs", 0},
+        {"software.op_overhead (kernels, steps, barriers too)", "zero launch overhead", 0},
     };
     struct ll_arena arena = {0};
     size_t count;

@@ -106,7 +106,7 @@ static void what_fits_needs_no_smaller_batch(void **state)
     assert_true(c.result->fits);
     assert_false(c.mitigations[LL_MITIGATION_BATCH].done);
     assert_string_equal(c.mitigations[LL_MITIGATION_BATCH].trouble, "it fits as it is");
-    assert_string_equal(c.mitigations[LL_MITIGATION_SELECTIVE].trouble, "there is nothing to compute again");
+    assert_string_equal(c.mitigations[LL_MITIGATION_SELECTIVE].trouble, "there is nothing to recompute");
     release(&c);
 }
 

@@ -239,7 +239,7 @@ static void more_pieces_than_layers_are_trouble(void **state)
     const char *trouble;
     struct ll_trace *trace = dry_model("alexnet", true, 8, NULL, 0);
     assert_null(ll_pipeline_partition(trace, &(struct ll_pipeline_partition){40, 1, 0, 1}, &trouble));
-    assert_string_equal(trouble, "there are fewer layers than pieces");
+    assert_string_equal(trouble, "there are fewer layers than stages");
     ll_trace_free(trace);
 }
 

@@ -119,7 +119,7 @@ static void few_keys_and_values_make_no_more_exchanges(void **state)
 {
     (void)state;
     static const struct ll_setting few[MOST_SETTINGS] = {
-        {"layers", "3"}, {"hidden", "64"}, {"heads", "8"},      {"kv_heads", "2"},
+        {"layers", "3"},      {"hidden", "64"}, {"heads", "8"},      {"kv_heads", "2"},
         {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}};
     expect_scattered_layers(record("llama", true, few), 2, 1);
 }
@@ -183,7 +183,7 @@ static void experts_results_are_summed_where_they_are_few(void **state)
 {
     (void)state;
     static const struct ll_setting small[MOST_SETTINGS] = {
-        {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},   {"kv_heads", "4"},
+        {"layers", "2"},      {"hidden", "64"}, {"heads", "8"},   {"kv_heads", "4"},
         {"ffn_hidden", "96"}, {"seq", "16"},    {"experts", "8"}, {"vocabulary", "48"}};
     struct ll_trace *trace = record("moe", true, small), *rank = shard(trace, 4, false);
     const uint64_t activations = BATCH * SEQ * HIDDEN;
@@ -275,8 +275,9 @@ static void steps_of_time_that_nobody_can_share_are_complained_about(void **stat
         struct ll_trace *rank = ll_shard(trace, &plan, &diags);
         assert_int_equal(rank != NULL, batch == 2);
         if (!rank)
-            assert_non_null(strstr(diags.kept[0].message, "sequence parallel: a sequence of 15 positions "
-                                                          "cannot be divided among 2 devices"));
+            assert_non_null(strstr(diags.kept[0].message,
+                                   "sequence parallel: a sequence of 15 positions "
+                                   "cannot be divided among 2 tensor-parallel devices"));
         ll_trace_free(rank);
         ll_trace_free(trace);
         ll_diags_release(&diags);

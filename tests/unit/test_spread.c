@@ -22,9 +22,9 @@ static size_t setting_count(const struct ll_setting *settings)
 /* What may be said of a workload that is not large or regular enough for a plan. */
 static bool is_about_the_workload(const char *message)
 {
-    static const char *const right[] = {"there are fewer layers than pieces",
+    static const char *const right[] = {"there are fewer layers than stages",
                                         "cannot be divided among",
-                                        "no optimizer whose state could be shared out",
+                                        "no optimizer whose state could be sharded",
                                         "no dimension in this workload is a sequence",
                                         "needs positions that other devices have",
                                         "is not known to have positions",

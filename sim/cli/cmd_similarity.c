@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline alike A.llt B.llt ...: where workloads spend their time, and which of them are alike. A profile is
+/* leadline similarity A.llt B.llt ...: where workloads spend their time, and which of them are alike. A profile is
  * the share of each op kind in a step's time, as recorded or, with -c, as simulated; distances and clusters
  * are Fathom's (sim/study/study.h). Input from the host is no part of a profile, nor is what nobody
  * saw. */
@@ -305,15 +305,15 @@ static const struct ll_option options[] = {
     {0},
 };
 
-const struct ll_command ll_command_alike = {
-    .name = "alike",
+const struct ll_command ll_command_similarity = {
+    .name = "similarity",
     .synopsis = "TRACE TRACE...",
-    .summary = "compare where workloads spend their time, and group those that are alike",
-    .examples = "  leadline alike alexnet.llt vgg.llt speech.llt\n"
-                "  leadline alike -c v100_sxm_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
+    .summary = "compare where workloads spend their time, and cluster them",
+    .examples = "  leadline similarity alexnet.llt vgg.llt speech.llt\n"
+                "  leadline similarity -c v100_sxm_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
     .details =
         "A workload's profile is the share of each op kind in the time of a step, without input from the "
-        "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when alike, 1 when they have no op "
+        "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when they are the same, 1 when they have no op "
         "kind in common. The two nearest are merged and replaced by their mean, until one group is left "
         "(Adolf et al., Fathom, 2016).\n",
     .options = options,
