@@ -40,7 +40,7 @@ static struct ll_access_file *access_file_open(const char *path, struct ll_arena
     const char *part = file ? ll_path_beside(arena, path) : NULL;
     FILE *stream = part ? fopen(part, "w") : NULL;
     if (!stream) {
-        ll_failed("%s: %s", path, part ? strerror(errno) : "memory ran out");
+        ll_cli_fail("%s: %s", path, part ? strerror(errno) : "memory ran out");
         return NULL;
     }
     *file = (struct ll_access_file){.path = path, .part = part, .stream = stream};
@@ -70,9 +70,9 @@ static bool access_file_close(struct ll_access_file *file, bool done)
         file->error = errno;
     enum ll_status kept = ll_path_keep(file->part, file->path, done && !file->error);
     if (file->error)
-        ll_failed("%s: %s", file->path, strerror(file->error));
+        ll_cli_fail("%s: %s", file->path, strerror(file->error));
     else if (kept != LL_OK)
-        ll_failed("%s: %s", file->path, ll_status_text(kept));
+        ll_cli_fail("%s: %s", file->path, ll_status_text(kept));
     return !file->error && kept == LL_OK;
 }
 
@@ -123,7 +123,8 @@ static void title(const struct shown *shown, struct ll_str *out)
                     level_name(shown, shown->cached->blocked_for), ll_stays_name(tiling->stays),
                     tiling->block.m, tiling->block.n, tiling->block.k);
     ll_str_addf(&line, "%s%s accesses of one unit that does it alone",
-                shown->cached->whole ? "" : "the first ", ll_grouped(&accesses, shown->cached->accesses));
+                shown->cached->whole ? "" : "the first ",
+                ll_format_grouped(&accesses, shown->cached->accesses));
     ll_end_line(&line, ll_screen_width(), out);
 }
 
@@ -141,8 +142,8 @@ static const char *foreseen_text(const struct shown *shown, const struct ll_cach
     struct ll_human useful, ahead;
     if (!prefetches(shown->cached))
         return "";
-    const char *text = ll_format(shown->args->arena, "%s of %s", ll_grouped(&useful, counts->useful),
-                                 ll_grouped(&ahead, counts->prefetches));
+    const char *text = ll_format(shown->args->arena, "%s of %s", ll_format_grouped(&useful, counts->useful),
+                                 ll_format_grouped(&ahead, counts->prefetches));
     return text ? text : "";
 }
 
@@ -155,10 +156,10 @@ static void add_rows(const struct shown *shown, struct ll_table *table)
         double share = c->accesses ? (double)c->misses / (double)c->accesses : 0;
         ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s|%s|%s|%s", level_name(shown, i),
                      shape_text(shown->args->arena, &level->shape), ll_cache_policy_name(level->shape.policy),
-                     ll_grouped(&accesses, c->accesses), ll_grouped(&misses, c->misses),
-                     ll_percent(&rate, share), ll_grouped(&evictions, c->evictions),
-                     ll_grouped(&backs, c->write_backs), ll_si(&traffic, (double)level->traffic_bytes, "B"),
-                     foreseen_text(shown, c));
+                     ll_format_grouped(&accesses, c->accesses), ll_format_grouped(&misses, c->misses),
+                     ll_format_percent(&rate, share), ll_format_grouped(&evictions, c->evictions),
+                     ll_format_grouped(&backs, c->write_backs),
+                     ll_format_si(&traffic, (double)level->traffic_bytes, "B"), foreseen_text(shown, c));
     }
 }
 
@@ -170,11 +171,11 @@ static void compare(const struct shown *shown, struct ll_str *out)
     struct ll_human formula, found;
     if (cached->whole)
         ll_str_addf(out, "\n  out of %s and back: formula %s, caches %s, %.3f times as much\n", outer,
-                    ll_si(&formula, cached->formula_bytes, "B"), ll_si(&found, traffic, "B"),
+                    ll_format_si(&formula, cached->formula_bytes, "B"), ll_format_si(&found, traffic, "B"),
                     traffic / cached->formula_bytes);
     else
         ll_str_addf(out, "\n  out of %s and back: formula %s for the whole op, of which this is a part\n",
-                    outer, ll_si(&formula, cached->formula_bytes, "B"));
+                    outer, ll_format_si(&formula, cached->formula_bytes, "B"));
 }
 
 static const struct ll_level *memory_level(const struct shown *shown)
@@ -193,19 +194,20 @@ static void tell_memory(const struct shown *shown, struct ll_str *out)
     if (!level->dram)
         return;
     ll_str_addf(&line, "%s is asked to read %s and to write %s", level->name,
-                ll_si(&read, (double)memory->read_bytes, "B"),
-                ll_si(&written, (double)memory->written_bytes, "B"));
+                ll_format_si(&read, (double)memory->read_bytes, "B"),
+                ll_format_si(&written, (double)memory->written_bytes, "B"));
     if (memory->is_timed && timed->bursts)
         ll_str_addf(
             &line,
             "; %s on %" PRIu64 " channel%s takes at least %s: %s, %s of the peak, where the formula has %s; "
             "rows found open %s, closed %s, another one open %s",
-            level->dram, level->channels, level->channels == 1 ? "" : "s", ll_si(&time, timed->time_s, "s"),
-            ll_si(&bandwidth, timed->moved_Bps, "B/s"), ll_percent(&reached, memory->efficiency),
-            ll_percent(&formula, memory->formula_efficiency),
-            ll_percent(&open, ll_share_of_bursts(timed, timed->hits)),
-            ll_percent(&closed, ll_share_of_bursts(timed, timed->misses)),
-            ll_percent(&other, ll_share_of_bursts(timed, timed->conflicts)));
+            level->dram, level->channels, level->channels == 1 ? "" : "s",
+            ll_format_si(&time, timed->time_s, "s"), ll_format_si(&bandwidth, timed->moved_Bps, "B/s"),
+            ll_format_percent(&reached, memory->efficiency),
+            ll_format_percent(&formula, memory->formula_efficiency),
+            ll_format_percent(&open, ll_share_of_bursts(timed, timed->hits)),
+            ll_format_percent(&closed, ll_share_of_bursts(timed, timed->misses)),
+            ll_format_percent(&other, ll_share_of_bursts(timed, timed->conflicts)));
     else if (!memory->is_timed)
         ll_str_addf(&line, "; its %" PRIu64 " channels are more than the %d that can be timed",
                     level->channels, LL_DRAM_MOST_CHANNELS);
@@ -323,10 +325,11 @@ static int pick_level(const struct ll_args *args, const struct ll_machine *machi
         }
     }
     if (count == 0)
-        return ll_wrong("%s describes no cache: give a memory level one, as in --set memory.%s.cache.ways=8",
-                        machine->stem, machine->levels[0].name);
-    return asked ? ll_unknown("cache", asked, names, count,
-                              ll_format(args->arena, "leadline machines %s", machine->stem))
+        return ll_cli_reject(
+            "%s describes no cache: give a memory level one, as in --set memory.%s.cache.ways=8",
+            machine->stem, machine->levels[0].name);
+    return asked ? ll_cli_reject_unknown("cache", asked, names, count,
+                                         ll_format(args->arena, "leadline machines %s", machine->stem))
                  : LL_DONE;
 }
 
@@ -336,17 +339,18 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     const struct ll_trace *trace = prepared->trace;
     uint64_t asked;
     if (!ll_value(args, "op", NULL))
-        return ll_wrong("no op: name one with --op SEQ; leadline sim --per-op lists them");
+        return ll_cli_reject("no op: name one with --op SEQ; leadline sim --per-op lists them");
     if (!ll_value_count(args, "op", prepared->first_op, prepared->end_op - 1, 0, &asked))
         return LL_WRONG;
     *seq = (uint32_t)asked;
     const char *kind = trace->strings[trace->forms[trace->ops[*seq].form].kind_name];
     if (!ll_has_loops(prepared, *seq))
-        return ll_wrong("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq, kind);
+        return ll_cli_reject("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq,
+                             kind);
     if (!ll_has_whole_bytes(prepared, *seq))
-        return ll_wrong("op %" PRIu32
-                        ", %s, has elements of half a byte, which have no addresses of their own",
-                        *seq, kind);
+        return ll_cli_reject("op %" PRIu32
+                             ", %s, has elements of half a byte, which have no addresses of their own",
+                             *seq, kind);
     return LL_DONE;
 }
 
@@ -361,7 +365,7 @@ static bool goes_on(void *context, uint64_t accesses)
     struct watch *watch = context;
     struct ll_human text;
     if (ll_ticker_due(&watch->ticker, false)) {
-        fprintf(stderr, "%s accesses", ll_grouped(&text, accesses));
+        fprintf(stderr, "%s accesses", ll_format_grouped(&text, accesses));
         fflush(stderr);
     }
     return !*watch->interrupted && (!watch->file || access_file_is_well(watch->file));
@@ -389,7 +393,7 @@ static int run_and_show(struct shown *shown, uint64_t level, uint64_t most)
     if (watch.file && !access_file_close(watch.file, done))
         return LL_FAILED;
     if (!done)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     shown->cached = &cached;
     int status = ll_flag(shown->args, "json") ? show_json(shown) : show(shown);
     return status == LL_DONE && *watch.interrupted ? LL_INTERRUPTED : status;
@@ -416,7 +420,7 @@ static int run_op(const struct ll_args *args, const struct ll_machine *machine, 
         return LL_WRONG;
     shown.prepared = ll_prepare(trace, args->arena, &diags);
     ll_print_diags(&diags);
-    status = shown.prepared ? LL_DONE : diags.count ? LL_WRONG : ll_failed("memory ran out");
+    status = shown.prepared ? LL_DONE : diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
     ll_diags_release(&diags);
     if (status == LL_DONE)
         status = pick_op(args, shown.prepared, &shown.seq);
@@ -433,7 +437,7 @@ static int run(const struct ll_args *args)
     size_t override_count;
     const struct ll_override *overrides = ll_read_overrides(args, &override_count);
     if (!which)
-        return ll_wrong("no machine: name one with -c; leadline machines lists them");
+        return ll_cli_reject("no machine: name one with -c; leadline machines lists them");
     if (!folders || !overrides)
         return LL_WRONG;
     struct ll_machine *machine = ll_load_machine(which, folders, overrides, override_count);

@@ -66,9 +66,9 @@ static int no_number(const struct tuning *t, const char *pattern, const struct l
     for (size_t i = 0; paths && i < count; i++)
         paths[i] = all[i].path;
     if (!paths)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     const char *nearest = has_key(t, pattern) ? NULL : ll_nearest(pattern, paths, count);
-    return ll_wrong(
+    return ll_cli_reject(
         "--fit %s: no number of %s that a fit can change%s%s%s; it changes rates, shares and times "
         "of units, memory, software, host and network, not counts, sizes and the machine's clock",
         pattern, t->machine->stem, nearest ? " (did you mean `" : "", nearest ? nearest : "",
@@ -88,8 +88,9 @@ static int take_pattern(struct tuning *t, const char *pattern, const struct ll_m
         if (ll_number_get(t->machine, &all[i]) > 0)
             t->numbers[t->number_count++] = &all[i];
         else if (asked && !strpbrk(pattern, "*?["))
-            return ll_wrong("--fit %s: it is 0 in %s, and a fit multiplies; give it a value to start from",
-                            pattern, t->machine->stem);
+            return ll_cli_reject(
+                "--fit %s: it is 0 in %s, and a fit multiplies; give it a value to start from", pattern,
+                t->machine->stem);
     }
     return found || !asked ? LL_DONE : no_number(t, pattern, all, count);
 }
@@ -122,14 +123,14 @@ static int take_numbers(struct tuning *t)
     size_t most = strlen(given) / 2 + 1;
     t->numbers = all ? ll_alloc(arena, count * most, sizeof(struct ll_machine_number *)) : NULL;
     if (!patterns || !t->numbers)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     while ((pattern = strsep(&rest, ","))) {
         int status = *pattern ? take_pattern(t, pattern, all, count) : LL_DONE;
         if (status != LL_DONE)
             return status;
     }
     sort_numbers(t);
-    return t->number_count > 0 ? LL_DONE : ll_wrong("--fit %s: there is nothing to fit", given);
+    return t->number_count > 0 ? LL_DONE : ll_cli_reject("--fit %s: there is nothing to fit", given);
 }
 
 static int read_data(struct tuning *t)
@@ -145,7 +146,7 @@ static int read_data(struct tuning *t)
     }
     t->data = names.failed ? NULL : ll_copy_text(t->args->arena, names.text, names.length);
     ll_str_release(&names);
-    return t->data ? LL_DONE : ll_failed("memory ran out");
+    return t->data ? LL_DONE : ll_cli_fail("memory ran out");
 }
 
 /* Where a number could go no further, the rows may want more of what it stands for than the machine has. */
@@ -161,8 +162,8 @@ static int report(const struct ll_tuning *r)
     struct ll_table *table = ll_table_new("number|>before|>fitted|>over the folds|");
     ll_str_addf(&out, "%zu rows, in %zu folds that a fit on the others predicts\n", r->rows, r->folds);
     ll_str_addf(&out, "MAPE %s as it was, %s of rows that the fit had not seen, %s of those it had\n\n",
-                ll_percent(&text[0], r->before.mape), ll_percent(&text[1], r->held_out.mape),
-                ll_percent(&text[2], r->fitted.mape));
+                ll_format_percent(&text[0], r->before.mape), ll_format_percent(&text[1], r->held_out.mape),
+                ll_format_percent(&text[2], r->fitted.mape));
     for (size_t i = 0; i < r->count; i++) {
         const struct ll_tuned *tuned = &r->tuned[i];
         if (!tuned->matters) {
@@ -259,13 +260,13 @@ static int too_few(const struct tuning *t, uint64_t folds)
     const struct ll_tuning *r = &t->result;
     size_t measured = r->rows + r->unscored;
     if (measured == 0 && r->untimed > 0)
-        return ll_wrong("%s: no time was measured in any row of %s", t->data, t->machine->stem);
+        return ll_cli_reject("%s: no time was measured in any row of %s", t->data, t->machine->stem);
     if (measured == 0)
-        return ll_wrong(
+        return ll_cli_reject(
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_wrong(
+    return ll_cli_reject(
         "%s: rows of %zu different shape%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
         " folds need as many%s%s",
         t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
@@ -281,8 +282,9 @@ static int refuse_fit(const struct tuning *t)
     int status = (ll_flag(t->args, "json") ? report_json : report)(r);
     if (status != LL_DONE)
         return status;
-    return ll_failed("%s is not written: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
-                     output_of(t), ll_percent(&after, r->held_out.mape), ll_percent(&before, r->before.mape));
+    return ll_cli_fail("%s is not written: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
+                       output_of(t), ll_format_percent(&after, r->held_out.mape),
+                       ll_format_percent(&before, r->before.mape));
 }
 
 static int write_machine(const struct tuning *t)
@@ -294,7 +296,7 @@ static int write_machine(const struct tuning *t)
         return refuse_fit(t);
     const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, t->data);
     if (!name)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     ll_tuning_yaml(&t->result, base_of(t, resolved), name, t->data, &yaml);
     if (!ll_write_file(path, &yaml))
         return LL_FAILED;
@@ -356,7 +358,7 @@ static int tune(struct tuning *t)
     ll_pool_free(pool);
     if (!enough)
         return too_few(t, folds);
-    return done ? write_machine(t) : ll_failed("memory ran out");
+    return done ? write_machine(t) : ll_cli_fail("memory ran out");
 }
 
 /* leadline calibrate --from DATA.csv --machine MACHINE: numbers of a machine fitted on measured times. */
@@ -365,10 +367,10 @@ static int run_tuning(const struct ll_args *args)
     struct tuning t = {.args = args};
     const char *which = ll_value(args, "machine", NULL), *const *folders = ll_machine_folders(args->arena);
     if (!which)
-        return ll_wrong("--from: name the machine that the rows were measured on with --machine");
+        return ll_cli_reject("--from: name the machine that the rows were measured on with --machine");
     if (args->word_count > 0 || ll_value(args, "keep", NULL) || ll_value(args, "seconds", NULL) ||
         ll_value(args, "threads", NULL))
-        return ll_wrong(
+        return ll_cli_reject(
             "--from: nothing is measured here; leave out --threads, --seconds, --keep and traces");
     const char *output = output_of(&t);
     if (!ll_spares_inputs(args, "the new machine", output))
@@ -378,7 +380,7 @@ static int run_tuning(const struct ll_args *args)
     t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
     int status = t.machine ? LL_DONE : LL_WRONG;
     if (t.machine && ll_is_same_file(output, t.machine->path))
-        status = ll_wrong("%s: this is the machine to start from; nothing is written over it", output);
+        status = ll_cli_reject("%s: this is the machine to start from; nothing is written over it", output);
     if (status == LL_DONE)
         status = read_data(&t);
     if (status == LL_DONE)
@@ -447,7 +449,7 @@ static int measure(const struct ll_args *args, const char *path)
     enum ll_status status = ll_micro_record(&(struct ll_micro_options){
         .threads = (unsigned)threads, .seconds = (double)seconds, .path = path, .listener = {show, &shown}});
     sigaction(SIGINT, &before, NULL);
-    return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path, ll_status_text(status));
+    return status == LL_OK ? LL_DONE : ll_cli_fail("%s: %s", path, ll_status_text(status));
 }
 
 static struct ll_trace *measured(const struct ll_args *args, int *status)
@@ -461,7 +463,7 @@ static struct ll_trace *measured(const struct ll_args *args, int *status)
                  folder && *folder ? folder : P_tmpdir);
     int file = kept ? -1 : mkstemp(temporary);
     if (!kept && file < 0) {
-        *status = ll_failed("%s: no such file can be made", temporary);
+        *status = ll_cli_fail("%s: no such file can be made", temporary);
         return NULL;
     }
     *status = measure(args, kept ? kept : temporary);
@@ -483,13 +485,13 @@ static void say_crowded(double share)
                 "in %s of samples another process was on the other hyperthread of a core: others never left, "
                 "or this "
                 "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
-                ll_percent(&text, share));
+                ll_format_percent(&text, share));
     else if (share > often)
         fprintf(stderr,
                 "in %s of samples another process was on the other hyperthread of a core, however long was "
                 "waited; as "
                 "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
-                ll_percent(&text, share));
+                ll_format_percent(&text, share));
 }
 
 static void say_apart(double share)
@@ -501,7 +503,7 @@ static void say_apart(double share)
             stderr,
             "in %s of samples threads were behind different last caches, however long was waited: what "
             "they share is described as larger and slower than where they are together; calibrate again\n",
-            ll_percent(&text, share));
+            ll_format_percent(&text, share));
 }
 
 /* What passes between nodes is not measured. */
@@ -530,7 +532,7 @@ static void say_disturbed(const struct ll_trace *trace, const struct ll_calibrat
         fprintf(stderr,
                 "the times of an op differ by %s (half of them, in the median over the kernels): others were "
                 "at work on this machine; calibrate again when it is quieter\n",
-                ll_percent(&text, middle));
+                ll_format_percent(&text, middle));
     say_apart(ll_trace_number(trace, "host.apart", 0));
     say_crowded(ll_trace_number(trace, "host.crowded", 0));
 }
@@ -545,8 +547,9 @@ static int report_machine(const struct ll_calibration *c)
         const struct ll_kernel *kernel = &c->machine->software.kernels[i];
         struct ll_human text[3];
         ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%.3g|%.3g|%.3g", kernel->name, fit->samples,
-                     ll_percent(&text[0], fit->error), ll_percent(&text[1], fit->spread),
-                     ll_si(&text[2], kernel->overhead_s, "s"), kernel->compute, kernel->work, kernel->memory);
+                     ll_format_percent(&text[0], fit->error), ll_format_percent(&text[1], fit->spread),
+                     ll_format_si(&text[2], kernel->overhead_s, "s"), kernel->compute, kernel->work,
+                     kernel->memory);
     }
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
@@ -585,8 +588,9 @@ static int write_described_machine(const struct ll_args *args, const struct ll_t
 {
     const char *model = ll_trace_fact(trace, "model");
     if (!model || strcmp(model, "micro") != 0)
-        return ll_wrong("%s: a trace of %s; expected one that leadline calibrate --keep has measured",
-                        args->word_count ? args->words[0] : "the trace", model ? model : "something else");
+        return ll_cli_reject("%s: a trace of %s; expected one that leadline calibrate --keep has measured",
+                             args->word_count ? args->words[0] : "the trace",
+                             model ? model : "something else");
     struct ll_calibration calibration;
     struct shown shown = shown_here();
     if (!ll_calibrate(trace, &(struct ll_listener){show, &shown}, args->arena, diags, &calibration))
@@ -619,7 +623,7 @@ static int run(const struct ll_args *args)
     if (ll_value(args, "from", NULL))
         return run_tuning(args);
     if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
-        return ll_wrong("--machine, --fit and --folds belong to --from");
+        return ll_cli_reject("--machine, --fit and --folds belong to --from");
     if (args->word_count > 0 &&
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
@@ -633,7 +637,7 @@ static int run(const struct ll_args *args)
         say_core(trace);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (trace)
-        status = diags ? write_described_machine(args, trace, diags) : ll_failed("memory ran out");
+        status = diags ? write_described_machine(args, trace, diags) : ll_cli_fail("memory ran out");
     if (diags) {
         ll_print_diags(diags);
         ll_diags_release(diags);
@@ -664,11 +668,12 @@ const struct ll_command ll_command_calibrate = {
     .name = "calibrate",
     .synopsis = "[TRACE]",
     .summary = "measure this machine and write its description",
-    .examples = "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
-                "  leadline calibrate --keep host.llt\n"
-                "  leadline calibrate -o again.yaml host.llt\n"
-                "  leadline calibrate --from deepbench.csv --machine t4+archive/deepbench --fit 'units.*.efficiency' "
-                "-o mine.yaml\n",
+    .examples =
+        "  leadline calibrate -o host.yaml && leadline sim -c host.yaml alexnet.llt\n"
+        "  leadline calibrate --keep host.llt\n"
+        "  leadline calibrate -o again.yaml host.llt\n"
+        "  leadline calibrate --from deepbench.csv --machine t4+archive/deepbench --fit 'units.*.efficiency' "
+        "-o mine.yaml\n",
     .details =
         "Streams through each level of memory, multiplies and adds in registers, multiplies large matrices; "
         "then runs every kind of op at several sizes, over and over, and fits the machine's numbers to the "

@@ -93,12 +93,13 @@ static void answer_row(const struct asked *asked, const char *text, const struct
 {
     double peak_Bps = ll_dram_channel_Bps(asked->dram) * (double)asked->channels;
     struct ll_human simple, timed, bandwidth, hits, misses, conflicts, refresh;
-    ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", text, ll_percent(&simple, a->simple.efficiency),
-                 ll_percent(&timed, a->efficiency), ll_si(&bandwidth, a->efficiency * peak_Bps, "B/s"),
-                 ll_percent(&hits, ll_share_of_bursts(&a->timed, a->timed.hits)),
-                 ll_percent(&misses, ll_share_of_bursts(&a->timed, a->timed.misses)),
-                 ll_percent(&conflicts, ll_share_of_bursts(&a->timed, a->timed.conflicts)),
-                 ll_percent(&refresh, a->timed.refresh_share));
+    ll_table_row(table, "%s|%s|%s|%s|%s|%s|%s|%s", text, ll_format_percent(&simple, a->simple.efficiency),
+                 ll_format_percent(&timed, a->efficiency),
+                 ll_format_si(&bandwidth, a->efficiency * peak_Bps, "B/s"),
+                 ll_format_percent(&hits, ll_share_of_bursts(&a->timed, a->timed.hits)),
+                 ll_format_percent(&misses, ll_share_of_bursts(&a->timed, a->timed.misses)),
+                 ll_format_percent(&conflicts, ll_share_of_bursts(&a->timed, a->timed.conflicts)),
+                 ll_format_percent(&refresh, a->timed.refresh_share));
 }
 
 static void answer_json(const char *text, const struct answer *a, struct ll_json *json)
@@ -188,10 +189,10 @@ static int list_text(void)
         ll_dram_estimate(&all[i], 1, &rows, &estimate);
         ll_table_row(table, "%s|%.0f|%" PRIu32 "|%s|%" PRIu32 "|%s|%s|%s|%s", all[i].name,
                      all[i].transfers_hz / 1e6, all[i].bus_bits,
-                     ll_si(&bandwidth, ll_dram_channel_Bps(&all[i]), "B/s"), all[i].groups * all[i].banks,
-                     ll_binary(&row, all[i].row_bytes),
-                     ll_percent(&stream, ll_dram_stream_efficiency(&all[i])),
-                     ll_percent(&scattered, estimate.efficiency), all[i].source);
+                     ll_format_si(&bandwidth, ll_dram_channel_Bps(&all[i]), "B/s"),
+                     all[i].groups * all[i].banks, ll_format_binary(&row, all[i].row_bytes),
+                     ll_format_percent(&stream, ll_dram_stream_efficiency(&all[i])),
+                     ll_format_percent(&scattered, estimate.efficiency), all[i].source);
     }
     struct ll_str out = {0};
     ll_table_print(table, ll_screen_width(), &out);
@@ -221,7 +222,7 @@ static int show_json(const struct asked *asked)
     if (right)
         return ll_print(&out);
     ll_str_release(&out);
-    return ll_failed("memory ran out");
+    return ll_cli_fail("memory ran out");
 }
 
 static int show_text(const struct asked *asked)
@@ -241,13 +242,13 @@ static int show_text(const struct asked *asked)
     struct ll_human peak;
     ll_str_addf(&out, "%s, %" PRIu64 " channel%s of %" PRIu32 " bits, %s at the most\n\n", asked->dram->name,
                 asked->channels, ll_plural(asked->channels), asked->dram->bus_bits,
-                ll_si(&peak, ll_dram_channel_Bps(asked->dram) * (double)asked->channels, "B/s"));
+                ll_format_si(&peak, ll_dram_channel_Bps(asked->dram) * (double)asked->channels, "B/s"));
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
     if (right)
         return ll_print(&out);
     ll_str_release(&out);
-    return ll_failed("memory ran out");
+    return ll_cli_fail("memory ran out");
 }
 
 /* The patterns asked for, or the usual ones. False after saying which is none. */
@@ -258,10 +259,10 @@ static bool take_patterns(const struct ll_args *args, struct asked *asked)
     for (const char *text; texts && (text = ll_value_at(args, "pattern", asked->count)) != NULL;) {
         struct ll_dram_pattern pattern;
         if (!read_pattern(text, &pattern)) {
-            ll_wrong("no pattern `%s`; expected stream, rows:BYTES or sweep:BYTES:STRIDE with a stride of at "
-                     "least the bytes, both up to %" PRIu64
-                     "; append :SHARE for the share of writes, from 0 to 1",
-                     text, most_bytes);
+            ll_cli_reject(
+                "no pattern `%s`; expected stream, rows:BYTES or sweep:BYTES:STRIDE with a stride of at "
+                "least the bytes, both up to %" PRIu64 "; append :SHARE for the share of writes, from 0 to 1",
+                text, most_bytes);
             return false;
         }
         texts[asked->count++] = text;
@@ -280,7 +281,7 @@ static int unknown_preset(const char *word, struct ll_arena *arena)
     const char **names = ll_alloc(arena, count, sizeof *names);
     for (size_t i = 0; names && i < count; i++)
         names[i] = all[i].name;
-    return ll_unknown("kind of memory", word, names, names ? count : 0, "leadline dram");
+    return ll_cli_reject_unknown("kind of memory", word, names, names ? count : 0, "leadline dram");
 }
 
 static int run(const struct ll_args *args)
@@ -288,7 +289,8 @@ static int run(const struct ll_args *args)
     struct asked asked = {0};
     bool as_json = ll_flag(args, "json");
     if (!args->word_count && (ll_flag(args, "pattern") || ll_flag(args, "channels")))
-        return ll_wrong("--pattern and --channels need a kind of memory; name it, as in leadline dram hbm2");
+        return ll_cli_reject(
+            "--pattern and --channels need a kind of memory; name it, as in leadline dram hbm2");
     if (!args->word_count)
         return as_json ? list_json() : list_text();
     asked.dram = ll_dram_find(args->words[0]);

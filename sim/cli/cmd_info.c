@@ -152,11 +152,11 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
         ll_str_addf(out, "%s\n", model ? model : "a program");
     else
         ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
-                    batch ? batch : "?", ll_grouped(&parameters, profile->parameters));
+                    batch ? batch : "?", ll_format_grouped(&parameters, profile->parameters));
     ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f op%s, %s, %s; %s on disk", profile->steps,
                 ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
-                ll_si(&flops, profile->flops, "FLOP"), ll_si(&bytes, profile->bytes, "B"),
-                ll_si(&file, (double)trace->file_bytes, "B"));
+                ll_format_si(&flops, profile->flops, "FLOP"), ll_format_si(&bytes, profile->bytes, "B"),
+                ll_format_si(&file, (double)trace->file_bytes, "B"));
     ll_end_line(&line, ll_screen_width(), out);
 }
 
@@ -179,16 +179,17 @@ static void timing(const struct ll_args *args, const struct ll_profile *profile,
         ll_str_add(&line, "no step was recorded to its end");
     else if (profile->wall_s > 0 && profile->ops_time_s > 0)
         ll_str_addf(&line, "%s per step in the mean, at %s; ops cover %s of it%s",
-                    ll_si(&wall, profile->wall_s, "s"),
-                    ll_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
-                    ll_percent(&covered, seen_time_s(profile) / profile->wall_s),
+                    ll_format_si(&wall, profile->wall_s, "s"),
+                    ll_format_si(&rate, profile->flops / profile->wall_s, "FLOP/s"),
+                    ll_format_percent(&covered, seen_time_s(profile) / profile->wall_s),
                     seen_time_s(profile) > profile->wall_s ? ", several at once" : "");
     else if (ll_flag(args, "batch") || ll_flag(args, "batch-was"))
         ll_str_add(&line, "as it would be at another batch: no times");
     else
         ll_str_add(&line, "a dry run: no times");
     if (profile->record_ns_per_op > 0)
-        ll_str_addf(&line, "; recording an op took %s", ll_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
+        ll_str_addf(&line, "; recording an op took %s",
+                    ll_format_si(&cost, profile->record_ns_per_op * 1e-9, "s"));
     ll_end_line(&line, ll_screen_width(), out);
 }
 
@@ -208,12 +209,12 @@ static void footprint_text(const struct ll_footprint *footprint, struct ll_str *
         ll_str_add(out, "memory unknown: the trace does not say which tensors are the same\n");
         return;
     }
-    ll_str_addf(&line, "peak memory %s", ll_binary(&peak, (double)footprint->peak_bytes));
+    ll_str_addf(&line, "peak memory %s", ll_format_binary(&peak, (double)footprint->peak_bytes));
     const char *mark = ": ";
     for (unsigned i = 0; i < LL_MEMORY_COUNT; i++)
         if (footprint->class_bytes[i]) {
             ll_str_addf(&line, "%s%s %s", mark, ll_memory_name((enum ll_memory_class)i),
-                        ll_binary(&part, (double)footprint->class_bytes[i]));
+                        ll_format_binary(&part, (double)footprint->class_bytes[i]));
             mark = ", ";
         }
     ll_end_line(&line, ll_screen_width(), out);
@@ -255,7 +256,8 @@ static void add_threads(const struct ll_trace *trace, struct ll_str *line)
         struct ll_human covered;
         if (!is_share(&trace->facts[i], &share) || count++ >= TOLD)
             continue;
-        ll_str_addf(line, "%s%s", count > 1 ? ", " : "; each thread's cover ", ll_percent(&covered, share));
+        ll_str_addf(line, "%s%s", count > 1 ? ", " : "; each thread's cover ",
+                    ll_format_percent(&covered, share));
     }
     if (count > TOLD)
         ll_str_addf(line, " (the first of %" PRIu64 " threads)", count);
@@ -279,11 +281,13 @@ static void summary_lines(const struct ll_trace *trace, struct ll_str *out)
     struct ll_str line = {0};
     if (!ll_trace_fact(trace, "summary.calls"))
         return;
-    ll_str_addf(&line, "%s calls seen, %s in all", ll_grouped(&number, counted(trace, "summary.calls")),
-                ll_si(&flops, summed(trace, "summary.flops"), "FLOP"));
+    ll_str_addf(&line, "%s calls seen, %s in all",
+                ll_format_grouped(&number, counted(trace, "summary.calls")),
+                ll_format_si(&flops, summed(trace, "summary.flops"), "FLOP"));
     for (size_t i = 0; i < sizeof amiss / sizeof amiss[0]; i++)
         if (counted(trace, amiss[i].key))
-            ll_str_addf(&line, "; %s %s", ll_grouped(&number, counted(trace, amiss[i].key)), amiss[i].what);
+            ll_str_addf(&line, "; %s %s", ll_format_grouped(&number, counted(trace, amiss[i].key)),
+                        amiss[i].what);
     add_threads(trace, &line);
     const char *by = ll_trace_fact(trace, "summary.steps_by");
     bool found = by && strcmp(by, "none") != 0;
@@ -304,7 +308,7 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
     ll_str_addf(&line, "recorded on %s, %s cores", cpu, cores ? cores : "?");
     double clock_hz = ll_trace_number(trace, "host.clock_hz", 0);
     if (clock_hz > 0)
-        ll_str_addf(&line, " at %s", ll_si(&clock, clock_hz, "Hz"));
+        ll_str_addf(&line, " at %s", ll_format_si(&clock, clock_hz, "Hz"));
     if (blas)
         ll_str_addf(&line, "; OpenBLAS for %s, %s threads", blas, threads ? threads : "?");
     if (trip_ns)
@@ -312,7 +316,7 @@ static void host_line(const struct ll_trace *trace, struct ll_str *out)
     double crowded = ll_trace_number(trace, "host.crowded", 0);
     if (crowded > 0)
         ll_str_addf(&line, "; another process on a thread's core in %s of samples",
-                    ll_percent(&share, crowded));
+                    ll_format_percent(&share, crowded));
     ll_end_line(&line, ll_screen_width(), out);
 }
 
@@ -323,11 +327,12 @@ static void kind_table(const struct ll_profile *profile, struct ll_str *out)
         const struct ll_kind_total *kind = &profile->kinds[i];
         struct ll_human flops, bytes, time, share, rate;
         bool timed = kind->time_s > 0;
-        ll_table_row(table, "  %s|%s|%.0f|%s|%s|%s|%s|%s", kind->kind, ll_phase_name(kind->phase),
-                     kind->count, ll_si(&flops, kind->flops, ""), ll_si(&bytes, kind->bytes, "B"),
-                     timed ? ll_si(&time, kind->time_s, "s") : "",
-                     timed ? ll_percent(&share, kind->share) : "",
-                     timed && kind->flops > 0 ? ll_si(&rate, kind->flops / kind->time_s, "FLOP/s") : "");
+        ll_table_row(
+            table, "  %s|%s|%.0f|%s|%s|%s|%s|%s", kind->kind, ll_phase_name(kind->phase), kind->count,
+            ll_format_si(&flops, kind->flops, ""), ll_format_si(&bytes, kind->bytes, "B"),
+            timed ? ll_format_si(&time, kind->time_s, "s") : "",
+            timed ? ll_format_percent(&share, kind->share) : "",
+            timed && kind->flops > 0 ? ll_format_si(&rate, kind->flops / kind->time_s, "FLOP/s") : "");
     }
     ll_str_add(out, "\n");
     ll_table_print(table, ll_screen_width(), out);
@@ -340,12 +345,13 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     struct ll_footprint footprint;
     struct ll_str out = {0};
     if (!profile || !ll_footprint(trace, &footprint))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     const struct ll_memory_report *memory = NULL;
     if (ll_flag(args, "memory") && footprint.unknown)
-        return ll_wrong("--memory: %s: the trace does not say which tensors are the same", args->words[0]);
+        return ll_cli_reject("--memory: %s: the trace does not say which tensors are the same",
+                             args->words[0]);
     if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     struct ll_warnings warnings = {.arena = args->arena};
     ll_warn_of_trace(&warnings, trace, "");
     if (ll_flag(args, "json")) {

@@ -42,7 +42,7 @@ static int find_term(const char *word, size_t *found)
             return LL_DONE;
         }
     }
-    return ll_unknown("word", word, names, TERM_COUNT, "leadline explain");
+    return ll_cli_reject_unknown("word", word, names, TERM_COUNT, "leadline explain");
 }
 
 static int run(const struct ll_args *args)
@@ -80,7 +80,7 @@ const struct ll_command ll_command_explain = {
 /* A rate, or a dash where no unit computes such a type. */
 static const char *rate(struct ll_human *human, double flops)
 {
-    return flops > 0 ? ll_si(human, flops, "FLOP/s") : "-";
+    return flops > 0 ? ll_format_si(human, flops, "FLOP/s") : "-";
 }
 
 static void machine_row(const struct ll_machine *machine, struct ll_table *table)
@@ -91,8 +91,8 @@ static void machine_row(const struct ll_machine *machine, struct ll_table *table
     ll_table_row(
         table, "%s|%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
         rate(&f16, half), rate(&int8, ll_machine_peak_flops(machine, LL_INT8)),
-        ll_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
-        ll_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
+        ll_format_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
+        ll_format_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
 }
 
 /* With the name by which it is found, which its file does not say. */
@@ -109,7 +109,7 @@ static int list(const struct ll_args *args, const char *const *folders)
     const char **stems;
     size_t count;
     if (!ll_machine_list(folders, NULL, args->arena, &stems, &count))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (count == 0)
         return ll_no_machines(folders);
     struct ll_str out = {0};
@@ -149,12 +149,13 @@ static void verdict(const struct ll_machine *machine, struct ll_str *out)
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
     double bandwidth = ll_machine_memory_Bps(machine);
     struct ll_human rate_text, bandwidth_text;
-    ll_str_addf(out, "# no mistakes; %s sustains %s", memory->name, ll_si(&bandwidth_text, bandwidth, "B/s"));
+    ll_str_addf(out, "# no mistakes; %s sustains %s", memory->name,
+                ll_format_si(&bandwidth_text, bandwidth, "B/s"));
     for (int d = 0; d < LL_DTYPE_COUNT; d++) {
         double peak = ll_machine_peak_flops(machine, (enum ll_dtype)d);
         if (peak > 0)
             ll_str_addf(out, "\n#   %-5s %s peak, ridge point %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
-                        ll_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
+                        ll_format_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
     }
     ll_str_add(out, "\n\n");
 }
@@ -183,11 +184,11 @@ static int run_machines(const struct ll_args *args)
 {
     const char *const *folders = ll_machine_folders(args->arena);
     if (!folders)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (ll_flag(args, "keys") && (ll_flag(args, "json") || ll_flag(args, "set") || args->word_count))
-        return ll_wrong("--keys stands alone; it prints a page of text");
+        return ll_cli_reject("--keys stands alone; it prints a page of text");
     if (ll_flag(args, "set") && !args->word_count)
-        return ll_wrong(
+        return ll_cli_reject(
             "--set changes one machine; name it, as in leadline machines custom_example --set ...");
     if (ll_flag(args, "keys")) {
         struct ll_str out = {0};
@@ -267,8 +268,8 @@ static void model_row(const struct ll_model *model, const struct ll_model_size *
 {
     struct ll_human count, flops;
     ll_table_row(table, "%s|%s|%s|%s|%" PRIu64 "|%s", model->name, model->suite,
-                 ll_grouped(&count, size->parameters), ll_si(&flops, (double)size->forward_flops, "FLOP"),
-                 model->default_batch, model->doc);
+                 ll_format_grouped(&count, size->parameters),
+                 ll_format_si(&flops, (double)size->forward_flops, "FLOP"), model->default_batch, model->doc);
 }
 
 /* Words have no bounds: they stand behind what the parameter means. */
@@ -370,7 +371,7 @@ static int check_suite(const char *suite)
         if (strcmp(suite, suites[count]) == 0)
             return LL_DONE;
     }
-    return ll_unknown("suite", suite, suites, count, "leadline models");
+    return ll_cli_reject_unknown("suite", suite, suites, count, "leadline models");
 }
 
 /* A dry step of a training, counted as others do. */
@@ -380,7 +381,7 @@ static int account(const struct ll_args *args)
     struct ll_run_report report;
     struct ll_run_options models_options = {.train = true, .dry_run = true, .steps = 1, .trace = &trace};
     if (args->word_count == 0)
-        return ll_wrong("--accounting counts one model: name it");
+        return ll_cli_reject("--accounting counts one model: name it");
     if (!ll_read_run_options(args, &models_options))
         return LL_WRONG;
     int status = ll_run_workload(ll_model_find(args->words[0]), &models_options, &report);
@@ -401,7 +402,7 @@ static int run_models(const struct ll_args *args)
     if (suite && check_suite(suite) != LL_DONE)
         return LL_WRONG;
     if (!accounting && (ll_value(args, "param", NULL) || ll_value(args, "batch", NULL)))
-        return ll_wrong("--batch and -p say what --accounting counts");
+        return ll_cli_reject("--batch and -p say what --accounting counts");
     if ((accounting || args->word_count) &&
         !ll_without(args, (const char *const[]){"suite", NULL}, "chooses what to list, not one model"))
         return LL_WRONG;
@@ -483,7 +484,7 @@ static int run_ops(const struct ll_args *args)
         for (enum ll_op_kind kind = 0; kind < LL_OP_COUNT; kind++)
             names[kind] = ll_op_name(kind);
         if (first == LL_OP_COUNT)
-            return ll_unknown("op", args->words[0], names, LL_OP_COUNT, "leadline ops");
+            return ll_cli_reject_unknown("op", args->words[0], names, LL_OP_COUNT, "leadline ops");
     }
     return ll_flag(args, "json") ? list_json(first, last) : list_text(first, last);
 }

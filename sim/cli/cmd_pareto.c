@@ -49,7 +49,7 @@ static bool find_chart(const char *name, enum ll_chart *chart)
         if (strcmp(name, names[c]) == 0)
             return true;
     }
-    ll_unknown("figure", name, names, LL_CHART_COUNT, "leadline pareto --help");
+    ll_cli_reject_unknown("figure", name, names, LL_CHART_COUNT, "leadline pareto --help");
     return false;
 }
 
@@ -76,10 +76,10 @@ static int draw_figure(const struct ll_args *args, const struct ll_findings *fin
     if (!find_chart(ll_value(args, "figure", NULL), &chart) || !is_heeded(args, chart))
         return LL_WRONG;
     if (!output)
-        return ll_wrong("--figure: no file to write; name one with -o");
+        return ll_cli_reject("--figure: no file to write; name one with -o");
     if (!ll_chart_draw(chart, findings, &wish, &svg, diags)) {
         ll_str_release(&svg);
-        return diags->count ? LL_WRONG : ll_failed("memory ran out");
+        return diags->count ? LL_WRONG : ll_cli_fail("memory ran out");
     }
     return ll_write_file(output, &svg) ? LL_DONE : LL_FAILED;
 }
@@ -92,7 +92,7 @@ static int write_page(const struct ll_args *args, const struct ll_findings *find
     struct ll_str text = {0};
     if (!page.command || !ll_sweep_page(findings, &page, &text, diags)) {
         ll_str_release(&text);
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     }
     return ll_write_file(ll_value(args, "html", NULL), &text) ? LL_DONE : LL_FAILED;
 }
@@ -124,8 +124,8 @@ static int tell(const struct ll_args *args, const char *output, uint64_t points)
         ll_json_put_text(&json, "missing", missing);
         ll_json_close_object(&json);
     } else
-        ll_str_addf(&out, "%s points of %zu files -> %s\n", ll_grouped(&count, points), args->word_count,
-                    output);
+        ll_str_addf(&out, "%s points of %zu files -> %s\n", ll_format_grouped(&count, points),
+                    args->word_count, output);
     return ll_print(&out);
 }
 
@@ -135,7 +135,7 @@ static int run(const struct ll_args *args)
     struct ll_diags diags = {0};
     uint64_t points;
     if (!output)
-        return ll_wrong("no file to write; name one with -o");
+        return ll_cli_reject("no file to write; name one with -o");
     const volatile sig_atomic_t *interrupted = ll_catch_interrupts();
     bool merged = ll_store_merge(output, args->words, args->word_count, interrupted, &points, &diags);
     ll_print_diags(&diags);
@@ -226,7 +226,7 @@ static void warn_of_left_out(const struct answer *a, const struct ll_data_frame 
             stderr,
             "%s: %s point%s left out, for known ones beat them in what the sweep wanted; of what is asked "
             "here they may be the best, which a sweep without `prune` tells\n",
-            a->args->words[0], ll_grouped(&text, count), count == 1 ? " was" : "s were");
+            a->args->words[0], ll_format_grouped(&text, count), count == 1 ? " was" : "s were");
 }
 
 static int read_frame(struct answer *a)
@@ -245,7 +245,7 @@ static int read_frame(struct answer *a)
         return LL_WRONG;
     warn_of_left_out(a, sweep);
     a->found = ll_findings_new(a->frame, ll_flag(a->args, "log"), a->args->arena);
-    return a->found ? LL_DONE : ll_failed("memory ran out");
+    return a->found ? LL_DONE : ll_cli_fail("memory ran out");
 }
 
 /* --- words --- */
@@ -327,8 +327,8 @@ static void show_front(const struct answer *a, struct ll_str *out)
     struct ll_human count, valid;
     bool several;
     workload_named(a, "", &several);
-    ll_str_addf(out, "front: %s of %s valid points%s\n", ll_grouped(&count, found->front_count),
-                ll_grouped(&valid, found->valid_count),
+    ll_str_addf(out, "front: %s of %s valid points%s\n", ll_format_grouped(&count, found->front_count),
+                ll_format_grouped(&valid, found->valid_count),
                 several ? ", by means over the workloads, geometric ones" : "");
     for (size_t i = 0; i < frame->axis_count; i++)
         ll_str_addf(&head, "%s>%s", i ? "|" : "", short_name(frame, i));
@@ -385,8 +385,8 @@ static void show_shares(const struct answer *a, size_t k, uint64_t row, struct l
          shown[c] = true) {
         const struct ll_data_column *column = &frame->columns[c];
         ll_str_addf(&line, "%s %s %s (base %s)", any ? "," : "", share_of(column, workload),
-                    ll_percent(&now, column->numbers[row]),
-                    isnan(column->base) ? "-" : ll_percent(&before, column->base));
+                    ll_format_percent(&now, column->numbers[row]),
+                    isnan(column->base) ? "-" : ll_format_percent(&before, column->base));
         any = true;
     }
     if (any && !line.failed)
@@ -634,7 +634,7 @@ static bool is_one_answer(const struct ll_args *args)
                              *const of_weights[] = {"log", NULL};
     bool csv = ll_flag(args, "csv"), front = csv && !ll_flag(args, "sensitivity");
     if (csv && ll_flag(args, "json")) {
-        ll_wrong("--csv and --json exclude each other");
+        ll_cli_reject("--csv and --json exclude each other");
         return false;
     }
     return (!pareto_draws(args) ||
@@ -651,7 +651,7 @@ static int run_pareto(const struct ll_args *args)
 {
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     a->args = args;
     int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)

@@ -65,10 +65,11 @@ static void plan_row(const struct ll_found_plan *found, double best_s, struct ll
     struct ll_human step, rate, memory, bubble, exposed;
     struct ll_str words = {0};
     ll_plan_words(&found->plan, &words);
-    ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", ll_si(&step, found->step_s, "s"), found->step_s / best_s,
-                 ll_many(&rate, found->samples_Hz, ""),
-                 isnan(found->estimate_bytes) ? "unknown" : ll_binary(&memory, (double)found->memory_bytes),
-                 ll_percent(&bubble, found->bubble), ll_si(&exposed, found->exposed_s, "s"),
+    ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", ll_format_si(&step, found->step_s, "s"),
+                 found->step_s / best_s, ll_format_count(&rate, found->samples_Hz, ""),
+                 isnan(found->estimate_bytes) ? "unknown"
+                                              : ll_format_binary(&memory, (double)found->memory_bytes),
+                 ll_format_percent(&bubble, found->bubble), ll_format_si(&exposed, found->exposed_s, "s"),
                  words.text ? words.text : "");
     ll_str_release(&words);
 }
@@ -86,9 +87,10 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
     else if (!isfinite(result->least_bytes))
         ll_str_add(&line, "no plan fits into the devices' memory");
     else
-        ll_str_addf(&line, "no plan fits into the devices' memory: the smallest needs about %s of %s",
-                    ll_binary(&least, result->least_bytes),
-                    ll_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
+        ll_str_addf(
+            &line, "no plan fits into the devices' memory: the smallest needs about %s of %s",
+            ll_format_binary(&least, result->least_bytes),
+            ll_format_binary(&capacity, (double)machine->levels[machine->level_count - 1].size_bytes));
     ll_end_line(&line, width, out);
 }
 
@@ -121,9 +123,9 @@ static void show_progress(void *context, const struct ll_search_result *so_far)
     struct ll_human considered, simulated;
     if (!ll_ticker_due(context, false))
         return;
-    fprintf(stderr, "%s plans considered", ll_grouped(&considered, so_far->considered));
+    fprintf(stderr, "%s plans considered", ll_format_grouped(&considered, so_far->considered));
     if (so_far->simulated > 0)
-        fprintf(stderr, ", %s simulated", ll_grouped(&simulated, so_far->simulated));
+        fprintf(stderr, ", %s simulated", ll_format_grouped(&simulated, so_far->simulated));
     fflush(stderr);
 }
 
@@ -134,7 +136,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
     struct ll_plan_search search = {.progress = show_progress, .context = &ticker};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     bool right = ll_value_count(args, "devices", 1, MOST_DEVICES,
                                 ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
                  ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
@@ -149,7 +151,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
     ll_diags_release(diags);
     free(diags);
     if (!result)
-        return right && complaints == 0 ? ll_failed("memory ran out") : LL_WRONG;
+        return right && complaints == 0 ? ll_cli_fail("memory ran out") : LL_WRONG;
     struct ll_warnings warnings = {.arena = args->arena};
     ll_warn_of_trace(&warnings, trace, "");
     if (result->lacks_gradients)
@@ -168,7 +170,7 @@ static int run(const struct ll_args *args)
     const struct ll_override *overrides = ll_read_overrides(args, &count);
     const char *which = ll_value(args, "machine", NULL);
     if (!which)
-        return ll_wrong("no machine: name one with -c; leadline machines lists them");
+        return ll_cli_reject("no machine: name one with -c; leadline machines lists them");
     if (!folders || !overrides)
         return LL_WRONG;
     struct ll_changes changes;

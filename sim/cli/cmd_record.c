@@ -28,7 +28,7 @@ static bool read_settings(const struct ll_args *args, struct ll_run_options *opt
     for (size_t i = 0; settings && (given = ll_value_at(args, "param", i)); i++) {
         const char *equals = strchr(given, '=');
         if (!equals || equals == given) {
-            ll_wrong("-p %s: expected key=value", given);
+            ll_cli_reject("-p %s: expected key=value", given);
             return false;
         }
         settings[i].key = ll_copy_text(args->arena, given, (size_t)(equals - given));
@@ -62,11 +62,11 @@ static void ll_show_step(void *context, uint64_t step, uint64_t steps, double lo
         return;
     fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64, progress->terminal ? "\r\033[K" : "", step, steps);
     if (step_s > 0)
-        fprintf(stderr, "  %s", ll_si(&time, step_s, "s"));
+        fprintf(stderr, "  %s", ll_format_si(&time, step_s, "s"));
     if (isfinite(loss))
         fprintf(stderr, "  loss %.4g", loss);
     if (progress->terminal && step < steps && step_s > 0)
-        fprintf(stderr, "  %s left", ll_si(&left, step_s * (double)(steps - step), "s"));
+        fprintf(stderr, "  %s left", ll_format_si(&left, step_s * (double)(steps - step), "s"));
     if (!progress->terminal || step == steps)
         fputc('\n', stderr);
     fflush(stderr);
@@ -92,7 +92,7 @@ int ll_run_workload(const struct ll_model *model, const struct ll_run_options *o
     if (!diags || !values) {
         free(diags);
         free(values);
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     }
     bool right = ll_model_settings(model, options->settings, options->setting_count, values, diags);
     if (options->data && !model->data)
@@ -118,7 +118,7 @@ static bool read_options(const struct ll_args *args, const struct ll_model *mode
                          struct ll_run_options *options)
 {
     if (ll_flag(args, "train") && ll_flag(args, "infer")) {
-        ll_wrong("--train and --infer exclude each other");
+        ll_cli_reject("--train and --infer exclude each other");
         return false;
     }
     options->train = model->infers ? ll_flag(args, "train") : !ll_flag(args, "infer");
@@ -159,10 +159,10 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     struct ll_human parameters, time;
     struct ll_str out = {0};
     ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " op%s in %" PRIu64 " step%s", model->name,
-                options->train ? "training" : "inference", ll_grouped(&parameters, report->parameters),
+                options->train ? "training" : "inference", ll_format_grouped(&parameters, report->parameters),
                 report->ops, ll_plural(report->ops), report->steps, ll_plural(report->steps));
     if (!options->dry_run)
-        ll_str_addf(&out, ", %s per step (median)", ll_si(&time, report->median_step_s, "s"));
+        ll_str_addf(&out, ", %s per step (median)", ll_format_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
     ll_str_addf(&out, " -> %s\n", options->path);
@@ -170,7 +170,7 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
         ll_str_addf(&out,
                     "waited %s, between ops and outside of their times, for cores near each other without "
                     "other processes\n",
-                    ll_si(&time, report->waited_s, "s"));
+                    ll_format_si(&time, report->waited_s, "s"));
     return ll_print(&out);
 }
 
@@ -199,8 +199,9 @@ static int run(const struct ll_args *args)
     if (program)
         return (coverage ? ll_show_coverage : ll_record_foreign)(args);
     if (args->word_count > 1)
-        return ll_wrong("too many arguments; expected leadline record MODEL, or leadline record -- PROGRAM "
-                        "ARGS, see leadline record --help");
+        return ll_cli_reject(
+            "too many arguments; expected leadline record MODEL, or leadline record -- PROGRAM "
+            "ARGS, see leadline record --help");
     const struct ll_model *model = ll_find_model(args->words[0]);
     struct ll_run_options options = {0};
     if (!model || !read_options(args, model, &options))
@@ -212,7 +213,7 @@ static int run(const struct ll_args *args)
     options.path = ll_value(args, "output", ll_format(args->arena, "%s.llt", model->name));
     options.path = ll_output_of_rank(options.path, args->arena);
     if (!options.path)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     int status = ll_run_workload(model, &options, &report);
     if (status != LL_DONE)
         return status;
@@ -298,7 +299,7 @@ static bool read_recipe(const struct ll_args *args, const struct ll_model *model
     const struct ll_training_recipe *recipe = &model->recipe;
     size_t known = 0;
     if (recipe->steps == 0) {
-        ll_wrong("%s has nothing to learn; leadline record %s runs it", model->name, model->name);
+        ll_cli_reject("%s has nothing to learn; leadline record %s runs it", model->name, model->name);
         return false;
     }
     if (!model->shows &&
@@ -373,8 +374,8 @@ static int summarise_training(const struct ll_run_options *train_options, const 
     struct ll_human parameters, time;
     struct ll_str out = {0};
     ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " steps of %" PRIu64 ", %s per step", model->name,
-                ll_grouped(&parameters, report->parameters), report->steps, train_options->batch,
-                ll_si(&time, report->median_step_s, "s"));
+                ll_format_grouped(&parameters, report->parameters), report->steps, train_options->batch,
+                ll_format_si(&time, report->median_step_s, "s"));
     for (size_t i = 0; i < train_options->setting_count; i++)
         ll_str_addf(&out, "%s -p %s=%s", i ? "" : ", with", train_options->settings[i].key,
                     train_options->settings[i].value);

@@ -171,9 +171,9 @@ static int check_seq(const struct simulation *simulation, size_t count, uint32_t
             continue;
         struct ll_str where = {0};
         ll_report_whose_ops(simulation->reports, count, report, &where);
-        ll_wrong("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32 " on %s", seq,
-                 report->trace_name, prepared->first_op, prepared->end_op - 1,
-                 where.failed ? "one of the machines" : where.text);
+        ll_cli_reject("--explain %" PRIu32 ": %s holds the ops %" PRIu32 " to %" PRIu32 " on %s", seq,
+                      report->trace_name, prepared->first_op, prepared->end_op - 1,
+                      where.failed ? "one of the machines" : where.text);
         ll_str_release(&where);
         return LL_WRONG;
     }
@@ -306,7 +306,7 @@ static bool may_be_as_recorded(const struct simulation *simulation)
     if (!ll_flag(args, "as-recorded"))
         return true;
     if (simulation->planned) {
-        ll_wrong(
+        ll_cli_reject(
             "--as-recorded takes a trace on the devices it was recorded on: it cannot be spread over others");
         return false;
     }
@@ -327,7 +327,7 @@ static int run_simulation(struct simulation *simulation)
         !ll_without(args, of_all, "is for the whole trace; --explain stands alone"))
         return LL_WRONG;
     if (simulation->machine_count == 0)
-        return ll_wrong("no machine: name one or more with -c; leadline machines lists them");
+        return ll_cli_reject("no machine: name one or more with -c; leadline machines lists them");
     if (!ll_read_plan(args, &simulation->plan, &simulation->planned) || !may_be_as_recorded(simulation))
         return LL_WRONG;
     int status = load_traces(simulation);
@@ -339,7 +339,7 @@ static int run_simulation(struct simulation *simulation)
     bool explaining = ll_value(args, "explain", NULL) != NULL;
     bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
     if (!simulation->reports || !simulation->spreads || !simulate(simulation, want_gains))
-        return simulation->diags.count ? LL_WRONG : ll_failed("memory ran out");
+        return simulation->diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
     if (!find_bars(simulation))
         return LL_WRONG;
     if (explaining)
@@ -352,16 +352,16 @@ static int run(const struct ll_args *args)
     if (ll_value(args, "compat", NULL))
         return ll_run_compat(args);
     if (ll_value(args, "input", NULL) || ll_value(args, "output", NULL))
-        return ll_wrong("--input and --output belong to --compat");
+        return ll_cli_reject("--input and --output belong to --compat");
     struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
     if (!simulation)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     simulation->args = args;
     simulation->machines = ll_alloc(args->arena, args->given_count + 1, sizeof *simulation->machines);
     simulation->traces = ll_alloc(args->arena, args->word_count, sizeof *simulation->traces);
     simulation->prepared = ll_alloc(args->arena, args->word_count, sizeof *simulation->prepared);
     bool ready = simulation->machines && simulation->traces && simulation->prepared;
-    int status = ready ? run_simulation(simulation) : ll_failed("memory ran out");
+    int status = ready ? run_simulation(simulation) : ll_cli_fail("memory ran out");
     ll_print_diags(&simulation->diags);
     ll_diags_release(&simulation->diags);
     ll_remembered_release(&simulation->remembered);

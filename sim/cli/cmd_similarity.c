@@ -48,14 +48,14 @@ static int recorded(const char *path, const struct ll_trace *trace, struct ll_ar
 {
     const struct ll_timeline *timeline = ll_timeline(trace, 0, arena);
     if (!timeline)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     for (size_t i = 0; i < timeline->kind_count; i++)
         if (counts(timeline->kinds[i].kind))
             profile[timeline->kinds[i].kind] += timeline->kinds[i].quiet_s;
     for (size_t i = 0; i < LL_OP_COUNT; i++)
         if (profile[i] > 0)
             return LL_DONE;
-    return ll_wrong("%s has no times; -c MACHINE simulates them", path);
+    return ll_cli_reject("%s has no times; -c MACHINE simulates them", path);
 }
 
 static int simulated(const struct alike *a, const struct ll_trace *trace, struct ll_arena *arena,
@@ -73,7 +73,7 @@ static int simulated(const struct alike *a, const struct ll_trace *trace, struct
         ll_diags_release(diags);
     }
     free(diags);
-    return result ? LL_DONE : told ? LL_WRONG : ll_failed("memory ran out");
+    return result ? LL_DONE : told ? LL_WRONG : ll_cli_fail("memory ran out");
 }
 
 static void sum_up(double *profile, struct workload *workload)
@@ -133,7 +133,7 @@ static void classes_text(const struct alike *a, struct ll_str *out)
         ll_table_cell(table, "%s", a->names[i]);
         for (size_t c = 0; c < LL_CLASS_COUNT; c++)
             if (has_class(a, c))
-                ll_table_cell(table, "%s", ll_percent(&share, a->workloads[i].classes[c]));
+                ll_table_cell(table, "%s", ll_format_percent(&share, a->workloads[i].classes[c]));
         ll_table_cell(table, "%zu", a->workloads[i].kinds);
         ll_table_end_row(table);
     }
@@ -265,7 +265,7 @@ static int make_ready(struct alike *a)
     for (size_t i = 0; a->names && i < a->count; i++)
         named = (a->names[i] = name_of(a->args->words[i], arena)) && named;
     if (!folders || !a->workloads || !a->profiles || !a->names || !a->merges || !named)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (!overrides ||
         (machine && !(a->machine = ll_load_machine(machine, folders, overrides, override_count))))
         return LL_WRONG;

@@ -250,7 +250,7 @@ static int run_points(struct experiment_run *run, uint64_t count)
     int status = LL_FAILED;
     run->diags = calloc(workers, sizeof *run->diags);
     if (!run->diags)
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
     else if (load_machines(run)) {
         fprintf(stderr, "simulating %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
                 count, run->experiment->platform_count);
@@ -282,7 +282,7 @@ static int ll_experiment_run(const struct ll_experiment *experiment, struct ll_e
     run.at = calloc(size * experiment->platform_count, sizeof *run.at);
     if (made)
         *made = (struct ll_experiment_result){*experiment, size, run.at};
-    int status = made && run.at ? LL_DONE : ll_failed("memory ran out");
+    int status = made && run.at ? LL_DONE : ll_cli_fail("memory ran out");
     if (status == LL_DONE)
         status = run_points(&run, size);
     if (status != LL_DONE) {
@@ -327,7 +327,7 @@ static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
     const char *trouble, *name = recording->products;
     return ll_narrow_products(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
                ? LL_DONE
-               : ll_failed("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
+               : ll_cli_fail("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
 }
 
 static void note_loss(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
@@ -395,13 +395,13 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
         return LL_DONE;
     }
     if (!ll_grow(&library->entries, &library->capacity, library->entry_count + 1, sizeof *entry))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     entry = &library->entries[library->entry_count];
     *entry = (struct ll_library_entry){.recording = *recording};
     const struct ll_model *model = ll_model_find(recording->model);
     int status = LL_DONE;
     if (model && !recording->dry_run && !(entry->losses = calloc(recording->steps, sizeof *entry->losses)))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (model)
         status = record_workload(model, recording, entry->losses, &entry->trace);
     else
@@ -424,7 +424,7 @@ static int obtain_experiment(struct ll_library *library, const struct ll_experim
         }
     if (!ll_grow(&library->experiments, &library->experiment_capacity, library->experiment_count + 1,
                  sizeof *library->experiments))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     struct ll_experiment_entry *entry = &library->experiments[library->experiment_count];
     *entry = (struct ll_experiment_entry){.experiment = *experiment};
     int status = ll_experiment_run(&entry->experiment, &entry->result);
@@ -442,7 +442,7 @@ int ll_trace_source(struct ll_library *library, const struct ll_study_plan *plan
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
     brought->experiments = ll_alloc(arena, plan->experiment_count, sizeof *brought->experiments);
     if (!folders || !brought->traces || !brought->losses || !brought->machines || !brought->experiments)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     for (uint64_t i = 0; i < plan->target_count; i++) {
         const struct ll_study_machine *target = &plan->targets[i];
         size_t count = 0;
@@ -519,13 +519,13 @@ static size_t choose(const struct ll_args *args, const struct ll_study *chosen[M
             chosen[count++] = ll_study_at(i);
     }
     if (count && args->word_count) {
-        ll_wrong("--all runs every study; leave it out to name some");
+        ll_cli_reject("--all runs every study; leave it out to name some");
         return 0;
     }
     for (size_t i = 0; i < args->word_count && i < MOST_STUDIES; i++) {
         chosen[count] = ll_study_find(args->words[i]);
         if (!chosen[count]) {
-            ll_unknown("study", args->words[i], ids, known, "leadline study");
+            ll_cli_reject_unknown("study", args->words[i], ids, known, "leadline study");
             return 0;
         }
         count++;
@@ -568,7 +568,7 @@ static bool write_text(struct ll_arena *arena, const char *folder, const struct 
     if (path)
         return ll_write_file(path, text);
     ll_str_release(text);
-    ll_failed("memory ran out");
+    ll_cli_fail("memory ran out");
     return false;
 }
 
@@ -643,7 +643,7 @@ static int judge(struct session *session, const struct ll_study *study, const st
                                  brought->losses};
     int status = LL_DONE;
     if (!ll_study_judge(study, &runs, &result))
-        status = diags->count ? LL_WRONG : ll_failed("%s: memory ran out", study->id);
+        status = diags->count ? LL_WRONG : ll_cli_fail("%s: memory ran out", study->id);
     else if (!write_files(session->args, session->folder, study, plan, &result))
         status = LL_FAILED;
     else
@@ -662,7 +662,7 @@ static int run_study(struct session *session, const struct ll_study *study)
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
     int status = plan.failed || !diags
-                     ? ll_failed("memory ran out")
+                     ? ll_cli_fail("memory ran out")
                      : ll_trace_source(&session->library, &plan, session->args->arena, &brought);
     if (status == LL_DONE)
         status = judge(session, study, &plan, &brought, diags);

@@ -234,16 +234,17 @@ static bool ask_environment(uint64_t given, uint64_t *shard, uint64_t *shards)
         if (launcher->first)
             read_count(getenv(launcher->first), &first);
         if (*shard < first || *shard - first >= *shards) {
-            ll_wrong("--shard auto: task %" PRIu64 " (%s) is none of %" PRIu64 " from %" PRIu64, *shard,
-                     launcher->index, *shards, first);
+            ll_cli_reject("--shard auto: task %" PRIu64 " (%s) is none of %" PRIu64 " from %" PRIu64, *shard,
+                          launcher->index, *shards, first);
             return false;
         }
         *shard -= first;
         return true;
     }
-    ll_wrong("--shard auto: no job array or MPI launcher says which task this is (%s and the like are not "
-             "set)%s",
-             launchers[2].index, given ? "" : "; where it does not say of how many, give auto/N");
+    ll_cli_reject(
+        "--shard auto: no job array or MPI launcher says which task this is (%s and the like are not "
+        "set)%s",
+        launchers[2].index, given ? "" : "; where it does not say of how many, give auto/N");
     return false;
 }
 
@@ -268,7 +269,7 @@ static bool read_shard(const char *text, uint64_t *shard, uint64_t *shards)
         *shards = of;
         return true;
     }
-    ll_wrong("--shard %s: expected which of how many, as 1/8, or auto", text);
+    ll_cli_reject("--shard %s: expected which of how many, as 1/8, or auto", text);
     return false;
 }
 
@@ -281,7 +282,7 @@ void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *ou
     size_t count = ll_store_troubles(path, arena, MOST_TOLD, troubles);
     struct ll_human text;
     for (size_t i = 0; i < count; i++)
-        ll_str_addf(out, "  %s point%s: %s\n", ll_grouped(&text, troubles[i].count),
+        ll_str_addf(out, "  %s point%s: %s\n", ll_format_grouped(&text, troubles[i].count),
                     ll_plural(troubles[i].count), troubles[i].why ? troubles[i].why : "");
 }
 
@@ -363,21 +364,21 @@ static int read_space(struct exploration *e)
         !read_shard(ll_value(e->args, "shard", NULL), &e->shard, &e->shards))
         return LL_WRONG;
     if (!folders)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     e->space = ll_space_read(e->args->words[0], folders, &e->diags);
     if (!e->space || !check_values(e->space, &e->diags))
         return LL_WRONG;
     if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
-        return ll_wrong("--shard: this search learns from all results; it cannot be cut into shards");
+        return ll_cli_reject("--shard: this search learns from all results; it cannot be cut into shards");
     if (e->crew && e->shards > 1)
-        return ll_wrong("--shard: processes that work together share one sweep; it has no shards");
+        return ll_cli_reject("--shard: processes that work together share one sweep; it has no shards");
     e->pool = ll_pool_new((unsigned)threads);
     const char *named = output_path(e);
     e->output = named ? ll_path_target(e->args->arena, named) : NULL; /* files stand beside it */
     if (!e->pool || !e->output)
-        return ll_failed("memory or threads ran out");
+        return ll_cli_fail("memory or threads ran out");
     if (ll_flag(e->args, "resume") && access(e->output, F_OK))
-        return ll_wrong("--resume: there is no %s to go on with", e->output);
+        return ll_cli_reject("--resume: there is no %s to go on with", e->output);
     e->evaluator = ll_evaluator_new(e->space, bring_workload, NULL, e->pool, &e->diags);
     struct ll_str warning = {0};
     if (e->evaluator && ll_evaluator_warn(e->evaluator, &warning))
@@ -446,17 +447,17 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
         ll_json_close_object(&json);
         return ll_print(&out);
     }
-    ll_str_addf(&out, "%s: %s point%s", e->space->name, ll_grouped(&points, total), ll_plural(total));
+    ll_str_addf(&out, "%s: %s point%s", e->space->name, ll_format_grouped(&points, total), ll_plural(total));
     if (total < e->space->point_count)
-        ll_str_addf(&out, " of a space of %s", ll_grouped(&space, e->space->point_count));
+        ll_str_addf(&out, " of a space of %s", ll_format_grouped(&space, e->space->point_count));
     ll_str_addf(&out, ", %zu %s, %zu workload%s\n", e->space->axis_count,
                 e->space->axis_count == 1 ? "axis" : "axes", e->space->workload_count,
                 ll_plural(e->space->workload_count));
     ll_str_addf(&out, "valid: %" PRIu64 " of %" PRIu64 " that were tried (%s)\n", valid, tried,
-                ll_percent(&share, (double)valid / (double)tried));
+                ll_format_percent(&share, (double)valid / (double)tried));
     if (trouble)
         ll_str_addf(&out, "most of the others: %s\n", trouble);
-    ll_str_addf(&out, "about %s on %u thread%s\n", ll_si(&time, all_s, "s"), ll_pool_threads(e->pool),
+    ll_str_addf(&out, "about %s on %u thread%s\n", ll_format_si(&time, all_s, "s"), ll_pool_threads(e->pool),
                 ll_plural(ll_pool_threads(e->pool)));
     ll_add_warning(e->warning, &out);
     return ll_print(&out);
@@ -468,7 +469,7 @@ static int run_trial(struct exploration *e)
     double each_s = 0;
     struct ll_evaluation *evaluations = calloc(tried, sizeof *evaluations);
     if (!evaluations)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     int status =
         try_some(e, evaluations, tried, &each_s) ? tell_trial(e, evaluations, tried, each_s) : LL_WRONG;
     free(evaluations);
@@ -487,10 +488,10 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
     double per_s = (double)state->evaluated / passed_s;
     uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
     double rest = (double)(state->total - so_far) / (double)e->shards;
-    fprintf(stderr, "%s of %s points  %s", ll_grouped(&done, so_far), ll_grouped(&total, state->total),
-            ll_many(&rate, per_s, "points/s"));
+    fprintf(stderr, "%s of %s points  %s", ll_format_grouped(&done, so_far),
+            ll_format_grouped(&total, state->total), ll_format_count(&rate, per_s, "points/s"));
     if (per_s > 0)
-        fprintf(stderr, "  %s left", ll_si(&left, rest / per_s, "s"));
+        fprintf(stderr, "  %s left", ll_format_si(&left, rest / per_s, "s"));
     fflush(stderr);
 }
 
@@ -516,13 +517,14 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
         return ll_print(&out);
     }
     ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
-                e->space->name, ll_grouped(&points, all), ll_grouped(&valid, state->valid));
+                e->space->name, ll_format_grouped(&points, all), ll_format_grouped(&valid, state->valid));
     if (state->left_out)
-        ll_str_addf(&out, ", %s pruned, dominated by known ones", ll_grouped(&left_out, state->left_out));
+        ll_str_addf(&out, ", %s pruned, dominated by known ones",
+                    ll_format_grouped(&left_out, state->left_out));
     if (state->known)
-        ll_str_addf(&out, ", %s already in the database", ll_grouped(&known, state->known));
+        ll_str_addf(&out, ", %s already in the database", ll_format_grouped(&known, state->known));
     if (state->evaluated)
-        ll_str_addf(&out, ", %s", ll_many(&rate, (double)state->evaluated / passed_s, "points/s"));
+        ll_str_addf(&out, ", %s", ll_format_count(&rate, (double)state->evaluated / passed_s, "points/s"));
     ll_str_addf(&out, " -> %s\n", e->output);
     if (state->valid < all)
         ll_add_troubles(e->output, e->args->arena, &out);
@@ -551,7 +553,7 @@ static struct ll_store *open_store(struct exploration *e, const char *path, enum
     base.measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *base.measured);
     if (!base.measured) {
         *status = LL_NO_MEMORY;
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
         return NULL;
     }
     ll_evaluator_base(e->evaluator, &base);
@@ -669,11 +671,11 @@ int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
 {
     struct exploration *e = calloc(1, sizeof *e);
     if (!e)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     e->args = args;
     e->crew = crew;
     int status = ll_flag(args, "resume") && ll_flag(args, "fresh")
-                     ? ll_wrong("--resume and --fresh exclude each other")
+                     ? ll_cli_reject("--resume and --fresh exclude each other")
                      : read_space(e);
     if (crew)
         status = crew->agree(crew->context, status);

@@ -120,13 +120,13 @@ static int export_to(const struct ll_format *format, struct ll_export *request, 
     const char *part = ll_path_beside(arena, path);
     request->file = part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (request->file < 0)
-        return ll_failed("%s: %s", path,
-                         ll_status_text(part ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NO_MEMORY));
+        return ll_cli_fail("%s: %s", path,
+                           ll_status_text(part ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NO_MEMORY));
     int status = ll_run_export(format, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
-        status = ll_failed("%s: %s", path, strerror(errno));
+        status = ll_cli_fail("%s: %s", path, strerror(errno));
     enum ll_status kept = ll_path_keep(part, path, status == LL_DONE);
-    return kept == LL_OK ? status : ll_failed("%s: %s", path, ll_status_text(kept));
+    return kept == LL_OK ? status : ll_cli_fail("%s: %s", path, ll_status_text(kept));
 }
 
 /* What --json tells of a file that was written. */
@@ -155,9 +155,9 @@ static int run_export(const struct ll_args *args)
     if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
         return status;
     if (as_json && strcmp(path, "-") == 0)
-        return ll_wrong("--json: the export itself goes to standard output; name a file with -o");
+        return ll_cli_reject("--json: the export itself goes to standard output; name a file with -o");
     if (machine && !format->scheduled)
-        return ll_wrong("-c %s: %s does not tell when ops run", machine, format->name);
+        return ll_cli_reject("-c %s: %s does not tell when ops run", machine, format->name);
     if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
         return status;
     struct ll_trace *trace = ll_load_trace(args->words[1], &status);
@@ -264,10 +264,11 @@ static int summarise_text(const char *path, const struct ll_trace *trace, const 
     ll_str_addf(&out,
                 "%s  %s parameters; %" PRIu64
                 " step%s, each %.0f op%s, %s (%s in GEMMs and convolutions), %s -> %s\n",
-                model ? model : "trace", ll_grouped(&parameters, profile->parameters), profile->steps,
+                model ? model : "trace", ll_format_grouped(&parameters, profile->parameters), profile->steps,
                 ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
-                ll_si(&flops, profile->flops, "FLOP"), ll_si(&products, product_flops(profile), "FLOP"),
-                ll_si(&bytes, profile->bytes, "B"), path);
+                ll_format_si(&flops, profile->flops, "FLOP"),
+                ll_format_si(&products, product_flops(profile), "FLOP"),
+                ll_format_si(&bytes, profile->bytes, "B"), path);
     ll_covered_text(trace, &out);
     ll_str_add(&out, isnan(ll_coverage_of(trace)) ? "" : "\n");
     return ll_print(&out);
@@ -288,7 +289,7 @@ static int summarise(const struct ll_args *args, const char *path)
     struct ll_warnings warnings = {.arena = args->arena};
     ll_warn_of_trace(&warnings, trace, "");
     if (!profile)
-        status = ll_failed("memory ran out");
+        status = ll_cli_fail("memory ran out");
     else
         status = (ll_flag(args, "json") ? summarise_json : summarise_text)(path, trace, profile, &warnings);
     ll_trace_free(trace);
@@ -337,8 +338,8 @@ static bool misses_one(const struct ll_args *args, const char *word, uint64_t mi
         closedir(listing);
     if (next == UINT64_MAX)
         return false;
-    ll_wrong("%s.%" PRIu64 ".et: there is no such file, but there is %s.%" PRIu64 ".et", word, missing, word,
-             next);
+    ll_cli_reject("%s.%" PRIu64 ".et: there is no such file, but there is %s.%" PRIu64 ".et", word, missing,
+                  word, next);
     return true;
 }
 
@@ -354,7 +355,7 @@ static bool open_files(const struct ll_args *args, const char *word, struct ll_i
         const char *path = ranks ? ll_format(args->arena, "%s.%" PRIu64 ".et", word, i) : word;
         enum ll_status status = path ? ll_input_open(path, args->arena, &inputs[*opened]) : LL_NO_MEMORY;
         if (status != LL_OK) {
-            ll_wrong("%s: %s", word, ll_status_text(status));
+            ll_cli_reject("%s: %s", word, ll_status_text(status));
             return false;
         }
         ++*opened;
@@ -380,14 +381,14 @@ static int import(const struct ll_args *args, const struct ll_format *format, st
 {
     struct ll_diags *diags = calloc(2, sizeof *diags), *notes = diags + 1;
     if (!diags || !import->output)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     import->diags = diags;
     import->notes = notes;
     bool done = ll_import_run(format->import, import);
     ll_print_diags(done ? notes : diags);
     int status = done ? LL_DONE : LL_WRONG;
     if (!done && import->status != LL_OK)
-        status = ll_failed("%s: %s", import->output, ll_status_text(import->status));
+        status = ll_cli_fail("%s: %s", import->output, ll_status_text(import->status));
     ll_diags_release(diags);
     ll_diags_release(notes);
     free(diags);

@@ -265,7 +265,7 @@ static int report_json(const struct ll_validation *v, const struct ll_fitted_roo
 static const char *part_text(char *text, size_t size, const struct ll_errors *errors)
 {
     struct ll_human mape;
-    snprintf(text, size, errors->points ? "%s of %" PRIu64 : "-", ll_percent(&mape, errors->mape),
+    snprintf(text, size, errors->points ? "%s of %" PRIu64 : "-", ll_format_percent(&mape, errors->mape),
              errors->points);
     return text;
 }
@@ -275,13 +275,14 @@ static void error_row(const char *hardware, const char *family, const struct ll_
 {
     struct ll_human text[6];
     char launch[40], large[40];
-    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s|%s|%s|%s|%s", hardware, family, errors->ours.points,
-                 ll_percent(&text[0], errors->ours.mape), ll_percent(&text[1], errors->ours.median_ape),
-                 ll_percent(&text[2], errors->ours.within_20pct), ll_percent(&text[3], errors->ours.bias),
-                 ll_percent(&text[4], errors->roofline.mape),
-                 ll_percent(&text[5], errors->roofline.median_ape),
-                 part_text(launch, sizeof launch, &errors->launch_bound),
-                 part_text(large, sizeof large, &errors->large));
+    ll_table_row(
+        table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s|%s|%s|%s|%s", hardware, family, errors->ours.points,
+        ll_format_percent(&text[0], errors->ours.mape), ll_format_percent(&text[1], errors->ours.median_ape),
+        ll_format_percent(&text[2], errors->ours.within_20pct),
+        ll_format_percent(&text[3], errors->ours.bias), ll_format_percent(&text[4], errors->roofline.mape),
+        ll_format_percent(&text[5], errors->roofline.median_ape),
+        part_text(launch, sizeof launch, &errors->launch_bound),
+        part_text(large, sizeof large, &errors->large));
 }
 
 /* What a narrow table leaves out. */
@@ -310,9 +311,10 @@ static void compared_row(const char *hardware, const struct ll_compared *compare
 {
     struct ll_human text[4];
     ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s", hardware, compared->family ? compared->family : "",
-                 compared->ours.points, ll_percent(&text[0], compared->ours.mape),
-                 ll_percent(&text[1], compared->ours.median_ape), ll_percent(&text[2], compared->fitted.mape),
-                 ll_percent(&text[3], compared->fitted.median_ape));
+                 compared->ours.points, ll_format_percent(&text[0], compared->ours.mape),
+                 ll_format_percent(&text[1], compared->ours.median_ape),
+                 ll_format_percent(&text[2], compared->fitted.mape),
+                 ll_format_percent(&text[3], compared->fitted.median_ape));
 }
 
 static void report_fitted(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted,
@@ -401,7 +403,7 @@ static bool write_figure(const char *path, const struct ll_validation *v, struct
 {
     struct ll_str svg = {0};
     if (v->family_count == 0) {
-        ll_failed("%s: no row was scored, there is nothing to draw", path);
+        ll_cli_fail("%s: no row was scored, there is nothing to draw", path);
         return false;
     }
     svg.failed = !draw_validation(v, arena, &svg) || svg.failed;
@@ -422,7 +424,7 @@ static bool is_folder(const char *path)
     struct stat there;
     if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
         return true;
-    ll_wrong("--machines %s: %s", path, access(path, F_OK) == 0 ? "this is no folder" : strerror(errno));
+    ll_cli_reject("--machines %s: %s", path, access(path, F_OK) == 0 ? "this is no folder" : strerror(errno));
     return false;
 }
 
@@ -496,12 +498,12 @@ static void read_folder(struct machines *machines, const char *folder, const cha
     size_t count;
     if (!ll_machine_list(only, NULL, arena, &stems, &count) ||
         !(machines->at = ll_alloc(arena, count, sizeof(struct ll_machine *)))) {
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
         machines->failed = true;
         return;
     }
     if (count == 0) {
-        ll_wrong("--machines %s: no machine file lies there", folder);
+        ll_cli_reject("--machines %s: no machine file lies there", folder);
         machines->failed = true;
     }
     for (size_t i = 0; i < count; i++)
@@ -529,7 +531,7 @@ static struct machines read_machines(const struct ll_args *args, const struct ll
             say_whose_rows(&machines);
     } else if (!ll_machine_list(folders, NULL, args->arena, &stems, &count) ||
                !(machines.at = ll_alloc(args->arena, rows->count, sizeof(struct ll_machine *)))) {
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
         machines.failed = true;
     } else if (count == 0) {
         ll_no_machines(folders);
@@ -557,7 +559,7 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     const struct ll_fitted_rooflines *fitted =
         ll_flag(args, "fitted") ? ll_fit_rooflines(v, args->arena) : NULL;
     if (ll_flag(args, "fitted") && !fitted)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     return (ll_flag(args, "json") ? report_json : report)(v, fitted);
 }
 
@@ -595,7 +597,7 @@ static int score(const struct ll_args *args, const struct ll_measured_rows *rows
         pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
                            machines->count, machines->aliases, &recordings, pool, args->arena)
              : NULL;
-    int status = v ? show(args, v) : ll_failed("memory ran out");
+    int status = v ? show(args, v) : ll_cli_fail("memory ran out");
     ll_pool_free(pool);
     ll_library_release(&recorder.library);
     return status;

@@ -134,7 +134,7 @@ static int complain_option(const struct parser *parser, const struct ll_command 
                            bool lacks_value)
 {
     if (lacks_value)
-        return ll_wrong("%s needs a value; see leadline %s --help", text, command->name);
+        return ll_cli_reject("%s needs a value; see leadline %s --help", text, command->name);
     const char *names[MOST_OPTIONS], *word = text + strspn(text, "-");
     int length = (int)strcspn(word, "="), beginning = 0;
     struct ll_str longer = {0};
@@ -147,8 +147,8 @@ static int complain_option(const struct parser *parser, const struct ll_command 
     char lister[64];
     snprintf(lister, sizeof lister, "leadline %s --help", command->name);
     int status = beginning > 1 && !longer.failed
-                     ? ll_wrong("--%.*s begins several options: %s", length, word, longer.text)
-                     : ll_unknown("option", word, names, parser->count, lister);
+                     ? ll_cli_reject("--%.*s begins several options: %s", length, word, longer.text)
+                     : ll_cli_reject_unknown("option", word, names, parser->count, lister);
     ll_str_release(&longer);
     return status;
 }
@@ -157,7 +157,7 @@ static int complain_option(const struct parser *parser, const struct ll_command 
 static int read_json_version(const struct ll_command *command, const char *version)
 {
     if (version && strcmp(version, "0.1") != 0 && strcmp(version, "0.2") != 0)
-        return ll_wrong("--json=%s: expected 0.1 or 0.2, or no version", version);
+        return ll_cli_reject("--json=%s: expected 0.1 or 0.2, or no version", version);
     with_old_keys = version && strcmp(version, "0.1") == 0 ? command->name : NULL;
     return LL_DONE;
 }
@@ -201,8 +201,8 @@ static int check_words(const struct ll_command *command, const struct ll_args *a
                                                                    : NULL;
     if (!trouble)
         return LL_DONE;
-    return ll_wrong("%s; expected leadline %s %s, see leadline %s --help", trouble, command->name,
-                    command->synopsis, command->name);
+    return ll_cli_reject("%s; expected leadline %s %s, see leadline %s --help", trouble, command->name,
+                         command->synopsis, command->name);
 }
 
 static bool may_repeat(const struct ll_command *command, const struct ll_option *option)
@@ -227,11 +227,11 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
         const struct ll_option *option = args->given[i].option;
         for (size_t j = 0; j < i; j++)
             if (sets_the_same(&args->given[i], &args->given[j]))
-                return ll_wrong("--%s sets the same twice, as %s and %s; only one can count", option->name,
-                                args->given[j].value, args->given[i].value);
+                return ll_cli_reject("--%s sets the same twice, as %s and %s; only one can count",
+                                     option->name, args->given[j].value, args->given[i].value);
         if (ll_value_at(args, option->name, 1) && !may_repeat(command, option))
-            return ll_wrong("--%s is given twice, as %s and %s; only one can count", option->name,
-                            ll_value_at(args, option->name, 0), ll_value_at(args, option->name, 1));
+            return ll_cli_reject("--%s is given twice, as %s and %s; only one can count", option->name,
+                                 ll_value_at(args, option->name, 0), ll_value_at(args, option->name, 1));
     }
     return ll_outputs_are_sound(args) ? LL_DONE : LL_WRONG;
 }
@@ -243,7 +243,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
     add_options(&parser, command->name, common, command->options);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
     if (!given)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     size_t given_count = 0;
     opterr = 0;
     for (int letter; (letter = getopt_long(argc, argv, parser.letters, parser.long_options, NULL)) != -1;) {
@@ -311,7 +311,7 @@ bool ll_without(const struct ll_args *args, const char *const *names, const char
 {
     for (; *names; names++)
         if (ll_flag(args, *names)) {
-            ll_wrong("--%s %s", *names, why);
+            ll_cli_reject("--%s %s", *names, why);
             return false;
         }
     return true;
@@ -328,7 +328,8 @@ bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno || end == text || *end || text[0] == '-' || value < least || value > most) {
-        ll_wrong("--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, text, least, most);
+        ll_cli_reject("--%s %s: expected a whole number from %" PRIu64 " to %" PRIu64, name, text, least,
+                      most);
         return false;
     }
     *count = value;
@@ -434,7 +435,7 @@ void ll_cli_warn(const char *format, ...)
     va_end(arguments);
 }
 
-int ll_wrong(const char *format, ...)
+int ll_cli_reject(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -443,7 +444,7 @@ int ll_wrong(const char *format, ...)
     return status;
 }
 
-int ll_failed(const char *format, ...)
+int ll_cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -454,17 +455,17 @@ int ll_failed(const char *format, ...)
 
 int ll_end(int status)
 {
-    return ll_memory_ran_out() ? ll_failed("%s", ll_status_text(LL_NO_MEMORY)) : status;
+    return ll_memory_ran_out() ? ll_cli_fail("%s", ll_status_text(LL_NO_MEMORY)) : status;
 }
 
-int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
-               const char *lister)
+int ll_cli_reject_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
+                          const char *lister)
 {
     const char *nearest = ll_nearest(word, candidates, count);
     if (nearest)
-        return ll_wrong("there is no %s `%s`; did you mean `%s`? `%s` lists them", thing, word, nearest,
-                        lister);
-    return ll_wrong("there is no %s `%s`; `%s` lists them", thing, word, lister);
+        return ll_cli_reject("there is no %s `%s`; did you mean `%s`? `%s` lists them", thing, word, nearest,
+                             lister);
+    return ll_cli_reject("there is no %s `%s`; `%s` lists them", thing, word, lister);
 }
 
 int ll_print(struct ll_str *text)
@@ -480,8 +481,8 @@ int ll_print(struct ll_str *text)
     written = fflush(stdout) == 0 && written;
     ll_str_release(text);
     if (!whole)
-        return ll_failed("memory ran out");
-    return written ? LL_DONE : ll_failed("standard output cannot be written: %s", strerror(errno));
+        return ll_cli_fail("memory ran out");
+    return written ? LL_DONE : ll_cli_fail("standard output cannot be written: %s", strerror(errno));
 }
 
 bool ll_make_folder(const char *path)
@@ -489,7 +490,7 @@ bool ll_make_folder(const char *path)
     struct stat there;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &there) == 0 && S_ISDIR(there.st_mode)))
         return true;
-    ll_failed("%s: %s", path, errno == EEXIST ? "this is no folder" : strerror(errno));
+    ll_cli_fail("%s: %s", path, errno == EEXIST ? "this is no folder" : strerror(errno));
     return false;
 }
 
@@ -503,7 +504,7 @@ bool ll_can_write(const char *path)
         return true;
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) {
-        ll_failed("%s: %s", path, strerror(errno));
+        ll_cli_fail("%s: %s", path, strerror(errno));
         return false;
     }
     close(file);
@@ -536,7 +537,7 @@ bool ll_may_replace(const char *path)
 {
     bool may = !is_irreplaceable(path);
     if (!may)
-        ll_failed("%s is a trace or a database: nothing is written over it", path);
+        ll_cli_fail("%s is a trace or a database: nothing is written over it", path);
     return may;
 }
 
@@ -549,7 +550,7 @@ bool ll_write_file(const char *path, struct ll_str *text)
     enum ll_status status = ll_write_whole(path, text);
     ll_str_release(text);
     if (status != LL_OK)
-        ll_failed("%s: %s", path, ll_status_text(status));
+        ll_cli_fail("%s: %s", path, ll_status_text(status));
     return status == LL_OK;
 }
 

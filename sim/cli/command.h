@@ -80,8 +80,8 @@ bool ll_hold_streams(void);
 void ll_print_diags(const struct ll_diags *diags);
 
 /* One line to standard error: "leadline: ...". Always LL_WRONG or LL_FAILED as named. */
-int ll_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int ll_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int ll_cli_reject(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int ll_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same of what does not stop the command. */
 void ll_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -92,8 +92,8 @@ int ll_end(int status);
 
 /* Says that there is no such thing, which of the candidates was probably meant, and which command lists
  * them all. Always LL_WRONG. */
-int ll_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
-               const char *lister);
+int ll_cli_reject_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
+                          const char *lister);
 
 /* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. Its
  * control characters become question marks, but for tabs and ends of lines; JSON has none. */

@@ -68,22 +68,22 @@ static int check_args(const struct ll_args *args)
                                            NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0)
-        return ll_wrong("--compat %s: expected scalesim2", program);
+        return ll_cli_reject("--compat %s: expected scalesim2", program);
     if (strcmp(input, "conv") != 0 && strcmp(input, "gemm") != 0)
-        return ll_wrong("--input %s: expected conv or gemm", input);
+        return ll_cli_reject("--input %s: expected conv or gemm", input);
     if (!ll_without(args, not_here, "is for our own traces and machines, not with --compat"))
         return LL_WRONG;
     if (!ll_value_at(args, "machine", 0) || ll_value_at(args, "machine", 1))
-        return ll_wrong("--compat wants one -c with SCALE-Sim's configuration");
-    return args->word_count == 1 ? LL_DONE : ll_wrong("--compat wants one topology");
+        return ll_cli_reject("--compat wants one -c with SCALE-Sim's configuration");
+    return args->word_count == 1 ? LL_DONE : ll_cli_reject("--compat wants one topology");
 }
 
 static int read_text(const struct ll_args *args, const char *path, struct ll_contents *text)
 {
     enum ll_status status = ll_read_whole(path, MOST_BYTES, args->arena, text);
     if (status == LL_NO_MEMORY)
-        return ll_failed("%s: %s", path, ll_status_text(status));
-    return status == LL_OK ? LL_DONE : ll_wrong("%s: %s", path, ll_status_text(status));
+        return ll_cli_fail("%s: %s", path, ll_status_text(status));
+    return status == LL_OK ? LL_DONE : ll_cli_reject("%s: %s", path, ll_status_text(status));
 }
 
 /* A topology of the other kind reads as nothing, or as something else: SCALE-Sim takes a convolution's first
@@ -124,7 +124,7 @@ static int read_inputs(struct compat *compat)
     ll_print_diags(&compat->notes);
     check_kind(compat, &topology, products);
     if (!compat->diags.count)
-        return read && compat->layers ? LL_DONE : ll_failed("memory ran out");
+        return read && compat->layers ? LL_DONE : ll_cli_fail("memory ran out");
     return LL_WRONG;
 }
 
@@ -208,7 +208,7 @@ static int write_report(const struct compat *compat, const char *folder,
             report->add_line(&compat->accounts[i].theirs, layer_id++, &text);
     enum ll_status status = path ? ll_write_whole(path, &text) : LL_NO_MEMORY;
     ll_str_release(&text);
-    return status == LL_OK ? LL_DONE : ll_failed("%s: %s", path ? path : folder, ll_status_text(status));
+    return status == LL_OK ? LL_DONE : ll_cli_fail("%s: %s", path ? path : folder, ll_status_text(status));
 }
 
 static int write_reports(const struct compat *compat)
@@ -240,11 +240,11 @@ static void add_table(const struct compat *compat, struct ll_str *out)
         if (account->layer->copies > 1)
             snprintf(copies, sizeof copies, " (x %" PRIu64 ")", account->layer->copies);
         ll_table_row(table, "%s%s|%s|%s|%s|%s|%+.1f %%|%s", account->layer->name, copies,
-                     ll_grouped(&human[0], (uint64_t)account->theirs.total_cycles),
-                     ll_grouped(&human[1], (uint64_t)account->theirs.stall_cycles),
-                     ll_grouped(&human[2], (uint64_t)llround(account->cycles[0])),
-                     ll_grouped(&human[3], (uint64_t)llround(account->cycles[1])), 100 * difference(account),
-                     reasons[account->reason].word);
+                     ll_format_grouped(&human[0], (uint64_t)account->theirs.total_cycles),
+                     ll_format_grouped(&human[1], (uint64_t)account->theirs.stall_cycles),
+                     ll_format_grouped(&human[2], (uint64_t)llround(account->cycles[0])),
+                     ll_format_grouped(&human[3], (uint64_t)llround(account->cycles[1])),
+                     100 * difference(account), reasons[account->reason].word);
         used[account->reason] = true;
     }
     ll_str_add(out, "cycles of a layer\n");
@@ -318,7 +318,7 @@ static int run_compat(struct compat *compat)
     say_what_is_left_out(compat);
     compat->accounts = ll_alloc(compat->args->arena, compat->count, sizeof *compat->accounts);
     if (!compat->accounts || !build_machines(compat) || !run_layers(compat))
-        return compat->diags.count ? LL_WRONG : ll_failed("memory ran out");
+        return compat->diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
     status = write_reports(compat);
     if (status != LL_DONE)
         return status;
@@ -334,7 +334,7 @@ int ll_run_compat(const struct ll_args *args)
 {
     struct compat *compat = ll_alloc(args->arena, 1, sizeof *compat);
     if (!compat)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     compat->args = args;
     int status = run_compat(compat);
     ll_print_diags(&compat->diags);

@@ -159,7 +159,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags) {
-        *status = ll_failed("memory ran out");
+        *status = ll_cli_fail("memory ran out");
         return NULL;
     }
     enum ll_status trouble = LL_OK;
@@ -173,11 +173,11 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
         return trace;
     ll_trace_free(trace);
     if (trouble == LL_NO_MEMORY || ll_memory_ran_out())
-        *status = ll_failed("%s: memory ran out", path);
+        *status = ll_cli_fail("%s: memory ran out", path);
     else if (read)
-        *status = ll_wrong("%s: no op can be read, so nothing of it can be used", path);
+        *status = ll_cli_reject("%s: no op can be read, so nothing of it can be used", path);
     else
-        *status = ll_wrong("%s: %s", path, told ? "nothing of it can be used" : ll_status_text(trouble));
+        *status = ll_cli_reject("%s: %s", path, told ? "nothing of it can be used" : ll_status_text(trouble));
     return NULL;
 }
 
@@ -299,7 +299,7 @@ static void add_unseen(const struct ll_trace *trace, struct ll_str *out)
     struct ll_human number, time;
     if (dropped)
         ll_str_addf(out, "incomplete: %s event%s of the program found no room while it was recorded",
-                    ll_grouped(&number, dropped), ll_plural(dropped));
+                    ll_format_grouped(&number, dropped), ll_plural(dropped));
     else if (damaged)
         ll_str_add(out, "incomplete");
     else
@@ -311,13 +311,13 @@ static void add_unseen(const struct ll_trace *trace, struct ll_str *out)
         return;
     ll_str_add(out, dropped || damaged ? ", and " : " but for ");
     if (unreturned > 1)
-        ll_str_addf(out, "%s calls, the first", ll_grouped(&number, unreturned));
+        ll_str_addf(out, "%s calls, the first", ll_format_grouped(&number, unreturned));
     else
         ll_str_add(out, "a call");
     ll_str_addf(out, " of %s that had not returned", routine ? routine : "an unknown routine");
     double after_s = ll_trace_number(trace, "summary.unreturned_s", 0);
     if (after_s > 0)
-        ll_str_addf(out, " after %s", ll_si(&time, after_s, "s"));
+        ll_str_addf(out, " after %s", ll_format_si(&time, after_s, "s"));
     ll_str_add(out, " when the program ended");
 }
 
@@ -340,7 +340,7 @@ const struct ll_model *ll_find_model(const char *name)
     const struct ll_model *model = ll_model_find(name);
     const char *nearest = model ? NULL : ll_model_nearest(name);
     if (!model)
-        ll_unknown("model", name, &nearest, nearest != NULL, "leadline models");
+        ll_cli_reject_unknown("model", name, &nearest, nearest != NULL, "leadline models");
     struct ll_diags diags = {0};
     if (ll_model_renamed(name))
         ll_remark(&diags, (struct ll_place){0}, "the model `%s` is called `%s` now", name,
@@ -366,7 +366,7 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags) {
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
         return NULL;
     }
     struct ll_machine *machine = ll_machine_read(which, folders, overrides, override_count, diags);
@@ -385,7 +385,7 @@ struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *
     if (diags)
         ll_print_diags(diags);
     if (!aliases && (!diags || diags->count == 0))
-        ll_failed("memory ran out");
+        ll_cli_fail("memory ran out");
     if (diags)
         ll_diags_release(diags);
     free(diags);
@@ -399,7 +399,7 @@ const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *
     for (*count = 0; overrides && (given = ll_value_at(args, "set", *count)); ++*count) {
         const char *equals = strchr(given, '=');
         if (!equals || equals == given) {
-            ll_wrong("--set %s: expected path=value, as in --set memory.hbm.bandwidth=1TB/s", given);
+            ll_cli_reject("--set %s: expected path=value, as in --set memory.hbm.bandwidth=1TB/s", given);
             return NULL;
         }
         overrides[*count].path = ll_copy_text(args->arena, given, (size_t)(equals - given));
@@ -413,8 +413,8 @@ int ll_no_machines(const char *const *folders)
     struct ll_str all = {0};
     for (size_t i = 0; folders[i]; i++)
         ll_str_addf(&all, "%s%s", i ? ", " : " in ", folders[i]);
-    int status = ll_wrong("there are no machines%s; LEADLINE_PATH may name a folder of them",
-                          all.text && !all.failed ? all.text : "");
+    int status = ll_cli_reject("there are no machines%s; LEADLINE_PATH may name a folder of them",
+                               all.text && !all.failed ? all.text : "");
     ll_str_release(&all);
     return status;
 }

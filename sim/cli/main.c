@@ -47,7 +47,7 @@ static const struct ll_command *find_command(const char *name)
         if (strcmp(name, names[i]) == 0)
             return commands[i];
     }
-    ll_unknown("command", name, names, COMMAND_COUNT, "leadline --help");
+    ll_cli_reject_unknown("command", name, names, COMMAND_COUNT, "leadline --help");
     return NULL;
 }
 

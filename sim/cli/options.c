@@ -26,7 +26,7 @@ int ll_read_accounting(const struct ll_args *args, bool *given)
     const char *way = ll_value(args, "accounting", NULL);
     *given = way != NULL;
     if (way && strcmp(way, ways[0]) != 0)
-        return ll_unknown("accounting", way, ways, 1, "leadline info --help");
+        return ll_cli_reject_unknown("accounting", way, ways, 1, "leadline info --help");
     return LL_DONE;
 }
 
@@ -55,7 +55,7 @@ static int print_text(const struct line *lines)
     struct ll_table *table = ll_table_new("per step, as Catamount counts|>");
     for (size_t i = 0; i < LINES; i++) {
         struct ll_human number;
-        ll_table_row(table, "%s|%s", lines[i].name, ll_grouped(&number, lines[i].value));
+        ll_table_row(table, "%s|%s", lines[i].name, ll_format_grouped(&number, lines[i].value));
     }
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
@@ -67,7 +67,7 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace)
     struct ll_accounts accounts;
     uint64_t minimal_bytes;
     if (!ll_catamount(trace, &accounts) || !ll_minimal_footprint(trace, &minimal_bytes))
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     const struct line lines[LINES] = {
         {"parameters", "parameters", accounts.parameters},
         {"flops", "FLOP", accounts.flops},
@@ -78,7 +78,7 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace)
     };
     for (size_t i = 0; i < LINES; i++)
         if (!ll_fits(lines[i].value))
-            return ll_failed("%s: more than 64 bits hold", lines[i].name);
+            return ll_cli_fail("%s: more than 64 bits hold", lines[i].name);
     return ll_flag(args, "json") ? print_json(trace, lines) : print_text(lines);
 }
 
@@ -91,9 +91,9 @@ static bool read_type(const struct ll_args *args, const char *option, enum ll_dt
     *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
     const char *meant = given && *dtype == LL_DTYPE_COUNT ? ll_dtype_meant(given) : NULL;
     if (meant)
-        ll_wrong("there is no dtype `%s`; did you mean `%s`?", given, meant);
+        ll_cli_reject("there is no dtype `%s`; did you mean `%s`?", given, meant);
     else if (given && *dtype == LL_DTYPE_COUNT)
-        ll_unknown("dtype", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
+        ll_cli_reject_unknown("dtype", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
     return !given || *dtype < LL_DTYPE_COUNT;
 }
 
@@ -104,8 +104,8 @@ static bool read_gemm_type(const struct ll_args *args, enum ll_dtype *dtype)
         return false;
     if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_multiplied(*dtype))
         return true;
-    ll_wrong("--gemm-dtype %s: expected a floating-point type, as f8 or bf16, int8 or int4",
-             ll_dtype_name(*dtype));
+    ll_cli_reject("--gemm-dtype %s: expected a floating-point type, as f8 or bf16, int8 or int4",
+                  ll_dtype_name(*dtype));
     return false;
 }
 
@@ -114,8 +114,8 @@ static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
     const char *trouble = NULL;
     if (dtype == LL_DTYPE_COUNT || ll_trace_retype(trace, dtype, &trouble))
         return LL_DONE;
-    return trouble ? ll_wrong("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
-                   : ll_failed("memory ran out");
+    return trouble ? ll_cli_reject("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
+                   : ll_cli_fail("memory ran out");
 }
 
 /* The pattern that --prune names; 0 of 0 without it. */
@@ -125,7 +125,7 @@ static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
     *pattern = (struct ll_pattern){0};
     if (!given || ll_sparsity_parse(given, pattern))
         return true;
-    ll_wrong("--prune %s: expected %s", given, LL_SPARSITY_WANTED);
+    ll_cli_reject("--prune %s: expected %s", given, LL_SPARSITY_WANTED);
     return false;
 }
 
@@ -136,8 +136,8 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
     if (ll_prune_weights(trace, pattern, &trouble))
         return LL_DONE;
     ll_pattern_print(pattern, text);
-    return trouble ? ll_wrong("%s: no weight can be pruned to %s: %s", path, text, trouble)
-                   : ll_failed("memory ran out");
+    return trouble ? ll_cli_reject("%s: no weight can be pruned to %s: %s", path, text, trouble)
+                   : ll_cli_fail("memory ran out");
 }
 
 static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
@@ -145,8 +145,9 @@ static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
     const char *trouble;
     if (ll_store_weights(trace, dtype, &trouble))
         return LL_DONE;
-    return trouble ? ll_wrong("%s: no weight can be quantized to %s: %s", path, ll_dtype_name(dtype), trouble)
-                   : ll_failed("memory ran out");
+    return trouble ? ll_cli_reject("%s: no weight can be quantized to %s: %s", path, ll_dtype_name(dtype),
+                                   trouble)
+                   : ll_cli_fail("memory ran out");
 }
 
 /* The trace with its GEMMs and convolutions of weights in this type, in the place of the one given. */
@@ -155,7 +156,7 @@ static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const c
     const char *trouble;
     return ll_narrow_products(trace, dtype, &trouble)
                ? LL_DONE
-               : ll_wrong("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
+               : ll_cli_reject("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
 }
 
 /* The factor that --gaps names; 1 without it. */
@@ -164,7 +165,7 @@ static bool read_gaps(const struct ll_args *args, double *factor)
     const char *given = ll_value(args, "gaps", "keep");
     if (ll_gaps_parse(given, factor))
         return true;
-    ll_wrong("--gaps %s: expected %s", given, LL_GAPS_WANTED);
+    ll_cli_reject("--gaps %s: expected %s", given, LL_GAPS_WANTED);
     return false;
 }
 
@@ -185,7 +186,7 @@ int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const c
     if (status == LL_DONE)
         status = store(*trace, changes->weights, path);
     if (status == LL_DONE && !ll_gaps_scale(*trace, changes->gaps))
-        status = ll_failed("memory ran out");
+        status = ll_cli_fail("memory ran out");
     return status;
 }
 
@@ -221,7 +222,7 @@ bool ll_read_plan(const struct ll_args *args, struct ll_parallel *plan, bool *gi
     struct ll_diags *diags = calloc(1, sizeof *diags);
     const char *path = ll_value(args, "plan", NULL);
     if (!diags)
-        return ll_failed("memory ran out") == LL_DONE;
+        return ll_cli_fail("memory ran out") == LL_DONE;
     *plan = ll_plan_of_one();
     *given = path != NULL;
     bool right = !path || read_file(args, path, plan, diags);
@@ -265,8 +266,9 @@ static struct ll_trace *take_batch(struct ll_trace *trace, uint64_t batch, uint6
     if (find_batch(trace, was, &trouble))
         other = ll_trace_rescale(trace, batch ? batch : was, &trouble);
     if (!other)
-        *status = trouble ? ll_wrong("%s at a batch of %" PRIu64 ": %s", path, batch ? batch : was, trouble)
-                          : ll_failed("memory ran out");
+        *status = trouble
+                      ? ll_cli_reject("%s at a batch of %" PRIu64 ": %s", path, batch ? batch : was, trouble)
+                      : ll_cli_fail("memory ran out");
     ll_trace_free(trace);
     return other;
 }
@@ -296,18 +298,18 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
     if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
         return give_up(trace, status);
     if (was == 0 && ll_trace_batch(trace) == 0) {
-        ll_wrong("%s does not say how many samples a step has: give them with --batch-was", path);
+        ll_cli_reject("%s does not say how many samples a step has: give them with --batch-was", path);
         return give_up(trace, status);
     }
     const char *trouble = NULL;
     if (was == 0 && !ll_trace_knows_batch(trace) && !find_batch(trace, 0, &trouble) && !trouble) {
-        *status = ll_failed("memory ran out");
+        *status = ll_cli_fail("memory ran out");
         ll_trace_free(trace);
         return NULL;
     }
     if (trouble)
-        ll_wrong("%s: only micro-batches of its own %" PRIu64 " samples can be tried: %s", path,
-                 ll_trace_batch(trace), trouble);
+        ll_cli_reject("%s: only micro-batches of its own %" PRIu64 " samples can be tried: %s", path,
+                      ll_trace_batch(trace), trouble);
     return take_batch(trace, 0, was, path, status);
 }
 
@@ -323,8 +325,8 @@ const struct ll_format *ll_find_format(const char *name, bool read)
             return format;
         names[count++] = format->name;
     }
-    ll_unknown(read ? "format to import" : "format to export", name, names, count,
-               read ? "leadline import --help" : "leadline export --help");
+    ll_cli_reject_unknown(read ? "format to import" : "format to export", name, names, count,
+                          read ? "leadline import --help" : "leadline export --help");
     return NULL;
 }
 
@@ -335,7 +337,7 @@ bool ll_read_choices(const struct ll_args *args, struct ll_choice **choices, uin
     for (*count = 0; *choices && (given = ll_value_at(args, "param", *count)); ++*count) {
         const char *equals = strchr(given, '=');
         if (!equals || equals == given) {
-            ll_wrong("-p %s: expected key=value", given);
+            ll_cli_reject("-p %s: expected key=value", given);
             return false;
         }
         (*choices)[*count] = (struct ll_choice){
@@ -351,12 +353,12 @@ int ll_run_export(const struct ll_format *format, struct ll_export *export, cons
     struct ll_diags *diags = calloc(1, sizeof *diags);
     export->diags = diags;
     if (!diags)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     bool done = ll_export_run(format->export, export);
     ll_print_diags(diags);
     int status = done ? LL_DONE : LL_WRONG;
     if (!done && export->status != LL_OK)
-        status = ll_failed("%s: %s", path, ll_status_text(export->status));
+        status = ll_cli_fail("%s: %s", path, ll_status_text(export->status));
     ll_diags_release(diags);
     free(diags);
     return status;
@@ -463,7 +465,7 @@ static int replay(const struct ll_trace *trace, struct ll_simulated *simulated, 
     simulated->schedule = result ? schedule_of(result, arena) : NULL;
     ll_print_diags(diags);
     if (!simulated->schedule && diags->count == 0)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     return simulated->schedule ? LL_DONE : LL_WRONG;
 }
 
@@ -476,7 +478,7 @@ int ll_simulate(const struct ll_args *args, const char *machine, const struct ll
     struct ll_diags *diags = calloc(1, sizeof *diags);
     int status = LL_WRONG;
     if (!folders || !diags)
-        status = ll_failed("memory ran out");
+        status = ll_cli_fail("memory ran out");
     else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count)))
         status = replay(trace, simulated, diags);
     if (diags)

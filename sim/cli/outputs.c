@@ -157,8 +157,8 @@ bool ll_spares_inputs(const struct ll_args *args, const char *what, const char *
             is_read_from(path, args->given[i].value))
             read = args->given[i].value;
     if (read)
-        ll_wrong("%s %s: this is also named as a file to read, %s; nothing is written over it", what, path,
-                 read);
+        ll_cli_reject("%s %s: this is also named as a file to read, %s; nothing is written over it", what,
+                      path, read);
     return !read;
 }
 
@@ -169,14 +169,14 @@ static bool is_sound(const struct ll_args *args, size_t number)
     const struct ll_given *given = &args->given[number];
     snprintf(what, sizeof what, "--%s", given->option->name);
     if (!given->value[0]) {
-        ll_wrong("%s: the name is empty; expected that of what to write", what);
+        ll_cli_reject("%s: the name is empty; expected that of what to write", what);
         return false;
     }
     for (size_t i = 0; i < number; i++)
         if (is_one_of(args->command->writes, args->given[i].option->name) &&
             ll_is_same_file(given->value, args->given[i].value)) {
-            ll_wrong("--%s and %s name the same file, %s; one of them would be lost",
-                     args->given[i].option->name, what, given->value);
+            ll_cli_reject("--%s and %s name the same file, %s; one of them would be lost",
+                          args->given[i].option->name, what, given->value);
             return false;
         }
     return ll_spares_inputs(args, what, given->value);

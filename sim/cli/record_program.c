@@ -146,7 +146,7 @@ int ll_child_start(struct ll_child *child, const char *const *words, const struc
     free(environment);
     if (error) {
         child->pid = 0;
-        ll_failed("%s cannot be run: %s", words[0], strerror(error));
+        ll_cli_fail("%s cannot be run: %s", words[0], strerror(error));
         return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
     }
     forward_signals(child->pid);
@@ -289,7 +289,7 @@ static bool foreign_folder_make(struct ll_foreign_folder *folder, struct ll_aren
         remove_abandoned(places[i]);
         return true;
     }
-    ll_failed("there is no place for temporary files: neither /dev/shm nor %s can be written", places[1]);
+    ll_cli_fail("there is no place for temporary files: neither /dev/shm nor %s can be written", places[1]);
     return false;
 }
 
@@ -378,7 +378,7 @@ static void tell_unreturned(const struct ll_session_trace *trace, struct ll_str 
         ll_str_addf(out, "; %" PRIu64 " calls had not returned, the first of %s", trace->unreturned,
                     trace->longest);
     if (trace->longest_s > 0)
-        ll_str_addf(out, " after %s", ll_si(&time, trace->longest_s, "s"));
+        ll_str_addf(out, " after %s", ll_format_si(&time, trace->longest_s, "s"));
     ll_str_add(out, " when the program ended");
 }
 
@@ -387,9 +387,9 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
     struct ll_human flops, wall, covered, calls;
     const struct ll_capture_summary *summary = &trace->summary;
     ll_str_addf(out, "leadline: %s  %s call%s, %s in %s, of which calls cover %s", trace->path,
-                ll_grouped(&calls, summary->calls), ll_plural(summary->calls),
-                ll_si(&flops, summary->flops, "FLOP"), ll_si(&wall, trace->wall_s, "s"),
-                ll_percent(&covered, trace->covered));
+                ll_format_grouped(&calls, summary->calls), ll_plural(summary->calls),
+                ll_format_si(&flops, summary->flops, "FLOP"), ll_format_si(&wall, trace->wall_s, "s"),
+                ll_format_percent(&covered, trace->covered));
     if (summary->steps)
         ll_str_addf(out, "; %" PRIu64 " step%s %s", summary->steps, ll_plural(summary->steps),
                     summary->steps_by == LL_STEPS_BY_MARKS ? "by marks" : "found by repetition");
@@ -406,7 +406,7 @@ static void tell_trace(const struct ll_session_trace *trace, struct ll_str *out)
         ll_str_add(out, "; events lost: the program cut off or overwrote the memory that they were in");
     if (summary->waited_ns >= LONG_WAIT_NS)
         ll_str_addf(out, "; the program's threads waited %s for the recorder",
-                    ll_si(&wall, (double)summary->waited_ns * 1e-9, "s"));
+                    ll_format_si(&wall, (double)summary->waited_ns * 1e-9, "s"));
     if (trace->unfollowed)
         ll_str_addf(out, "; memory came and went %" PRIu64 " time%s more than could be followed",
                     trace->unfollowed, ll_plural(trace->unfollowed));
@@ -649,14 +649,14 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
                                            .lossy = ll_flag(args, "lossy")};
     enum ll_status trouble = settings.command ? ll_ring_create(folder, &rings) : LL_NO_MEMORY;
     if (trouble != LL_OK)
-        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+        return ll_cli_fail("%s: %s", folder, ll_status_text(trouble));
     struct ll_launch launch;
     trouble = prepare(args, plan, library, folder, &launch);
     if (trouble != LL_OK)
-        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+        return ll_cli_fail("%s: %s", folder, ll_status_text(trouble));
     struct ll_session *session = ll_session_open(&settings, &trouble);
     if (!session)
-        return ll_failed("%s: %s", folder, ll_status_text(trouble));
+        return ll_cli_fail("%s: %s", folder, ll_status_text(trouble));
     settings.started_ns = ll_now_ns();
     int status = ll_child_start(child, args->words, &launch);
     settings.pid = (uint64_t)child->pid;
@@ -672,7 +672,7 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     if (told && !ll_flag(args, "calls"))
         told = ll_torch_join(torch, settings.output, &traces, &count);
     if (!told)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (child->pid == 0)
         return status;
     tell_signal(child->ended_by, args->words[0]);
@@ -690,14 +690,14 @@ int ll_record_foreign(const struct ll_args *args)
 {
     const char *library = ll_preload_library(args->arena);
     if (!library)
-        return ll_failed("libleadline-preload.so is not where this program was built or installed");
+        return ll_cli_fail("libleadline-preload.so is not where this program was built or installed");
     struct ll_foreign_plan plan;
     int planned = ll_plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;
     const char *output = output_of(args);
     if (!output)
-        return ll_failed("memory ran out");
+        return ll_cli_fail("memory ran out");
     if (!ll_can_write(output))
         return LL_FAILED;
     struct ll_child child = {0};

@@ -30,7 +30,7 @@ static bool read_mechanism(const struct ll_args *args, struct ll_foreign_plan *p
         names[i] = ll_mechanism_name(i);
     if (!given || ll_mechanism_find(given, &plan->mechanism))
         return true;
-    ll_unknown("mechanism", given, names, LL_MECHANISM_COUNT, "leadline record --help");
+    ll_cli_reject_unknown("mechanism", given, names, LL_MECHANISM_COUNT, "leadline record --help");
     return false;
 }
 
@@ -69,8 +69,8 @@ int ll_show_coverage(const struct ll_args *args)
     struct ll_str out = {0};
     enum ll_status status = read_coverage(args->arena, args->words[0], &plan);
     if (status != LL_OK)
-        return status == LL_NO_FILE ? ll_wrong("%s: %s", args->words[0], ll_status_text(status))
-                                    : ll_failed("%s: %s", args->words[0], ll_status_text(status));
+        return status == LL_NO_FILE ? ll_cli_reject("%s: %s", args->words[0], ll_status_text(status))
+                                    : ll_cli_fail("%s: %s", args->words[0], ll_status_text(status));
     if (!read_mechanism(args, &plan))
         return LL_WRONG;
     if (ll_flag(args, "json")) {
@@ -100,23 +100,23 @@ int ll_plan_foreign(const struct ll_args *args, struct ll_foreign_plan *plan)
     *plan = (struct ll_foreign_plan){0};
     enum ll_status status = read_coverage(args->arena, program, plan);
     if (status == LL_NO_MEMORY)
-        return ll_failed("%s", ll_status_text(status));
+        return ll_cli_fail("%s", ll_status_text(status));
     if (!read_mechanism(args, plan))
         return LL_WRONG;
     const struct ll_coverage *coverage = &plan->coverage;
     if (plan->closure.count > 0 && plan->mechanism == LL_MECHANISM_PROBE && !may_probe(args->arena))
-        return ll_failed("%s%s: breakpoints are not permitted here (ptrace)", program,
-                         coverage->is_static ? " is static, and nothing can be loaded into it" : "");
+        return ll_cli_fail("%s%s: breakpoints are not permitted here (ptrace)", program,
+                           coverage->is_static ? " is static, and nothing can be loaded into it" : "");
     if (plan->closure.count == 0 || !coverage->is_static)
         return LL_DONE;
     if (plan->mechanism != LL_MECHANISM_PROBE)
-        return ll_failed("%s is static: nothing can be loaded into it, only --mech=probe sees its calls",
-                         program);
+        return ll_cli_fail("%s is static: nothing can be loaded into it, only --mech=probe sees its calls",
+                           program);
     if (!coverage->possible)
-        return ll_failed("%s is static and %s; link it dynamically%s", program,
-                         coverage->stripped ? "has no symbols: nothing tells where its routines begin"
-                                            : "holds none of the routines that are recorded",
-                         coverage->stripped ? ", or do not strip it" : "");
+        return ll_cli_fail("%s is static and %s; link it dynamically%s", program,
+                           coverage->stripped ? "has no symbols: nothing tells where its routines begin"
+                                              : "holds none of the routines that are recorded",
+                           coverage->stripped ? ", or do not strip it" : "");
     return LL_DONE;
 }
 

@@ -189,14 +189,14 @@ static void headline(const struct ll_memory_report *report, unsigned width, stru
     ll_str_addf(&line, "memory of %s", report->name);
     if (report->parallel)
         stage_words(report->parallel, &line);
-    ll_str_addf(&line, ": peak %s at op %" PRIu32, ll_binary(&peak, (double)report->footprint.peak_bytes),
-                report->footprint.peak_op);
+    ll_str_addf(&line, ": peak %s at op %" PRIu32,
+                ll_format_binary(&peak, (double)report->footprint.peak_bytes), report->footprint.peak_op);
     if (report->capacity_bytes && over_bytes(report))
         ll_str_addf(&line, "; does not fit: %s more than the capacity of %s",
-                    ll_binary(&over, (double)over_bytes(report)),
-                    ll_binary(&capacity, (double)report->capacity_bytes));
+                    ll_format_binary(&over, (double)over_bytes(report)),
+                    ll_format_binary(&capacity, (double)report->capacity_bytes));
     else if (report->capacity_bytes)
-        ll_str_addf(&line, "; fits into %s", ll_binary(&capacity, (double)report->capacity_bytes));
+        ll_str_addf(&line, "; fits into %s", ll_format_binary(&capacity, (double)report->capacity_bytes));
     ll_end_line(&line, width, out);
 }
 
@@ -212,15 +212,15 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, s
             rest_bytes = ll_add(rest_bytes, a->bytes);
         else
             ll_table_row(table, "  %s|%s|%s|%" PRIu32 "|%" PRIu32, a->name, ll_memory_name(a->memory),
-                         ll_binary(&size, (double)a->bytes), a->first, a->last);
+                         ll_format_binary(&size, (double)a->bytes), a->first, a->last);
     }
     struct ll_human rest;
     if (alive->count > LARGEST)
         ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - LARGEST,
-                     ll_binary(&rest, (double)rest_bytes));
+                     ll_format_binary(&rest, (double)rest_bytes));
     if (report->beside_bytes > 0)
         ll_table_row(table, "  of other passes in flight||%s||",
-                     ll_binary(&rest, (double)report->beside_bytes));
+                     ll_format_binary(&rest, (double)report->beside_bytes));
     ll_str_add(out, "\n");
     ll_table_print(table, width, out);
     ll_table_free(table);
@@ -232,7 +232,7 @@ static void allocators_table(const struct ll_memory_report *report, unsigned wid
     for (unsigned i = 0; i < LL_ALLOCATOR_COUNT; i++) {
         struct ll_human takes;
         ll_table_row(table, "  %s|%s|%.3f|%s", ll_allocator_name((enum ll_allocator)i),
-                     ll_binary(&takes, (double)report->allocated[i].taken_bytes),
+                     ll_format_binary(&takes, (double)report->allocated[i].taken_bytes),
                      report->allocated[i].fragmentation, ll_allocator_help((enum ll_allocator)i));
     }
     ll_str_add(out, "\n");
@@ -250,11 +250,12 @@ static void cure_row(const struct ll_memory_report *report, const struct ll_miti
         return;
     if (isfinite(cure->time_s))
         ll_table_row(table, "  %s%s%s|%s|%s|%s|%s|%+.1f %%", cure->name, comma, cure->with,
-                     ll_binary(&peak, (double)cure->peak_bytes), ll_binary(&freed, freed_bytes),
-                     cure->fits ? "yes" : "no", ll_si(&time, cure->time_s, "s"), 100 * (cure->slowdown - 1));
+                     ll_format_binary(&peak, (double)cure->peak_bytes), ll_format_binary(&freed, freed_bytes),
+                     cure->fits ? "yes" : "no", ll_format_si(&time, cure->time_s, "s"),
+                     100 * (cure->slowdown - 1));
     else
         ll_table_row(table, "  %s%s%s|%s|%s|%s||", cure->name, comma, cure->with,
-                     ll_binary(&peak, (double)cure->peak_bytes), ll_binary(&freed, freed_bytes),
+                     ll_format_binary(&peak, (double)cure->peak_bytes), ll_format_binary(&freed, freed_bytes),
                      cure->fits ? "yes" : "no");
 }
 
@@ -324,10 +325,10 @@ static const char *figure_title(const struct ll_memory_report *report, char *tex
         snprintf(stage, sizeof stage, ", stage %" PRIu64 " of %" PRIu64, report->parallel->fullest,
                  report->parallel->spread->plan.pipeline);
     int length = snprintf(text, size, "%s%s: peak %s", report->name, stage,
-                          ll_binary(&peak, (double)report->footprint.peak_bytes));
+                          ll_format_binary(&peak, (double)report->footprint.peak_bytes));
     if (report->capacity_bytes && length >= 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length, " of %s",
-                 ll_binary(&capacity, (double)report->capacity_bytes));
+                 ll_format_binary(&capacity, (double)report->capacity_bytes));
     return text;
 }
 

@@ -98,14 +98,14 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         if (p->exposed_s[i] > 0)
             ll_str_addf(&line, "%s %s %s",
-                        some++ ? "," : "exposed communication:", ll_si(&human, p->exposed_s[i], "s"),
+                        some++ ? "," : "exposed communication:", ll_format_si(&human, p->exposed_s[i], "s"),
                         ll_traffic_name((enum ll_traffic_kind)i));
     if (some == 0 && p->result->network.count == 0 && p->spread->plan.data > 1)
         ll_str_add(&line, "no communication: the trace has no weight gradients");
     else if (some == 0)
         ll_str_add(&line, "no communication is exposed");
     if (p->spread->plan.pipeline > 1)
-        ll_str_addf(&line, "; pipeline bubble %s", ll_percent(&human, p->bubble));
+        ll_str_addf(&line, "; pipeline bubble %s", ll_format_percent(&human, p->bubble));
     ll_end_line(&line, width, out);
 }
 
@@ -120,8 +120,10 @@ static void undivided(const struct ll_parallel_result *p, unsigned width, struct
     ll_str_addf(&line,
                 "%s of the %s of a micro-batch (%s) are not divided: each of the %" PRIu64
                 " tensor-parallel devices computes them",
-                ll_si(&flops, spread->undivided_flops, "FLOP"), ll_si(&whole, spread->whole_flops, "FLOP"),
-                ll_percent(&share, spread->undivided_flops / spread->whole_flops), spread->plan.tensor);
+                ll_format_si(&flops, spread->undivided_flops, "FLOP"),
+                ll_format_si(&whole, spread->whole_flops, "FLOP"),
+                ll_format_percent(&share, spread->undivided_flops / spread->whole_flops),
+                spread->plan.tensor);
     ll_end_line(&line, width, out);
 }
 
@@ -131,10 +133,10 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
     const bool unknown = p->result->footprint->unknown;
     struct ll_human forward, backward, tail, busy, memory;
     ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
-                 ll_si(&forward, use->forward_s, "s"), ll_si(&backward, use->backward_s, "s"),
-                 ll_si(&tail, use->tail_s, "s"),
-                 ll_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
-                 unknown ? "unknown" : ll_binary(&memory, (double)use->memory_bytes),
+                 ll_format_si(&forward, use->forward_s, "s"), ll_format_si(&backward, use->backward_s, "s"),
+                 ll_format_si(&tail, use->tail_s, "s"),
+                 ll_format_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
+                 unknown ? "unknown" : ll_format_binary(&memory, (double)use->memory_bytes),
                  s == p->slowest               ? "bottleneck stage"
                  : s == p->fullest && !unknown ? "peak memory"
                                                : "");
@@ -174,9 +176,9 @@ void ll_report_together(const struct ll_multi_rank_result *t, unsigned width, st
     ll_str_addf(&line,
                 "%" PRIu32 " ranks: the first ends after %s, the last, rank %" PRIu32
                 ", after %s; a device is busy %s of that time",
-                t->rank_count, ll_si(&first, earliest_s, "s"), t->last,
-                ll_si(&last, t->ranks[t->last].end_s, "s"),
-                ll_percent(&busy, t->ranks[t->last].end_s > 0 ? busy_s / t->ranks[t->last].end_s : 0));
+                t->rank_count, ll_format_si(&first, earliest_s, "s"), t->last,
+                ll_format_si(&last, t->ranks[t->last].end_s, "s"),
+                ll_format_percent(&busy, t->ranks[t->last].end_s > 0 ? busy_s / t->ranks[t->last].end_s : 0));
     ll_end_line(&line, width, out);
 }
 

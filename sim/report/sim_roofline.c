@@ -108,7 +108,7 @@ static bool make_memories(struct drawing *d)
         struct ll_human rate;
         struct ll_roof *roof = &d->memories[l];
         roof->height = instances * level->bandwidth_Bps * level->efficiency;
-        roof->name = ll_format(d->arena, "%s %s", level->name, ll_si(&rate, roof->height, "B/s"));
+        roof->name = ll_format(d->arena, "%s %s", level->name, ll_format_si(&rate, roof->height, "B/s"));
         if (!roof->name)
             return false;
     }
@@ -142,7 +142,7 @@ static bool make_units(struct drawing *d)
                 continue;
             roof->height = cycle * (double)unit->count * unit->clock_hz * unit->efficiency;
             roof->name = ll_format(d->arena, "%s %s %s", unit->name, ll_dtype_name((enum ll_dtype)dtype),
-                                   ll_si(&rate, roof->height, "FLOP/s"));
+                                   ll_format_si(&rate, roof->height, "FLOP/s"));
             if (!roof->name)
                 return false;
             d->unit_count++;
@@ -173,9 +173,9 @@ static bool draw(const struct ll_report *report, const char *machine, struct ll_
         .series_count = LL_CLASS_COUNT,
     };
     roofline.about = ll_format(arena, "%s per step%s; ops with %s of their time are shown",
-                               ll_si(&time, report->result->time_s, "s"),
+                               ll_format_si(&time, report->result->time_s, "s"),
                                report->result->prepared->as_recorded ? ", ops as recorded" : "",
-                               ll_percent(&share, ll_roofline_shown(&roofline)));
+                               ll_format_percent(&share, ll_roofline_shown(&roofline)));
     if (!roofline.title || !roofline.about)
         return false;
     ll_draw_roofline(svg, box, &roofline);

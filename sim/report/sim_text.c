@@ -32,14 +32,15 @@ static void infeed_line(const struct ll_report *report, unsigned width, struct l
         ll_str_addf(&line,
                     "infeed-bound %.0f %% of the time: per step the host takes %s for the input, the device "
                     "%s for the rest",
-                    100 * infeed.share, ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
-                    ll_si(&device, infeed.device_s, "s"));
+                    100 * infeed.share, ll_format_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+                    ll_format_si(&device, infeed.device_s, "s"));
     else if (at_first)
         ll_str_addf(
             &line,
             "the first step waits %s for its input, which no earlier step hides; in a longer run a step "
             "takes %s",
-            ll_si(&host, infeed.prepare_s + infeed.transfer_s, "s"), ll_si(&step, infeed.step_s, "s"));
+            ll_format_si(&host, infeed.prepare_s + infeed.transfer_s, "s"),
+            ll_format_si(&step, infeed.step_s, "s"));
     if (line.length > 0)
         ll_end_line(&line, width, out);
 }
@@ -213,9 +214,9 @@ static void add_rate(const struct ll_report *report, struct ll_str *out)
     double rate = ll_report_samples(report) / report->result->time_s;
     if (ll_report_samples(report) <= 0)
         return;
-    ll_str_addf(out, "    %s", ll_many(&samples, rate, "samples/s"));
+    ll_str_addf(out, "    %s", ll_format_count(&samples, rate, "samples/s"));
     if (report->tokens_per_sample > 0)
-        ll_str_addf(out, ", %s", ll_many(&tokens, rate * report->tokens_per_sample, "tokens/s"));
+        ll_str_addf(out, ", %s", ll_format_count(&tokens, rate * report->tokens_per_sample, "tokens/s"));
 }
 
 /* As the table of kinds has them: with a plan, the trace holds those of one micro-batch. */
@@ -247,7 +248,8 @@ static void headline(const struct ll_result *result, struct ll_str *out)
         ll_str_addf(out, "%s  %s, batch %s, ", fact(result, "model", "trace"),
                     strcmp(mode, "train") == 0 ? "training" : "inference", fact(result, "batch", "?"));
     ll_str_addf(out, "%.0f op%s, %s, %s per step", ops_per_step(result), ops_per_step(result) == 1 ? "" : "s",
-                ll_si(&flops, result->prepared->flops, "FLOP"), ll_si(&bytes, result->prepared->bytes, "B"));
+                ll_format_si(&flops, result->prepared->flops, "FLOP"),
+                ll_format_si(&bytes, result->prepared->bytes, "B"));
     const char *pruned = fact(result, "pruned", ""), *stored = fact(result, "weights", "");
     const char *gaps = fact(result, "gaps", "");
     if (*stored)
@@ -300,8 +302,8 @@ static void compute_bar(const struct ll_report *report, unsigned width, struct l
     const struct ll_metrics metrics = ll_metrics_of(result);
     snprintf(note, sizeof note, "%s in %s", recomputes(report) ? "HFU" : "MFU",
              ll_dtype_name(metrics.computed));
-    light_bar("compute", ll_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-              ll_si(&peak, metrics.peak_flops, "FLOP/s"), result->flop_utilization, note, width, out);
+    light_bar("compute", ll_format_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
+              ll_format_si(&peak, metrics.peak_flops, "FLOP/s"), result->flop_utilization, note, width, out);
 }
 
 static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -312,8 +314,8 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     char note[96];
     ll_snprintf(note, sizeof note, "MBU; %.1f FLOP/B, ridge point %.1f",
                 result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
-    light_bar(outermost(machine)->name, ll_si(&reached, share * peak, "B/s"), ll_si(&limit, peak, "B/s"),
-              share, note, width, out);
+    light_bar(outermost(machine)->name, ll_format_si(&reached, share * peak, "B/s"),
+              ll_format_si(&limit, peak, "B/s"), share, note, width, out);
 }
 
 static void peak_memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -323,10 +325,11 @@ static void peak_memory_bar(const struct ll_result *result, unsigned width, stru
     struct ll_human used, capacity;
     if (result->footprint->unknown) {
         ll_str_addf(out, "  %-11s %13s of %13s  the trace does not say which tensors are the same\n",
-                    "peak memory", "unknown", ll_binary(&capacity, size));
+                    "peak memory", "unknown", ll_format_binary(&capacity, size));
         return;
     }
-    light_bar("peak memory", ll_binary(&used, peak), ll_binary(&capacity, size), peak / size, "", width, out);
+    light_bar("peak memory", ll_format_binary(&used, peak), ll_format_binary(&capacity, size), peak / size,
+              "", width, out);
     if (!result->fits)
         ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did; --memory lists mitigations\n",
                     outermost(result->machine)->name);
@@ -372,13 +375,14 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
     if (result->network.count == 0)
         return;
     ll_str_addf(&line, "communication takes %s, of which %s are exposed",
-                ll_si(&all, result->network.busy_s, "s"), ll_si(&exposed, result->network.exposed_s, "s"));
+                ll_format_si(&all, result->network.busy_s, "s"),
+                ll_format_si(&exposed, result->network.exposed_s, "s"));
     uint64_t some = 0;
     for (uint64_t l = 0; l < result->machine->network_count; l++) {
         if (result->network.levels[l].busy_s == 0)
             continue;
         ll_str_addf(&line, "%s%s %s", some ? ", " : " (", result->machine->networks[l].name,
-                    ll_si(&exposed, result->network.levels[l].exposed_s, "s"));
+                    ll_format_si(&exposed, result->network.levels[l].exposed_s, "s"));
         some++;
     }
     ll_str_add(&line, some ? ")" : "");
@@ -390,7 +394,7 @@ static const char *kind_rate(struct ll_human *human, const struct ll_kind_result
 {
     bool moves =
         kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
-    return kind->rate > 0 ? ll_si(human, kind->rate, moves ? "B/s" : "FLOP/s") : "";
+    return kind->rate > 0 ? ll_format_si(human, kind->rate, moves ? "B/s" : "FLOP/s") : "";
 }
 
 static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,
@@ -403,7 +407,7 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
     if (kind->bytes > 0)
         ll_snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
     ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
-                 ll_si(&time, kind->time_s, "s"), ll_percent(&share, kind->share), intensity,
+                 ll_format_si(&time, kind->time_s, "s"), ll_format_percent(&share, kind->share), intensity,
                  ll_bound_name(result->machine, kind->bound), width >= WIDE ? kind_rate(&rate, kind) : "",
                  peak);
 }
@@ -430,7 +434,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
     struct ll_human time, share;
     if (rest_count > 0)
         ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
-                     ll_si(&time, rest_time, "s"), ll_percent(&share, rest_share));
+                     ll_format_si(&time, rest_time, "s"), ll_format_percent(&share, rest_share));
     ll_table_print(table, width, out);
     ll_table_free(table);
 }
@@ -443,8 +447,8 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);
         struct ll_human time, times;
-        ll_table_row(table, "  %s|%s|%s|%s%s", gain->knob.label, ll_si(&time, gain->time_s, "s"),
-                     ll_times(&times, gain->speedup), bar.text ? bar.text : "",
+        ll_table_row(table, "  %s|%s|%s|%s%s", gain->knob.label, ll_format_si(&time, gain->time_s, "s"),
+                     ll_format_times(&times, gain->speedup), bar.text ? bar.text : "",
                      i == 0 && gain->speedup >= 1.005
                          ? (width < WIDE ? "  <- best" : "  <- the largest speedup")
                          : "");
@@ -536,7 +540,7 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
         ll_str_add(line, "energy not described");
         return;
     }
-    ll_str_addf(line, "energy %s per step%s", ll_si(&energy, energy_j, "J"), of_whom);
+    ll_str_addf(line, "energy %s per step%s", ll_format_si(&energy, energy_j, "J"), of_whom);
     energy_part("compute", parts->compute_j, energy_j, &some, line);
     for (uint64_t l = 0; l < machine->level_count; l++)
         energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
@@ -603,11 +607,11 @@ static void price_words(const struct ll_machine *machine, uint64_t devices, stru
         return;
     ll_str_addf(line, ", price %.0f USD%s", priced.all_usd, devices > 1 ? " per device" : "");
     if (priced.dies_usd > 0)
-        ll_str_addf(line, " (dies %s at %s yield", ll_percent(&dies, priced.dies_usd / priced.all_usd),
-                    ll_percent(&yield, priced.yield));
+        ll_str_addf(line, " (dies %s at %s yield", ll_format_percent(&dies, priced.dies_usd / priced.all_usd),
+                    ll_format_percent(&yield, priced.yield));
     if (priced.memory_usd > 0)
         ll_str_addf(line, "%smemory %s", priced.dies_usd > 0 ? ", " : " (",
-                    ll_percent(&memory, priced.memory_usd / priced.all_usd));
+                    ll_format_percent(&memory, priced.memory_usd / priced.all_usd));
     if (priced.dies_usd > 0 || priced.memory_usd > 0)
         ll_str_add(line, ")");
 }
@@ -646,10 +650,10 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
     if (report->parallel)
         ll_report_parallel_headline(report->parallel, width, out);
-    ll_str_addf(out, "\n  %s per step", ll_si(&time, result->time_s, "s"));
+    ll_str_addf(out, "\n  %s per step", ll_format_si(&time, result->time_s, "s"));
     if (report->time_high_s > 0)
-        ll_str_addf(out, " (80 %% prediction interval %s to %s)", ll_si(&low, report->time_low_s, "s"),
-                    ll_si(&high, report->time_high_s, "s"));
+        ll_str_addf(out, " (80 %% prediction interval %s to %s)", ll_format_si(&low, report->time_low_s, "s"),
+                    ll_format_si(&high, report->time_high_s, "s"));
     add_rate(report, out);
     ll_str_add(out, "\n\n");
     compute_bar(report, width, out);
@@ -721,9 +725,10 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
         ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);
     ll_table_row(
         table, "  %s%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
-        ll_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
+        ll_format_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
         short_bar(&memory, result->level_share[result->machine->level_count - 1]),
-        ll_report_samples(report) > 0 ? ll_many(&rate, ll_report_samples(report) / result->time_s, "") : "",
+        ll_report_samples(report) > 0 ? ll_format_count(&rate, ll_report_samples(report) / result->time_s, "")
+                                      : "",
         bound, best);
 }
 
@@ -750,8 +755,10 @@ static void software_line(const struct ll_report *reports, size_t count, unsigne
         &line,
         "%s describes software with a launch overhead of %s, %s software with %s: the difference is not "
         "hardware alone (leadline explain software).",
-        ll_report_machine(reports, count, &reports[slow]), ll_si(&slow_s, start_s(&reports[slow]), "s"),
-        ll_report_machine(reports, count, &reports[quick]), ll_si(&quick_s, start_s(&reports[quick]), "s"));
+        ll_report_machine(reports, count, &reports[slow]),
+        ll_format_si(&slow_s, start_s(&reports[slow]), "s"),
+        ll_report_machine(reports, count, &reports[quick]),
+        ll_format_si(&quick_s, start_s(&reports[quick]), "s"));
     ll_end_line(&line, width, out);
 }
 
@@ -791,8 +798,8 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
         ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[form->kind_name],
                      prepared->trace->strings[form->scope], ll_phase_name(form->phase),
                      op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
-                     ll_si(&start, op->start_s, "s"), ll_si(&time, op->time_s, "s"),
-                     ll_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));
+                     ll_format_si(&start, op->start_s, "s"), ll_format_si(&time, op->time_s, "s"),
+                     ll_format_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));
     }
     ll_table_print(table, width, out);
     ll_table_free(table);

@@ -18,7 +18,7 @@ static void three_digits(char *text, size_t size, double value)
     ll_snprintf(text, size, "%.*f", decimals, value);
 }
 
-const char *ll_si(struct ll_human *human, double value, const char *unit)
+const char *ll_format_si(struct ll_human *human, double value, const char *unit)
 {
     static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     enum { PLAIN = 4, LAST = sizeof prefixes / sizeof prefixes[0] - 1 };
@@ -41,23 +41,23 @@ const char *ll_si(struct ll_human *human, double value, const char *unit)
     return human->text;
 }
 
-const char *ll_many(struct ll_human *human, double value, const char *unit)
+const char *ll_format_count(struct ll_human *human, double value, const char *unit)
 {
     char digits[24];
     struct ll_human groups;
     if (!isfinite(value) || value < 0 || value >= 999.5e12)
-        return ll_si(human, value, unit);
+        return ll_format_si(human, value, unit);
     if (value > 0 && value < 0.9995)
         ll_snprintf(digits, sizeof digits, "%.3g", value);
     else if (value < 999.5)
         three_digits(digits, sizeof digits, value);
     else
-        snprintf(digits, sizeof digits, "%s", ll_grouped(&groups, (unsigned long long)llround(value)));
+        snprintf(digits, sizeof digits, "%s", ll_format_grouped(&groups, (unsigned long long)llround(value)));
     ll_snprintf(human->text, sizeof human->text, "%s%s%s", digits, *unit ? " " : "", unit);
     return human->text;
 }
 
-const char *ll_binary(struct ll_human *human, double bytes)
+const char *ll_format_binary(struct ll_human *human, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     const char *sign = bytes < 0 ? "-" : "";
@@ -78,13 +78,13 @@ const char *ll_binary(struct ll_human *human, double bytes)
     return human->text;
 }
 
-const char *ll_percent(struct ll_human *human, double fraction)
+const char *ll_format_percent(struct ll_human *human, double fraction)
 {
     ll_snprintf(human->text, sizeof human->text, "%.1f %%", 100 * fraction);
     return human->text;
 }
 
-const char *ll_times(struct ll_human *human, double factor)
+const char *ll_format_times(struct ll_human *human, double factor)
 {
     int digits = 2;
     while (factor < 1 && digits < 6 && factor >= 1 - 0.5 * pow(10, -digits))
@@ -94,7 +94,7 @@ const char *ll_times(struct ll_human *human, double factor)
     return human->text;
 }
 
-const char *ll_grouped(struct ll_human *human, unsigned long long count)
+const char *ll_format_grouped(struct ll_human *human, unsigned long long count)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", count);

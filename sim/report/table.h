@@ -10,24 +10,24 @@ struct ll_human {
     char text[32];
 };
 
-/* Decimal prefixes: ll_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s"; past the last one "1.06e+40 s". */
-const char *ll_si(struct ll_human *human, double value, const char *unit);
+/* Decimal prefixes: ll_format_si(1.5e10, "FLOP/s") is "15.0 GFLOP/s"; past the last one "1.06e+40 s". */
+const char *ll_format_si(struct ll_human *human, double value, const char *unit);
 
 /* What is counted has no prefixes: "0.0936 samples/s", "38.1 samples/s", "12,345 samples/s". */
-const char *ll_many(struct ll_human *human, double value, const char *unit);
+const char *ll_format_count(struct ll_human *human, double value, const char *unit);
 
 /* Binary prefixes, for capacities: "15.9 GiB". */
-const char *ll_binary(struct ll_human *human, double bytes);
+const char *ll_format_binary(struct ll_human *human, double bytes);
 
 /* "41.3 %". */
-const char *ll_percent(struct ll_human *human, double fraction);
+const char *ll_format_percent(struct ll_human *human, double fraction);
 
 /* "1.36x"; a loss has as many digits as show it: "0.998x". Down to a millionth, what is less than that is
  * rounding and "1.00x". */
-const char *ll_times(struct ll_human *human, double factor);
+const char *ll_format_times(struct ll_human *human, double factor);
 
 /* A plain count with thin groups of thousands: "61,104,937". */
-const char *ll_grouped(struct ll_human *human, unsigned long long count);
+const char *ll_format_grouped(struct ll_human *human, unsigned long long count);
 
 /* The ending of a word for so many: "" or "s". Static storage. */
 const char *ll_plural(unsigned long long count);

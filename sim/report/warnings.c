@@ -54,7 +54,7 @@ void ll_covered_text(const struct ll_trace *trace, struct ll_str *out)
     struct ll_human share;
     if (!isnan(ll_coverage_of(trace)))
         ll_str_addf(out, "the trace covers %s of the recorded device time",
-                    ll_percent(&share, ll_coverage_of(trace)));
+                    ll_format_percent(&share, ll_coverage_of(trace)));
 }
 
 void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose)
@@ -77,7 +77,7 @@ static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *r
             "%s%s of the step is CPU time outside of the recorded calls, copied from %s as it was recorded; "
             "--gaps "
             "drop leaves it out, --gaps FACTOR multiplies it",
-            whose, ll_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
+            whose, ll_format_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
 }
 
 void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count)

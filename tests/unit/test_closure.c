@@ -15,7 +15,7 @@ static struct ll_file_search environment(void)
     return (struct ll_file_search){.path = getenv("PATH"), .library_path = getenv("LD_LIBRARY_PATH")};
 }
 
-static const struct ll_binary *find(const struct ll_closure *closure, const char *path)
+static const struct ll_format_binary *find(const struct ll_closure *closure, const char *path)
 {
     for (size_t i = 0; i < closure->count; i++) {
         char *ours = realpath(closure->binaries[i].path, NULL), *theirs = realpath(path, NULL);

@@ -25,16 +25,16 @@ static struct ll_elf_symbol export(const char *name, unsigned slots)
         .symbol_count = sizeof((struct ll_elf_symbol[]){__VA_ARGS__}) / sizeof(struct ll_elf_symbol),        \
     }
 
-static struct ll_binary binaries[3];
+static struct ll_format_binary binaries[3];
 static struct ll_closure closure = {.binaries = binaries};
 
 static struct ll_coverage cover(const struct ll_elf *program, const struct ll_elf *first,
                                 const struct ll_elf *second)
 {
     struct ll_coverage coverage;
-    binaries[0] = (struct ll_binary){"folder/program", program, 0};
-    binaries[1] = (struct ll_binary){"folder/first.so", first, 0};
-    binaries[2] = (struct ll_binary){"folder/second.so", second, 0};
+    binaries[0] = (struct ll_format_binary){"folder/program", program, 0};
+    binaries[1] = (struct ll_format_binary){"folder/first.so", first, 0};
+    binaries[2] = (struct ll_format_binary){"folder/second.so", second, 0};
     closure.count = second ? 3 : first ? 2 : 1;
     assert_int_equal(ll_coverage_find(&arena, &closure, names, 3, &coverage), LL_OK);
     return coverage;

@@ -58,7 +58,7 @@ static void a_comma_of_the_program_is_none_of_ours(void **state)
     ll_number_text(1.0 / 3, text);
     assert_string_equal(text, "0.3333333333333333");
     struct ll_human human;
-    assert_string_equal(ll_si(&human, 1.5e9, "B/s"), "1.50 GB/s");
+    assert_string_equal(ll_format_si(&human, 1.5e9, "B/s"), "1.50 GB/s");
     struct ll_str out = {0};
     ll_str_addf(&out, "%.1f", 2.5);
     assert_string_equal(out.text, "2.5");

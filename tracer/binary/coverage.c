@@ -221,7 +221,7 @@ struct growing {
 static const char *search_rpaths(const struct growing *growing, const char *name, size_t by,
                                  const struct ll_elf **found)
 {
-    const struct ll_binary *binaries = growing->closure->binaries;
+    const struct ll_format_binary *binaries = growing->closure->binaries;
     for (;; by = binaries[by].loader) {
         const struct ll_elf *elf = binaries[by].elf;
         const char *path =
@@ -236,7 +236,7 @@ static const char *search_rpaths(const struct growing *growing, const char *name
 static const char *search_all(const struct growing *growing, const char *name, size_t by,
                               const struct ll_elf **found)
 {
-    const struct ll_binary *asking = &growing->closure->binaries[by];
+    const struct ll_format_binary *asking = &growing->closure->binaries[by];
     const struct ll_elf *like = growing->closure->binaries[0].elf;
     const char *library_path = growing->search->library_path, *path = NULL;
     if (strchr(name, '/'))
@@ -254,7 +254,7 @@ static const char *search_all(const struct growing *growing, const char *name, s
     return path;
 }
 
-static bool answers_to(const struct ll_binary *binary, const char *name)
+static bool answers_to(const struct ll_format_binary *binary, const char *name)
 {
     const char *slash = strrchr(binary->path, '/');
     if (binary->elf->soname && strcmp(binary->elf->soname, name) == 0)
@@ -281,7 +281,7 @@ static void add(const struct growing *growing, const char *name, size_t by)
         if (same_file(closure->binaries[i].path, path))
             return;
     if (path && closure->count < MOST_BINARIES)
-        closure->binaries[closure->count++] = (struct ll_binary){path, elf, by};
+        closure->binaries[closure->count++] = (struct ll_format_binary){path, elf, by};
     for (size_t i = 0; !path && i < closure->missing_count; i++)
         if (strcmp(closure->missing[i].name, name) == 0)
             return;
@@ -296,7 +296,7 @@ static enum ll_status find_program(struct growing *growing, const char *name)
     for (int scripts = 0; path && scripts <= MOST_SCRIPTS; scripts++) {
         const struct ll_elf *elf = ll_elf_read(growing->arena, path);
         if (elf) {
-            closure->binaries[closure->count++] = (struct ll_binary){path, elf, 0};
+            closure->binaries[closure->count++] = (struct ll_format_binary){path, elf, 0};
             return LL_OK;
         }
         if (!closure->script)
@@ -683,7 +683,7 @@ static bool has_routines(const struct ll_coverage *coverage, uint32_t binary)
 static void tell_binary(struct ll_str *out, const struct ll_coverage *coverage, uint32_t binary,
                         enum ll_mechanism mechanism)
 {
-    const struct ll_binary *it = &coverage->closure->binaries[binary];
+    const struct ll_format_binary *it = &coverage->closure->binaries[binary];
     const char *build_id = it->elf->build_id;
     ll_str_addf(out, "  %s%s%s\n", ll_base_name(it->path), build_id ? "  build " : "",
                 build_id ? build_id : "");
@@ -701,7 +701,7 @@ static void tell_binary(struct ll_str *out, const struct ll_coverage *coverage, 
 static void tell_program(struct ll_str *out, const struct ll_coverage *coverage)
 {
     const struct ll_closure *closure = coverage->closure;
-    const struct ll_binary *program = &closure->binaries[0];
+    const struct ll_format_binary *program = &closure->binaries[0];
     if (closure->script)
         ll_str_addf(out, "%s is read by ", closure->script);
     ll_str_addf(out, "%s: %s%s, %zu librar%s loaded at the start\n", program->path,
@@ -788,7 +788,7 @@ static void put_offers(struct ll_json *json, const struct ll_coverage *coverage,
 static void put_binary(struct ll_json *json, const struct ll_coverage *coverage, uint32_t binary,
                        enum ll_mechanism mechanism)
 {
-    const struct ll_binary *it = &coverage->closure->binaries[binary];
+    const struct ll_format_binary *it = &coverage->closure->binaries[binary];
     ll_json_open_object(json);
     ll_json_put_text(json, "path", it->path);
     ll_json_put_text(json, "build_id", it->elf->build_id);
@@ -861,7 +861,7 @@ static enum ll_status write_entries(struct ll_arena *arena, const struct ll_cove
     const char *path = ll_format(arena, "%s/" LL_ENTRIES_FILE, rings);
     for (size_t i = 0; i < coverage->route_count; i++) {
         const struct ll_symbol_route *route = &coverage->routes[i];
-        const struct ll_binary *binary = &coverage->closure->binaries[route->binary];
+        const struct ll_format_binary *binary = &coverage->closure->binaries[route->binary];
         const char *name = coverage->names[route->symbol];
         if (route->reach != LL_REACH_HIDDEN)
             continue;

@@ -29,7 +29,7 @@ const char *ll_find_program(struct ll_arena *arena, const char *name, const char
 /* A program and all that the loader will load with it before main: its own libraries, theirs, and so on, each
  * found where the loader finds it. What the program opens while it runs (dlopen) is not known before. */
 
-struct ll_binary {
+struct ll_format_binary {
     const char *path;
     const struct ll_elf *elf;
     size_t loader; /* the binary that asked first; of the program, itself */
@@ -42,7 +42,7 @@ struct ll_missing {
 
 /* All in the arena. The program is the first; the rest stand in the order in which they are loaded. */
 struct ll_closure {
-    struct ll_binary *binaries;
+    struct ll_format_binary *binaries;
     size_t count;
     struct ll_missing *missing; /* libraries that are nowhere: the program will not start */
     size_t missing_count;

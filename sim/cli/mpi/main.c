@@ -100,7 +100,7 @@ static int work(int argc, char **argv)
     struct ll_command command = ll_command_sweep;
     command.run = run;
     if (argc < 2 || strcmp(argv[1], command.name) != 0)
-        return ll_wrong("leadline-mpi does one thing: leadline-mpi sweep SWEEP.yaml -o R.db");
+        return ll_cli_reject("leadline-mpi does one thing: leadline-mpi sweep SWEEP.yaml -o R.db");
     share_counter();
     int status = ll_end(ll_command_run(&command, argc - 1, argv + 1));
     if (status == LL_FAILED)
