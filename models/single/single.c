@@ -132,7 +132,7 @@ static struct ll_value *build_gemm(struct ll_nn *nn, const struct ll_build *buil
 const struct ll_model ll_model_gemm = {
     .name = "gemm",
     .suite = "micro",
-    .doc = "one matrix product; a sample is a row of A",
+    .doc = "one GEMM; a sample is a row of A",
     .default_batch = 1024,
     .params = gemm_params,
     .param_count = sizeof gemm_params / sizeof *gemm_params,
@@ -145,7 +145,7 @@ const struct ll_model ll_model_gemm = {
 enum { BMM_B, BMM_M, BMM_N, BMM_K, BMM_TA, BMM_TB, BMM_DTYPE };
 
 static const struct ll_model_param bmm_params[] = {
-    [BMM_B] = {"b", 16, 1, 1 << 30, "products"},
+    [BMM_B] = {"b", 16, 1, 1 << 30, "GEMMs"},
     [BMM_M] = {"m", 512, 1, 1 << 30, "rows of each A and C"},
     [BMM_N] = {"n", 512, 1, 1 << 30, "columns of each B and C"},
     [BMM_K] = {"k", 64, 1, 1 << 30, "columns of each A, rows of each B"},
@@ -169,7 +169,7 @@ static struct ll_value *build_bmm(struct ll_nn *nn, const struct ll_build *build
 const struct ll_model ll_model_bmm = {
     .name = "bmm",
     .suite = "micro",
-    .doc = "one batched matrix product; a sample is one product",
+    .doc = "one batched GEMM; a sample is one GEMM",
     .default_batch = 16,
     .params = bmm_params,
     .param_count = sizeof bmm_params / sizeof *bmm_params,

@@ -210,15 +210,15 @@ const struct ll_command ll_command_plan = {
                 "--json gpt.llt\n"
                 "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n",
     .details =
-        "Considers every way to write the number of devices as replicas (dp) times devices that share "
-        "products (tp) times devices that share sequences (cp) times pipeline stages (pp), with all "
+        "Considers every way to write the number of devices as data-parallel replicas (dp) times "
+        "tensor-parallel (tp) times context-parallel devices (cp) times pipeline stages (pp), with all "
         "micro-batches, chunks, stages of ZeRO (also within a node alone) and kinds of recomputation; cp "
         "grows until two numbers in a row are no better than smaller ones. What does not fit into memory is "
         "tried again with the optimizer's state on the host. The best by estimate are simulated in full, as "
         "leadline sim does with the options in the last column: as many as take a second or two, in a small "
         "space all of them; the best of each stage of ZeRO also with other bucket sizes.\n"
         "\n"
-        "A trace of a foreign program does not say its batch; --batch-was does.\n",
+        "A trace of an external program does not say its batch; --batch-was does.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,

@@ -274,7 +274,7 @@ const struct ll_command ll_command_record = {
         "writes is "
         "imported as pytorch-graph. A step ends with that of an optimizer, or begins with the network. The "
         "calls give "
-        "products their times and the header its summary.\n"
+        "GEMMs their times and the header its summary.\n"
         "\n"
         "Mechanisms that intercept the calls of PROGRAM (--mech); all but probe also see what preload sees:\n"
 #define X(word, name, help) "  " name ": " help "\n"

@@ -124,8 +124,8 @@ struct ll_exchange {
 enum { LL_NO_LEVEL = LL_MAX_LINKS };
 
 struct ll_exchanged {
-    double time_s;               /* with what starting costs */
-    double overhead_s;           /* of that, what starting costs */
+    double time_s;               /* launch overhead included */
+    double overhead_s;           /* launch overhead, part of time_s */
     double sent_bytes;           /* by all devices of one group together, over all steps */
     double links_j;              /* what the links take that these cross */
     double rounds;               /* messages one behind the other, each with its latency */
@@ -158,7 +158,7 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
 
 /* Says why an exchange that came out like this takes its time, in lines for a pocket calculator
  * (sim/cost/cost.h), each ending in a line break: what was compared or expected where there was a choice;
- * then messages, links and latencies, so that the last line has the time, without what starting costs. */
+ * then messages, links and latencies, so that the last line has the time, without launch overhead. */
 enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const struct ll_exchange *exchange,
                                              const struct ll_exchanged *exchanged, struct ll_str *lines);
 

@@ -72,7 +72,7 @@ static void explain_messages(const struct ll_report *report, uint32_t seq, const
     ll_prices_release(&prices);
 }
 
-/* The lines; of an exchange the last one adds what starting costs to what its messages take. */
+/* The lines; of a collective the last one adds the launch overhead to the time of its messages. */
 static bool explain(const struct ll_report *report, uint32_t seq, struct ll_explain *why)
 {
     const struct ll_result *result = report->result;

@@ -74,7 +74,7 @@ const char *ll_scalesim_obstacle(const struct ll_scalesim_config *config,
     if (ll_mul(folds.lines, config->rows * config->columns) >= UINT64_C(1) << 53)
         return "it takes more than 2^53 steps of a processing element";
     if (ll_mul(ll_mul(ll_mul(folds.m, folds.n), folds.k), 100) >= UINT64_C(1) << 53)
-        return "it has more than 2^53 / 100 products";
+        return "it has more than 2^53 / 100 multiply-accumulates";
     return NULL;
 }
 

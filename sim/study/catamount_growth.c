@@ -603,7 +603,7 @@ const struct ll_study ll_study_C11 = {
     .paper = "Catamount, figure 11",
     .title = "Batch, operational intensity and time",
     .doc = "How many samples a step the frontier's word LM should have: its intensity meets the "
-           "accelerator's ridge at "
+           "accelerator's ridge point at "
            "80, the time of a sample falls until 128 and hardly any further.",
     .plan = plan,
     .judge = judge,

@@ -462,7 +462,7 @@ static void works_SEND_RECEIVE(struct ll_row_works *r)
 
 static void works_SPARSE(struct ll_row_works *r)
 {
-    ll_row_refuse(r, "sparse products are not simulated");
+    ll_row_refuse(r, "sparse GEMMs are not simulated");
 }
 
 static void works_SHARE(struct ll_row_works *r)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Prints FILE:LINE:code of C files, comments and the insides of texts removed, so that a search finds code alone.
+# Prints FILE:LINE:text of one part of C files: -v part=code (the default; comments and the insides of strings
+# removed), part=strings (insides of strings but for names of included files) or part=comments.
 FNR == 1 { in_comment = 0 }
 {
-    code = ""
+    code = strings = comments = ""
     rest = $0
     while (rest != "") {
         if (in_comment) {
             end = index(rest, "*/")
+            comments = comments (end ? substr(rest, 1, end - 1) : rest)
             if (!end)
                 break
             rest = substr(rest, end + 2)
             in_comment = 0
         } else if (match(rest, /^"([^"\\]|\\.)*"/) && code !~ /#include *$/) {
+            strings = strings " " substr(rest, 2, RLENGTH - 2)
             code = code "\"\""
             rest = substr(rest, RLENGTH + 1)
         } else if (match(rest, /^'([^'\\]|\\.)+'/)) {
@@ -25,6 +28,7 @@ FNR == 1 { in_comment = 0 }
             rest = substr(rest, 2)
         }
     }
-    if (code ~ /[^ \t]/)
-        print FILENAME ":" FNR ":" code
+    shown = part == "strings" ? strings : part == "comments" ? comments : code
+    if (shown ~ /[^ \t]/)
+        print FILENAME ":" FNR ":" shown
 }

@@ -141,7 +141,7 @@ static void the_report_says_what_is_not_seen_and_the_cure(void **state)
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "    NOT SEEN dgemm_\n"));
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "cure: --mech=entry"));
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "sees 0 of 1 ways"));
-    assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "RTLD_DEEPBIND; cure: --mech=audit"));
+    assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "RTLD_DEEPBIND; remedy: --mech=audit"));
     closure.missing = &(struct ll_missing){"libgone.so", 0};
     closure.missing_count = 1;
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "libgone.so, which program needs, is nowhere"));

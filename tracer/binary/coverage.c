@@ -660,7 +660,7 @@ static void tell_group(struct ll_str *out, const struct ll_coverage *coverage, c
     ll_str_addf(out, "    %-8s %s\n             %s", seen ? "seen" : "NOT SEEN", group->names.text,
                 reach_text(reach));
     if (!seen && cure(coverage, reach))
-        ll_str_addf(out, "; cure: --mech=%s", cure(coverage, reach));
+        ll_str_addf(out, "; remedy: --mech=%s", cure(coverage, reach));
     ll_str_add(out, "\n");
 }
 
@@ -726,7 +726,7 @@ static void tell_opening(struct ll_str *out, const struct ll_coverage *coverage,
     for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
         bool seen = coverage_sees(coverage, late[i], mechanism);
         ll_str_addf(out, "    %-8s %s%s%s\n", seen ? "seen" : "NOT SEEN", reach_text(late[i]),
-                    seen ? "" : "; cure: --mech=", seen ? "" : cure(coverage, late[i]));
+                    seen ? "" : "; remedy: --mech=", seen ? "" : cure(coverage, late[i]));
     }
 }
 
@@ -769,7 +769,7 @@ static void put_routes(struct ll_json *json, const struct ll_coverage *coverage,
         ll_json_put_text(json, "reach", ll_reach_word(route->reach));
         bool seen = coverage_sees(coverage, route->reach, mechanism);
         ll_json_put_bool(json, "seen", seen);
-        ll_json_put_text(json, "cure", seen ? NULL : cure(coverage, route->reach));
+        ll_json_put_text(json, "remedy", seen ? NULL : cure(coverage, route->reach));
         ll_json_close_object(json);
     }
     ll_json_close_list(json);

@@ -310,7 +310,7 @@ static const char *check_product(struct ll_dnnl_log *log, const struct ll_shape 
     struct ll_shape told, made = *a;
     unsigned last = a->rank - 1u;
     if (a->rank != b->rank || a->rank < 2)
-        return "this does not describe a matrix product";
+        return "this does not describe a GEMM";
     if (a->dim[last] != b->dim[last - 1])
         trouble = ll_format(&log->import->arena,
                             "`%.60s`: expected as many rows of the second matrix as the first has columns, "
@@ -328,7 +328,7 @@ static const char *check_product(struct ll_dnnl_log *log, const struct ll_shape 
     if (told.rank != made.rank || memcmp(told.dim, made.dim, sizeof made.dim) != 0)
         trouble = ll_format(&log->import->arena,
                             "`%.60s`: expected a result of %" PRIu64 " rows and %" PRIu64
-                            " columns, as many of them as there are products",
+                            " columns, as many of them as there are GEMMs",
                             problem, made.dim[last - 1], made.dim[last]);
     return trouble;
 }
@@ -347,7 +347,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
                  k = ll_dnnl_extent(line->problem, "k", 0);
         uint64_t batch = ll_dnnl_extent(line->problem, "b", 0);
         if (!m || !n || !k)
-            return "this does not describe a matrix product";
+            return "this does not describe a GEMM";
         a = batch ? shape_of(line, 3, (uint64_t[]){batch, m, k}) : shape_of(line, 2, (uint64_t[]){m, k});
         b = batch ? shape_of(line, 3, (uint64_t[]){batch, k, n}) : shape_of(line, 2, (uint64_t[]){k, n});
     } else if ((trouble = check_product(log, &a, &b))) {
@@ -357,7 +357,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
     c = a;
     enum ll_op_kind kind = ll_dnnl_stack(&a, &b, &c);
     if (kind == LL_OP_COUNT)
-        return "this does not describe a matrix product";
+        return "this does not describe a GEMM";
     const struct ll_imported in[] = {given(log, &a),
                                      kind == LL_OP_MATMUL ? weight(log, 0, &b) : given(log, &b)};
     return record_product(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2});
@@ -527,14 +527,14 @@ static const char *ll_dnnl_GRAPH_MATMUL(struct ll_dnnl_log *log)
     if (!ll_dnnl_logical(&log->line, false, 0, &a) || !ll_dnnl_logical(&log->line, false, 1, &b) ||
         !ll_dnnl_logical(&log->line, true, 0, &c) || a.rank < 2 || b.rank < 2 || c.rank != a.rank ||
         b.rank > a.rank)
-        return "its tensors do not describe a matrix product";
+        return "its tensors do not describe a GEMM";
     unsigned last = a.rank - 1u, right = b.rank - 1u;
     uint64_t m = c.dim[last - 1], n = c.dim[last];
     uint64_t k = a.dim[last - 1] == m ? a.dim[last] : a.dim[last - 1];
     bool fits = (a.dim[last - 1] == m || a.dim[last] == m) && ((b.dim[right - 1] == k && b.dim[right] == n) ||
                                                                (b.dim[right - 1] == n && b.dim[right] == k));
     if (!fits)
-        return "its tensors do not describe a matrix product";
+        return "its tensors do not describe a GEMM";
     struct ll_shape wide = a;
     a.dim[last - 1] = m;
     a.dim[last] = k;
@@ -546,7 +546,7 @@ static const char *ll_dnnl_GRAPH_MATMUL(struct ll_dnnl_log *log)
     enum ll_dtype made = (enum ll_dtype)c.dtype;
     enum ll_op_kind kind = ll_dnnl_stack(&a, &wide, &c);
     if (kind == LL_OP_COUNT)
-        return "its tensors do not describe a matrix product";
+        return "its tensors do not describe a GEMM";
     const struct ll_imported in[] = {given(log, &a),
                                      kind == LL_OP_MATMUL ? weight(log, 0, &wide) : given(log, &wide)};
     return record(log, &(struct ll_import_op){.kind = kind, .in = in, .in_count = 2, .dtype = &made}, NULL);

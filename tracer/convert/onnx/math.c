@@ -571,7 +571,7 @@ static bool read_equation(struct onnx *o, struct terms *terms)
         if (!onnx_need(o, i))
             return false;
     if (!onnx_attr_find(o->node, "equation", &attr) || o->node->input_count < 1 || o->node->input_count > 2)
-        return onnx_refuse(o, "only products of two tensors are supported");
+        return onnx_refuse(o, "only contractions of two tensors are supported");
     terms->letters[0] = terms->text;
     dims = unnamed_dims(o, 0, attr.text.at, attr.text.end);
     for (const uint8_t *at = attr.text.at; at < attr.text.end; at++) {
@@ -621,7 +621,7 @@ static bool count_letters(struct onnx *o, const struct terms *terms, const struc
             uint64_t other = extent(terms->letters[!side], *at, sides[!side]);
             bool kept = strchr(terms->letters[2], *at) != NULL;
             if (size == 0 || *at == '.' || (other != 0 && other != size) || (!kept && other == 0))
-                return onnx_refuse(o, "its equation is no product of matrices");
+                return onnx_refuse(o, "its equation is no GEMM");
             uint64_t *which = other == 0 ? (side == 0 ? &gemm->m : &gemm->n) : kept ? &gemm->batch : &gemm->k;
             if (other == 0 || side == 0)
                 *which = ll_mul(*which, size);
@@ -689,7 +689,7 @@ bool onnx_rule_EINSUM(struct onnx *o)
     if (!onnx_product(o, onnx_take(o, a, ONNX_PLAIN), onnx_take(o, b, ONNX_PLAIN), &gemm, false, &y))
         return false;
     if (ll_elements(&shape) != ll_elements(&y.shape))
-        return onnx_refuse(o, "its equation is no product of matrices");
+        return onnx_refuse(o, "its equation is no GEMM");
     onnx_put(o, 0, onnx_view(o, y, &shape), ONNX_PLAIN, &shape);
     return true;
 }

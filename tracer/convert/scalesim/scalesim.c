@@ -662,6 +662,6 @@ bool ll_export_SCALESIM(struct ll_export *export)
         }
     if (goes_on && !any)
         return ll_complain(export->diags, (struct ll_place){0},
-                           "a topology has products and convolutions alone, and a step has neither");
+                           "a topology has GEMMs and convolutions alone, and a step has neither");
     return goes_on;
 }
