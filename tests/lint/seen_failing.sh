@@ -63,6 +63,11 @@ echo 'struct ll_twice { int a; };' | breach sim/cost/first.h
 echo 'enum ll_twice { LL_TWICE };' | breach tracer/base/second.h
 finds names 'tracer/base/second.h:2: enum ll_twice is defined at sim/cost/first.h:2 already'
 
+printf '%s\n' 'int ll_si(int a); /* starting costs */' 'const char *f(void) { return "%s: no matrix product"; }' |
+    breach sim/new_room/terms.c
+echo 'A trained product.' >README.md
+finds terms 'sim/new_room/terms.c:2:int ll_si' 'sim/new_room/terms.c:2: starting costs' 'sim/new_room/terms.c:3:' 'README.md:1:'
+
 printf '%s\n' '/* TODO */' '/* a stub */' 'const char *a = "/home/me/data.txt";' | breach sim/cost/words.c
 finds words 'words.c:2:' 'words.c:3:' 'words.c:4:'
 exit $status
