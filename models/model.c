@@ -67,6 +67,7 @@ size_t ll_model_count(void)
 
 const struct ll_model *ll_model_at(size_t i)
 {
+    assert(i < ll_model_count());
     return models[i];
 }
 
@@ -128,6 +129,7 @@ static bool unknown_key(const struct ll_model *model, const char *key, struct ll
 
 const char *ll_model_word(const struct ll_model *model, size_t param, int64_t value)
 {
+    assert(param < model->param_count);
     return model->words && model->words[param] ? model->words[param][value] : NULL;
 }
 
@@ -219,6 +221,7 @@ struct ll_workload {
     uint64_t batch, parameters;
 };
 
+/* Facts that name the workload: enough to record the same trace again. */
 static void add_workload(const struct ll_workload *workload, struct ll_facts *facts)
 {
     const struct ll_model *model = workload->model;
@@ -384,6 +387,8 @@ static bool runs_here(const struct run *run)
     return true;
 }
 
+/* Settings first, then the batch, then the network; trouble of the network is reported once, by whoever
+ * found it. */
 static bool build(struct run *run)
 {
     const struct ll_model *model = run->model;

@@ -661,7 +661,8 @@ static const struct known {
         .forward_flops = 15329088000,
         .train_ops = 430,
         .constants = 2,
-        .preset = {{"cell", "lstm"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocabulary", "1024"}},
+        .preset =
+            {{"cell", "lstm"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocabulary", "1024"}},
         .small = {{"cell", "lstm"},
                   {"layers", "2"},
                   {"embed", "8"},
@@ -677,7 +678,8 @@ static const struct known {
         .forward_flops = 11538288000,
         .train_ops = 500,
         .constants = 2,
-        .preset = {{"cell", "gru"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocabulary", "1024"}},
+        .preset =
+            {{"cell", "gru"}, {"layers", "13"}, {"embed", "900"}, {"length", "90"}, {"vocabulary", "1024"}},
         .small = {{"cell", "gru"}, {"layers", "2"}, {"embed", "8"}, {"length", "6"}, {"vocabulary", "4"}},
         .steps = 60,
     },

@@ -264,6 +264,7 @@ static void ink(const struct hand *hand, const struct point *corners, int count,
 
 void ll_digit_draw(uint64_t seed, uint64_t sample, uint64_t size, float *pixels)
 {
+    assert(size > 0);
     struct hand hand = take_hand(seed, sample);
     struct point corners[MOST_POINTS];
     int32_t label = ll_digit_label(seed, sample);
@@ -285,6 +286,7 @@ static float covered(float distance)
 
 void ll_disc_draw(uint64_t seed, uint64_t sample, uint64_t size, float *pixels)
 {
+    assert(size > 0);
     uint64_t key = ll_random_key(seed, sample);
     float drawn[3 + LL_DISC_CHANNELS];
     for (uint64_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
@@ -331,6 +333,7 @@ static bool overlaps(const struct ll_shape_box *a, const struct ll_shape_box *b)
 
 void ll_drawing_boxes(const struct ll_drawings *d, uint64_t sample, struct ll_shape_box *boxes)
 {
+    assert(d->most > 0 && d->most <= LL_MOST_SHAPES && d->classes > 0);
     uint64_t key = key_of(d, SHAPES, sample), wanted = 1 + ll_random_bits(key, 0) % d->most, found = 0;
     memset(boxes, 0, d->most * sizeof *boxes);
     for (uint64_t attempt = 1; attempt <= TRIES * wanted && found < wanted; attempt++) {
@@ -388,6 +391,7 @@ static void draw(const struct ll_drawings *d, const struct ll_shape_box *box, fl
 
 void ll_drawing_pixels(const struct ll_drawings *d, uint64_t sample, float *pixels)
 {
+    assert(d->height > 0 && d->width > 0);
     struct ll_shape_box boxes[LL_MOST_SHAPES];
     uint64_t key = key_of(d, NOISE, sample);
     for (uint64_t i = 0; i < d->height * d->width * CHANNELS; i++)
@@ -412,6 +416,7 @@ static char grey_at(const float *pictures, uint64_t size, uint64_t columns, uint
 enum ll_status ll_picture_write_grid(const char *path, const float *pictures, uint64_t size, uint64_t columns,
                                      uint64_t rows)
 {
+    assert(size > 0 && columns > 0 && rows > 0);
     assert(size > 0 && columns > 0 && rows > 0);
     uint64_t width = columns * (size + MARGIN) - MARGIN, height = rows * (size + MARGIN) - MARGIN;
     struct ll_str file = {0};
@@ -450,6 +455,7 @@ static int32_t label_of(const struct ll_images *images, uint64_t sample)
 
 void ll_image_labels(const struct ll_images *images, uint64_t first, uint64_t count, int32_t *labels)
 {
+    assert(images->classes > 0 && images->part < LL_PART_COUNT);
     for (uint64_t i = 0; i < count; i++)
         labels[i] = label_of(images, first + i);
 }
@@ -492,6 +498,7 @@ static void show(const struct ll_images *images, uint64_t sample, float *pixel)
 
 void ll_image_pixels(const struct ll_images *images, uint64_t first, uint64_t count, float *pixels)
 {
+    assert(images->height > 0 && images->width > 0 && images->channels > 0);
     for (uint64_t i = 0; i < count; i++)
         (images->taken ? show : draw_image)(images, first + i,
                                             pixels + i * images->height * images->width * images->channels);

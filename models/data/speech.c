@@ -295,6 +295,7 @@ uint64_t ll_spectra_most_labels(uint64_t frames)
 
 struct ll_spectra ll_spectra_of(uint64_t kinds, uint64_t frames, uint64_t bins, uint64_t seed)
 {
+    assert(kinds > 0 && frames > 0 && bins > 0);
     struct ll_spectra spectra = {.bins = bins};
     assert(ll_spectra_most_labels(frames) > 0);
     for (int part = 0; part < LL_PART_COUNT; part++)
@@ -465,6 +466,7 @@ static void reverse_digits(double *re, double *im, uint64_t count)
  * so that each is computed once a length. */
 void ll_fourier(double *re, double *im, uint64_t count)
 {
+    assert(count > 0 && (count & (count - 1)) == 0); /* halves down to one */
     reverse_digits(re, im, count);
     for (uint64_t half = 1; half < count; half *= 2)
         for (uint64_t k = 0; k < half; k++) {
@@ -826,12 +828,14 @@ bool ll_utterances_read(struct ll_utterances *set, const char *folder, struct ll
 
 void ll_speech_of_utterances(struct ll_speech *speech, const struct ll_utterances *spoken, uint64_t seed)
 {
+    assert(spoken->count >= LL_ONE_HELD_BACK_OF);
     *speech = (struct ll_speech){.seed = seed, .most_labels = spoken->most_labels, .spoken = spoken};
 }
 
 bool ll_speech_of_tones(struct ll_speech *speech, uint64_t kinds, uint64_t most_labels, uint64_t seed,
                         struct ll_arena *arena)
 {
+    assert(kinds >= 2 && kinds <= LL_MOST_TONES && most_labels > 0);
     *speech = (struct ll_speech){.seed = seed, .most_labels = most_labels};
     for (uint64_t part = 0; part < LL_PART_COUNT; part++)
         speech->tones[part] = (struct ll_tones){ll_random_key(seed, part), kinds, most_labels};
@@ -883,6 +887,7 @@ static uint64_t best_of(const float *logits, uint64_t count)
 uint64_t ll_ctc_greedy_decode(const float *logits, uint64_t frames, uint64_t stride, uint64_t classes,
                               int32_t *labels)
 {
+    assert(classes > 1 && stride >= classes);
     uint64_t count = 0, blank = classes - 1, before = blank;
     for (uint64_t t = 0; t < frames; t++) {
         uint64_t best = best_of(logits + t * stride, classes);

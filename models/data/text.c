@@ -38,6 +38,7 @@ int32_t ll_vocabulary_find(const struct ll_vocabulary *vocabulary, struct ll_wor
 
 struct ll_words ll_vocabulary_word(const struct ll_vocabulary *vocabulary, int32_t number)
 {
+    assert(number >= 0 && (uint64_t)number < vocabulary->words.count);
     bool known = number >= 0 && (uint32_t)number < vocabulary->words.count;
     const struct ll_map_entry *entry =
         &vocabulary->words.entries[known ? (uint32_t)number : (uint32_t)LL_WORD_UNKNOWN];
@@ -432,6 +433,7 @@ void ll_reversals_lengths(const struct ll_reversals *r, enum ll_data_part part, 
 void ll_reversals_words(const struct ll_reversals *r, enum ll_data_part part, uint64_t step, uint64_t i,
                         uint64_t length, int32_t *words)
 {
+    assert(r->letters > 0);
     uint64_t key = ll_random_key(key_of(r, WORDS, part, step), i), drawn = 0;
     for (int draw = 0; draw < MOST_DRAWS; draw++) {
         uint64_t hash = 0;
@@ -502,6 +504,7 @@ bool ll_buckets_sort(struct ll_buckets *buckets, const struct ll_corpus *corpus,
 
 uint32_t ll_buckets_choose(const struct ll_buckets *buckets, uint64_t seed, uint64_t step)
 {
+    assert(buckets->count > 0);
     uint64_t total = 0;
     for (uint32_t i = 0; i < buckets->count; i++)
         total += buckets->of[i][LL_LEARNED].count;

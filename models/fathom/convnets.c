@@ -362,6 +362,8 @@ static struct ll_value *bottleneck(struct ll_nn *nn, struct ll_value *x, uint64_
     return ll_nn_do2(nn, LL_OP_ADD, conv_add(nn, "conv3", x, third), by);
 }
 
+/* The network as the suite's code builds it: bottlenecks of one width a group, doubled by a 1x1 convolution
+ * before each group but the first, no stride after the stem and no bias in the last layer. */
 static struct ll_value *residual_forward_code(struct ll_nn *nn, struct ll_value *x,
                                               const struct ll_build *build)
 {

@@ -499,6 +499,8 @@ static struct ll_value *learn(struct ll_nn *nn, const struct ll_build *build, st
     return loss;
 }
 
+/* A training step updates from replay memory; inference is the values of the actions for the frames of
+ * `batch` games. */
 static struct ll_value *build_deepq(struct ll_nn *nn, const struct ll_build *build)
 {
     const struct ll_agent_options options = {
@@ -524,9 +526,9 @@ static struct ll_value *build_deepq(struct ll_nn *nn, const struct ll_build *bui
     return agent->playing.values;
 }
 
-/* The training recipe: a narrow network, and a game with a large ball, which is seen at once, and a wide paddle, which
- * is hit by chance often enough. Bricks a game after 2, 4, 6 and 8 thousand steps: 0.6, 6.2, 29, 54 with
- * seed 1; 1.0, 1.7, 16, 20 with seed 2; a player who draws all actions has 0.8. */
+/* The training recipe: a narrow network, and a game with a large ball, which is seen at once, and a wide
+ * paddle, which is hit by chance often enough. Bricks a game after 2, 4, 6 and 8 thousand steps: 0.6, 6.2,
+ * 29, 54 with seed 1; 1.0, 1.7, 16, 20 with seed 2; a player who draws all actions has 0.8. */
 const struct ll_model ll_model_deepq = {
     .name = "deepq",
     .suite = "fathom",

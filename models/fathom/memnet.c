@@ -280,6 +280,8 @@ static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, struc
     ll_nn_keep(source->logits);
 }
 
+/* The training loss is the sum over the batch, as in the paper, with gradients clipped to a norm of 40 and
+ * noise added to them. */
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     struct source *source = open_source(build);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BERT (Devlin et al., 2019): every token attends to all of its sequence, norms come behind each sum, and what
- * is learned is to fill in tokens that are hidden and to tell whether one half of the text follows the other.
- * With h features, L layers, an FFN width of 4 h, s positions and V tokens:
+/* BERT (Devlin et al., 2019): every token attends to all of its sequence, norms come behind each sum, and
+ * what is learned is to fill in tokens that are hidden and to tell whether one half of the text follows the
+ * other. With h features, L layers, an FFN width of 4 h, s positions and V tokens:
  *
  *     parameters       (V + s + 2) h + 2 h + L (12 h^2 + 13 h) + h^2 + h       what reads, with its pooler
  *                      h^2 + 3 h + V + 2 h + 2                                 what fills in and tells
@@ -284,6 +284,8 @@ static void add_evaluation(struct bert *b)
     ll_nn_keep(d->guesses);
 }
 
+/* Reads the settings and checks that they fit together. A network in trouble gives NULL; the tokens of a
+ * text that are masked are at least one. */
 static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params;

@@ -193,6 +193,8 @@ static struct ll_value *begin_language(struct ll_language *language, struct ll_n
     return x;
 }
 
+/* The loop is unrolled; what leaves the last step is marked, so that accounting can treat the body as
+ * TensorFlow's while_loop does. States are taken from the language's list in the order of the loops. */
 struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_language_loop *loop,
                                   struct ll_value *x)
 {

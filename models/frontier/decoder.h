@@ -3,11 +3,11 @@
  * before, the loss, and the three ways to run them.
  *
  * Activations are rows [batch positions, features]. In a training step and in `forward` a sequence of `seq`
- * tokens is read at once and each is asked what the next one is; `prefill` also keeps keys and values and asks
- * the last token alone; `decode` reads one more token of each sequence, `context` being how many there are
- * then, with the keys and values of the others from memory. With `tokens` set so many are read at once, the
- * last of `context`: a piece of a prompt by prefill (chunked, or behind a prefix that is remembered), tokens
- * guessed ahead by decode, which asks them all. A decoder lies in its network's arena. */
+ * tokens is read at once and each is asked what the next one is; `prefill` also keeps keys and values and
+ * asks the last token alone; `decode` reads one more token of each sequence, `context` being how many there
+ * are then, with the keys and values of the others from memory. With `tokens` set so many are read at once,
+ * the last of `context`: a piece of a prompt by prefill (chunked, or behind a prefix that is remembered),
+ * tokens guessed ahead by decode, which asks them all. A decoder lies in its network's arena. */
 #ifndef LL_FRONTIER_DECODER_H
 #define LL_FRONTIER_DECODER_H
 
@@ -93,9 +93,9 @@ static inline uint64_t ll_decoder_size(const struct ll_build *build, size_t para
  */
 bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores);
 
-/* The words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed; of 16
- * bits: weights, activations and gradients, with master weights and moments of 32; of 8: products alone, and
- * their weights where nobody trains them, else 16.
+/* The words of the parameters `dtype` and `pass`. Types other than the first can be recorded, not computed;
+ * of 16 bits: weights, activations and gradients, with master weights and moments of 32; of 8: products
+ * alone, and their weights where nobody trains them, else 16.
  */
 extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 

@@ -3,6 +3,7 @@
  *
  * Heads that share keys ask together: with g of them a key, the queries of a key's heads are one matrix of
  * steps x g rows, so that attention is a batch of plain products at any g. */
+#include <assert.h>
 #include <math.h>
 
 #include "models/feed.h"
@@ -24,11 +25,13 @@ const char *const ll_decoder_passes[] = {"forward", "prefill", "decode", NULL};
 
 enum ll_dtype ll_decoder_real(int64_t dtype, enum ll_dtype standard)
 {
+    assert(dtype >= 0 && (size_t)dtype < sizeof dtypes / sizeof *dtypes);
     return dtype == 0 ? standard : dtypes[dtype].real;
 }
 
 bool ll_decoder_narrow(int64_t dtype)
 {
+    assert(dtype >= 0 && (size_t)dtype < sizeof dtypes / sizeof *dtypes);
     return dtypes[dtype].product == LL_F8;
 }
 
@@ -229,6 +232,9 @@ static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
     return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, scores, hiding(d)));
 }
 
+/* Grouped-query attention: the queries of all heads that share keys are rows of one matrix, so scores and
+ * results are batched GEMMs over [batch, kv_heads]. Fused, it is one op; else scores, masked softmax and
+ * result, with the softmax in several ops where `eager` asks for them. */
 struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
                                    struct ll_value *values)
 {
@@ -289,6 +295,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_
         ll_nn_fail(nn, "-p task_vocabulary=N is larger than -p vocabulary=N");
 }
 
+/* Sets up what all parts of a decoder read. Everything built after this computes in the dtype of the
+ * options. */
 struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
                                    const struct ll_decoder_options *options)
 {
@@ -311,8 +319,8 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
     };
     set_tokens(&d, options);
     if (d.eager && (d.fused || d.sizes.heads != d.sizes.kv_heads))
-        ll_nn_fail(
-            nn, "an op for each step of attention: expected -p fused=0 and as many heads that answer as ask");
+        ll_nn_fail(nn, "-p eager=1 has an op for each step of attention; expected -p fused=0 and as many "
+                       "kv_heads as heads");
     if (d.train && d.dropout > 0)
         d.chance = ll_chance_begin(nn, build->seed);
     return d;
@@ -375,6 +383,8 @@ struct ll_decoder_options ll_decoder_options_of(const struct ll_build *build,
                                        .rate = (double)values[LL_DECODER_RATE] * 1e-6};
 }
 
+/* Inference returns the logits of the tokens that are asked for; training adds the mean cross entropy with
+ * the next tokens and Adam with the betas that GPT-3 was trained with. */
 struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build,
                                   const struct ll_decoder_options *options, ll_decoder_net *net)
 {

@@ -203,7 +203,8 @@ const struct ll_model ll_model_llama = {
  *     forward FLOPs    L (2 n h E + 6 E c h f) of n tokens with c places an expert
  *
  * Where few tokens are decoded, experts that none of them has chosen are neither computed nor read. How many
- * are depends on the tokens; counted is what is expected of n tokens whose choices know nothing of each other,
+ * are depends on the tokens; counted is what is expected of n tokens whose choices know nothing of each
+ * other,
  *
  *     E (1 - (1 - k / E)^n) */
 

@@ -153,6 +153,7 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
     return loss;
 }
 
+/* A sample is one user with one item. Adam has the betas of the MLPerf reference (0.25, 0.5). */
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params;

@@ -274,6 +274,7 @@ static struct ll_value *noise_for(struct net *net, const struct ll_lstm *lstm)
     return ll_add_of(nn, ll_mul_of(nn, drawn, one), least);
 }
 
+/* Makes the decoder's weights, its attention and the states that its loop begins with. */
 static struct decoder begin(struct net *net)
 {
     struct ll_nn *nn = net->nn;

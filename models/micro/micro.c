@@ -437,6 +437,8 @@ static void measure(const struct ll_micro_options *options, struct ll_runner *ru
         ll_recorder_facts(recorder, facts->items + known, facts->count - known);
 }
 
+/* Runs the workload step after step until the time is over or the listener ends it, and writes the trace
+ * with the probes as facts of its header. */
 static enum ll_status record(const struct ll_micro_options *options, struct ll_nn *nn, struct ll_pool *pool,
                              struct ll_facts *facts)
 {

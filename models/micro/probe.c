@@ -542,6 +542,8 @@ uint64_t ll_probe_beyond(const struct ll_pool *pool, const struct ll_facts *fact
     return ll_max(LEAST_MEMORY, ll_min(16 * caches, ll_facts_number(facts, "host.memory_bytes") / 8));
 }
 
+/* The probes from the fast to the slow ones, each told to the listener, who may end it between two. A level
+ * is probed with sets that fill half of it, so that what else lies there disturbs little. */
 void ll_probe_facts(struct ll_pool *pool, struct ll_facts *facts, const struct ll_listener *listener)
 {
     static const char what[] = "cores and memory";

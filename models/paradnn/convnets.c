@@ -280,6 +280,8 @@ static struct ll_value *fire(struct ll_nn *nn, unsigned number, struct ll_value 
     return x;
 }
 
+/* Fire modules 2 to 9, whose widths follow a fixed row of factors, with three pools between them, and
+ * dropout before the last convolution. */
 static struct ll_value *squeezenet_forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
     static const struct {

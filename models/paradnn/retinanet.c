@@ -77,6 +77,8 @@ static struct ll_anchor_grid grid_of(const struct ll_build *build, unsigned leve
                                    .ratio_count = RATIOS};
 }
 
+/* Anchors of all levels of the pyramid, the finest first, in the order in which the heads' results are
+ * joined. */
 static struct task *task_of(struct ll_nn *nn, const struct ll_build *build, enum ll_data_part part)
 {
     uint64_t image = (uint64_t)build->params[IMAGE], at = 0;
@@ -111,6 +113,8 @@ struct targets {
     float *counts;
 };
 
+/* Class labels, counts (1 for an anchor that has an object) and box encodings of one drawing; each list may
+ * be NULL. Returns how many anchors have an object. */
 static uint64_t assign_targets(const struct task *task, uint64_t sample, struct targets targets)
 {
     struct ll_box boxes[LL_MOST_SHAPES];
@@ -251,6 +255,8 @@ struct heads {
     struct ll_value *scores, *boxes;
 };
 
+/* Backbone, feature pyramid, then the two heads with shared filters on all levels. The bias of the class
+ * head starts at the logit of a rare object (Lin et al., 2017, section 3.3). */
 static struct heads forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
     uint64_t features = (uint64_t)build->params[FEATURES], kinds = RATIOS * (uint64_t)build->params[SIZES];

@@ -622,6 +622,8 @@ static struct ll_value *from_input(struct single *single, uint64_t gates)
     return ll_seen_as(nn, ll_nn_do2(nn, LL_OP_BIAS_ADD, x, biases), &sequence);
 }
 
+/* The input's share of the gates is one GEMM over all steps; the loop adds the state's share step by step,
+ * as cuDNN's kernels do. */
 static struct ll_value *build_recurrent(struct ll_nn *nn, const struct ll_build *build, uint64_t gates,
                                         advance_rule *advance)
 {
@@ -753,6 +755,8 @@ static uint64_t part_of(uint64_t elements, uint64_t devices)
     return elements < devices ? 1 : elements / devices;
 }
 
+/* The op as one device sees it: an all-gather has only this device's part before, a reduce-scatter only its
+ * part after, all others the whole on both sides. */
 static struct ll_value *build_collective(struct ll_nn *nn, const struct ll_build *build)
 {
     if (build->params[COLLECTIVE_NODES] > build->params[COLLECTIVE_DEVICES])

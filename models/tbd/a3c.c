@@ -434,6 +434,8 @@ static void add_crew(struct ll_nn *nn, const struct ll_build *build, const struc
     advise(nn, build, actors, crew);
 }
 
+/* Inference is the policy of the players for what they see now. Training learns from the turns that were
+ * just played; programs for playing, and for the games that judge, stand behind the step. */
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
 {
     const struct ll_actors_options options = {
@@ -462,8 +464,8 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     return loss;
 }
 
-/* The training recipe: deepq's easy game and a narrow network. Bricks a game after 1, 2 and 3 thousand steps: 51, 66,
- * 53 with seed 1; a player who draws all actions has 1.0. */
+/* The training recipe: deepq's easy game and a narrow network. Bricks a game after 1, 2 and 3 thousand steps:
+ * 51, 66, 53 with seed 1; a player who draws all actions has 1.0. */
 const struct ll_model ll_model_a3c = {
     .name = "a3c",
     .suite = "tbd",

@@ -122,6 +122,8 @@ static uint64_t thin(int32_t *matches, uint64_t count, bool objects, uint64_t mo
     return kept;
 }
 
+/* Targets of the proposal network for one drawing: labels (object or not), their weights in the loss (0 for
+ * anchors whose IoU is neither high nor low), and box encodings; each list may be NULL. */
 static void assign_targets(const struct task *task, uint64_t sample, struct targets targets)
 {
     struct ll_box boxes[LL_MOST_SHAPES];
@@ -320,6 +322,8 @@ static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, s
     return loss;
 }
 
+/* Four losses: object or not and box of the proposals, class and box of the sampled regions; their sum
+ * trains all weights that are not frozen. */
 static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, const struct ll_resnet *net,
                               struct ll_value *map, struct task *task)
 {

@@ -390,6 +390,8 @@ static struct ll_value *teach(struct ll_nn *nn, const struct ll_build *build, st
     return logits;
 }
 
+/* Beam search: the encoder's states are copied to all hypotheses, then each step embeds the last tokens,
+ * advances the layers, attends and grows the beam; states follow the hypotheses that survive. */
 static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, struct ll_translation *t,
                                enum ll_data_part part)
 {
@@ -655,6 +657,7 @@ static struct ll_value *sockeye_teach(struct ll_nn *nn, const struct ll_build *b
     return logits;
 }
 
+/* As nmt's search, with Sockeye's decoder. */
 static struct ll_value *sockeye_search(struct ll_nn *nn, const struct ll_build *build,
                                        struct ll_translation *t, enum ll_data_part part)
 {

@@ -285,6 +285,7 @@ static struct ll_value *logits_of(struct net *net, struct ll_value *rows)
     return logits;
 }
 
+/* Encoder and decoder over whole sentences at once, each position masked from those behind it. */
 struct ll_value *ll_transformer_teach(struct ll_nn *nn, const struct ll_transformer_call *call)
 {
     struct net net = net_of(nn, call);
@@ -341,6 +342,8 @@ static struct ll_value *next_logits(struct net *net, const struct ll_beam *beam,
     return logits_of(net, normed(net, x));
 }
 
+/* Beam search: keys and values of the encoder are computed once; those of the decoder grow by a position a
+ * step and follow the hypotheses. */
 struct ll_value *ll_transformer_search(struct ll_nn *nn, const struct ll_transformer_call *call,
                                        struct ll_beam *beam)
 {

@@ -27,6 +27,8 @@ static void check(struct ll_nn *nn, const struct ll_translation_sizes *sizes)
         ll_nn_fail(nn, "sentences of fewer than 2 steps; there must be room for a word and an end");
 }
 
+/* Checks the sizes and draws the language; the context lies in the network's arena and lives as long
+ * as it. */
 struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_build *build,
                                             enum ll_translation_layout layout,
                                             const struct ll_translation_sizes *sizes)
@@ -375,6 +377,8 @@ static struct ll_value *taken_apart(struct ll_nn *nn, const struct ll_beam *beam
                 .kind = LL_OP_UNRAVEL, .input_count = 1, .inputs = &places, .attr_count = 2, .attrs = attrs});
 }
 
+/* Scores of hypotheses and their next tokens are added and ranked together over width times vocabulary;
+ * quotient and remainder of the place tell the parent and the token. */
 void ll_beam_grow(struct ll_nn *nn, struct ll_beam *beam, struct ll_value *logits)
 {
     struct ll_shape column = column_of(nn, beam), rows = column;

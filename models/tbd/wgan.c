@@ -12,6 +12,7 @@
  * Code and paper have channels first; here they are last, which changes no number. */
 #include "models/tbd/wgan.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,7 @@ static void project(const float *rows, uint64_t count, const double *direction, 
 
 double ll_sliced_distance(const float *a, const float *b, uint64_t count, uint64_t length)
 {
+    assert(count > 0 && length > 0);
     double *scratch = malloc((length + 2 * count) * sizeof *scratch), sum = 0;
     if (!scratch)
         return -1;
@@ -493,6 +495,7 @@ static bool write_drawings(const struct studio *studio, const struct ll_runner *
     return status == LL_OK;
 }
 
+/* Compares as many drawings with as many unseen images, batch by batch, by the sliced distance. */
 static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct studio *studio = context;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/vision/vision.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ struct ll_optimizer ll_classifier_momentum(double rate)
 
 struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, uint64_t classes)
 {
+    assert(classes > 1);
     return ll_dense_layer(nn, "fc", features,
                           &(struct ll_dense_options){
                               .units = classes, .init = ll_init_keeping_size(features->shape.dim[1], 1)});
@@ -91,6 +93,7 @@ bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_s
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
                                      const struct ll_classifier *c)
 {
+    assert(classifier->image > 0 && classifier->classes > 1);
     struct ll_images source;
     if (!find_images(nn, build, c, &source))
         return &nn->nothing;
@@ -180,6 +183,7 @@ static struct ll_value *unit(struct ll_nn *nn, const struct ll_resnet *net, stru
 struct ll_value *ll_resnet_stage(struct ll_nn *nn, const struct ll_resnet *net, unsigned stage,
                                  struct ll_value *x)
 {
+    assert(stage < LL_RESNET_STAGES);
     ll_nn_push_numbered(nn, "stage", stage + 1);
     for (unsigned i = 0; i < net->plan.units[stage]; i++) {
         ll_nn_push_numbered(nn, "unit", i + 1);
@@ -255,6 +259,7 @@ float ll_box_iou(struct ll_box a, struct ll_box b)
 
 struct ll_box_delta ll_box_encode(struct ll_box anchor, struct ll_box box)
 {
+    assert(anchor.right > anchor.left && anchor.bottom > anchor.top);
     float wide = fmaxf(anchor.right - anchor.left, 1), high = fmaxf(anchor.bottom - anchor.top, 1);
     return (struct ll_box_delta){
         (box.left + box.right - anchor.left - anchor.right) / 2 / wide,
@@ -276,6 +281,7 @@ struct ll_box ll_box_decode(struct ll_box anchor, struct ll_box_delta delta)
 
 uint64_t ll_anchor_count(const struct ll_anchor_grid *grid)
 {
+    assert(grid->side_count > 0 && grid->ratio_count > 0);
     return grid->height * grid->width * grid->side_count * grid->ratio_count;
 }
 
@@ -295,6 +301,7 @@ void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes)
 void ll_anchors_assign(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
                        uint64_t truth_count, struct ll_match_rule rule, int32_t *matches)
 {
+    assert(rule.bad <= rule.good && rule.good <= 1);
     for (uint64_t i = 0; i < count; i++) {
         float best = 0;
         matches[i] = LL_UNMATCHED;
@@ -338,6 +345,7 @@ static int by_score(const void *a, const void *b)
 
 uint64_t ll_detections_nms(struct ll_detection *found, uint64_t count, float overlap)
 {
+    assert(overlap >= 0 && overlap <= 1);
     uint64_t kept = 0;
     qsort(found, count, sizeof *found, by_score);
     for (uint64_t i = 0; i < count; i++) {
@@ -391,6 +399,8 @@ static double precision_of(const struct ll_detection *found, uint64_t count, con
     return sum / (double)truths;
 }
 
+/* Averages precision over the classes that occur, each counted where its first ground-truth box stands;
+ * recall is over all classes. */
 static struct ll_detector_scores judge(const struct ll_detection *found, uint64_t count, const bool *is_hit,
                                        const struct ll_detection *truths, uint64_t truth_count)
 {
@@ -469,9 +479,12 @@ static struct ll_value *nms(struct ll_nn *nn, struct ll_value *boxes, uint64_t k
                 .kind = LL_OP_NMS, .input_count = 1, .inputs = &boxes, .attr_count = 2, .attrs = attrs});
 }
 
+/* Decodes the deltas, clips to the image, ranks by score, keeps the best `sorted`, then NMS keeps the best
+ * `kept`. */
 struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct ll_value *scores,
                               struct ll_value *deltas, const struct ll_proposal_options *options)
 {
+    assert(options->kept <= options->sorted && options->overlap >= 0 && options->overlap <= 1);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_HEIGHT, (int64_t)options->height),
                               ll_attr_of_count(LL_ATTR_WIDTH, (int64_t)options->width),
                               ll_attr_of_real(LL_ATTR_LEAST, options->least)};
@@ -492,6 +505,8 @@ struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct
     return boxes;
 }
 
+/* One op draws the sample, since which boxes are drawn depends on their IoU with the truth and on chance;
+ * its results are reshaped for the losses. */
 struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
                                             const struct ll_box_sampling *sampling, struct ll_chance *chance)
 {
@@ -531,6 +546,7 @@ struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *b
 struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struct ll_value *boxes,
                                    uint64_t size, double scale)
 {
+    assert(size > 0 && scale > 0);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size),
                               ll_attr_of_real(LL_ATTR_SCALE, scale)};
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ROI_POOL,

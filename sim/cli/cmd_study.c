@@ -102,7 +102,7 @@ static struct ll_trace *record(const struct ll_model *model, const struct replic
     const char *trouble = NULL;
     if (!ll_model_run(model, &options, report, diags))
         return NULL;
-    if (!replica->retyped || ll_trace_retype(trace, ll_dtype_find(replica->dtype), &trouble))
+    if (!replica->retyped || ll_trace_change_dtype(trace, ll_dtype_find(replica->dtype), &trouble))
         return trace;
     ll_complain(diags, (struct ll_place){0}, "%s in %s: %s", model->name, replica->dtype,
                 trouble ? trouble : "memory ran out");

@@ -174,7 +174,7 @@ static bool prune(const struct ll_space_workload *workload, struct ll_trace *tra
 static bool change(const struct ll_space_workload *workload, struct ll_trace **trace, struct ll_diags *diags)
 {
     const char *trouble = NULL;
-    if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_retype(*trace, workload->dtype, &trouble))
+    if (workload->dtype != LL_DTYPE_COUNT && !ll_trace_change_dtype(*trace, workload->dtype, &trouble))
         return ll_complain(diags, workload->place, "`%s` as %s: %s", workload->name,
                            ll_dtype_name(workload->dtype), trouble ? trouble : "memory ran out");
     if (!prune(workload, *trace, diags))

@@ -187,7 +187,7 @@ bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char
     *trouble = NULL;
     if (dtype == LL_DTYPE_COUNT)
         return true;
-    struct ll_trace *narrow = ll_trace_products_as(*trace, dtype, &products, trouble);
+    struct ll_trace *narrow = ll_trace_change_gemm_dtype(*trace, dtype, &products, trouble);
     if (!narrow) {
         *trouble = *trouble ? *trouble : ll_status_text(LL_NO_MEMORY);
         return false;
@@ -203,7 +203,7 @@ bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **
     uint64_t weights = 0;
     if (dtype == LL_DTYPE_COUNT)
         return true;
-    if (!ll_trace_store_weights(trace, dtype, &weights, trouble))
+    if (!ll_trace_quantize_weights(trace, dtype, &weights, trouble))
         return false;
     *trouble = "expected a trace of inference with weights that only GEMMs and convolutions read";
     return weights > 0;

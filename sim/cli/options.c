@@ -112,7 +112,7 @@ static bool read_gemm_type(const struct ll_args *args, enum ll_dtype *dtype)
 static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
 {
     const char *trouble = NULL;
-    if (dtype == LL_DTYPE_COUNT || ll_trace_retype(trace, dtype, &trouble))
+    if (dtype == LL_DTYPE_COUNT || ll_trace_change_dtype(trace, dtype, &trouble))
         return LL_DONE;
     return trouble ? ll_cli_reject("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
                    : ll_cli_fail("memory ran out");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording a program that we did not write. */
+/* Recording an external program. */
 #ifndef LL_SIM_CLI_RECORD_PROGRAM_H
 #define LL_SIM_CLI_RECORD_PROGRAM_H
 
@@ -49,7 +49,7 @@ struct ll_foreign_sites {
     struct ll_library_sites *first;
 };
 
-/* leadline record -- PROGRAM: a program that we did not write runs as it would alone, and its calls of BLAS,
+/* leadline record -- PROGRAM: an external program runs as it would alone, and its calls of BLAS,
  * LAPACK and oneDNN are recorded while it runs. */
 
 /* Runs the command line that the words are. The program's exit status; LL_FAILED or LL_WRONG after saying why

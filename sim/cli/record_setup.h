@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a program that we did not write will be recorded, decided before it starts. */
+/* How an external program will be recorded, decided before it starts. */
 #ifndef LL_SIM_CLI_RECORD_SETUP_H
 #define LL_SIM_CLI_RECORD_SETUP_H
 

@@ -31,7 +31,7 @@ static void rescale(const struct ll_trace *trace, struct ll_arena *arena)
 static void retype(struct ll_trace *trace, struct ll_arena *arena)
 {
     const char *trouble;
-    if (ll_trace_retype(trace, LL_BF16, &trouble))
+    if (ll_trace_change_dtype(trace, LL_BF16, &trouble))
         demand(!ll_trace_check(trace, arena));
     else
         demand(trouble != NULL);

@@ -114,7 +114,7 @@ static struct ll_trace *decoded(uint64_t batch)
 {
     const struct ll_setting settings[] = {
         {"layers", "1"},  {"hidden", "16"},     {"heads", "2"}, {"kv_heads", "2"}, {"ffn_hidden", "8"},
-        {"experts", "8"}, {"vocabulary", "48"}, {"seq", "4"},   {"context", "3"},   {"pass", "decode"}};
+        {"experts", "8"}, {"vocabulary", "48"}, {"seq", "4"},   {"context", "3"},  {"pass", "decode"}};
     return dry_model("moe", false, batch, settings, sizeof settings / sizeof *settings);
 }
 
@@ -149,7 +149,7 @@ static void forget_roles(struct ll_trace *trace)
  * dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe", "nmt",
+    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe",     "nmt",
                                          "sockeye", "retinanet",   "faster_rcnn", "word_lm", "char_lm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)

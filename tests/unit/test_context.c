@@ -14,10 +14,10 @@
 enum { LAYERS = 2, BATCH = 2, SEQ = 16, HIDDEN = 64, HEADS = 8, KEY_HEADS = 2, FEATURES = 8, TENSOR = 4 };
 
 static const struct ll_setting small_llama[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
+    {"layers", "2"},      {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
     {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "1"}};
 static const struct ll_setting unfused_llama[MOST_SETTINGS] = {
-    {"layers", "2"}, {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
+    {"layers", "2"},      {"hidden", "64"}, {"heads", "8"},       {"kv_heads", "2"},
     {"ffn_hidden", "96"}, {"seq", "16"},    {"vocabulary", "48"}, {"fused", "0"}};
 static const struct ll_setting small_gpt[MOST_SETTINGS] = {
     {"layers", "2"}, {"hidden", "64"}, {"heads", "8"}, {"seq", "16"}, {"vocabulary", "48"}};
@@ -27,7 +27,7 @@ static const struct ll_setting small_transformer[MOST_SETTINGS] = {
 /* 2 x 16 words with 2 choices of 8 experts: 8 places each, and half more, of which four devices have 3. */
 static const struct ll_setting small_mixture[MOST_SETTINGS] = {
     {"layers", "2"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "4"}, {"ffn_hidden", "96"},
-    {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
+    {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},    {"capacity", "150"}};
 
 static struct ll_trace *record(const char *model, const struct ll_setting *settings)
 {
@@ -330,7 +330,7 @@ static void what_cannot_be_divided_is_refused(void **state)
     /* 12 places for each expert */
     static const struct ll_setting mixture[MOST_SETTINGS] = {
         {"layers", "1"}, {"hidden", "64"},     {"heads", "8"},   {"kv_heads", "8"}, {"ffn_hidden", "96"},
-        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},   {"capacity", "150"}};
+        {"seq", "16"},   {"vocabulary", "48"}, {"experts", "8"}, {"top_k", "2"},    {"capacity", "150"}};
     static const struct ll_setting images[MOST_SETTINGS] = {{"image", "67"}, {"classes", "7"}};
     expect_refusal("llama", small_llama, 3,
                    "cp 3: a sequence of 16 positions cannot be divided among as many devices");

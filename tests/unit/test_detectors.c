@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Their training recipe, but fewer steps; the share of shapes found and the precision that they must reach. */
+/* Their training recipe, but fewer steps; the share of shapes found and the precision that they must
+ * reach. */
 static void learns_to_find(const char *name, uint64_t steps, double recall, double precision)
 {
     const struct ll_model *model = ll_model_find(name);

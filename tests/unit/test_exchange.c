@@ -429,7 +429,7 @@ static void a_single_replica_exchanges_nothing(void **state)
 static void every_model_can_be_exchanged(void **state)
 {
     (void)state;
-    static const char *const models[] = {"nmt",      "sockeye", "deepspeech2", "wgan",   "memnet",
+    static const char *const models[] = {"nmt",      "sockeye", "deepspeech2", "wgan", "memnet",
                                          "densenet", "speech",  "gpt",         "moe"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         for (uint64_t zero = 0; zero < 4; zero++) {

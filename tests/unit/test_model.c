@@ -21,8 +21,8 @@
 enum { TABLE_ROWS = sizeof known_models / sizeof *known_models, MOST_ROWS = 512, MOST_WEIGHTS = 512 };
 #define UNCOUNTED UINT64_MAX
 
-/* The table, then a row for each model that publishes its numbers itself: small as its training recipe is, and
- * nobody has counted its ops. */
+/* The table, then a row for each model that publishes its numbers itself: small as its training recipe is,
+ * and nobody has counted its ops. */
 static struct known known_rows[MOST_ROWS];
 static size_t known_count;
 

@@ -76,7 +76,7 @@ static struct ll_trace *narrowed(const struct ll_trace *trace, uint64_t expected
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t products;
-    struct ll_trace *narrow = ll_trace_products_as(trace, LL_F8, &products, &trouble);
+    struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble);
     assert_null(trouble);
     assert_non_null(narrow);
     assert_int_equal(products, expected);
@@ -323,7 +323,7 @@ static void what_is_in_the_type_already_is_not_cast(void **state)
     (void)state;
     struct ll_trace *trace = record_training(1);
     const char *trouble;
-    assert_true(ll_trace_retype(trace, LL_F8, &trouble));
+    assert_true(ll_trace_change_dtype(trace, LL_F8, &trouble));
     struct ll_trace *narrow = narrowed(trace, 3);
     assert_int_equal(narrow->op_count, trace->op_count);
     assert_int_equal(count_of(narrow, LL_OP_CAST), 0);
@@ -340,8 +340,8 @@ static void the_same_trace_becomes_the_same(void **state)
         struct ll_trace *trace = toy_trace(seed);
         uint64_t products, again;
         const char *trouble;
-        struct ll_trace *one = ll_trace_products_as(trace, LL_F8, &products, &trouble),
-                        *two = ll_trace_products_as(trace, LL_F8, &again, &trouble);
+        struct ll_trace *one = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble),
+                        *two = ll_trace_change_gemm_dtype(trace, LL_F8, &again, &trouble);
         assert_int_equal(products, again);
         assert_true(ll_same_program(one, two));
         ll_trace_free(one);
@@ -390,7 +390,7 @@ static void casts_are_never_faster_than_none(void **state)
         struct ll_trace *trace = toy_trace(seed);
         uint64_t products;
         const char *trouble;
-        struct ll_trace *narrow = ll_trace_products_as(trace, LL_F8, &products, &trouble),
+        struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble),
                         *bare = without_casts(narrow);
         double with_s = time_of(narrow, machine), without_s = time_of(bare, machine);
         assert_true(with_s >= without_s);
@@ -440,7 +440,7 @@ static void check_spread(const char *model, const struct ll_setting *settings, s
     uint64_t products;
     const char *trouble;
     struct ll_trace *trace = dry_model(model, true, 4, settings, setting_count),
-                    *narrow = ll_trace_products_as(trace, LL_F8, &products, &trouble);
+                    *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble);
     assert_non_null(narrow);
     struct spread_count was = count_spread(trace, plan, devices), is = count_spread(narrow, plan, devices);
     assert_int_equal(was.narrow, 0);

@@ -95,7 +95,7 @@ static struct ll_trace *mixture(const char *fused)
 {
     const struct ll_setting settings[] = {
         {"layers", "2"}, {"hidden", "64"},     {"heads", "4"},   {"kv_heads", "2"}, {"ffn_hidden", "64"},
-        {"seq", "32"},   {"vocabulary", "48"}, {"experts", "4"}, {"dtype", "bf16"},  {"fused", fused}};
+        {"seq", "32"},   {"vocabulary", "48"}, {"experts", "4"}, {"dtype", "bf16"}, {"fused", fused}};
     return dry_model("moe", true, 8, settings, sizeof settings / sizeof *settings);
 }
 

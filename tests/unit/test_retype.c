@@ -27,7 +27,7 @@ static void floats_become_the_type_and_integers_stay(void **state)
     struct ll_trace *trace = record_layer();
     const char *trouble;
     uint64_t flops = trace->forms[0].flops;
-    assert_true(ll_trace_retype(trace, LL_INT8, &trouble));
+    assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
     assert_null(trouble);
     assert_int_equal(trace->forms[0].flops, flops);
     assert_int_equal(trace->forms[0].bytes_read, 2 * 64 * 64);
@@ -57,7 +57,7 @@ static void complex_numbers_stay_complex(void **state)
         ll_recorder_step_end(toy->recorder);
         struct ll_trace *trace = toy_close(toy, path);
         const char *trouble;
-        assert_true(ll_trace_retype(trace, cases[i].to, &trouble));
+        assert_true(ll_trace_change_dtype(trace, cases[i].to, &trouble));
         assert_int_equal(trace->forms[0].view.in[0].dtype, cases[i].expected);
         assert_int_equal(trace->forms[0].view.out[0].dtype, cases[i].expected);
         ll_trace_free(trace);
@@ -71,7 +71,7 @@ static void a_retyped_trace_is_sound(void **state)
         struct ll_trace *trace = record_layer();
         struct ll_arena arena = {0};
         const char *trouble;
-        assert_true(ll_trace_retype(trace, (enum ll_dtype)i, &trouble));
+        assert_true(ll_trace_change_dtype(trace, (enum ll_dtype)i, &trouble));
         assert_null(ll_trace_check(trace, &arena));
         ll_arena_release(&arena);
         ll_trace_free(trace);
@@ -83,8 +83,8 @@ static void what_was_f32_and_becomes_f32_is_the_same(void **state)
     (void)state;
     struct ll_trace *trace = record_layer(), *same = record_layer();
     const char *trouble;
-    assert_true(ll_trace_retype(trace, LL_BF16, &trouble));
-    assert_true(ll_trace_retype(trace, LL_F32, &trouble));
+    assert_true(ll_trace_change_dtype(trace, LL_BF16, &trouble));
+    assert_true(ll_trace_change_dtype(trace, LL_F32, &trouble));
     for (uint64_t i = 0; i < trace->form_count; i++) {
         assert_int_equal(trace->forms[i].bytes_read, same->forms[i].bytes_read);
         assert_int_equal(trace->forms[i].bytes_written, same->forms[i].bytes_written);
@@ -99,7 +99,7 @@ static void a_form_that_the_op_table_refuses_keeps_its_counts(void **state)
     struct ll_trace *trace = record_layer();
     const char *trouble;
     trace->descs[trace->forms[0].inputs[1]].shape.dim[0] = 63; /* rows of the right matrix */
-    assert_false(ll_trace_retype(trace, LL_BF16, &trouble));
+    assert_false(ll_trace_change_dtype(trace, LL_BF16, &trouble));
     assert_string_equal(trouble,
                         "the columns of the left matrix must be as many as the rows of the right one");
     assert_int_equal(trace->forms[0].flops, 2 * 64 * 64 * 64);

@@ -169,9 +169,9 @@ static double best_with_sequences_s(struct scene *scene, uint64_t batch)
 /* Two layers of two heads: four devices at most share a sample otherwise. */
 static void sequences_are_shared_where_samples_are_few(void **state)
 {
-    const struct ll_setting sizes[] = {{"layers", "2"},  {"hidden", "128"},    {"heads", "2"},
+    const struct ll_setting sizes[] = {{"layers", "2"},       {"hidden", "128"},    {"heads", "2"},
                                        {"ffn_hidden", "256"}, {"seq", "1024"},      {"kv_heads", "2"},
-                                       {"fused", "1"},   {"vocabulary", "128"}};
+                                       {"fused", "1"},        {"vocabulary", "128"}};
     (void)state;
     for (uint64_t batch = 1; batch <= 2; batch++) {
         struct scene scene = open_scene(dry_model("llama", true, 1, sizes, 8), large);
@@ -339,9 +339,9 @@ static void estimates_of_memory_are_near_with_experts_too(void **state)
 {
     (void)state;
     skip_under_sanitizer();
-    const struct ll_setting sizes[] = {{"layers", "2"},       {"hidden", "256"}, {"heads", "4"},
-                                       {"kv_heads", "4"},    {"ffn_hidden", "1024"}, {"seq", "64"},
-                                       {"vocabulary", "500"}, {"experts", "8"},  {"top_k", "2"}};
+    const struct ll_setting sizes[] = {{"layers", "2"},       {"hidden", "256"},      {"heads", "4"},
+                                       {"kv_heads", "4"},     {"ffn_hidden", "1024"}, {"seq", "64"},
+                                       {"vocabulary", "500"}, {"experts", "8"},       {"top_k", "2"}};
     check_memory(dry_model("moe", true, 2, sizes, 9), 0.8, 1.3);
 }
 
@@ -350,9 +350,9 @@ static void estimates_of_memory_are_near_where_sentences_are_carried(void **stat
 {
     (void)state;
     skip_under_sanitizer();
-    const struct ll_setting sizes[] = {{"layers", "4"},      {"hidden", "128"},   {"heads", "8"},
-                                       {"kv_heads", "8"},   {"ffn_hidden", "256"},    {"pass", "decode"},
-                                       {"vocabulary", "64"}, {"context", "2048"}, {"seq", "16"}};
+    const struct ll_setting sizes[] = {{"layers", "4"},      {"hidden", "128"},     {"heads", "8"},
+                                       {"kv_heads", "8"},    {"ffn_hidden", "256"}, {"pass", "decode"},
+                                       {"vocabulary", "64"}, {"context", "2048"},   {"seq", "16"}};
     check_memory(dry_model("llama", false, 2, sizes, 9), 0.9, 1.1);
 }
 

@@ -35,12 +35,12 @@ static const char no_network[] = UNITS MEMORY;
 static const struct ll_setting gpt[] = {
     {"layers", "8"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "1000"}, {"seq", "16"}};
 
-static const struct ll_setting experts[] = {{"layers", "2"},    {"hidden", "64"},     {"heads", "4"},
-                                            {"kv_heads", "4"}, {"ffn_hidden", "64"},      {"seq", "16"},
-                                            {"experts", "4"},   {"vocabulary", "50"}, {"top_k", "2"}};
-static const struct ll_setting sequences[] = {{"layers", "2"}, {"hidden", "64"},      {"heads", "2"},
+static const struct ll_setting experts[] = {{"layers", "2"},   {"hidden", "64"},     {"heads", "4"},
+                                            {"kv_heads", "4"}, {"ffn_hidden", "64"}, {"seq", "16"},
+                                            {"experts", "4"},  {"vocabulary", "50"}, {"top_k", "2"}};
+static const struct ll_setting sequences[] = {{"layers", "2"},      {"hidden", "64"},      {"heads", "2"},
                                               {"ffn_hidden", "64"}, {"seq", "64"},         {"kv_heads", "2"},
-                                              {"fused", "1"},  {"vocabulary", "1000"}};
+                                              {"fused", "1"},       {"vocabulary", "1000"}};
 
 static const struct ll_setting three_heads[] = {
     {"layers", "1"}, {"hidden", "48"}, {"heads", "3"}, {"vocabulary", "1000"}, {"seq", "16"}};

@@ -96,8 +96,9 @@ static struct ll_run_report run(size_t count, const struct ll_setting *settings,
 static void it_learns_to_read_backwards(void **state)
 {
     (void)state;
-    static const struct ll_setting settings[] = {{"bucket", "1"},  {"vocabulary", "12"}, {"task_vocabulary", "8"},
-                                                 {"hidden", "32"}, {"layers", "1"},      {"samples", "8"}};
+    static const struct ll_setting settings[] = {{"bucket", "1"},          {"vocabulary", "12"},
+                                                 {"task_vocabulary", "8"}, {"hidden", "32"},
+                                                 {"layers", "1"},          {"samples", "8"}};
     struct ll_run_report report =
         run(sizeof settings / sizeof *settings, settings,
             (struct ll_run_options){.train = true, .evaluate = true, .batch = 32, .steps = 600});

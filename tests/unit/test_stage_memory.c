@@ -75,7 +75,7 @@ static void gradients_that_are_added_up_are_there_once(void **state)
 static void what_sentences_carry_is_there_for_all_of_them(void **state)
 {
     static const struct ll_setting sizes[] = {{"layers", "2"},    {"hidden", "64"},      {"heads", "4"},
-                                              {"kv_heads", "2"}, {"ffn_hidden", "64"},       {"seq", "16"},
+                                              {"kv_heads", "2"},  {"ffn_hidden", "64"},  {"seq", "16"},
                                               {"pass", "decode"}, {"vocabulary", "100"}, {"context", "1024"}};
     const uint64_t cache = 2 * 2 * 2 * 1024 * 2 * 16 * 4;
     struct ll_trace *trace = dry_model("llama", false, 2, sizes, sizeof sizes / sizeof *sizes);

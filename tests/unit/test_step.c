@@ -180,8 +180,8 @@ static void shared_weights_are_the_pipelines_business(void **state)
     close_scene(&scene);
 }
 
-static const struct ll_setting four_layers[] = {{"layers", "4"},     {"hidden", "64"}, {"heads", "4"},
-                                                {"kv_heads", "4"},  {"ffn_hidden", "64"},  {"seq", "16"},
+static const struct ll_setting four_layers[] = {{"layers", "4"},     {"hidden", "64"},     {"heads", "4"},
+                                                {"kv_heads", "4"},   {"ffn_hidden", "64"}, {"seq", "16"},
                                                 {"vocabulary", "48"}};
 
 /* Two stages of a device each: the one activation there, its gradient back, each over a switch, two links of

@@ -66,7 +66,7 @@ static void weights_of_products_alone_are_stored(void **state)
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t weights, flops = forms[INNER].flops;
-    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_null(trouble);
     assert_int_equal(weights, 1);
     assert_null(ll_trace_check(trace, &arena));
@@ -89,8 +89,8 @@ static void weights_of_integer_products_are_stored_too(void **state)
     const struct ll_form *forms = trace->forms;
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_retype(trace, LL_INT8, &trouble));
-    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 1);
     assert_int_equal(forms[INNER].bytes_read, 10 * 64 + 64 * 33 / 2);
     assert_int_equal(forms[LOOKED_UP].view.in[1].dtype, LL_I32);
@@ -122,7 +122,7 @@ static void a_look_at_a_weight_is_one(void **state)
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_store_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 2); /* the weight, and the first look, which the trace calls a weight */
     assert_null(ll_trace_check(trace, &arena));
     assert_int_equal(forms[3].bytes_read, 4 * 4 * 16 + 256);

@@ -38,7 +38,7 @@ static void accelerators_take_the_cycles_that_zigzag_counts(void **state)
         const char *trouble = NULL;
         struct ll_trace *trace = ll_trace_read("tests/peers/zigzag_resnet18.llt", &diags, &status);
         assert_non_null(trace);
-        assert_true(ll_trace_retype(trace, LL_INT8, &trouble));
+        assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
         struct scene scene = open_scene(trace, rows[i].yaml);
         play(&scene);
         assert_non_null(scene.result);

@@ -802,6 +802,7 @@ static void put_binary(struct ll_json *json, const struct ll_coverage *coverage,
     ll_json_close_object(json);
 }
 
+/* The same findings as ll_coverage_text prints, for programs. */
 void ll_coverage_json(struct ll_json *json, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
 {
     const struct ll_closure *closure = coverage->closure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways in which a foreign program's calls can be seen, from the mildest on. */
+/* The ways in which an external program's calls can be seen, from the mildest on. */
 #ifndef LL_TRACER_BINARY_COVERAGE_H
 #define LL_TRACER_BINARY_COVERAGE_H
 

@@ -10,6 +10,7 @@
  * time is linear in them. */
 #include "tracer/capture/capture.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -370,6 +371,7 @@ struct ll_capture {
 
 struct ll_capture *ll_capture_open(const struct ll_capture_settings *settings)
 {
+    assert(settings->recorder);
     struct ll_capture *capture = calloc(1, sizeof *capture);
     if (!capture || !cuts_prepare(&capture->cuts)) {
         free(capture);
@@ -791,6 +793,8 @@ static void take_wait(struct ll_capture *capture, const struct ll_event *event)
     thread->seen.end_ns = ll_max(thread->seen.end_ns, event->start_ns + event->waited_ns);
 }
 
+/* One event of the process. Calls become ops, memory that comes or goes makes tensors be forgotten, marks
+ * begin steps; what was lost or waited for is summed up. */
 void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 {
     if (ll_recorder_status(capture->recorder) != LL_OK)
@@ -824,6 +828,7 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 
 void ll_capture_unreturned(struct ll_capture *capture, const struct ll_unreturned *last)
 {
+    assert(last->end_ns >= last->start_ns);
     struct thread *thread = thread_of(capture, last->thread);
     if (!thread || ll_recorder_status(capture->recorder) != LL_OK || last->end_ns < last->start_ns)
         return;
@@ -874,6 +879,7 @@ static void add_thread_facts(const struct ll_capture *capture, struct ll_facts *
     }
 }
 
+/* The summary as facts of the header: what was seen, what was missed, how busy the threads were. */
 static void add_summary(struct ll_capture *capture)
 {
     static const char *const by[] = {"none", "marks", "repetition"};

@@ -16,7 +16,7 @@
 #include "tracer/interpose/ring_reader.h"
 #include "tracer/record/recorder.h"
 
-/* A trace of a program that we did not write, from the events that were seen of it.
+/* A trace of an external program, from the events that were seen of it.
  *
  * Events come in the order in which they began. A call of the program becomes an op, on the tensors that lie
  * in the memory it touched (memory.h); a call from within another counts as nested and is part of that one.

@@ -3,6 +3,7 @@
  * oneDNN's primitives, and ll_meaning_of, which applies a row. */
 #include "tracer/capture/meaning.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -354,6 +355,9 @@ static void set_places(struct ll_meant *meant, uint64_t line, uint64_t taps, uin
     set_attr(meant, LL_ATTR_DILATION_W, 1);
 }
 
+/* A convolution over volumes as one over images (see above): shapes are flattened, stride, padding and
+ * dilation of the depth become those of the height, and those of the width follow from the places that are
+ * met. */
 void ll_fix_DEPTH(const struct ll_call *call, struct ll_meant *meant)
 {
     uint64_t in_depth = depth_of(call, LL_ARGUMENT_SRC, LL_ARGUMENT_DIFF_SRC);
@@ -756,10 +760,14 @@ void ll_meanings(struct ll_meanings *meanings)
 
 void ll_meaning_of(const struct ll_meanings *meanings, const struct ll_call *call, struct ll_meant *meant)
 {
+    assert(call->operand_count <= LL_MAX_OPERANDS && call->routine < LL_ROUTINE_COUNT);
     const struct ll_meaning_row *row =
         call->routine < LL_ROUTINE_COUNT ? meanings->rows[call->routine] : NULL;
     if (!row || !build(call, row, meant))
         build_opaque(call, meant);
+    assert(meant->view.input_count <= LL_MAX_OPERANDS && meant->view.output_count <= LL_MAX_OPERANDS);
+    assert(meant->behind_count <= LL_MEANT_BEHIND && meant->placed <= meant->view.output_count);
+    assert(meant->view.attr_count <= LL_MAX_ATTRS);
 }
 
 /* Forms of calls: what repeats of them. */
@@ -826,6 +834,7 @@ static bool number_form(struct ll_call_forms *forms, uint32_t number, struct ll_
 
 struct ll_call_form *ll_call_form_of(struct ll_call_forms *forms, const struct ll_call *call)
 {
+    assert(call->operand_count <= LL_MAX_OPERANDS && call->number_count <= LL_MAX_CALL_NUMBERS);
     struct ll_call_form *form = call->form < forms->numbered_count ? forms->numbered[call->form] : NULL;
     if (form)
         return form;

@@ -36,6 +36,7 @@ void ll_regions_release(struct ll_regions *regions)
 
 uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at)
 {
+    assert(at->rows <= 1 || at->stride_bytes >= at->row_bytes); /* runs do not overlap */
     return at->rows ? at->address + (at->rows - 1) * at->stride_bytes + at->row_bytes : at->address;
 }
 
@@ -43,6 +44,7 @@ uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at)
 
 static struct ll_region_node *node_of(struct ll_regions *regions, uint32_t node)
 {
+    assert(node > 0 && node <= regions->node_count);
     return &regions->nodes[node];
 }
 
@@ -71,6 +73,7 @@ static uint32_t new_node(struct ll_regions *regions, const struct ll_region *reg
     *node_of(regions, node) =
         (struct ll_region_node){.region = *region, .priority = ll_random_bits(1, regions->dice++)};
     sum_up(regions, node);
+    assert(node_of(regions, node)->most_end >= region->at.address);
     return node;
 }
 
@@ -104,6 +107,7 @@ static void split(struct ll_regions *regions, uint32_t tree, uint64_t address, u
 /* All of `left` begins before all of `right`. */
 static uint32_t join(struct ll_regions *regions, uint32_t left, uint32_t right)
 {
+    assert(left == 0 || left != right);
     if (!left || !right)
         return left ? left : right;
     struct ll_region_node *a = node_of(regions, left), *b = node_of(regions, right);
@@ -176,6 +180,8 @@ static uint32_t new_reader(struct ll_regions *regions, struct ll_reader reader)
 
 void ll_readers_add(struct ll_regions *regions, uint32_t *list, uint32_t op, uint32_t thread)
 {
+    assert(op != LL_NONE);
+    assert(*list <= regions->reader_count);
     for (uint32_t at = *list; at; at = regions->readers[at].next)
         if (regions->readers[at].thread == thread) {
             regions->readers[at].op = op;
@@ -207,6 +213,7 @@ void ll_readers_clear(struct ll_regions *regions, uint32_t *list)
         regions->readers[place].next = regions->free_reader;
         regions->free_reader = place;
     }
+    assert(*list == 0);
 }
 
 static uint32_t copy_readers(struct ll_regions *regions, uint32_t list)
@@ -265,6 +272,8 @@ static struct ll_region take_node(struct ll_regions *regions, uint32_t node)
 
 void ll_regions_put(struct ll_regions *regions, const struct ll_region *region)
 {
+    assert(region->at.rows > 0 && region->at.row_bytes > 0);
+    assert(ll_fits(ll_stretch_end(&region->at)));
     regions->changes++;
     if (region->at.rows > 0)
         put_whole(regions, region);
@@ -860,6 +869,7 @@ uint32_t ll_memory_brought(struct ll_memory *memory, struct ll_touch *touch, boo
 
 uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t desc, uint32_t thread)
 {
+    assert(desc != LL_NONE);
     const struct ll_stretch_of_memory *at = &touch->at;
     const struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact && exact->desc == desc && ll_stretch_is(&exact->whole, at))
@@ -881,6 +891,7 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
 
 void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t thread)
 {
+    assert(op < memory->op_count);
     struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
         ll_readers_add(&memory->regions, &exact->readers, op, thread);
@@ -937,6 +948,8 @@ static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *
 void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
                            uint32_t desc, bool updated)
 {
+    assert(op < memory->op_count);
+    assert(tensor != LL_NONE && desc != LL_NONE);
     struct ll_region region = region_of(&touch->at, &touch->at, tensor, desc, op);
     struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {

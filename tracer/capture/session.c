@@ -356,6 +356,8 @@ static bool has_torch(const struct ll_ring_process_info *info)
     return i < info->library_count;
 }
 
+/* What is only known when the process has ended: what it said late, the counters of its page, calls that
+ * never returned, warnings. These facts follow behind the ops. */
 static void count_late_facts(struct recorded *process, const struct ll_ring_process_info *info,
                              const char *ended, uint64_t end_ns)
 {

@@ -197,6 +197,7 @@ static void dump_counts(struct ll_json *json, const struct ll_form *form, const 
     }
 }
 
+/* One op as one JSON object on one line; `edges` tells for each of `deps` why the op waits for it. */
 static void dump_op(struct ll_str *out, const struct ll_trace *trace, const struct ll_deps *deps,
                     uint32_t seq)
 {
@@ -296,6 +297,7 @@ const char *ll_import_choice(struct ll_import *import, const char *key)
 bool ll_import_count(struct ll_import *import, const char *key, uint64_t least, uint64_t most,
                      uint64_t otherwise, uint64_t *count)
 {
+    assert(least <= most);
     const char *text = ll_import_choice(import, key);
     *count = otherwise;
     if (!text)
@@ -319,6 +321,7 @@ bool ll_import_no_memory(struct ll_import *import)
 
 bool ll_import_begin(struct ll_import *import)
 {
+    assert(!import->recorder && import->op_count == 0); /* once in an import */
     if (!refuse_choices(import->choices, import->choice_count, import->diags))
         return false;
     ll_facts_add(&import->facts, "native", "no");
@@ -330,8 +333,11 @@ bool ll_import_begin(struct ll_import *import)
     return import->recorder != NULL;
 }
 
+/* The trace is written beside its place and moved there only when the import is whole, so a failed one
+ * leaves no file and keeps the one of before. */
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
 {
+    assert(import->input_count > 0 && import->status == LL_OK);
     const char *output = import->output, *part = ll_path_beside(&import->arena, output);
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
@@ -357,6 +363,8 @@ bool ll_import_run(ll_importer *importer, struct ll_import *import)
 struct ll_imported ll_import_tensor(struct ll_import *import, const char *name, const struct ll_shape *shape,
                                     enum ll_memory_class memory)
 {
+    assert(import->recorder);
+    assert(memory < LL_MEMORY_COUNT && shape->rank <= LL_MAX_RANK);
     uint32_t desc = ll_recorder_desc(import->recorder, name, shape, memory);
     return (struct ll_imported){desc == LL_NONE ? LL_NONE : ll_recorder_tensor(import->recorder, desc),
                                 *shape};
@@ -369,6 +377,8 @@ struct sight {
     uint32_t *numbers; /* of inputs, then descs of outputs */
 };
 
+/* Lays the shapes of inputs and given outputs side by side in scratch memory, which the caller frees. While
+ * recording, an input without a number means that an earlier tensor found no memory. */
 static bool see(struct ll_import *import, const struct ll_import_op *op, bool recording, struct sight *sight)
 {
     uint32_t outputs = op->given_count > LL_MAX_OUTPUTS ? op->given_count : LL_MAX_OUTPUTS;
@@ -407,6 +417,7 @@ static const char *judge(const struct ll_import_op *op, struct ll_op_view *view)
     return trouble;
 }
 
+/* Hands an op that the rules accepted to the recorder, and numbers its outputs. */
 static void record(struct ll_import *import, const struct ll_import_op *op, const struct sight *sight,
                    struct ll_imported *out)
 {
@@ -440,6 +451,9 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
 static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
                                   struct ll_imported *out)
 {
+    assert(op->kind < LL_OP_COUNT && op->phase < LL_PHASE_COUNT);
+    assert(op->attr_count <= LL_MAX_ATTRS);
+    assert(!recording || import->recorder);
     struct sight sight = {0};
     const char *trouble = ll_status_text(LL_NO_MEMORY);
     if (see(import, op, recording, &sight))
@@ -534,17 +548,20 @@ uint64_t ll_period(const uint64_t *looks, uint64_t count)
     for (uint64_t i = 1; i < count; i++) {
         while (length > 0 && looks[i] != looks[length])
             length = border[length - 1];
+        assert(length < i + 1);
         length += looks[i] == looks[length];
         border[i] = length;
     }
     if (count > 0)
         period = count - border[count - 1];
     free(border);
+    assert(period <= count); /* no border is longer than what it belongs to */
     return period <= count / 2 ? period : count;
 }
 
 static bool repeats(const uint64_t *looks, uint64_t count, uint64_t period)
 {
+    assert(period > 0);
     for (uint64_t i = period; i < count; i++)
         if (looks[i] != looks[i - period])
             return false;

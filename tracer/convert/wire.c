@@ -3,10 +3,12 @@
  * eight plus the type of its value. */
 #include "tracer/convert/wire.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool ll_wire_varint(struct ll_wire *wire, uint64_t *value)
 {
+    assert(wire->at <= wire->end);
     *value = 0;
     for (unsigned shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
         uint8_t byte = *wire->at++;
@@ -54,6 +56,7 @@ static bool read_value(struct ll_wire *wire, struct ll_wire_field *field)
 
 enum ll_wire_step ll_wire_next(struct ll_wire *wire, struct ll_wire_field *field)
 {
+    assert(wire->at <= wire->end);
     uint64_t key;
     *field = (struct ll_wire_field){0};
     if (wire->at >= wire->end)

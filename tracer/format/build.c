@@ -4,6 +4,7 @@
  * Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
  * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs
  * them; only the kind of an op may be unknown. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,8 @@ static bool reserve(struct ll_trace_build *build, struct ll_places *places, uint
     return true;
 }
 
+/* Cuts the text of the frame into its strings and copies them with a NUL each. Strings that hold a NUL
+ * themselves are lost, for whoever reads the trace takes them as C strings. */
 static bool add_strings(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
@@ -333,6 +336,8 @@ static bool add_forms(struct ll_trace_build *build, struct columns *columns, uin
     return build->status == LL_OK;
 }
 
+/* Links of a frame: inputs and controls are copied as they are; whether they lead anywhere is judged op by
+ * op, because links are shared by many ops. */
 static bool add_links(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
@@ -491,6 +496,7 @@ bool ll_build_refuse(struct ll_trace_build *build, const char *why)
 bool ll_build_afford(const struct ll_trace_build *build, uint64_t *so_far, uint64_t count,
                      uint64_t weight_each)
 {
+    assert(weight_each > 0);
     uint64_t weight = ll_add(*so_far, ll_mul(count, weight_each));
     if (weight > build->weight_limit)
         return false;
@@ -500,6 +506,7 @@ bool ll_build_afford(const struct ll_trace_build *build, uint64_t *so_far, uint6
 
 bool ll_build_charge(struct ll_trace_build *build, uint64_t count, uint64_t weight_each)
 {
+    assert(build->weight <= build->weight_limit); /* the limit grows with the file */
     return ll_build_afford(build, &build->weight, count, weight_each) ||
            ll_build_refuse(build, "it holds more than a file of this size may");
 }
@@ -527,6 +534,8 @@ struct ops {
 /* Appends a tensor; room was made before. */
 static void add_tensor(struct ll_trace_build *build, uint32_t desc, uint32_t storage, uint32_t producer)
 {
+    assert(producer == LL_NONE || producer == build->trace->op_count);
+    assert(build->trace->tensor_count < build->tensor_capacity);
     struct ll_trace *trace = build->trace;
     if (storage == LL_NONE)
         storage = (uint32_t)trace->storage_count++;
@@ -605,6 +614,7 @@ uint32_t ll_build_ops_before(const struct ll_trace_build *build, uint64_t file_o
     if (count == 0)
         return 0;
     const struct ll_stretch *stretch = &build->stretches[count - 1];
+    assert(stretch->op <= build->trace->op_count);
     return (uint32_t)ll_min(end_of(build, count), stretch->op + (file_op - stretch->file_op));
 }
 
@@ -667,6 +677,7 @@ static bool note_stretch(struct ll_trace_build *build, uint64_t file_op)
                  sizeof *build->stretches))
         return ll_build_no_memory(build);
     build->stretches[build->stretch_count++] = (struct ll_stretch){file_op, (uint32_t)trace->op_count};
+    assert(trace->op_count < LL_NONE);
     return true;
 }
 
@@ -756,6 +767,8 @@ static uint64_t count_refs(const struct ll_trace_build *build, const struct ops 
     return refs;
 }
 
+/* Decodes the columns of an ops frame and checks what can be checked without following a reference: counts,
+ * order, limits. Charges for them first. */
 static bool decode_ops(struct ll_trace_build *build, struct ops *ops)
 {
     struct ll_block *block = &build->block;
@@ -846,6 +859,9 @@ bool ll_build_ops(struct ll_trace_build *build)
         add_op(build, &ops, i);
     }
     add_brought(build, &ops, &brought, ops.count);
+    assert(build->status != LL_OK || brought == ops.brought);
+    assert(build->trace->tensor_count <= build->tensor_capacity);
+    assert(build->trace->storage_count <= build->trace->tensor_count);
     build->next_op = ops.first_op + ops.count;
     report(build, &ops);
     return build->status == LL_OK;

@@ -36,11 +36,13 @@ static bool make_room(struct ll_bytes *out, uint64_t more)
     if (out->failed || __builtin_add_overflow(out->size, more, &needed) ||
         !ll_grow(&out->data, &out->capacity, needed, 1))
         out->failed = true;
+    assert(out->failed || out->capacity - out->size >= more);
     return !out->failed;
 }
 
 void ll_put_bytes(struct ll_bytes *out, const void *bytes, uint64_t size)
 {
+    assert(bytes || size == 0);
     if (size == 0 || !make_room(out, size))
         return;
     memcpy(out->data + out->size, bytes, size);
@@ -155,6 +157,7 @@ void ll_put_column(struct ll_bytes *out, uint64_t tag, enum ll_encoding encoding
     }
     uint8_t *at = out->data + out->size;
     at = runs ? write_runs(at, values, count, delta) : write_each(at, values, count, delta);
+    assert((uint64_t)(at - out->data) <= out->size + most); /* the room that was made was enough */
     out->size = (uint64_t)(at - out->data);
     finish_column(out, size_at);
 }
@@ -189,6 +192,7 @@ static inline bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t 
 
 bool ll_take_varint(struct ll_view *in, uint64_t *value)
 {
+    assert(in->at <= in->end);
     return read_varint(&in->at, in->end, value);
 }
 
@@ -198,6 +202,7 @@ bool ll_take_u16(struct ll_view *in, uint16_t *value)
         return false;
     *value = (uint16_t)(in->at[0] | in->at[1] << 8);
     in->at += 2;
+    assert(in->at <= in->end);
     return true;
 }
 
@@ -213,6 +218,7 @@ static bool take_u32(struct ll_view *in, uint32_t *value)
 
 bool ll_take_column(struct ll_view *in, struct ll_column *column)
 {
+    assert(in->at <= in->end);
     uint32_t size;
     if (!ll_take_varint(in, &column->tag) || in->at == in->end)
         return false;
@@ -280,6 +286,7 @@ enum { KEEP_VALUES = 65536 }; /* a larger buffer is not kept for the next frame 
 
 bool ll_block_open(struct ll_block *block, struct ll_view in)
 {
+    assert(in.at <= in.end);
     memset(block->columns, 0, sizeof block->columns);
     while (in.at < in.end) {
         struct ll_column column;
@@ -296,11 +303,13 @@ bool ll_block_open(struct ll_block *block, struct ll_view in)
 
 uint64_t ll_block_count(const struct ll_block *block, unsigned tag)
 {
+    assert(tag > 0 && tag < LL_BLOCK_TAGS);
     return block->columns[tag].count;
 }
 
 const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t count)
 {
+    assert(tag > 0 && tag < LL_BLOCK_TAGS);
     const struct ll_column *column = &block->columns[tag];
     if (column->count != count)
         return NULL;
@@ -318,6 +327,7 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
 
 bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *bytes)
 {
+    assert(tag > 0 && tag < LL_BLOCK_TAGS);
     *bytes = block->columns[tag].bytes;
     return !bytes->at || block->columns[tag].encoding == LL_RAW;
 }
@@ -600,6 +610,7 @@ void ll_put_index(struct ll_bytes *out, const struct ll_index_entry *entries, ui
     struct ll_bytes inside = {0};
     ll_put_varint(&inside, count);
     for (uint64_t i = 0; i < count; i++) {
+        assert(i == 0 || entries[i].offset > entries[i - 1].offset); /* frames follow each other */
         ll_put_varint(&inside, entries[i].kind);
         ll_put_varint(&inside, entries[i].offset - (i ? entries[i - 1].offset : 0));
         ll_put_varint(&inside, entries[i].op_count);
@@ -787,6 +798,7 @@ static void pad(struct ll_writer *writer, uint64_t frame_bytes)
         writer->status = LL_TOO_LARGE;
     else
         ll_put_padding(&writer->waiting, (uint32_t)zeros);
+    assert(ll_growth_limit(bytes + zeros) >= needed); /* the reader will not refuse the frame */
 }
 
 static bool add_to_index(struct ll_writer *writer, uint64_t kind, uint64_t op_count)
@@ -799,9 +811,13 @@ static bool add_to_index(struct ll_writer *writer, uint64_t kind, uint64_t op_co
     return true;
 }
 
+/* Compresses the content, pads where the reader would otherwise find more content or weight than bytes of
+ * file allow, then puts head and data into the buffer and an entry into the index. */
 void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count,
                    uint64_t weight)
 {
+    assert(op_count <= LL_MAX_FRAME_OPS);
+    assert(writer->written_bytes >= LL_HEADER_BYTES);
     if (writer->status != LL_OK)
         return;
     struct ll_bytes *packed = &writer->packed;

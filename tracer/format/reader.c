@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/format/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,11 +37,13 @@ bool ll_walk_complain(struct ll_walk *walk, const char *format, ...)
 
 static uint64_t offset_of(const struct ll_walk *walk, const uint8_t *at)
 {
+    assert(at >= walk->file.at && at <= walk->file.end);
     return (uint64_t)(at - walk->file.at);
 }
 
 static uint64_t bytes_left(const struct ll_walk *walk)
 {
+    assert(walk->at <= walk->file.end);
     return (uint64_t)(walk->file.end - walk->at);
 }
 
@@ -63,6 +66,7 @@ static const char *describe(const struct ll_walk *walk, uint32_t number, char te
 
 bool ll_walk_refuse(struct ll_walk *walk, const struct ll_frame *frame, const char *why)
 {
+    assert(frame->bytes <= (uint64_t)(walk->file.end - walk->file.at));
     char held[64];
     walk->lost_frames++;
     walk->lost_bytes += frame->bytes;
@@ -91,6 +95,7 @@ static const uint8_t *find_frame(const struct ll_walk *walk, const uint8_t *from
         if (at[0] == (LL_MAGIC_HEAD & 0xFF) && ll_take_head(&view, &head))
             return at;
     }
+    assert(from <= walk->file.end);
     return end;
 }
 
@@ -130,6 +135,7 @@ static void open_index(struct ll_walk *walk)
 enum ll_status ll_walk_open(struct ll_walk *walk, const void *bytes, uint64_t size, const char *name,
                             struct ll_diags *diags)
 {
+    assert(bytes || size == 0);
     static const uint8_t nothing;
     const uint8_t *begin = size ? bytes : &nothing; /* an empty file may have no address */
     *walk = (struct ll_walk){.file = {begin, begin + size}, .name = name, .diags = diags, .at = begin};
@@ -150,6 +156,7 @@ void ll_walk_close(struct ll_walk *walk)
 /* Frames that are missing between the last one and this. */
 static void count_missing(struct ll_walk *walk, uint32_t number)
 {
+    assert(number >= walk->next_number);
     if (number == walk->next_number)
         return;
     uint32_t missing = number - walk->next_number;
@@ -281,6 +288,7 @@ static bool build_frame(struct ll_trace_build *build, const struct ll_frame *fra
     if (frame->kind >= sizeof builders / sizeof builders[0] || !builders[frame->kind])
         return true; /* of a newer minor version */
     build->frame = frame;
+    assert(frame->offset >= LL_HEADER_BYTES || build->walk->lost_bytes > 0);
     build->weight_limit = ll_growth_limit(frame->offset + frame->bytes);
     if (!ll_block_open(&build->block, frame->columns))
         return ll_build_refuse(build, "its columns do not fill it");
@@ -337,6 +345,7 @@ struct ll_trace *ll_trace_parse(const void *bytes, size_t size, const char *name
         struct ll_trace_build build = {.walk = &walk, .trace = trace};
         trace->file_bytes = size;
         *status = build_all(&build);
+        assert(*status != LL_OK || trace->op_count <= build.next_op); /* lost ops close ranks */
         if (*status == LL_OK)
             *status = check(trace, &walk);
         build_release(&build);

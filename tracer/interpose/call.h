@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was seen of a program that we did not write: calls of its libraries, memory that came and went, marks.
+/* What was seen of an external program: calls of its libraries, memory that came and went, marks.
  *
  * This room puts events into rings; `ll_ring_next` gives them out of the rings in the order in which they
  * began, as the plain data below; tracer/capture makes ops, tensors and edges of them. Nothing there knows a
@@ -64,7 +64,7 @@ struct ll_event {
     };
 };
 
-/* What the recorder knows of foreign routines: families of routines, what they take, and under which names
+/* What the recorder knows of external routines: families of routines, what they take, and under which names
  * libraries export them. The tables are generated from routines.def and symbols.def; all data is constant. */
 
 /* The words in which routines give their numbers. Transpositions are 0 or 1 (2: conjugated as well), sides 0

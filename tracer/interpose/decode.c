@@ -3,6 +3,7 @@
  * their signatures. */
 #include "tracer/interpose/call.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tracer/interpose/ring.h"
@@ -177,6 +178,9 @@ static uint64_t algorithm_of(const uint64_t *entry)
     return in_2[algorithm - RELU_3];
 }
 
+/* Decodes a description from the log once; executions of the primitive then only fill in addresses. Rank and
+ * counts come from memory that a program may have written over, so each is checked against the words there
+ * are. */
 bool ll_describe(const uint64_t *entry, unsigned count, struct ll_described *described)
 {
     *described = (struct ll_described){0};
@@ -198,12 +202,14 @@ bool ll_describe(const uint64_t *entry, unsigned count, struct ll_described *des
     put_lists(entry + LL_PRIMITIVE_WORDS, n, call);
     put_weights(call, n);
     call->dtype = call->operand_count ? call->operand[0].shape.dtype : LL_F32;
+    assert(described->call.operand_count <= LL_MAX_OPERANDS);
     return true;
 }
 
 void ll_decode_execution(const struct ll_described *described, const uint64_t *pairs, unsigned pair_count,
                          struct ll_call *call)
 {
+    assert(described->call.operand_count <= LL_MAX_OPERANDS);
     const struct ll_call *from = &described->call;
     call->routine = from->routine;
     call->dtype = from->dtype;
@@ -513,6 +519,7 @@ static const struct ll_symbol_row symbols[] = {
 
 const char *ll_routine_name(enum ll_routine routine)
 {
+    assert(routine < LL_ROUTINE_COUNT);
     return routines[routine].name;
 }
 
@@ -523,6 +530,7 @@ const struct ll_symbol_row *ll_symbol_row(uint32_t symbol)
 
 int64_t ll_call_number(const struct ll_call *call, enum ll_number number)
 {
+    assert(call->routine < LL_ROUTINE_COUNT && number < LL_NUMBER_COUNT);
     if (call->routine >= LL_ROUTINE_COUNT)
         return 0;
     for (uint32_t i = 0; i < routines[call->routine].number_count && i < call->number_count; i++)
@@ -560,5 +568,6 @@ bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, stru
     routines[row->routine].decode(&decoder, words);
     if (decoder.refused || only_keeps(call))
         call->operand_count = 0;
+    assert(call->operand_count <= LL_MAX_OPERANDS && call->number_count <= LL_MAX_CALL_NUMBERS);
     return true;
 }

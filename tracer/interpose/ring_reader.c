@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "tracer/interpose/ring_reader.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,6 +160,7 @@ static void ring_clock_refine(struct ll_ring_clock_line *line)
 
 static uint64_t ring_clock_duration_ns(const struct ll_ring_clock_line *line, uint64_t ticks)
 {
+    assert(line->ns_per_tick > 0);
     double ns = (double)ticks * line->ns_per_tick;
     return ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
 }
@@ -414,6 +416,8 @@ struct ll_ring_reader {
     bool finished;
 };
 
+/* Makes the control file of the folder: settings, the clock to read and its base. Fails where there is one
+ * already, as a folder serves one recording. */
 enum ll_status ll_ring_create(const char *folder, const struct ll_ring_settings *settings)
 {
     struct ll_arena arena = {0};
@@ -692,6 +696,8 @@ static bool call_event(struct ll_ring_reader *reader, struct ll_ring_stream *str
     return true;
 }
 
+/* Turns a record of the ring, or a count of lost ones, into an event in nanoseconds. False for records that
+ * are no events. */
 static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *stream,
                      const struct ll_ring_stream_item *item, const uint64_t *words, unsigned count,
                      struct ll_event *event)
@@ -724,6 +730,8 @@ static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *strea
     return true;
 }
 
+/* The oldest event of all rings. The stream that gave the last one goes on while its next record began
+ * before that of any other, which spares a search among all streams for each event. */
 bool ll_ring_next(struct ll_ring_reader *reader, struct ll_event *event)
 {
     bool looked = false;
@@ -802,8 +810,11 @@ size_t ll_ring_process_count(const struct ll_ring_reader *reader)
     return reader->process_count;
 }
 
+/* What a process said of itself, as far as it was read; counters are read from the shared page at this
+ * moment. */
 struct ll_ring_process_info ll_ring_process_info(const struct ll_ring_reader *reader, size_t process)
 {
+    assert(process < reader->process_count);
     const struct ll_followed_process *followed = &reader->processes[process];
     static const struct ll_ring_process nothing; /* is believed of one that was written over */
     const struct ll_ring_process *page = followed->page_damaged ? &nothing : followed->page;
@@ -852,5 +863,6 @@ const struct ll_ring_library *ll_ring_library_at(const struct ll_ring_process_in
 
 size_t ll_ring_thread_process(const struct ll_ring_reader *reader, uint32_t thread)
 {
+    assert(thread < reader->thread_count);
     return thread < reader->thread_count ? reader->threads[thread] : 0;
 }

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/interpose/ring_stream.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,7 @@
 void ll_ring_stream_begin(struct ll_ring_stream *stream, struct ll_ring *ring, uint64_t bytes,
                           uint32_t process)
 {
+    assert(bytes >= sizeof(uint64_t) && (bytes & (bytes - 1)) == 0); /* positions are taken modulo the size */
     *stream =
         (struct ll_ring_stream){.ring = ring, .size_words = bytes / sizeof(uint64_t), .process = process};
     stream->words = (const uint64_t *)((const char *)ring + LL_RING_PAGE);
@@ -172,6 +174,8 @@ uint64_t ll_ring_stream_scan(struct ll_ring_stream *stream, uint64_t now_ticks, 
 
 unsigned ll_ring_stream_take(struct ll_ring_stream *stream, struct ll_ring_stream_item *item, uint64_t *words)
 {
+    assert(ll_ring_stream_has_items(stream));
+    assert(stream->end <= stream->capacity);
     *item = stream->items[stream->first++];
     unsigned count = 0;
     if (!item->lost) {
@@ -307,6 +311,7 @@ static void copy_call(struct ll_call *to, const struct ll_call *from)
 bool ll_ring_form_call(struct ll_ring_forms *forms, uint32_t *before, const struct ll_ring_record *record,
                        struct ll_call *call)
 {
+    assert(record->count >= LL_RING_CALL_WORDS && record->count <= LL_RING_RECORD_WORDS);
     uint32_t number = find(forms, *before, record);
     *before = number;
     if (number) {

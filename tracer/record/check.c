@@ -118,6 +118,8 @@ static const char *check_outputs(const struct ll_trace *trace, uint32_t number, 
     return NULL;
 }
 
+/* The laws of one op: its form and links exist, its tensors are those of the form, no control or input lies
+ * in the future, steps do not go backwards. NULL, or the sentence that says which is broken. */
 static const char *check_op(const struct ll_trace *trace, uint32_t number, uint64_t next_tensor)
 {
     const struct ll_op *op = &trace->ops[number];

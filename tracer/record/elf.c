@@ -124,6 +124,8 @@ struct dynamic {
     bool has_soname, has_rpath, has_runpath, symbolic, bind_now;
 };
 
+/* Takes what a dynamic entry says; addresses are turned into places of the file later, when all segments are
+ * known. */
 static void note_entry(struct dynamic *dynamic, const GElf_Dyn *entry)
 {
     const struct {

@@ -73,6 +73,7 @@ static inline uint32_t desc_of(const struct ll_tables *tables, uint32_t tensor)
 
 bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const struct ll_record *record)
 {
+    assert(form < tables->forms.count);
     const struct ll_form_key *key = tables->forms.entries[form].bytes, wanted = form_key(record);
     size_t attr_bytes = wanted.attr_count * sizeof *record->attrs;
     if (memcmp(key, &wanted, sizeof wanted) != 0 ||
@@ -98,6 +99,7 @@ static inline uint64_t link_to(const struct ll_tables *tables, uint32_t tensor, 
 bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const struct ll_record *record,
                          uint32_t first_output, uint32_t op)
 {
+    assert(links < tables->links.count);
     const struct ll_links_key *key = tables->links.entries[links].bytes;
     const struct ll_links_key wanted = links_key(record);
     if (memcmp(key, &wanted, sizeof wanted) != 0)
@@ -140,6 +142,8 @@ static bool fits(const struct ll_record *record)
            record->output_count <= LL_MAX_OP_REFS && record->attr_count <= LL_MAX_ATTRS;
 }
 
+/* Packs the form into a key, looks it up, and counts FLOPs and bytes when it is new. Called for a record
+ * that was not guessed right, which is rare in a training loop. */
 uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)
 {
     struct ll_bytes *key = &tables->key;
@@ -209,6 +213,7 @@ bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint
 
 bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
 {
+    assert(numbers->count <= numbers->capacity);
     if (!ll_grow(&numbers->values, &numbers->capacity, numbers->count + 1, sizeof *numbers->values))
         return false;
     numbers->values[numbers->count++] = value;
@@ -217,6 +222,7 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
 
 bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity)
 {
+    assert(capacity > 0 && capacity <= LL_MAX_FRAME_OPS);
     rows->capacity = capacity;
     rows->ops = calloc(capacity, sizeof *rows->ops);
     rows->column = calloc(capacity, sizeof *rows->column);
@@ -303,6 +309,8 @@ static void add_attr(struct lists *lists, const struct ll_attr *attr)
     add(lists, LL_DEF_FORM_ATTR_VALUE, ll_attr_is_real((enum ll_attr_key)attr->key) ? bits : ll_zigzag(bits));
 }
 
+/* The values of one form in the columns; names of kinds, phases and attributes become numbers of strings,
+ * which are interned here where they are new. */
 static void add_form(struct lists *lists, const struct ll_form_key *key, const struct ll_form_counts *counts)
 {
     const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind,
@@ -368,9 +376,12 @@ static void put_lists(struct ll_bytes *out, struct lists *lists, const struct ll
     }
 }
 
+/* Strings are collected last, because encoding descs and forms interns the names that they need. */
 uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
                                const struct ll_written *written)
 {
+    assert(written->strings <= tables->strings.count && written->descs <= tables->descs.count);
+    assert(written->forms <= tables->forms.count && written->links <= tables->links.count);
     struct lists lists = {.tables = tables};
     struct ll_bytes text = {0};
     add(&lists, LL_DEF_FIRST, written->strings);
@@ -430,6 +441,8 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
 uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
                        const struct ll_waiting_ops *rows)
 {
+    assert(rows->count > 0 || rows->brought_desc.count > 0);
+    assert(rows->brought_before.count == rows->brought_desc.count);
     const uint64_t base_ns = rows->count ? rows->ops[0].start_ns : 0;
     const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};
     ll_put_varint(out, LL_FRAME_OPS);
@@ -493,6 +506,8 @@ static uint64_t partial(const struct ll_step *step)
 uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
                          uint64_t first, uint64_t count)
 {
+    assert(kind == LL_FRAME_STEPS || kind == LL_FRAME_CUTS);
+    assert(count > 0);
     ll_put_varint(out, kind);
     ll_put_column(out, LL_STEPS_FIRST, LL_PLAIN, &first, 1);
     put_steps(out, LL_STEPS_FIRST_OP, LL_DELTA, steps, count, first_op);

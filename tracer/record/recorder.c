@@ -15,6 +15,7 @@ enum { FIRST_CAPACITY = 1 << 16 };
 
 bool ll_notes_grow(struct ll_notes *notes, uint64_t bytes)
 {
+    assert(notes->size <= notes->capacity);
     return ll_grow(&notes->bytes, &notes->capacity, ll_max(ll_add(notes->size, bytes), FIRST_CAPACITY), 1);
 }
 
@@ -53,6 +54,7 @@ bool ll_notes_copy(struct ll_notes *notes, const struct ll_record *record)
 
 bool ll_notes_next(const struct ll_notes *notes, uint64_t *place, struct ll_record *record, uint32_t *step)
 {
+    assert(*place <= notes->size);
     if (*place >= notes->size)
         return false;
     const struct ll_note *note = (const void *)(notes->bytes + *place);
@@ -103,6 +105,7 @@ static uint64_t clock_cost_ns(void)
         if (spent_ns < smallest)
             smallest = spent_ns;
     }
+    assert(smallest < UINT64_MAX);
     return smallest;
 }
 
@@ -131,6 +134,7 @@ void ll_meter_sample(struct ll_meter *meter, const struct ll_meter_mark *mark)
 
 void ll_meter_long(struct ll_meter *meter, uint64_t begin_ns)
 {
+    assert(begin_ns <= ll_now_ns());
     meter->long_ns += since(meter, begin_ns);
 }
 
@@ -536,6 +540,7 @@ struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *
 
 uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
 {
+    assert(text);
     size_t length = strlen(text);
     if (recorder->status != LL_OK)
         return LL_NONE;
@@ -554,6 +559,8 @@ uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
 uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const struct ll_shape *shape,
                           enum ll_memory_class memory)
 {
+    assert(shape->rank <= LL_MAX_RANK && shape->dtype < LL_DTYPE_COUNT);
+    assert(memory < LL_MEMORY_COUNT);
     struct ll_desc desc = {.name = ll_recorder_string(recorder, name), .memory = memory, .shape = *shape};
     if (recorder->status != LL_OK)
         return LL_NONE;
@@ -572,6 +579,7 @@ uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
     digest(recorder);
     if (recorder->status != LL_OK)
         return LL_NONE;
+    assert(desc < recorder->tables.descs.count);
     uint32_t tensor = (uint32_t)recorder->tensor_count;
     if (!ll_tables_add_tensors(&recorder->tables, &desc, 1, LL_BROUGHT) ||
         !ll_numbers_add(&rows->brought_before, rows->count) || !ll_numbers_add(&rows->brought_desc, desc))
@@ -597,6 +605,8 @@ void ll_recorder_cut(struct ll_recorder *recorder, const struct ll_step *steps, 
     if (recorder->status != LL_OK || step_count == 0)
         return;
     assert(steps[0].first_op == 0);
+    for (size_t i = 1; i < step_count; i++)
+        assert(steps[i].first_op >= steps[i - 1].first_op + steps[i - 1].op_count);
     add_waiting(recorder);
     uint64_t weight = ll_encode_steps(&recorder->content, LL_FRAME_CUTS, steps, 0, step_count);
     add_frame(recorder, 0, weight);
@@ -644,6 +654,7 @@ void ll_recorder_step_end(struct ll_recorder *recorder)
     uint64_t now_ns = ll_now_ns();
     struct ll_step *step = &recorder->step;
     recorder->in_step = false;
+    assert(recorder->op_count >= step->first_op);
     step->op_count = (uint32_t)recorder->op_count - step->first_op;
     if (recorder->timed)
         time_step(recorder, step, now_ns);
@@ -709,6 +720,8 @@ static bool take(struct ll_recorder *recorder, const struct ll_record *record)
     return true;
 }
 
+/* The hot path of recording: a note of the op, two counters and, now and then, a look at the clock.
+ * Everything else (interning, encoding, writing) is put off until a step ends or much waits. */
 uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *record)
 {
     if (recorder->status != LL_OK)
@@ -719,6 +732,8 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
     if (!recorder->foreign_clock)
         mark = ll_meter_enter(&recorder->meter);
     uint64_t first_output = recorder->tensor_count;
+    assert(record->phase < LL_PHASE_COUNT && record->kind < LL_OP_COUNT);
+    assert(record->storage_count + record->gap_count <= record->control_count);
     if (recorder->op_count >= LL_NONE - 1 || first_output + record->output_count >= LL_NONE)
         return stop(recorder, LL_TOO_LARGE);
     if (record->start_ns || record->duration_ns)

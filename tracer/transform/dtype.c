@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces in other dtypes: all floating-point tensors (ll_trace_retype), weights alone
- * (ll_trace_store_weights), or the GEMMs of weights with casts around them (ll_trace_products_as). */
+/* Traces in other dtypes: all floating-point tensors (ll_trace_change_dtype), weights alone
+ * (ll_trace_quantize_weights), or the GEMMs of weights with casts around them
+ * (ll_trace_change_gemm_dtype). */
 #include "tracer/transform/dtype.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +32,9 @@ static uint8_t retyped(uint8_t from, enum ll_dtype to)
     return ll_dtype_is_floating((enum ll_dtype)from) ? (uint8_t)to : from;
 }
 
-bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
+bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     bool right = true;
     *trouble = NULL;
     for (uint64_t i = 0; i < trace->desc_count && right; i++) {
@@ -165,9 +168,10 @@ static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_dt
     }
 }
 
-bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
-                            const char **trouble)
+bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
+                               const char **trouble)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     struct ll_arena arena = {0};
     struct usage usage = {ll_views(trace, &arena),
                           ll_alloc(&arena, trace->desc_count + 1, sizeof *usage.uses),
@@ -556,9 +560,10 @@ static bool begin(struct products *p)
            p->origin && p->whole && p->casts && p->firsts && p->writer;
 }
 
-struct ll_trace *ll_trace_products_as(const struct ll_trace *trace, enum ll_dtype dtype, uint64_t *products,
-                                      const char **trouble)
+struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_dtype dtype,
+                                            uint64_t *products, const char **trouble)
 {
+    assert(ll_dtype_is_multiplied(dtype));
     struct products p = {.trace = trace, .dtype = dtype};
     struct ll_trace *made = NULL;
     *products = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces as if their workload had run in other dtypes: as a whole, in its weights, or in its GEMMs. */
+/* Dtype change: a trace as if its workload had run in another dtype, as a whole, in its weights alone (weight
+ * quantization), or in its GEMMs (GEMM dtype change). */
 #ifndef LL_TRACER_TRANSFORM_DTYPE_H
 #define LL_TRACER_TRANSFORM_DTYPE_H
 
@@ -12,7 +13,7 @@
  * Integers stay what they are, and so do counts of kinds that this program does not know. To be called before
  * the trace is shared. False when memory ran out or *trouble, a static sentence, says what does not work out;
  * the trace is then of no use. */
-bool ll_trace_retype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
+bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
 
 /* Whether it is a real number with an exponent. Pure. */
 bool ll_dtype_is_floating(enum ll_dtype dtype);
@@ -27,51 +28,51 @@ enum ll_dtype ll_dtype_find(const char *name);
 /* Our name of the type that others call so, as f16 of fp16 or float16; NULL where nobody does. Pure. */
 const char *ll_dtype_meant(const char *name);
 
-/* A trace as if its weights were stored in another type and computed with in their own: what quantisation of
- * weights alone does to a network that only infers (Frantar et al., GPTQ, 2023; Lin et al., AWQ, 2024). They
- * take less memory and fewer bytes to read; products multiply in the type of their other operand.
+/* Weight quantization: a trace as if its weights were stored in another dtype and computed with in their own,
+ * which is what quantization of weights alone does to a network that only infers (Frantar et al., GPTQ, 2023;
+ * Lin et al., AWQ, 2024). They take less memory and fewer bytes to read; GEMMs compute in the dtype of their
+ * other operand.
  *
  * Left out: scales, which such formats store beside groups of elements (one of 16 bits for 128 elements of 4
  * bits are 3 % more bytes), and the operations that turn a weight into what is multiplied. */
 
-/* Takes every weight that products and convolutions have as their right operand, or look at
- * otherwise shaped, to this type, where nothing else reads or writes it (an optimizer does; a look-up of
- * words whose table is also the last layer's weight does); all others stay as they are. Counts bytes of all
- * forms anew. *weights is how many descs were taken. To be called before the trace is shared. False when
- * memory ran out (*trouble is NULL) or *trouble, a static sentence, says what does not work out; the trace
- * is then of no use. */
-bool ll_trace_store_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
-                            const char **trouble);
+/* Changes every weight that GEMMs and convolutions have as their right operand, or see through a view, to
+ * this dtype, where nothing else reads or writes it (an optimizer does; a look-up of tokens whose table is
+ * also the last layer's weight does); all others stay as they are. Counts bytes of all forms anew. *weights
+ * is how many descs were taken. To be called before the trace is shared. False when memory ran out (*trouble
+ * is NULL) or *trouble, a static sentence, says what does not work out; the trace is then of no use. */
+bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
+                               const char **trouble);
 
-/* A trace as if the products of its weights had been computed in a narrower type and nothing else: what
+/* GEMM dtype change: a trace as if the GEMMs of its weights had been computed in a narrower dtype and nothing
+ * else, which is what
  * recipes of mixed precision do with FP8 (Micikevicius et al., FP8 formats for deep learning, 2022; NVIDIA's
- * Transformer Engine), autocasting with bf16 or f16, and quantisation with int8 (Xiao et al., SmoothQuant,
+ * Transformer Engine), autocasting with bf16 or f16, and quantization with int8 (Xiao et al., SmoothQuant,
  * 2023).
  *
- * Products of weights are `matmul`, `batch_matmul` and convolutions that read a weight, or what was only
- * moved, seen otherwise or cast since it was one; and products of the backward phase that give the gradient
- * of such a weight: they read what a product of weights reads and write as many elements as the weight has.
- * Products among activations stay, as attention's. So does what reads a dimension of the vocabulary: the
- * projection onto words and its gradients, where the roles of dimensions are known; where they are not,
- * these are cast, too.
+ * GEMMs of weights are `matmul`, `batch_matmul` and convolutions that read a weight, or what was only moved,
+ * reshaped or cast since it was one; and GEMMs of the backward phase that give the gradient of such a weight:
+ * they read what a GEMM of weights reads and write as many elements as the weight has. GEMMs among
+ * activations stay, as attention's. So does what reads a dimension of the vocabulary: the projection onto
+ * tokens and its gradients, where the roles of dimensions are known; where they are not, these are cast, too.
  *
- * What such a product reads is cast by an op `cast` before the first that reads it, once in a step; its
- * output keeps its type. Another look (a reshape) at what was cast is a look at the cast. Weights of a trace
+ * What such a GEMM reads is cast by an op `cast` before the first that reads it, once in a step; its
+ * output keeps its dtype. A reshape of what was cast is a reshape of the cast. Weights of a trace
  * that only infers are held in the type and not cast.
  *
  * What is cast of weights is of the memory class workspace, and serves all micro-batches of a step where
- * there are several; what is exchanged between a cast and its product is exchanged in the narrow type.
+ * there are several; what is communicated between a cast and its GEMM is communicated in the narrow dtype.
  *
  * Left out: the arithmetic of scales, which goes with a cast; and the turned copy that a unit wants whose
  * operands must lie along the dimension that is summed over (Hopper's in FP8), which a cast may write beside
  * the other. */
 
-/* A new trace with the products of weights in this type (ll_dtype_is_multiplied), freed by the caller with
+/* A new trace with the GEMMs of weights in this dtype (ll_dtype_is_multiplied), freed by the caller with
  * ll_trace_free; its header says so, its ops have no times, but for those that only wait (ll_op_waits).
- * *products is how many ops are such products; with none the trace is a copy. NULL when memory ran out
+ * *products is how many ops are such GEMMs; with none the trace is a copy. NULL when memory ran out
  * (*trouble is NULL then) or *trouble, a static sentence, says what does not work out. Thread-safe on
  * different or shared traces. */
-struct ll_trace *ll_trace_products_as(const struct ll_trace *trace, enum ll_dtype dtype, uint64_t *products,
-                                      const char **trouble);
+struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_dtype dtype,
+                                            uint64_t *products, const char **trouble);
 
 #endif

@@ -3,6 +3,7 @@
  * does not say it, the second scales them. */
 #include "tracer/transform/rescale.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -142,6 +143,7 @@ static bool note_batch(struct ll_trace *trace, uint64_t batch)
 
 bool ll_trace_find_batch(struct ll_trace *trace, uint64_t batch, const char **trouble)
 {
+    assert(batch > 0);
     struct search search = {.trace = trace, .batch = batch};
     search.met = calloc(trace->desc_count + 1, sizeof *search.met);
     bool right = search.met != NULL;
@@ -484,6 +486,7 @@ static void forget_times(struct ll_trace *trace)
 
 struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, const char **trouble)
 {
+    assert(batch > 0);
     struct rescale r = {.was = trace->descs, .from = ll_trace_batch(trace), .to = batch};
     if (r.from == 0)
         r.trouble = "its header does not say what the batch was";
@@ -517,6 +520,7 @@ bool ll_gaps_parse(const char *text, double *factor)
 
 bool ll_gaps_scale(struct ll_trace *trace, double factor)
 {
+    assert(factor >= 0 && factor <= 1e6);
     static const double most_ns = 9e18; /* fits, as long as centuries */
     char number[32];
     if (factor == 1)
@@ -591,6 +595,7 @@ static void prune_descs(struct ll_trace *trace, const int *along, const struct l
 bool ll_trace_prune(struct ll_trace *trace, const struct ll_pattern *pattern, uint64_t *weights,
                     const char **trouble)
 {
+    assert(pattern->kept <= pattern->of);
     int *along = malloc((trace->desc_count + 1) * sizeof *along);
     bool right = along != NULL;
     *trouble = NULL;

@@ -6,7 +6,7 @@
 #include "tracer/ir/trace.h"
 
 /* Finding the batch in a trace whose maker did not say which dimensions it is: one that was imported, or
- * recorded from a foreign program. */
+ * recorded from an external program. */
 
 /* Whether a dimension of what comes in has the role of the batch. */
 bool ll_trace_knows_batch(const struct ll_trace *trace);

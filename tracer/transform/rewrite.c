@@ -104,6 +104,8 @@ static void tell_tensors(const struct ll_trace *trace, uint64_t *next, uint64_t 
         ll_recorder_tensor(recorder, trace->tensors[*next].desc);
 }
 
+/* Tells a recorder an op of the trace as it is: inputs, outputs, and controls in the order of their
+ * reasons. */
 static void tell_op(const struct ll_trace *trace, uint32_t seq, uint32_t *refs, struct ll_recorder *recorder)
 {
     const struct ll_op *op = &trace->ops[seq];
@@ -143,6 +145,8 @@ static uint64_t most_refs(const struct ll_trace *trace)
     return most;
 }
 
+/* Replays the trace into a recorder that writes the file: tensors that no op made are brought before the
+ * first op that follows them, steps begin and end where they did. */
 enum ll_status ll_trace_write(const struct ll_trace *trace, const struct ll_fact *facts, size_t fact_count,
                               const char *path)
 {
@@ -178,6 +182,7 @@ enum ll_status ll_trace_write(const struct ll_trace *trace, const struct ll_fact
 
 bool ll_rewrite_trouble(struct ll_rewrite *rewrite, const char *trouble)
 {
+    assert(trouble);
     if (!rewrite->trouble)
         rewrite->trouble = trouble;
     return false;
@@ -269,6 +274,7 @@ void ll_rewrite_begin(struct ll_rewrite *rewrite, const struct ll_trace *old, co
 
 uint32_t ll_rewrite_string(struct ll_rewrite *rewrite, uint32_t string)
 {
+    assert(string < rewrite->old->string_count);
     if (rewrite->trouble)
         return LL_NONE;
     uint32_t *number = &rewrite->strings[string];
@@ -302,6 +308,7 @@ uint32_t ll_rewrite_reshaped(struct ll_rewrite *rewrite, uint32_t desc, const st
 
 uint32_t ll_rewrite_desc(struct ll_rewrite *rewrite, uint32_t desc)
 {
+    assert(desc < rewrite->old->desc_count);
     if (!rewrite->trouble && rewrite->descs[desc] == LL_NONE)
         rewrite->descs[desc] = ll_rewrite_reshaped(rewrite, desc, &rewrite->old->descs[desc].shape);
     return rewrite->trouble ? LL_NONE : rewrite->descs[desc];
@@ -331,6 +338,7 @@ uint32_t ll_rewrite_bring(struct ll_rewrite *rewrite, uint32_t desc)
 
 uint32_t ll_rewrite_tensor(struct ll_rewrite *rewrite, uint32_t tensor)
 {
+    assert(tensor < rewrite->old->tensor_count);
     const struct ll_tensor *old = &rewrite->old->tensors[tensor];
     if (rewrite->trouble)
         return LL_NONE;
@@ -341,12 +349,15 @@ uint32_t ll_rewrite_tensor(struct ll_rewrite *rewrite, uint32_t tensor)
 
 void ll_rewrite_redirect(struct ll_rewrite *rewrite, uint32_t tensor, uint32_t new_tensor)
 {
+    assert(tensor < rewrite->old->tensor_count);
+    assert(new_tensor == LL_NONE || new_tensor < rewrite->new_tensor_count);
     if (!rewrite->trouble)
         rewrite->tensors[tensor] = new_tensor;
 }
 
 const struct ll_shape *ll_rewrite_shape(const struct ll_rewrite *rewrite, uint32_t new_tensor)
 {
+    assert(new_tensor == LL_NONE || new_tensor < rewrite->new_tensor_count);
     static const struct ll_shape scalar = {0};
     return rewrite->trouble ? &scalar : &rewrite->shapes[rewrite->new_descs[new_tensor]];
 }
@@ -382,8 +393,11 @@ static void map_controls(struct ll_rewrite *rewrite, uint32_t op, uint32_t *cont
     record->control_count = kept;
 }
 
+/* The old op with its inputs and controls in the numbers of the new trace. Controls that led to ops which
+ * were left out are dropped; those that remain keep their reason. */
 bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record *record)
 {
+    assert(op < rewrite->old->op_count);
     const struct ll_op *old = &rewrite->old->ops[op];
     const struct ll_form *form = &rewrite->old->forms[old->form];
     const struct ll_op_view *view = &form->view;
@@ -448,6 +462,7 @@ uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *reco
 
 void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
 {
+    assert(op < rewrite->old->op_count);
     uint32_t step = rewrite->old->ops[op].step;
     if (rewrite->trouble || (rewrite->step != LL_NONE && step <= rewrite->step))
         return;
@@ -458,6 +473,7 @@ void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
 
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
 {
+    assert(op < rewrite->old->op_count);
     ll_rewrite_step(rewrite, op);
     uint32_t outputs = rewrite->old->forms[rewrite->old->ops[op].form].view.output_count;
     uint32_t first = ll_rewrite_add(rewrite, record);
@@ -471,6 +487,7 @@ uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll
 
 void ll_rewrite_keep(struct ll_rewrite *rewrite, uint32_t op)
 {
+    assert(op < rewrite->old->op_count);
     struct ll_record record;
     if (ll_rewrite_record(rewrite, op, &record))
         ll_rewrite_put(rewrite, op, &record);
@@ -479,6 +496,7 @@ void ll_rewrite_keep(struct ll_rewrite *rewrite, uint32_t op)
 uint32_t ll_rewrite_exchange(struct ll_rewrite *rewrite, enum ll_op_kind kind, uint32_t new_tensor,
                              uint32_t new_desc, const struct ll_exchange_place *place)
 {
+    assert(place->devices > 0 && place->stride > 0);
     const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)place->devices},
                                     {.key = LL_ATTR_STRIDE, .count = (int64_t)place->stride}};
     return ll_rewrite_add(rewrite, &(struct ll_record){.kind = kind,

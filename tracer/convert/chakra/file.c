@@ -705,6 +705,8 @@ static void put_message(struct writer *w)
     w->node.length = 0;
 }
 
+/* One op as a node: first what simulators read (times in microseconds, shapes, costs, dependencies), then
+ * attributes leadline.*, from which an import restores the op exactly, nanoseconds and edges included. */
 static void put_node(struct writer *w, uint32_t seq)
 {
     const struct ll_op *op = &w->trace->ops[seq];

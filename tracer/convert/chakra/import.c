@@ -362,6 +362,8 @@ static uint64_t count_list(struct ll_wire list)
     return total;
 }
 
+/* The tensors that a node of ours reads, by their numbers in the exported trace: a packed list of varints.
+ * Each must have been brought or made by a node before. */
 static bool read_inputs(struct reader *r, const struct rank *rank, struct own *own)
 {
     struct ll_wire list = list_of(r, "leadline.inputs");
@@ -463,6 +465,8 @@ static bool find_own_controls(struct reader *r, uint64_t at, struct ll_import_op
     return controls || ll_import_no_memory(r->import);
 }
 
+/* Records an op exactly as it was exported. This passes by ll_import_record, whose rules would infer the
+ * outputs anew: here classes, names and controls are those of the file. */
 static void record_own(struct reader *r, struct own *own)
 {
     struct ll_recorder *recorder = r->import->recorder;
@@ -493,6 +497,8 @@ static void record_own(struct reader *r, struct own *own)
         own->out[i] = (struct ll_imported){first == LL_NONE ? LL_NONE : first + i, own->made[i].shape};
 }
 
+/* A node of a trace that was exported from here: all that leadline.* attributes say, each part judged before
+ * anything is recorded. With several ranks the rank takes the place of the thread. */
 static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, const char *kind,
                             struct own *own)
 {
@@ -602,6 +608,8 @@ static bool add_facts(struct reader *r)
     return true;
 }
 
+/* Reads the files of all ranks, mistakes of all of them reported at once. Control dependencies that lead
+ * nowhere, or against the data, are dropped and counted, for many writers emit such. */
 static bool read_ranks(struct reader *r)
 {
     enum ll_dtype dtype;

@@ -2,6 +2,7 @@
 /* Measured times in CSV files: reading rows (csv.h), and traces from rows and rows from traces. */
 #include "tracer/convert/csv/csv.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <float.h>
 #include <inttypes.h>
@@ -89,6 +90,8 @@ static bool take_row(struct ll_csv *csv, const struct ll_csv_field *fields, size
     return true;
 }
 
+/* Goes on after a wrong row, so that all mistakes of a file are reported at once; the rows are moved into
+ * the arena when the whole file is right. */
 const struct ll_measured *ll_measured_read(const char *text, size_t length, const char *file,
                                            struct ll_arena *arena, struct ll_diags *diags, size_t *count)
 {
@@ -138,6 +141,7 @@ bool ll_measured_says(const struct ll_measured *row, const char *key, const char
 
 bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value)
 {
+    assert(most <= UINT64_C(1) << LL_DIM_BITS);
     const char *text = ll_measured_text(row, key);
     char *end = NULL;
     uint64_t number = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
@@ -333,6 +337,8 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
     name->dims(op, &work, out);
 }
 
+/* A row for each op that has a time: kind, dtype and dimensions as public data has them where it knows the
+ * op. */
 bool ll_export_CSV(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;
@@ -471,6 +477,9 @@ static uint64_t slid(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad
     return in + 2 * pad < kernel || stride == 0 ? 0 : (in + 2 * pad - kernel) / stride + 1;
 }
 
+/* Forward, data gradient or filter gradient of one convolution. The row gives the forward problem (b, c, h,
+ * w, k, r, s) in all three cases; the gradients read the result (dy), and what they make is given, because a
+ * stride leaves the size of the image open. */
 static const char *convolve(struct csv_row *r, enum ll_op_kind kind)
 {
     uint64_t b = dim(r, "b"), c = dim(r, "c"), h = dim(r, "h"), w = dim(r, "w"), k = dim(r, "k");
@@ -606,6 +615,8 @@ static const char *ll_csv_ROWS(struct csv_row *r)
     return record(r, &(struct ll_import_op){.kind = r->kind, .in = in, .in_count = count});
 }
 
+/* A pool or its gradient. Rows give the size of the result (oh, ow) and no padding: what the windows reach
+ * over the edge of the image becomes padding behind it. */
 static const char *ll_csv_POOL(struct csv_row *r)
 {
     const uint64_t image[] = {dim(r, "b"), dim(r, "h"), dim(r, "w"), dim(r, "c")};

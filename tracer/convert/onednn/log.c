@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oneDNN's verbose logs: shapes and types of a problem (first section), lines, steps, and the import. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,7 @@ const char *ll_dnnl_unknown(const struct ll_dnnl_line *line)
 
 enum ll_dtype ll_dnnl_dtype(const struct ll_dnnl_line *line, const char *name, enum ll_dtype otherwise)
 {
+    assert(otherwise <= LL_DTYPE_COUNT);
     size_t length = strlen(name);
     for (const char *at = line->memory; *at; at += strspn(at, " ")) {
         size_t memory = strcspn(at, " ");

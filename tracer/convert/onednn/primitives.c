@@ -247,6 +247,8 @@ static void deepen(uint64_t depth, struct windows *w)
         w->attrs[rows[i]].count = (int64_t)ll_mul((uint64_t)w->attrs[rows[i]].count, depth);
 }
 
+/* Pooling, both ways. Pools over volumes become pools over images whose rows are the rows of all slices in
+ * turn (deepen), which is exact as long as windows have no holes along the depth. */
 static const char *ll_dnnl_POOL(struct ll_dnnl_log *log)
 {
     const struct ll_dnnl_line *line = &log->line;

@@ -299,6 +299,9 @@ static bool read_node_field(struct onnx_file *file, const struct ll_wire_field *
     return true;
 }
 
+/* A node: its texts, and the values that it reads and makes by number. The keys are walked over twice, at
+ * first to count, so that each list is allocated once. In the body of a function the name begins with that
+ * of the caller. */
 static bool read_node(struct onnx_file *file, struct ll_wire bytes, uint64_t number, struct onnx_node *node)
 {
     struct ll_wire_field field;
@@ -328,6 +331,7 @@ static bool read_node(struct onnx_file *file, struct ll_wire bytes, uint64_t num
     return node->name || no_memory(file);
 }
 
+/* Lists were allocated by a count of these very fields (onnx_graph_read), so no index is checked here. */
 static bool read_graph_field(struct onnx_file *file, const struct ll_wire_field *field,
                              struct onnx_graph *graph)
 {
@@ -420,6 +424,8 @@ static bool room_for_opsets(struct onnx_file *file, struct ll_wire bytes, uint64
     return opsets->items || no_memory(file);
 }
 
+/* A function of the model: the names of its inputs and outputs and its versions. Its body is read anew for
+ * each call, because its values have other names in each. */
 static bool read_function(struct onnx_file *file, struct ll_wire bytes, struct onnx_function *f)
 {
     struct ll_wire_field field;
@@ -504,6 +510,8 @@ int64_t onnx_version(const struct onnx_file *file, const struct onnx_node *node,
     return version ? version : version_in(&file->opsets, domain_name(domain));
 }
 
+/* The fields of a ModelProto that matter here. Fields of unknown numbers are passed over, as protocol
+ * buffers ask for; a second graph is refused. */
 bool onnx_file_read(struct onnx_file *file, struct ll_wire bytes)
 {
     struct ll_wire_field field;
@@ -541,6 +549,8 @@ void onnx_file_release(struct onnx_file *file)
     ll_map_release(&file->names);
 }
 
+/* One AttributeProto, if it has this name. The fields may come in any order, so all are taken before the
+ * name decides. */
 static bool read_attr(struct ll_wire bytes, struct ll_wire name, struct onnx_attr *attr)
 {
     struct ll_wire_field field;

@@ -222,6 +222,8 @@ static bool close_dims(struct onnx *o, struct onnx_info *info)
     return right;
 }
 
+/* Makes an input of the graph a value: a weight where the user or the network says so, else data whose open
+ * dimensions must get sizes. An initializer of the same name has made it already and only gives a default. */
 static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, const char *weights,
                        struct onnx_summary *summary)
 {

@@ -663,6 +663,9 @@ static bool move_and_sum(struct onnx *o, const struct terms *terms)
     return true;
 }
 
+/* An equation of two operands becomes a batched GEMM: letters of both sides and the result are the batch,
+ * those of both sides alone are k, those of one side m or n (count_letters). One operand is a transposition
+ * and a sum. What is no matrix multiplication under any order of dimensions is refused. */
 bool onnx_rule_EINSUM(struct onnx *o)
 {
     struct terms terms = {0};
@@ -707,6 +710,9 @@ struct recurrent {
     bool batch_first;
 };
 
+/* Whether the weights of an RNN, GRU or LSTM fit together, and the sizes that follow: W [directions, gates
+ * hidden, in], R [directions, gates hidden, hidden], B [directions, 2 gates hidden], states [directions,
+ * batch, hidden]. */
 static bool check(struct onnx *o, struct recurrent *n)
 {
     const struct ll_shape *x = &n->x->shape, *w = &n->w->shape, *r = &n->r->shape;
@@ -814,6 +820,8 @@ static bool join_directions(struct onnx *o, const struct recurrent *n, const str
     return true;
 }
 
+/* RNN, GRU or LSTM, each direction as an op of its own over the whole sequence. Outputs are Y of all steps,
+ * Y_h and, of an LSTM, Y_c of the last one, with the directions joined as ONNX has them. */
 bool onnx_rule_RECURRENT(struct onnx *o)
 {
     struct recurrent n = {.x = onnx_need(o, 0),

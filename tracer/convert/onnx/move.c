@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of operators that view, build constants (first section) or move elements. */
+#include <assert.h>
 #include <math.h>
 
 #include "tracer/convert/onnx/onnx.h"
@@ -268,6 +269,7 @@ static bool moves(const struct ll_shape *shape, const int64_t *from)
 
 bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out)
 {
+    assert(in.shape.rank <= LL_MAX_RANK);
     struct ll_attr permutation = {.key = LL_ATTR_PERMUTATION};
     struct ll_imported outs[LL_MAX_OUTPUTS];
     for (unsigned i = 0; i < in.shape.rank; i++)
@@ -280,6 +282,8 @@ bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, 
     return true;
 }
 
+/* Without `perm` the dimensions are reversed. A transposition that moves nothing but dimensions of one
+ * element is a reshape, which costs nothing. */
 bool onnx_rule_TRANSPOSE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -394,6 +398,8 @@ static bool part_sizes(struct onnx *o, uint64_t whole, int64_t *sizes, uint64_t 
     return total == whole || onnx_refuse(o, "the parts are not the whole");
 }
 
+/* Parts along an axis, cut in the layout in which the value lies, so that splitting channels of an image
+ * does not force a layout transform. */
 bool onnx_rule_SPLIT(struct onnx *o)
 {
     struct onnx_value *given = onnx_need(o, 0);
@@ -441,6 +447,8 @@ static bool cut_axis(uint64_t extent, const int64_t bounds[3], unsigned axis, st
     return true;
 }
 
+/* Before version 10 starts, ends and axes are attributes and there are no steps; since then they are inputs,
+ * which must be known constants, because shapes depend on them. */
 bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cuts *cuts)
 {
     int64_t axes[LL_MAX_RANK], starts[LL_MAX_RANK], ends[LL_MAX_RANK], steps[LL_MAX_RANK];
@@ -478,6 +486,8 @@ bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cu
     return true;
 }
 
+/* One cut along each axis that is not taken whole. With a step other than 1 as many elements are cut from
+ * the front, which moves the same bytes; where nothing is cut the output is a view. */
 bool onnx_rule_SLICE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -526,6 +536,8 @@ static bool pick(struct onnx *o, struct onnx_value *table, uint64_t rows, struct
     return true;
 }
 
+/* Rows of a table by their indices. A single index that is known is a slice, as exporters write `x[:, 0]`,
+ * and no look-up. */
 bool onnx_rule_GATHER(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *indices = onnx_need(o, 1);

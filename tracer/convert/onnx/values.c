@@ -139,6 +139,7 @@ uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint6
 
 bool onnx_axis(struct onnx *o, int64_t axis, unsigned rank, unsigned *result)
 {
+    assert(rank <= LL_MAX_RANK);
     if (axis < -(int64_t)rank || axis >= (int64_t)rank)
         return onnx_refuse(o, "there is no axis %lld of %u", (long long)axis, rank);
     *result = (unsigned)(axis < 0 ? axis + rank : axis);
@@ -175,6 +176,7 @@ static struct ll_shape filter_of(const struct ll_shape *shape)
 
 struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layout)
 {
+    assert(layout < ONNX_LAYOUTS);
     if (layout == ONNX_IMAGE)
         return image_of(shape);
     return layout == ONNX_FILTER ? filter_of(shape) : *shape;
@@ -182,6 +184,7 @@ struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layo
 
 bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported *out)
 {
+    assert(o->node && o->row);
     struct ll_import_op whole = *op;
     whole.scope = o->node->name[0] == '/' ? o->node->name + 1 : o->node->name;
     whole.memory = LL_ACTIVATION;
@@ -209,6 +212,7 @@ static bool same_shape(const struct ll_shape *a, const struct ll_shape *b)
 /* Where dimensions stay, what they mean stays. */
 struct ll_imported onnx_view(struct onnx *o, struct ll_imported held, const struct ll_shape *shape)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     struct ll_shape seen = *shape;
     struct ll_imported out = {LL_NONE, seen};
     seen.dtype = held.shape.dtype;
@@ -260,6 +264,7 @@ static enum onnx_layout present(const struct onnx_value *value)
 
 struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout)
 {
+    assert(layout < ONNX_LAYOUTS);
     struct ll_shape shape = onnx_lay_out(&value->shape, layout);
     struct onnx_value *base = &o->values[value->base];
     if (value->has[layout])
@@ -316,6 +321,7 @@ static enum ll_memory_class constant_memory(struct onnx *o)
 void onnx_put(struct onnx *o, uint32_t i, struct ll_imported held, enum onnx_layout layout,
               const struct ll_shape *shape)
 {
+    assert(layout < ONNX_LAYOUTS && shape->rank <= LL_MAX_RANK);
     struct onnx_value *value = output(o, i);
     if (!value)
         return;
@@ -342,6 +348,7 @@ void onnx_put_view(struct onnx *o, uint32_t i, const struct onnx_value *value, c
 
 void onnx_put_constant(struct onnx *o, uint32_t i, const struct ll_shape *shape, const double *numbers)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     struct onnx_value *value = output(o, i);
     if (!value)
         return;
@@ -361,6 +368,7 @@ bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct l
         else if (other->dim[from] != 1 && other->dim[from] != out->dim[at])
             return false;
     }
+    assert(out->rank >= a->rank && out->rank >= b->rank);
     return true;
 }
 

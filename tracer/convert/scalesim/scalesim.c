@@ -134,6 +134,8 @@ static bool fits_in(struct reading *reading, const struct ll_csv_field *fields, 
                     what ? what : "the filter is larger than the ifmap");
 }
 
+/* Keeps a layer. `DP` in the name marks a depthwise layer, as SCALE-Sim reads it: as many layers of one
+ * channel as it has channels, reported one by one. */
 static bool add_layer(struct reading *reading, const struct ll_csv_field *fields, size_t count,
                       struct ll_scalesim_layer layer)
 {
@@ -209,6 +211,9 @@ static const struct ll_csv_field *look_behind(struct reading *reading, const str
     return sparsity;
 }
 
+/* One row of the topology. Fields are found by the header or by their places; missing ones end the row,
+ * numbers that are none are reported together. A GEMM of m, n, k is stored as the convolution that computes
+ * it. */
 static bool read_row(struct reading *reading, const struct ll_csv_field *fields, size_t count)
 {
     const int of = reading->products ? PRODUCTS : CONVS;

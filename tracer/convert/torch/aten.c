@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of aten.def, and what their rules share. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ int64_t ll_aten_integer(const struct ll_aten *call, uint32_t i, uint32_t at, int
 
 const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_imported *out)
 {
+    assert(op->kind < LL_OP_COUNT);
     struct ll_import_op whole = *op;
     const uint32_t before = call->storages->ops - 1;
     whole.phase = call->phase;
@@ -89,6 +91,7 @@ const char *ll_aten_do_to(struct ll_aten *call, const struct ll_import_op *op)
 
 struct ll_imported ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     const struct ll_shape scalar = {.dtype = (uint8_t)dtype};
     return ll_import_tensor(call->import, "constant", &scalar, LL_WORKSPACE);
 }
@@ -96,6 +99,7 @@ struct ll_imported ll_aten_constant(struct ll_aten *call, enum ll_dtype dtype)
 const char *ll_aten_cast(struct ll_aten *call, struct ll_imported from, enum ll_dtype dtype,
                          struct ll_imported *to)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     struct ll_shape given = from.shape;
     given.dtype = (uint8_t)dtype;
     return ll_aten_do(call,
@@ -206,6 +210,9 @@ static uint64_t group_of(enum ll_op_kind kind, const struct ll_torch_exchange *t
     return divides ? whole / part : 0;
 }
 
+/* Records a collective or a message. Where the profile tells no sizes they follow from the group, or from
+ * one side of the exchange; the phase is communication for this op alone, and the result takes the memory
+ * class of the storage that it overwrites. */
 static const char *record_exchange(struct ll_aten *call, enum ll_op_kind kind,
                                    const struct ll_torch_exchange *told, struct exchanged e)
 {

@@ -128,6 +128,8 @@ void ll_storages_release(struct ll_storages *storages)
 
 enum { MOST_TYPE = 64 };
 
+/* Names of C++ types as the profiler and the graph observer print them. 64-bit integers count as i32: they
+ * are indices, whose values fit. */
 enum ll_dtype ll_torch_dtype(const char *name, size_t length)
 {
     static const struct {
@@ -529,6 +531,8 @@ static void read_number_key(struct reading *r, struct ll_torch_node *node)
     ll_json_pass(json);
 }
 
+/* One node of the graph. Arguments are only noted while keys are read, since their values, shapes and types
+ * stand in lists of their own that belong together, and are read at the end of the node. */
 static bool read_node(struct reading *r)
 {
     struct ll_json_reader *json = &r->json;
@@ -556,6 +560,8 @@ static bool read_node(struct reading *r)
     return true;
 }
 
+/* Goes on after a wrong node as long as the JSON itself can be read, so that several mistakes are reported
+ * at once. */
 bool ll_torch_read_graph(struct ll_import *import, struct ll_torch_nodes *nodes)
 {
     const struct ll_input_file *input = &import->inputs[0];

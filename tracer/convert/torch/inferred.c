@@ -303,6 +303,8 @@ static void choose_steps(struct ll_torch_marks *marks, const struct ll_torch_lea
     ll_str_release(&partial);
 }
 
+/* Steps by their marks: lists the marks, counts the calls of each and hashes their looks, and lets
+ * choose_steps drop a first or last step that was recorded in part. */
 bool ll_torch_find_marks(struct ll_import *import, const struct ll_torch_nodes *nodes,
                          const struct ll_torch_leaf *leaves, uint64_t count, struct ll_torch_marks *marks)
 {
@@ -946,10 +948,13 @@ static const char *tell_joint(const struct search *s)
     return NULL;
 }
 
+/* By rule: where the argument is missing, what other calls took or made decides it. A number that no shape
+ * shows is refused (top-k) or assumed and said (the mode of batch normalisation). */
 const char *ll_torch_tell(struct ll_import *import, const struct ll_torch_nodes *nodes,
                           const struct ll_torch_leaf *leaves, uint64_t count, uint64_t at, bool training,
                           const char **assumed)
 {
+    assert(at < count && leaves[at].row);
     const struct search s = {import, nodes, leaves, count, at, leaves[at].node};
     const enum ll_aten_word rule = leaves[at].row->word;
     const struct ll_shape *x = shape_at(s.node, 0);

@@ -161,6 +161,8 @@ static void read_exchange(struct profile *p, const struct ll_json_reader *key, s
         event->target = ll_json_as_integer(json);
 }
 
+/* The arguments of an event. Lists of shapes, types and values are not read here but only where they begin
+ * is kept: most events need none of them. */
 static void read_args(struct profile *p, struct event *event)
 {
     struct ll_json_reader *json = &p->json;
@@ -201,6 +203,8 @@ static uint32_t thread_of(const struct ll_json_reader *json)
                                        : (uint32_t)ll_json_as_integer(json);
 }
 
+/* One event of the Chrome format; which keys there are depends on its category, and their order on the
+ * version. */
 static void read_event(struct profile *p, struct event *event)
 {
     struct ll_json_reader *json = &p->json;
@@ -332,6 +336,8 @@ static const char *next_text(struct profile *p, struct ll_json_reader *json)
     return there ? ll_json_copy(json, &p->import->arena) : "";
 }
 
+/* Shapes, types and concrete values stand in three lists; side by side they are the arguments. Without
+ * shapes and types nothing is known, which is no mistake. */
 static bool read_arguments(struct profile *p, const struct event *event, struct ll_torch_node *node)
 {
     enum { MOST = 64 };
@@ -401,6 +407,8 @@ static bool add_node(struct profile *p, struct ll_torch_node *node)
     return true;
 }
 
+/* An event becomes a kernel, a launch that ties kernels to the operator around it, an operator, or nothing,
+ * by its category. */
 static bool take_event(struct profile *p)
 {
     static const char *const operators[] = {"cpu_op", "user_annotation", "", "Operator", NULL},
@@ -650,6 +658,8 @@ static void read_rank(struct profile *p)
     }
 }
 
+/* The file is a list of events, or an object that has one under traceEvents; distributedInfo tells the rank.
+ * Keys come in any order. */
 static bool read_file(struct profile *p)
 {
     struct ll_json_reader *json = &p->json;

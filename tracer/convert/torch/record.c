@@ -558,6 +558,8 @@ struct moved {
     uint32_t in_count, out_count;
 };
 
+/* What an operator without a rule moves: each of its tensor arguments once. Where its results are not known
+ * it is taken to write its first argument, a compiled kernel its last one. */
 static bool find_moved(struct record *r, struct ll_aten *call, struct moved *moved)
 {
     const struct ll_torch_node *node = call->node;
@@ -664,6 +666,9 @@ static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
         refuse(r, r->nodes->at[i].name, why);
 }
 
+/* One node in order. It begins a step where it should; what a recorded operator calls is covered and passed
+ * over; an operator whose rule refuses the arguments, or that has none, is kept or refused unless what it
+ * calls stands for it. */
 static void record_node(struct record *r, uint64_t i)
 {
     const struct ll_torch_node *node = &r->nodes->at[i];

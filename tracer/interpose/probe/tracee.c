@@ -254,6 +254,8 @@ static bool read_fortran(struct cursor *cursor, enum kind kind, uint64_t *word, 
     }
 }
 
+/* Takes the next argument of a CBLAS call, from a register or the stack, by its kind. False for kinds that
+ * are passed over because the record does not hold them. */
 static bool read_cblas(struct cursor *cursor, enum kind kind, uint64_t *word)
 {
     uint64_t whole;
