@@ -93,7 +93,7 @@ bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_s
 struct ll_value *ll_classifier_build(struct ll_nn *nn, const struct ll_build *build,
                                      const struct ll_classifier *c)
 {
-    assert(classifier->image > 0 && classifier->classes > 1);
+    assert(c->image > 0 && c->classes > 1);
     struct ll_images source;
     if (!find_images(nn, build, c, &source))
         return &nn->nothing;
