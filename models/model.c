@@ -217,8 +217,8 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
 struct ll_workload {
     const struct ll_model *model;
     const struct ll_run_options *options;
-    const int64_t *params; /* values, in the order of the model's params */
-    uint64_t batch, parameters;
+    const int64_t *params;      /* values, in the order of the model's params */
+    uint64_t batch, parameters; /* samples of a step; trainable numbers of the network */
 };
 
 /* Facts that name the workload: enough to record the same trace again. */
@@ -285,13 +285,13 @@ struct run {
     const struct ll_model *model;
     const struct ll_run_options *options;
     struct ll_diags *diags;
-    int64_t *params;
+    int64_t *params; /* values, in the order of the model's params; on the heap */
     uint64_t batch;
     struct ll_nn *nn;
     struct ll_pool *pool;
-    struct ll_recorder *recorder;
+    struct ll_recorder *recorder; /* NULL: nothing is recorded */
     struct ll_runner *runner;
-    double *step_s;
+    double *step_s; /* how long each step took, for the median */
 };
 
 static bool fail(struct run *run, enum ll_status status, const char *about)

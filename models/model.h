@@ -59,8 +59,8 @@ enum { LL_MOST_SCORES = 8 };
 struct ll_scores {
     struct ll_score at[LL_MOST_SCORES];
     size_t count;
-    const char *folder; /* an existing one, for samples of what the network does; NULL: none are wanted */
-    struct ll_diags *diags;
+    const char *folder;     /* an existing one, for samples of what the network does; NULL: none are wanted */
+    struct ll_diags *diags; /* for complaints of whoever scores */
 };
 
 /* One more score, copied; fewer than LL_MOST_SCORES are there. */
@@ -81,11 +81,12 @@ struct ll_model_published {
 };
 
 struct ll_model {
+    /* as users type it; the paper or benchmark it is from; one line for lists */
     const char *name, *suite, *doc;
     struct ll_model_published published;
     const char *data;                        /* what --data is to name; NULL: the model makes its own data */
     uint64_t default_batch, inference_batch; /* inference_batch: 0 when it is the same; both 0: has none */
-    const struct ll_model_param *params;
+    const struct ll_model_param *params;     /* what -p sets, in the order of the model's enum */
     size_t param_count;
     const char *const *const *words; /* by parameter: the words that stand for 0, 1, ..., NULL behind the
                                         last, or NULL for a number; NULL: all parameters are numbers */
@@ -117,14 +118,14 @@ const char *ll_model_renamed(const char *name);
 const char *ll_model_nearest(const char *name);
 
 struct ll_run_options {
-    bool train;
+    bool train;                 /* else inference */
     bool evaluate;              /* before the first step and after the last */
     const char *data, *samples; /* folders, or NULL: real data; where samples of the trained network go */
     uint64_t batch;             /* 0: the model's default */
-    uint64_t steps, seed;
-    bool dry_run;
-    unsigned threads; /* 0: one for each CPU */
-    const struct ll_setting *settings;
+    uint64_t steps, seed;       /* how many steps to run; of data, initial weights and dropout */
+    bool dry_run;               /* record without computing */
+    unsigned threads;           /* 0: one for each CPU */
+    const struct ll_setting *settings; /* each -p of the user, in order; of one key the last counts */
     size_t setting_count;
     const char *path;        /* the trace to write, or NULL: do not record into a file */
     struct ll_trace **trace; /* where to leave the trace when it is not written, the caller's to free after

@@ -105,9 +105,9 @@ struct ll_pair {
 
 struct ll_corpus {
     struct ll_vocabulary source, target;
-    int32_t *words;
+    int32_t *words; /* all sentences one behind the other, as numbers of their vocabularies */
     uint64_t word_count, word_capacity;
-    struct ll_pair *pairs;
+    struct ll_pair *pairs; /* a sentence and its translation each: where they lie in words */
     uint64_t pair_count, pair_capacity;
 };
 
@@ -181,7 +181,8 @@ struct ll_bucket {
 };
 
 struct ll_buckets {
-    const struct ll_corpus *corpus;
+    const struct ll_corpus *corpus; /* whose pairs are sorted; outlives the buckets */
+    /* the most words of source and target that a pair of the bucket has */
     struct ll_bucket sizes[LL_MAX_BUCKETS];
     uint32_t count;
     struct {

@@ -24,23 +24,26 @@ struct ll_game_table {
 };
 
 struct ll_agent_options {
-    struct ll_rules rules;
-    uint64_t batch; /* memories that a step learns from, or games at once where nothing is learned */
+    struct ll_rules rules; /* of the games that are played */
+    uint64_t batch;        /* memories that a step learns from, or games at once where nothing is learned */
+    /* memories kept; actions over which random play fades out; updates between two copies to the target
+     * network */
     uint64_t replay, exploration, copy_every;
     uint64_t seed;
-    bool learns, judged;
+    bool learns, judged; /* an update in each step; games of its own are played for scores */
 };
 
 struct ll_agent {
     struct ll_agent_options options;
     struct ll_game_table playing, judged; /* judged: empty unless asked for */
+    /* that value moments by the target network, and that copy weights to it */
     uint32_t target_program, copy_program;
     struct ll_value *target_values; /* [batch, actions], kept */
     uint64_t steps, acted;          /* so far */
     struct ll_arena arena;          /* of a run: what follows, and the tables' players */
-    struct ll_replay *replay;
-    struct ll_experience *batch;
-    double *next_values; /* of the batch: the best action's value for the target */
+    struct ll_replay *replay;       /* what was seen, done and won, oldest overwritten first */
+    struct ll_experience *batch;    /* [batch]: the memories that the next update learns from */
+    double *next_values;            /* of the batch: the best action's value for the target */
 };
 
 #endif

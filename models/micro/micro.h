@@ -104,15 +104,17 @@ float ll_probe_sum(const float *x, uint64_t count);
 enum { LL_LOOKS = 5, LL_LOOK_ROUNDS = 13, LL_LOOK_RESTS = 7 };
 
 struct ll_looks {
-    const char *level;
-    uint64_t size; /* bytes of the cache; 0: there is none */
+    const char *level; /* name of the cache in facts, "l3" */
+    uint64_t size;     /* bytes of the cache; 0: there is none */
+    /* bytes that all threads together read over and over in each round */
     uint64_t round_bytes[LL_LOOK_ROUNDS];
     size_t round_count;
     unsigned count,
         timed; /* looks so far, LL_LOOKS at most; those for whose times and rests there was memory */
     double rounds[LL_LOOKS][LL_LOOK_ROUNDS]; /* B/s, each row a look */
+    /* B/s of the first, second and further times that the same bytes come around */
     double times[LL_LOOKS][LL_PROBE_TIMES];
-    double rests[LL_LOOKS][LL_LOOK_RESTS];
+    double rests[LL_LOOKS][LL_LOOK_RESTS]; /* B/s of the same bytes after rests of growing length */
 };
 
 /* None yet, at a cache of `size` bytes: rounds of `least` bytes to twice the cache, and one of `beyond`

@@ -18,10 +18,10 @@
 enum { LINE_BYTES = 64, LEAST_BYTES = 1 << 27 }; /* bytes that a run streams at least */
 
 struct stream {
-    struct ll_pool *pool;
-    float *memory;
-    uint64_t floats; /* of one thread's part */
-    uint64_t passes;
+    struct ll_pool *pool; /* whose threads stream, each through a part of its own */
+    float *memory;        /* the parts of all threads, one behind the other */
+    uint64_t floats;      /* of one thread's part */
+    uint64_t passes;      /* how often each thread goes through its part */
     unsigned threads;
     float sums[64]; /* so that nothing is left out */
     ll_pool_body *body;

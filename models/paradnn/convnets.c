@@ -90,8 +90,8 @@ enum { BLOCKS = 4 };
 
 struct net {
     unsigned layers[BLOCKS];
-    uint64_t growth;
-    bool bottleneck;
+    uint64_t growth; /* channels that each layer adds */
+    bool bottleneck; /* a 1x1 convolution to 4 growth channels stands before each 3x3 */
     struct ll_batch_norm_options norm;
 };
 

@@ -15,9 +15,9 @@ enum { MOST_OPERANDS = 4 };
 
 struct single {
     struct ll_nn *nn;
-    const struct ll_build *build;
+    const struct ll_build *build;             /* parameters and mode */
     struct ll_value *operands[MOST_OPERANDS]; /* that gradients are wanted of */
-    size_t count;
+    size_t count;                             /* of operands so far */
 };
 
 /* A parameter that counts something. */

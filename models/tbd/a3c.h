@@ -23,9 +23,9 @@ struct ll_actors_options {
     uint64_t games; /* at once */
     uint64_t turns; /* between two updates */
     uint64_t seed;
-    double discount;
-    bool raw; /* they see 210 x 160 in three colours, as Atari's screen is, else 84 x 84 in grey */
-    bool learn, judged;
+    double discount;    /* of rewards, for each turn that they come later */
+    bool raw;           /* they see 210 x 160 in three colours, as Atari's screen is, else 84 x 84 in grey */
+    bool learn, judged; /* an update in each step; games of their own are played for scores */
 };
 
 /* Players in a row, and what the network says to them. */
@@ -41,8 +41,9 @@ struct ll_actors {
     struct ll_actor_crew playing, judged; /* judged: empty unless asked for */
     uint64_t steps, acted;                /* so far */
     struct ll_arena arena;                /* of a run: what follows, and the players; [turns, games] */
-    uint8_t *screens;
+    uint8_t *screens;                     /* what was seen before each turn */
     int32_t *actions;
+    /* of each turn; ends: 1 where a game was over behind it */
     float *rewards, *ends, *worths, *returns, *advantages;
 };
 

@@ -15,7 +15,7 @@ struct ll_transformer_sizes {
 struct ll_transformer_call {
     struct ll_transformer_sizes sizes;
     struct ll_translation *translation;
-    enum ll_data_part part;
+    enum ll_data_part part;   /* sentences that are learned from, or held back */
     struct ll_chance *chance; /* NULL: nothing is dropped */
 };
 

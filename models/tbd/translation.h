@@ -48,12 +48,12 @@ void ll_beam_read(const struct ll_beam *beam, struct ll_runner *runner, uint64_t
 enum ll_translation_layout { LL_TIME_FIRST, LL_SENTENCE_FIRST };
 
 struct ll_translation {
-    struct ll_reversals sentences;
+    struct ll_reversals sentences; /* the synthetic language: a translation is the sentence backwards */
     enum ll_translation_layout layout;
-    uint64_t batch, source_steps, target_steps;
-    int32_t *lengths, *words; /* scratch: of a batch, of a sentence */
-    uint32_t program;         /* that translates what was held back, if there is one */
-    struct ll_beam beam;      /* of that program */
+    uint64_t batch, source_steps, target_steps; /* sentences; the longest that are read and written */
+    int32_t *lengths, *words;                   /* scratch: of a batch, of a sentence */
+    uint32_t program;                           /* that translates what was held back, if there is one */
+    struct ll_beam beam;                        /* of that program */
 };
 
 /* The settings that are those of all translators, in the model's params. */

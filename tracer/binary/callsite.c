@@ -23,8 +23,8 @@
 
 struct ll_callsites {
     struct ll_arena arena;
-    Dwfl *dwfl;
-    struct ll_map addresses;
+    Dwfl *dwfl;                       /* libdw's view of the modules of the process */
+    struct ll_map addresses;          /* that were asked for */
     const struct ll_callsite **found; /* by the id of the address */
     uint64_t capacity;
 };

@@ -103,11 +103,11 @@ struct ll_offer {
 };
 
 struct ll_coverage {
-    const struct ll_closure *closure;
-    const char *const *names;
-    struct ll_symbol_route *routes; /* by binary, then in the order of its symbols */
+    const struct ll_closure *closure; /* the binaries that were looked at */
+    const char *const *names;         /* the routines that were looked for */
+    struct ll_symbol_route *routes;   /* by binary, then in the order of its symbols */
     size_t route_count;
-    struct ll_offer *offers;
+    struct ll_offer *offers; /* which binaries define which routines */
     size_t offer_count;
     bool is_static, stripped; /* the program */
     bool closed;              /* the loader lets nobody into it (AT_SECURE): it is set-user-ID or the like */

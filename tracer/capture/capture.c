@@ -352,19 +352,19 @@ struct thread {
 struct ll_capture {
     struct ll_capture_settings settings;
     struct ll_recorder *recorder;
-    struct ll_meanings meanings;
-    struct ll_memory memory;
-    struct ll_waits waits;
-    struct ll_call_forms forms;
-    struct ll_map sites, looks, shapes; /* places to scopes; forms to looks; shapes to descs */
-    uint32_t *site_scopes, *shape_descs;
+    struct ll_meanings meanings;         /* the row of each routine */
+    struct ll_memory memory;             /* which tensor lies where */
+    struct ll_waits waits;               /* scratch: what the op at work must wait for */
+    struct ll_call_forms forms;          /* what calls mean, found out once for each form */
+    struct ll_map sites, looks, shapes;  /* places to scopes; forms to looks; shapes to descs */
+    uint32_t *site_scopes, *shape_descs; /* by the ids of sites and shapes: the recorder's numbers */
     uint64_t site_capacity, desc_capacity;
-    struct thread *threads;
+    struct thread *threads;      /* by number of the thread */
     struct ll_seen_thread *seen; /* for the summary */
     uint64_t thread_capacity, seen_capacity;
-    struct ll_cuts cuts;
+    struct ll_cuts cuts; /* steps at marks, or what repeats */
     struct ll_capture_summary summary;
-    uint64_t end_ns;
+    uint64_t end_ns; /* the latest end of a call or mark, from the process's start */
 };
 
 /* Opening and closing. */

@@ -46,9 +46,10 @@ enum ll_look {
 
 struct ll_meaning_row {
     const char *routine;
+    /* what the routine is; the same where it adds to its result (beta is not 0) */
     enum ll_op_kind kind, adding;
     enum ll_phase phase;
-    uint64_t operand_count, attr_count;
+    uint64_t operand_count, attr_count; /* of the two lists below */
     struct {
         uint8_t argument; /* enum ll_argument */
         uint8_t part, look;
@@ -56,6 +57,7 @@ struct ll_meaning_row {
     struct {
         uint8_t attr, number;
     } attrs[LL_MEANING_ATTRS];
+    /* what words of the row cannot say; NULL: nothing */
     void (*fix)(const struct ll_call *call, struct ll_meant *meant);
 };
 

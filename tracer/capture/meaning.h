@@ -69,7 +69,7 @@ struct ll_call_form {
 
 struct ll_call_forms {
     struct ll_arena arena;
-    struct ll_map keys;
+    struct ll_map keys;          /* all of a call but its times and addresses, as bytes */
     struct ll_call_form **forms; /* by id of their key */
     uint64_t capacity;
     struct ll_call_form **numbered; /* by the number that calls bring */

@@ -15,7 +15,7 @@ enum {
 
 struct ll_region_node {
     struct ll_region region;
-    uint64_t priority;
+    uint64_t priority; /* random: the node of the greatest is the root of its subtree */
     uint64_t most_end; /* the greatest end of a stretch in this subtree */
     uint32_t left, right;
 };

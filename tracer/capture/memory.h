@@ -55,11 +55,11 @@ struct ll_region_node;
 struct ll_regions {
     struct ll_region_node *nodes; /* 0 is none */
     uint64_t node_capacity;
-    uint32_t node_count, free_node, root;
-    struct ll_reader *readers;
+    uint32_t node_count, free_node, root; /* nodes made; a list of free ones, by left; 0: none */
+    struct ll_reader *readers;            /* lists of readers, linked by next; 0 is none */
     uint64_t reader_capacity;
     uint32_t reader_count, free_reader;
-    uint64_t dice;
+    uint64_t dice;     /* counts the draws of priorities, so that equal events make equal treaps */
     uint64_t changes;  /* of the map: how often something was put or taken */
     uint64_t walked;   /* regions met and rows gone through one by one: what taking took */
     uint32_t *reached; /* nodes, for ll_regions_reached */
@@ -137,11 +137,11 @@ uint64_t ll_stretch_end(const struct ll_stretch_of_memory *at);
 struct ll_view_entry;
 struct ll_memory {
     struct ll_recorder *recorder;
-    struct ll_regions regions, allocations;
-    struct ll_regions holes;     /* scratch: what of a stretch no piece holds */
-    struct ll_region_list parts; /* scratch */
-    struct ll_view_entry *views;
-    uint32_t *tensors; /* scratch: distinct ones of the pieces */
+    struct ll_regions regions, allocations; /* what lies where; which stretches an allocator gave out */
+    struct ll_regions holes;                /* scratch: what of a stretch no piece holds */
+    struct ll_region_list parts;            /* scratch */
+    struct ll_view_entry *views;            /* a table of views that were made lately, to be used again */
+    uint32_t *tensors;                      /* scratch: distinct ones of the pieces */
     uint64_t tensor_capacity;
     uint32_t scope;    /* of `seen_as` */
     uint64_t op_count; /* ops recorded so far, by whomever: the next one's number */

@@ -42,8 +42,8 @@ struct ll_session {
     struct ll_ring_reader *reader;
     struct recorded **processes; /* by number of the reader; NULL before the first call */
     uint64_t capacity, process_count;
-    uint64_t recorded_count;
-    char site[512];
+    uint64_t recorded_count; /* processes that have called something */
+    char site[512];          /* scratch: the text of a call site */
 };
 
 struct ll_session *ll_session_open(const struct ll_session_settings *settings, enum ll_status *status)

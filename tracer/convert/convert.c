@@ -657,13 +657,13 @@ enum flows { FLOWS_ALL, FLOWS_CROSS, FLOWS_NONE };
 struct timeline {
     struct ll_export *export;
     const struct ll_trace *trace;
-    const struct ll_op_schedule *schedule;
+    const struct ll_op_schedule *schedule; /* when ops run */
     const struct ll_deps *deps;
     uint64_t (*born)[LL_MEMORY_COUNT], (*dead)[LL_MEMORY_COUNT]; /* bytes, by op: with it, after it */
-    uint64_t live[LL_MEMORY_COUNT];
+    uint64_t live[LL_MEMORY_COUNT];                              /* bytes alive now, by memory class */
     enum flows flows;
-    uint64_t flow_count;
-    bool first; /* no event is written yet */
+    uint64_t flow_count; /* arrows drawn so far: each has a number of its own */
+    bool first;          /* no event is written yet */
 };
 
 static const struct ll_scheduled *placed(const struct timeline *t, uint32_t op)

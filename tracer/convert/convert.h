@@ -62,19 +62,19 @@ struct ll_import {
     /* The caller's. */
     const struct ll_input_file *inputs; /* at least one */
     uint64_t input_count;
-    struct ll_choice *choices;
+    struct ll_choice *choices; /* each -p of the user, in order */
     uint64_t choice_count;
-    bool allow_opaque; /* keep operators that nobody has a rule for, as moving their bytes */
-    const char *output;
+    bool allow_opaque;  /* keep operators that nobody has a rule for, as moving their bytes */
+    const char *output; /* path of the trace to write */
     struct ll_diags *diags;
     struct ll_diags *notes; /* what is worth a word but no error; NULL: nobody listens */
 
     /* The importer's; starts as zeros. All that lives until the end of the import lives in the arena. */
     struct ll_arena arena;
-    struct ll_facts facts;
-    struct ll_recorder *recorder;
-    uint64_t op_count;     /* recorded so far */
-    enum ll_status status; /* a trouble of the world, LL_OK until one is met */
+    struct ll_facts facts;        /* of the header, to be added before ll_import_begin */
+    struct ll_recorder *recorder; /* NULL before ll_import_begin */
+    uint64_t op_count;            /* recorded so far */
+    enum ll_status status;        /* a trouble of the world, LL_OK until one is met */
 };
 
 /* False after complaints, or with import->status set. */
@@ -139,7 +139,7 @@ const char *ll_import_look(struct ll_import *import, const struct ll_import_op *
 struct ll_export {
     /* The caller's. */
     const struct ll_trace *trace;
-    struct ll_choice *choices;
+    struct ll_choice *choices; /* each -p of the user, in order */
     uint64_t choice_count;
     int file;                              /* where to write to; stays open */
     const struct ll_op_schedule *schedule; /* when ops run, as somebody simulated it; NULL: as recorded */
@@ -147,7 +147,7 @@ struct ll_export {
 
     /* The exporter's; starts as zeros. */
     struct ll_arena arena;
-    struct ll_str out;
+    struct ll_str out; /* text that waits to be written */
     enum ll_status status;
 };
 
@@ -189,10 +189,10 @@ extern const struct ll_format ll_formats[];
 
 struct ll_series {
     struct ll_import *import;
-    uint32_t ops;
+    uint32_t ops;      /* recorded so far: the next one waits for the last of them */
     uint64_t clock_ns; /* when the next op begins; 0 while nobody has measured any */
     /* Of the op to record. */
-    const char *scope;
+    const char *scope; /* NULL: none */
     enum ll_phase phase;
     uint64_t duration_ns; /* taken by the next op that is recorded, zero afterwards */
 };

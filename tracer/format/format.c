@@ -675,14 +675,14 @@ struct ll_writer {
     int file; /* -1 when the frames stay in memory */
     struct ll_arena arena;
     const char *path,
-        *part; /* part: what is written until it is whole, while a file of before stands at path */
-    struct ll_bytes kept;
-    enum ll_status status;
+        *part;            /* part: what is written until it is whole, while a file of before stands at path */
+    struct ll_bytes kept; /* all of the file, where it stays in memory */
+    enum ll_status status; /* the first trouble; nothing is written after it */
     struct ll_codec *codec;
-    struct ll_bytes waiting, packed; /* frames not yet written; the data of one */
-    uint64_t written_bytes, op_count;
-    uint64_t content_bytes, weight; /* of all frames so far: what ll_growth_limit is about */
-    struct ll_index_entry *index;
+    struct ll_bytes waiting, packed;  /* frames not yet written; the data of one */
+    uint64_t written_bytes, op_count; /* of the file so far; in all frames */
+    uint64_t content_bytes, weight;   /* of all frames so far: what ll_growth_limit is about */
+    struct ll_index_entry *index;     /* an entry for each frame */
     uint64_t index_count, index_capacity;
 };
 

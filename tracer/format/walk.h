@@ -21,22 +21,22 @@ struct ll_frame {
 };
 
 struct ll_walk {
-    struct ll_view file;
-    const char *name;
+    struct ll_view file; /* all bytes */
+    const char *name;    /* of the file, for complaints */
     struct ll_diags *diags;
     struct ll_version version; /* of the file: {0} until the header or a head was seen */
     struct ll_codec *codec;
-    uint8_t *content;
+    uint8_t *content;                         /* of the frame given last */
     uint64_t content_capacity, content_bytes; /* of all frames so far */
 
-    const uint8_t *at;
-    uint32_t next_number;
+    const uint8_t *at;            /* where the walk stands */
+    uint32_t next_number;         /* that a frame has where none is missing */
     struct ll_index_entry *index; /* NULL when the file has none */
     uint64_t index_count;
 
     uint64_t frames;      /* whole ones given */
     uint64_t lost_frames; /* complete but damaged, or missing in the row of numbers */
-    uint64_t lost_bytes;
+    uint64_t lost_bytes;  /* that belong to no whole frame */
 };
 
 /* LL_OK, or why nothing can be read: LL_NOT_OURS, LL_DAMAGED (cut off inside its header), LL_TOO_NEW,
@@ -90,7 +90,7 @@ struct ll_trace_build {
     struct ll_walk *walk;
     const struct ll_frame *frame; /* the one at work */
     struct ll_trace *trace;
-    struct ll_block block;
+    struct ll_block block; /* the columns of that frame */
     enum ll_status status; /* LL_NO_MEMORY once it ran out; nothing more is done then */
 
     /* Of steps, of all else; what each may be, by the bytes so far (ll_growth_limit). Files whose writers did
@@ -98,16 +98,16 @@ struct ll_trace_build {
     uint64_t step_weight, weight, weight_limit;
     uint64_t fact_capacity, string_capacity, desc_capacity, form_capacity, links_capacity;
     uint64_t op_capacity, tensor_capacity, step_capacity;
-    struct ll_places strings, descs, forms, links;
+    struct ll_places strings, descs, forms, links; /* where the definitions of the file are in the trace */
 
     uint64_t next_op, next_tensor; /* numbers in the file */
-    struct ll_stretch *stretches;
+    struct ll_stretch *stretches;  /* in order; a hole begins the next one */
     uint64_t stretch_count, stretch_capacity;
     bool *step_recorded;  /* by step: its record was read */
     struct ll_step *cuts; /* that replace the steps; first ops as numbered in the file */
     uint64_t cut_count, cut_capacity;
     uint64_t recorded_capacity;
-    bool ended;
+    bool ended;         /* the end frame was read */
     uint64_t total_ops; /* by the end frame */
 };
 

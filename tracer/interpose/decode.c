@@ -277,7 +277,7 @@ static int64_t count_of(uint64_t word)
 
 struct decoder {
     struct ll_call *call;
-    uint64_t element_bytes;
+    uint64_t element_bytes; /* of the routine's type */
     bool complex;
     bool columns; /* the call's matrices are stored column by column */
     bool refused; /* by the library: the call does nothing */

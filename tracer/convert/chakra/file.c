@@ -478,12 +478,12 @@ bool chakra_cut_steps(struct ll_import *import, const struct chakra_file *file, 
 struct writer {
     struct ll_export *export;
     const struct ll_trace *trace;
-    const struct ll_deps *deps;
-    bool *told;               /* by tensor: somebody has said what it looks like */
-    bool of_ranks;            /* the trace has several */
-    uint32_t rank;            /* then the one that goes into the file */
-    struct ll_str node, part; /* a node in the making, and what is part of it */
-    struct ll_str line;
+    const struct ll_deps *deps; /* what each op waits for */
+    bool *told;                 /* by tensor: somebody has said what it looks like */
+    bool of_ranks;              /* the trace has several */
+    uint32_t rank;              /* then the one that goes into the file */
+    struct ll_str node, part;   /* a node in the making, and what is part of it */
+    struct ll_str line;         /* scratch: a text attribute */
 };
 
 static void put_attr(struct writer *w, uint64_t field)

@@ -38,14 +38,14 @@ struct reader {
     struct ll_import *import;
     struct rank *ranks;
     uint64_t rank_count, op_count;
-    const struct rank *rank; /* at work */
-    const struct chakra_node *node;
-    uint8_t dtype;              /* of computations of others */
-    struct ll_map buffers;      /* sizes of what ranks exchange */
-    struct ll_imported *buffer; /* by the map's ids */
+    const struct rank *rank;        /* at work */
+    const struct chakra_node *node; /* of that rank, at work */
+    uint8_t dtype;                  /* of computations of others */
+    struct ll_map buffers;          /* sizes of what ranks exchange */
+    struct ll_imported *buffer;     /* by the map's ids */
     uint64_t buffer_capacity;
-    struct ll_map group_ids;
-    struct group *groups; /* by the map's ids */
+    struct ll_map group_ids; /* names of process groups */
+    struct group *groups;    /* by the map's ids */
     uint64_t group_capacity;
 };
 

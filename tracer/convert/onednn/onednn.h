@@ -30,16 +30,16 @@ struct ll_dnnl_ran {
 
 struct ll_dnnl_log {
     struct ll_import *import;
-    const char *at, *end; /* what is not read yet */
-    uint64_t lines;
+    const char *at, *end;    /* what is not read yet */
+    uint64_t lines;          /* read so far */
     struct ll_dnnl_ran *ran; /* since the last partition of a graph */
     uint64_t ran_count, ran_capacity;
-    uint64_t passed_over;        /* partitions whose primitives are in the log */
-    uint64_t period, primitives; /* of a step; so far */
-    struct ll_series series;
+    uint64_t passed_over;                           /* partitions whose primitives are in the log */
+    uint64_t period, primitives;                    /* of a step; so far */
+    struct ll_series series;                        /* records the ops, one after the other */
     struct ll_imported (*weights)[LL_DNNL_WEIGHTS]; /* by the primitive's place in a step */
-    uint64_t post_ops; /* behind the line's primitive; taken by the first op that is recorded of it */
-    struct ll_dnnl_line line;
+    uint64_t post_ops;        /* behind the line's primitive; taken by the first op that is recorded of it */
+    struct ll_dnnl_line line; /* at work */
 };
 
 /* An extent of a problem: the digits behind this name, as in ic3oc64. Pure. */

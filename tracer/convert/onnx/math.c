@@ -705,9 +705,10 @@ bool onnx_rule_EINSUM(struct onnx *o)
  * batch, hidden], h and c. With layout 1 the batch of X, Y, h and c comes first. */
 
 struct recurrent {
-    struct onnx_value *x, *w, *r, *bias, *state[2];
+    struct onnx_value *x, *w, *r, *bias, *state[2]; /* inputs of the node; bias and states may be NULL */
+    /* gates: 1 RNN, 3 GRU, 4 LSTM; directions: 1 or 2 */
     uint64_t steps, batch, in, hidden, gates, directions;
-    bool batch_first;
+    bool batch_first; /* layout 1: x is [batch, steps, in], else [steps, batch, in] */
 };
 
 /* Whether the weights of an RNN, GRU or LSTM fit together, and the sizes that follow: W [directions, gates

@@ -70,18 +70,19 @@ struct onnx_call {
 };
 
 struct onnx_node {
-    const char *type, *domain, *name, *overload;
-    uint64_t number;                  /* in its graph */
-    const struct onnx_call *call;     /* whose body it is part of; NULL: the model's */
-    const uint32_t *inputs, *outputs; /* values; LL_NO_ID for one that is left out */
+    const char *type, *domain, *name, *overload; /* "" where the file says none */
+    uint64_t number;                             /* in its graph */
+    const struct onnx_call *call;                /* whose body it is part of; NULL: the model's */
+    const uint32_t *inputs, *outputs;            /* values; LL_NO_ID for one that is left out */
     uint32_t input_count, output_count;
-    struct ll_wire body;
+    struct ll_wire body; /* the whole node, in which attributes are looked up */
 };
 
 struct onnx_graph {
     const char *name;
     struct onnx_node *nodes;
     struct onnx_tensor *tensors; /* the initializers */
+    /* what the file says of values: those that come in, those that go out, those in between */
     struct onnx_info *inputs, *outputs, *infos;
     uint64_t node_count, tensor_count, input_count, output_count, info_count;
 };
@@ -90,10 +91,10 @@ struct onnx_file {
     struct ll_arena *arena;
     struct ll_diags *diags;
     const char *path;
-    struct ll_map names; /* of values; released with onnx_file_release */
-    const char *producer;
-    int64_t opset; /* of the standard operators, where the node at work is */
-    struct onnx_opsets opsets;
+    struct ll_map names;       /* of values; released with onnx_file_release */
+    const char *producer;      /* who wrote the file; "" for nobody */
+    int64_t opset;             /* of the standard operators, where the node at work is */
+    struct onnx_opsets opsets; /* of the model; functions have their own */
     struct onnx_graph graph;
     struct onnx_function *functions;
     uint64_t function_count;
@@ -177,9 +178,9 @@ struct onnx_value {
     const struct onnx_tensor *tensor; /* its elements in the file, if they are there */
     const double *numbers;            /* its elements, where they are known and few */
     uint32_t base; /* the value whose elements these are, seen otherwise; itself if there is none such */
-    enum ll_memory_class memory;
-    bool has[ONNX_LAYOUTS];
-    struct ll_imported held[ONNX_LAYOUTS];
+    enum ll_memory_class memory;           /* of the tensor that it becomes */
+    bool has[ONNX_LAYOUTS];                /* in which layouts a tensor of the trace holds it */
+    struct ll_imported held[ONNX_LAYOUTS]; /* these tensors */
 };
 
 struct onnx;
@@ -198,17 +199,17 @@ struct onnx_operator {
 struct onnx {
     struct onnx_file file;
     struct ll_import *import;
-    struct onnx_value *values; /* by number, as what is told */
-    uint64_t value_count, value_room;
-    const struct onnx_info **told; /* what the file says of what it computes; NULL: nothing */
-    uint64_t numbers_left;         /* that may still be computed */
-    uint64_t calls, nodes_left;    /* of functions: so far, and how many nodes may still become of them */
+    struct onnx_value *values;        /* by number, as what is told */
+    uint64_t value_count, value_room; /* values known; room for them */
+    const struct onnx_info **told;    /* what the file says of what it computes; NULL: nothing */
+    uint64_t numbers_left;            /* that may still be computed */
+    uint64_t calls, nodes_left;       /* of functions: so far, and how many nodes may still become of them */
 
     /* The node at work. */
     const struct onnx_node *node;
-    const struct onnx_operator *row;
-    unsigned depth; /* of branches around it */
-    bool folding;   /* all its inputs are constants */
+    const struct onnx_operator *row; /* its rule */
+    unsigned depth;                  /* of branches around it */
+    bool folding;                    /* all its inputs are constants */
 };
 
 /* Says what is wrong with the node at work. Always false. */

@@ -60,16 +60,16 @@ struct reading {
     struct ll_csv csv;
     struct ll_arena *arena;
     struct ll_diags *notes; /* NULL: nobody listens */
-    bool products;
-    size_t name_place;     /* of the layer's name in a row */
-    size_t place[COLUMNS]; /* of the row's fields; NOWHERE */
-    unsigned told;         /* columns that the header names, a bit each */
-    size_t named;          /* fields that the header has */
-    bool left_out;         /* a field that no column claims was noted */
+    bool products;          /* the topology holds GEMMs */
+    size_t name_place;      /* of the layer's name in a row */
+    size_t place[COLUMNS];  /* of the row's fields; NOWHERE */
+    unsigned told;          /* columns that the header names, a bit each */
+    size_t named;           /* fields that the header has */
+    bool left_out;          /* a field that no column claims was noted */
     struct ll_scalesim_layer *layers;
     uint64_t capacity;
     size_t count;
-    uint64_t report_lines;
+    uint64_t report_lines; /* rows of SCALE-Sim's report so far */
     bool failed;
 };
 

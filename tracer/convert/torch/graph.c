@@ -166,8 +166,8 @@ struct reading {
     struct ll_import *import;
     struct ll_json_reader json;
     struct ll_torch_nodes *nodes;
-    struct places inputs, outputs;
-    uint64_t nameless; /* tensors without a storage */
+    struct places inputs, outputs; /* where values, shapes and types of the node at work begin */
+    uint64_t nameless;             /* tensors without a storage */
 };
 
 /* Another reader that begins with the value at a place that was read already. */

@@ -479,8 +479,8 @@ struct search {
     struct ll_import *import;
     const struct ll_torch_nodes *nodes;
     const struct ll_torch_leaf *leaves;
-    uint64_t count, at;
-    struct ll_torch_node *node;
+    uint64_t count, at;         /* of the leaves; which one lacks a number */
+    struct ll_torch_node *node; /* of that leaf */
 };
 
 static const struct ll_shape *shape_at(const struct ll_torch_node *node, uint32_t argument)

@@ -30,7 +30,7 @@ struct profile {
     struct ll_import *import;
     struct ll_json_reader json;
     struct ll_torch_nodes *nodes;
-    struct kernel *kernels;
+    struct kernel *kernels; /* what ran on a device, to be added to the operators that started it */
     uint64_t kernel_count, kernel_capacity;
     uint64_t nameless; /* tensors so far */
     int64_t rank;      /* whose profile it is; -1: not told */

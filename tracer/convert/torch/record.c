@@ -38,10 +38,10 @@ struct record {
     struct ll_import *import;
     bool bare; /* exchanges have the names of the library alone */
     struct ll_torch_nodes *nodes;
-    enum ll_torch_file file;
-    struct state *states;
-    struct ll_storages storages;
-    struct ll_map sequences; /* of forward operators, to their scopes */
+    enum ll_torch_file file;     /* an execution graph, which knows storages, or a profile, which does not */
+    struct state *states;        /* by node */
+    struct ll_storages storages; /* what each storage holds */
+    struct ll_map sequences;     /* of forward operators, to their scopes */
     const char **sequence_scopes;
     uint64_t sequence_capacity;
     struct ll_map refused;          /* what was complained about */

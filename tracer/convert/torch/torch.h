@@ -44,11 +44,11 @@ struct ll_torch_exchange {
 };
 
 struct ll_torch_node {
-    const char *name;
-    uint64_t id, parent;
-    int64_t sequence; /* of autograd: equal for an operator and its backward node; -1: none */
-    int64_t scope;    /* PyTorch's RecordScope: 1 is a backward node */
-    uint32_t thread;
+    const char *name;    /* of the operator, "aten::mm" */
+    uint64_t id, parent; /* of the node, and of that which called it */
+    int64_t sequence;    /* of autograd: equal for an operator and its backward node; -1: none */
+    int64_t scope;       /* PyTorch's RecordScope: 1 is a backward node */
+    uint32_t thread;     /* number of the thread, from 0 */
     uint32_t input_count, output_count;
     struct ll_torch_value *inputs;
     const struct ll_torch_tensor *outputs; /* those of lists one after the other */
@@ -103,12 +103,12 @@ enum { LL_SEEN_KEPT = 4 };
 enum ll_torch_work { LL_TORCH_NOTHING, LL_TORCH_SOMETHING, LL_TORCH_KNOWN };
 
 struct ll_storage {
-    bool live;    /* it holds something */
-    bool decided; /* what was there before the first op is what its first reader takes it for */
-    struct ll_imported held;
-    enum ll_memory_class memory;  /* of what it holds */
-    enum ll_memory_class brought; /* of what was there before the first op */
-    struct ll_imported seen[LL_SEEN_KEPT];
+    bool live;               /* it holds something */
+    bool decided;            /* what was there before the first op is what its first reader takes it for */
+    struct ll_imported held; /* the tensor that was written last */
+    enum ll_memory_class memory;           /* of what it holds */
+    enum ll_memory_class brought;          /* of what was there before the first op */
+    struct ll_imported seen[LL_SEEN_KEPT]; /* views of it that were made, to be used again */
     uint32_t seen_count;
     uint64_t got_by; /* 1 + the operator without a row that got this memory, until it is written; else 0 */
     uint64_t next_write[LL_TORCH_KNOWN + 1]; /* 1 + the next node that writes it and does so much; 0: none */

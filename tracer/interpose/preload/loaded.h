@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 struct ll_loaded {
-    uintptr_t base, begin, end;         /* what its addresses were moved by; where it lies */
-    uintptr_t sealed_begin, sealed_end; /* what the loader made read-only after filling it */
-    const char *path, *soname, *strings;
+    uintptr_t base, begin, end;          /* what its addresses were moved by; where it lies */
+    uintptr_t sealed_begin, sealed_end;  /* what the loader made read-only after filling it */
+    const char *path, *soname, *strings; /* strings: the table that names are offsets in */
     const ElfW(Dyn) * dynamic;
-    const ElfW(Sym) * symbols;
-    const uint32_t *gnu_hash, *hash;
+    const ElfW(Sym) * symbols;       /* NULL: it has none */
+    const uint32_t *gnu_hash, *hash; /* tables by which symbols are found; either may be NULL */
     const ElfW(Rela) * calls, *relocations;
     size_t call_count, relocation_count;
 };

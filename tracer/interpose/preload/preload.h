@@ -133,13 +133,13 @@ bool ll_is_ours(const void *address);
 enum { LL_DEEPEST = 32 };
 
 struct ll_thread {
-    uint64_t generation; /* of the process page that the ring belongs to; another one's: there is no ring */
-    struct ll_ring *ring;
-    uint64_t *words;
+    uint64_t generation;  /* of the process page that the ring belongs to; another one's: there is no ring */
+    struct ll_ring *ring; /* NULL: none yet, or none any more */
+    uint64_t *words;      /* of the ring */
     uint64_t size_words, head, tail_seen; /* tail_seen: the reader is at least so far */
-    uint32_t depth;
-    uint32_t slot;
-    uint64_t tid; /* 0: the calling thread's own */
+    uint32_t depth;                       /* calls in progress */
+    uint32_t slot;                        /* of the process page */
+    uint64_t tid;                         /* 0: the calling thread's own */
     /* The frame that is amid a record, or NULL: an event from a signal handler must keep out. */
     const void *busy;
     bool untouched; /* this thread asked for a ring and got none */
