@@ -56,6 +56,7 @@ static void *own(struct ll_nn *nn, const void *context, size_t size)
 
 struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, const struct ll_images *images)
 {
+    assert(batch > 0 && images->channels > 0);
     struct ll_shape shape =
         ll_nn_shape(nn, 4, (uint64_t[]){batch, images->height, images->width, images->channels},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL});
@@ -65,6 +66,7 @@ struct ll_value *ll_feed_images(struct ll_nn *nn, uint64_t batch, const struct l
 
 struct ll_value *ll_feed_labels(struct ll_nn *nn, uint64_t batch, const struct ll_images *images)
 {
+    assert(batch > 0 && images->classes > 0);
     struct ll_shape shape = ll_nn_shape(nn, 1, &batch, (enum ll_role[]){LL_ROLE_BATCH});
     shape.dtype = LL_I32;
     return add_input(nn, "labels", &shape,
@@ -113,18 +115,21 @@ static struct ll_value *add_batch(struct ll_nn *nn, const char *name, const stru
 
 struct ll_value *ll_feed_source(struct ll_nn *nn, const struct ll_batch *batch)
 {
+    assert(batch->bucket < batch->buckets->count);
     uint64_t steps = batch->buckets->sizes[batch->bucket].source;
     return add_batch(nn, "source", batch, steps, LL_I32, fill_source);
 }
 
 struct ll_value *ll_feed_target(struct ll_nn *nn, const struct ll_batch *batch)
 {
+    assert(batch->bucket < batch->buckets->count);
     uint64_t steps = batch->buckets->sizes[batch->bucket].target + 1;
     return add_batch(nn, "target", batch, steps, LL_I32, fill_target);
 }
 
 struct ll_value *ll_feed_target_weights(struct ll_nn *nn, const struct ll_batch *batch)
 {
+    assert(batch->bucket < batch->buckets->count);
     uint64_t steps = batch->buckets->sizes[batch->bucket].target;
     return add_batch(nn, "target_weights", batch, steps, nn->real, fill_weights);
 }

@@ -2,6 +2,7 @@
 /* What an agent shows to its network. */
 #include "models/fathom/deepq.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "models/feed.h"
@@ -271,6 +272,7 @@ static enum ll_status prepare(void *context)
 /* Drives the network from now on. NULL after trouble. */
 static struct ll_agent *agent_new(struct ll_nn *nn, const struct ll_agent_options *options)
 {
+    assert(options->batch > 0);
     struct ll_agent *agent = ll_alloc(&nn->arena, 1, sizeof *agent);
     if (!agent) {
         ll_nn_fail(nn, "memory ran out");

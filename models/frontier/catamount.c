@@ -19,6 +19,7 @@
 static struct ll_value *tf_dropout(struct ll_nn *nn, struct ll_chance *chance, struct ll_value *x,
                                    double keep)
 {
+    assert(keep > 0 && keep <= 1);
     struct ll_value *drawn = ll_random_uniform(nn, chance, &x->shape), *share = ll_constant(nn, "keep", keep);
     struct ll_value *least = ll_constant(nn, "least", 0), *range = ll_constant(nn, "range", 1);
     struct ll_value *in_range = ll_add_of(nn, ll_mul_of(nn, drawn, range), least);

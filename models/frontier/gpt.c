@@ -238,6 +238,7 @@ static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
 struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
                                    struct ll_value *values)
 {
+    assert(d->sizes.heads % d->sizes.kv_heads == 0);
     struct ll_nn *nn = d->nn;
     uint64_t each = d->sizes.heads / d->sizes.kv_heads;
     struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
@@ -300,6 +301,8 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_
 struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *build,
                                    const struct ll_decoder_options *options)
 {
+    assert(options->dropout >= 0 && options->dropout < 1);
+    assert(options->sizes.heads > 0 && options->sizes.kv_heads > 0);
     nn->real = ll_decoder_real(options->dtype, nn->real);
     struct ll_decoder d = {
         .nn = nn,

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "models/micro/micro.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ enum { RUNS = 128, LEAST_RUNS = 8 };
 
 struct ll_figure ll_rate_of(struct ll_pool *pool, void (*body)(void *context), void *context, double amount)
 {
+    assert(amount > 0);
     static const uint64_t enough_ns = 1000000000;
     double rates[RUNS];
     size_t runs = 0;
@@ -79,11 +81,13 @@ static const double rests_s[LL_LOOK_RESTS] = {0.002, 0.004, 0.008, 0.016, 0.032,
 
 struct ll_looks ll_looks_at(const char *level, uint64_t size, uint64_t least, uint64_t beyond)
 {
+    assert(least > 0);
     struct ll_looks looks = {.level = level, .size = size};
     for (int i = 0; i < LL_LOOK_ROUNDS - 1; i++)
         if (size / 16 * sixteenths[i] >= least)
             looks.round_bytes[looks.round_count++] = size / 16 * sixteenths[i];
     looks.round_bytes[looks.round_count++] = beyond;
+    assert(looks.round_count <= LL_LOOK_ROUNDS);
     return looks;
 }
 
@@ -109,6 +113,7 @@ static uint64_t timed_bytes(const struct ll_looks *looks)
 
 void ll_look_at_rounds(struct ll_looks *looks, struct ll_pool *pool)
 {
+    assert(looks->round_count <= LL_LOOK_ROUNDS);
     if (looks->size == 0 || looks->count == LL_LOOKS)
         return;
     for (size_t i = 0; i < looks->round_count; i++)
@@ -156,6 +161,7 @@ static const char *key_of(const struct ll_looks *looks, const char *what, struct
 
 void ll_looks_facts(const struct ll_looks *looks, struct ll_facts *facts)
 {
+    assert(looks->timed <= looks->count && looks->count <= LL_LOOKS);
     double round_bytes[LL_LOOK_ROUNDS], times[LL_PROBE_TIMES];
     const struct rows rows[] = {{*looks->rounds, LL_LOOK_ROUNDS, looks->round_count, looks->count},
                                 {*looks->times, LL_PROBE_TIMES, LL_PROBE_TIMES, looks->timed},

@@ -3,6 +3,7 @@
  * 1996): the lines of a block are strung to one ring in no order, so that nothing can be fetched ahead. */
 #include "models/micro/micro.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,6 +123,7 @@ static struct stream long_stream(struct ll_pool *pool, unsigned threads, uint64_
 
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
+    assert(bytes > 0 && threads > 0);
     struct stream s = long_stream(pool, threads, bytes);
     if (!s.memory)
         return (struct ll_streams){0};
@@ -134,6 +136,7 @@ struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint6
 
 double ll_probe_rounds(struct ll_pool *pool, uint64_t bytes)
 {
+    assert(bytes > 0);
     struct stream s = long_stream(pool, ll_pool_threads(pool), bytes);
     double Bps = s.memory ? rate(&s, read_part).typical : 0;
     release_stream(&s);
@@ -246,6 +249,7 @@ static void **string_lines(char *memory, uint64_t lines)
 
 struct ll_figure ll_probe_latency(uint64_t bytes)
 {
+    assert(bytes > 0);
     enum { STEPS = 1 << 17 };
     uint64_t lines = ll_max(2, bytes / LINE_BYTES);
     char *memory = ll_probe_memory(lines * LINE_BYTES);

@@ -2,6 +2,7 @@
 /* Ops on matrices of numbers, element by element and line by line. */
 #include "models/micro/recipes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -370,6 +371,7 @@ static struct ll_value *bench_rewritten(struct ll_bench *bench, struct ll_value 
 
 void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, bool handed)
 {
+    assert(p->m > 0 && p->n > 0 && p->k > 0);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, p->transpose_a),
                               ll_attr_of_count(LL_ATTR_TRANSPOSE_B, p->transpose_b)};
     uint64_t a[] = {p->batch, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k};
@@ -388,6 +390,7 @@ void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, 
 
 void ll_bench_convolution(struct ll_bench *bench, enum ll_op_kind kind, const struct ll_micro_convolution *c)
 {
+    assert(c->in > 0 && c->out > 0 && c->kernel > 0);
     int64_t pad = (int64_t)(c->kernel - 1) / 2, stride = (int64_t)c->stride;
     struct ll_attr attrs[] = {
         ll_attr_of_count(LL_ATTR_STRIDE_H, stride), ll_attr_of_count(LL_ATTR_STRIDE_W, stride),

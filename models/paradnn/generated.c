@@ -6,6 +6,9 @@
  * it. The host makes a row of zeros and a one of each label; the loss is their mean cross entropy. RMSProp
  * trains, with decay and momentum of 0.9 and 1 under the root. */
 #include "models/data/images.h"
+
+#include <assert.h>
+
 #include "models/feed.h"
 #include "models/model.h"
 #include "models/nn/formula.h"
@@ -29,6 +32,7 @@ static const char *const dtype_words[] = {"f32", "bf16", "f16", NULL};
 /* To be called first: what is built from here on computes in the type with this number. */
 static void paradnn_begin(struct ll_nn *nn, int64_t dtype)
 {
+    assert(dtype >= 0 && (size_t)dtype < sizeof dtypes / sizeof *dtypes);
     if (dtypes[dtype] != LL_F32)
         nn->real = dtypes[dtype];
 }
@@ -78,6 +82,7 @@ static struct ll_value *paradnn_loss(struct ll_nn *nn, struct ll_value *logits,
 /* Trains all weights on it; the rate is in thousandths. */
 static void paradnn_minimise(struct ll_nn *nn, struct ll_value *loss, int64_t rate)
 {
+    assert(rate > 0);
     ll_minimise(
         nn, loss,
         &(struct ll_optimizer){

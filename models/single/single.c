@@ -4,6 +4,7 @@
  * An inference is the op alone on operands that are there already. A training step adds the least that sends
  * gradients back to the operands: half the sum of the result's squares as a loss, whose gradient is the
  * result itself. Nothing is updated, so every step repeats the first. */
+#include <assert.h>
 #include <math.h>
 
 #include "models/model.h"
@@ -40,6 +41,7 @@ static const char *const dtype_words[] = {"f32", "tf32", "f16", "bf16", "f8", "i
 /* Begins a single op whose elements are of the dtype with this number. */
 static struct single single_begin(struct ll_nn *nn, const struct ll_build *build, int64_t dtype)
 {
+    assert(dtype >= 0 && (size_t)dtype < sizeof dtypes / sizeof *dtypes);
     if (dtypes[dtype] != LL_F32)
         nn->real = dtypes[dtype];
     return (struct single){.nn = nn, .build = build};
@@ -49,6 +51,7 @@ static struct single single_begin(struct ll_nn *nn, const struct ll_build *build
 static struct ll_value *single_operand(struct single *single, const char *name, enum ll_memory_class memory,
                                        unsigned rank, const uint64_t *dims, const enum ll_role *roles)
 {
+    assert(single->count < MOST_OPERANDS);
     struct ll_shape shape = ll_nn_shape(single->nn, rank, dims, roles);
     struct ll_value *value =
         ll_nn_variable(single->nn, name, &shape, memory, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
@@ -752,6 +755,7 @@ static const char *const *const collective_words[COLLECTIVE_PARAMS] = {
 /* A device's part of them, at least one. */
 static uint64_t part_of(uint64_t elements, uint64_t devices)
 {
+    assert(devices > 0);
     return elements < devices ? 1 : elements / devices;
 }
 

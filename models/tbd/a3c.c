@@ -2,6 +2,7 @@
 /* The order of a step: every player takes its turns, each beginning with a run of the acting program; one run
  * more tells what the moment behind the last turn is worth; then returns are added up from the last turn to
  * the first. */
+#include <assert.h>
 #include <string.h>
 
 #include "models/feed.h"
@@ -164,6 +165,7 @@ static enum ll_status prepare(void *context)
 /* Drives the network from now on. NULL after trouble. */
 static struct ll_actors *actors_new(struct ll_nn *nn, const struct ll_actors_options *options)
 {
+    assert(options->games > 0 && options->turns > 0 && options->discount > 0 && options->discount <= 1);
     struct ll_actors *actors = ll_alloc(&nn->arena, 1, sizeof *actors);
     if (!actors) {
         ll_nn_fail(nn, "memory ran out");
@@ -250,6 +252,7 @@ static struct ll_value *actor_crew_sees(struct ll_nn *nn, const struct ll_actors
 
 static struct ll_turn actors_turn(struct ll_nn *nn, struct ll_actors *actors, uint64_t turn)
 {
+    assert(turn < actors->options.turns && actors->options.turns <= LL_MOST_TURNS);
     struct ll_shape screens = screens_shape(nn, actors, actors->options.games);
     struct ll_shape games = ll_nn_shape(nn, 1, &actors->options.games, (enum ll_role[]){LL_ROLE_BATCH});
     struct view *view = add_view(nn, (struct view){actors, NULL, turn});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "models/tbd/translation.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -59,6 +60,7 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
 
 void ll_translation_beam(struct ll_translation *t, uint64_t width, uint64_t vocabulary)
 {
+    assert(width > 0 && width <= vocabulary);
     t->beam = (struct ll_beam){
         .batch = t->batch, .width = width, .vocabulary = vocabulary, .steps = t->target_steps};
 }
@@ -324,6 +326,7 @@ static struct ll_shape column_of(struct ll_nn *nn, const struct ll_beam *beam)
 
 void ll_beam_begin(struct ll_nn *nn, struct ll_beam *beam)
 {
+    assert(beam->steps > 0 && beam->batch > 0);
     static const enum ll_role roles[] = {LL_ROLE_PLAIN, LL_ROLE_VOCABULARY};
     struct ll_shape column = column_of(nn, beam);
     struct ll_shape rows = ll_nn_shape(nn, 1, column.dim, (enum ll_role[]){LL_ROLE_BATCH});
@@ -401,6 +404,7 @@ void ll_beam_grow(struct ll_nn *nn, struct ll_beam *beam, struct ll_value *logit
     ll_nn_keep(beam->from[beam->done] = where->producer->outputs[0]);
     ll_nn_keep(beam->chosen[beam->done++] = where->producer->outputs[1]);
     ll_nn_pop(nn);
+    assert(beam->done <= beam->steps);
 }
 
 struct ll_value *ll_beam_follow(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
@@ -410,6 +414,7 @@ struct ll_value *ll_beam_follow(struct ll_nn *nn, const struct ll_beam *beam, st
 
 void ll_beam_read(const struct ll_beam *beam, struct ll_runner *runner, uint64_t i, int32_t *words)
 {
+    assert(i < beam->batch && beam->done <= beam->steps);
     uint64_t row = i * beam->width;
     for (uint64_t t = beam->done; t-- > 0;) {
         words[t] = ((const int32_t *)ll_runner_data(runner, beam->chosen[t]))[row];

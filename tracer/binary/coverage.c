@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tracer/binary/coverage.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -613,6 +614,7 @@ static bool coverage_sees(const struct ll_coverage *coverage, enum ll_reach reac
 
 size_t ll_coverage_seen(const struct ll_coverage *coverage, enum ll_mechanism mechanism)
 {
+    assert(coverage->route_count == 0 || coverage->routes);
     size_t seen = 0;
     for (size_t i = 0; i < coverage->route_count; i++)
         seen += coverage_sees(coverage, coverage->routes[i].reach, mechanism);

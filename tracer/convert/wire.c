@@ -132,12 +132,14 @@ static void put_key(struct ll_str *out, uint64_t number, enum ll_wire_type type)
 
 void ll_wire_put_integer(struct ll_str *out, uint64_t number, uint64_t value)
 {
+    assert(number > 0); /* fields count from 1 */
     put_key(out, number, LL_WIRE_VARINT);
     ll_wire_put_varint(out, value);
 }
 
 void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, size_t size)
 {
+    assert(number > 0 && (bytes || size == 0));
     put_key(out, number, LL_WIRE_BYTES);
     ll_wire_put_varint(out, size);
     if (size > 0)

@@ -544,6 +544,7 @@ static uint32_t new_thread(void *context, uint32_t process, uint64_t tid)
 /* A file named PID.N is a process's; it may not be whole yet, then it is looked at again the next time. */
 static void follow_file(struct ll_ring_reader *reader, const char *name)
 {
+    assert(reader->process_count <= reader->process_capacity);
     if (name[strspn(name, "0123456789.")] || ll_map_find(&reader->names, name, strlen(name)) != LL_NO_ID ||
         !ll_grow(&reader->processes, &reader->process_capacity, reader->process_count + 1,
                  sizeof *reader->processes))

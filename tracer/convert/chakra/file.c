@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chakra files as they stand (chakra.h), and a trace written as one. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -268,6 +269,7 @@ static void read_attr(struct ll_wire bytes, struct ll_wire *name, struct chakra_
 
 bool chakra_attr_next(struct ll_wire *body, uint64_t number, struct ll_wire *name, struct chakra_attr *attr)
 {
+    assert(body->at <= body->end);
     struct ll_wire_field field;
     while (ll_wire_next(body, &field) == LL_WIRE_FIELD)
         if (field.number == number && field.type == LL_WIRE_BYTES) {
@@ -295,6 +297,7 @@ uint64_t chakra_number(const struct chakra_node *node, const char *name)
 
 void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor)
 {
+    assert(tensor->memory < LL_MEMORY_COUNT && tensor->shape.rank <= LL_MAX_RANK);
     const struct ll_shape *shape = &tensor->shape;
     bool plain = true;
     ll_str_addf(out, "%" PRIu64 " %s %s ", tensor->number, ll_memory_name(tensor->memory),

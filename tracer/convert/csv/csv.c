@@ -482,6 +482,7 @@ static uint64_t slid(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad
  * stride leaves the size of the image open. */
 static const char *convolve(struct csv_row *r, enum ll_op_kind kind)
 {
+    assert(kind < LL_OP_COUNT);
     uint64_t b = dim(r, "b"), c = dim(r, "c"), h = dim(r, "h"), w = dim(r, "w"), k = dim(r, "k");
     uint64_t kh = dim(r, "r"), kw = dim(r, "s"), sh = dim_or(r, "stride_h", 1), sw = dim_or(r, "stride_w", 1);
     uint64_t ph = dim_or(r, "pad_h", 0), pw = dim_or(r, "pad_w", 0),

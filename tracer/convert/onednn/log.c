@@ -15,6 +15,7 @@
 
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise)
 {
+    assert(problem && name);
     size_t length = strlen(name);
     while (*problem) {
         size_t letters = strcspn(problem, "0123456789_");

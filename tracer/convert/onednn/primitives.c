@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oneDNN's primitives as ops: a rule each. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -700,6 +701,7 @@ static const struct {
 
 const char *ll_dnnl_record(struct ll_dnnl_log *log)
 {
+    assert(log->line.primitive);
     const char *unknown = ll_dnnl_unknown(&log->line);
     if (log->line.dtype == LL_DTYPE_COUNT)
         return "the type of its elements is not known";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of operators that work element by element, and of GEMMs, einsum and recurrent layers. */
+#include <assert.h>
 #include <string.h>
 
 #include "tracer/convert/onnx/onnx.h"
@@ -778,6 +779,7 @@ static bool project(struct onnx *o, const struct recurrent *n, struct ll_importe
 /* All steps of one direction: what comes out of each, and the states at the end. */
 static bool run(struct onnx *o, const struct recurrent *n, struct ll_imported out[3])
 {
+    assert(n->gates == 1 || n->gates == 3 || n->gates == 4);
     uint8_t dtype = n->x->shape.dtype;
     uint32_t states = n->gates == 4 ? 2 : 1, count = 2;
     const struct ll_shape weights = {

@@ -21,6 +21,7 @@ bool onnx_rule_IDENTITY(struct onnx *o)
 
 bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     if (!ll_fits(ll_elements(shape)) || ll_elements(shape) != ll_elements(&x->shape))
         return onnx_refuse(o, "the new shape has another number of elements");
     onnx_put_view(o, 0, x, shape);
@@ -93,6 +94,7 @@ bool onnx_axis_bits(struct onnx *o, const struct onnx_axes *axes, unsigned rank,
             return false;
         *bits |= 1u << axis;
     }
+    assert(*bits < 1u << rank || rank == 0);
     return true;
 }
 
@@ -451,6 +453,7 @@ static bool cut_axis(uint64_t extent, const int64_t bounds[3], unsigned axis, st
  * which must be known constants, because shapes depend on them. */
 bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cuts *cuts)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     int64_t axes[LL_MAX_RANK], starts[LL_MAX_RANK], ends[LL_MAX_RANK], steps[LL_MAX_RANK];
     uint64_t count = onnx_attr_list(o, "starts", starts, LL_MAX_RANK), other = count, axis_count;
     bool old = onnx_attr_has(o, "starts");

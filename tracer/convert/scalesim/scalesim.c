@@ -5,6 +5,7 @@
  * A layer whose name holds DP is depthwise there: one layer with one channel for each of its channels. */
 #include "tracer/convert/scalesim/scalesim.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -139,6 +140,7 @@ static bool fits_in(struct reading *reading, const struct ll_csv_field *fields, 
 static bool add_layer(struct reading *reading, const struct ll_csv_field *fields, size_t count,
                       struct ll_scalesim_layer layer)
 {
+    assert(reading->count <= reading->capacity);
     layer.name = reading->name_place < count ? trimmed(reading, &fields[reading->name_place]) : "";
     layer.copies = 1;
     layer.line = reading->csv.line;

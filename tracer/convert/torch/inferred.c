@@ -426,6 +426,7 @@ static bool keep_tensor(struct ll_torch_kept *kept, const struct ll_torch_leaf *
 
 bool ll_torch_keep(struct ll_torch_kept *kept, const struct ll_torch_leaf *leaf)
 {
+    assert(leaf->row);
     bool all = leaf->phase == LL_PHASE_UPDATE, fine = true;
     for (uint32_t a = 0; a < leaf->node->input_count; a++) {
         const struct ll_torch_value *value = &leaf->node->inputs[a];
