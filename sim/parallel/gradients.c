@@ -236,11 +236,19 @@ static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t eleme
     return right;
 }
 
+/* A family stays whole where an update reads or makes one of its tensors otherwise than element by element: a
+ * slice that tensor parallelism takes of a whole state cannot be made in parts. */
 static void judge(struct finding *f, uint32_t op)
 {
+    const struct ll_form *form = form_of(f, op);
     uint32_t part = find_part(f, op);
-    if (part != LL_NONE && !is_element_wise(f, op, ll_elements(&form_of(f, op)->view.in[part])))
+    if (part != LL_NONE && !is_element_wise(f, op, ll_elements(&form->view.in[part])))
         f->whole[head_of(f, ll_op_input(f->trace, op, part))] = true;
+    for (uint32_t o = 0; part == LL_NONE && is_update(f, op) && o < form->view.output_count; o++) {
+        uint32_t tensor = ll_op_output(f->trace, op, o);
+        if (in_parts(f, tensor) && !is_element_wise(f, op, ll_elements(&form->view.out[o])))
+            f->whole[head_of(f, tensor)] = true;
+    }
 }
 
 static void find_experts(struct finding *f)

@@ -116,6 +116,28 @@ static void a_family_with_a_product_stays_whole(void **state)
     end(&f);
 }
 
+/* A slice of a state that lies whole on each device, as tensor parallelism takes one, has to be made whole,
+ * and so has all that is updated with it. */
+static void a_family_with_a_slice_of_a_whole_state_stays_whole(void **state)
+{
+    (void)state;
+    static const struct ll_attr half = {.key = LL_ATTR_SIZE, .count = 4};
+    struct found f = begin();
+    uint32_t x = bring(&f, 4, 6, LL_INPUT), v = bring(&f, 8, 6, LL_OPTIMIZER), w[2], dw[2];
+    for (int i = 0; i < 2; i++) {
+        w[i] = bring(&f, 4, 6, LL_WEIGHT);
+        dw[i] = does(&f, LL_OP_RELU, LL_PHASE_BACKWARD, LL_GRADIENT, x, LL_NONE);
+    }
+    uint32_t cut = toy_op(f.toy, LL_OP_SLICE, LL_PHASE_UPDATE, &v, 1, &half, 1, LL_OPTIMIZER, NULL);
+    uint32_t sum = does(&f, LL_OP_ADD, LL_PHASE_UPDATE, LL_OPTIMIZER, cut, dw[0]);
+    does(&f, LL_OP_ADD, LL_PHASE_UPDATE, LL_WEIGHT, w[0], sum);
+    does(&f, LL_OP_ADD, LL_PHASE_UPDATE, LL_WEIGHT, w[1], dw[1]);
+    find(&f);
+    assert_false(f.of.in_parts[dw[0]] || f.of.in_parts[cut] || is_sharded(&f, cut) || is_sharded(&f, w[0]));
+    assert_true(f.of.in_parts[dw[1]] && is_sharded(&f, w[1]));
+    end(&f);
+}
+
 /* Each on a gradient of its own, before the update that reads the gradient and what has become of it. */
 enum extra { NUMBER_OF_ALL, SUMS_OF_ROWS, ROW_OF_FACTORS, EXTRAS };
 
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_update_reads_of_the_way_back_is_a_gradient),
         cmocka_unit_test(a_family_with_a_product_stays_whole),
+        cmocka_unit_test(a_family_with_a_slice_of_a_whole_state_stays_whole),
         cmocka_unit_test(what_is_not_done_element_by_element_stays_whole),
         cmocka_unit_test(rows_of_a_table_are_gradients_of_their_own),
         cmocka_unit_test(a_family_is_of_experts_with_its_weight),
