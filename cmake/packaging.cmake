@@ -33,7 +33,7 @@ install(FILES ${PROJECT_BINARY_DIR}/leadline.pc DESTINATION lib/pkgconfig)
 # What others may rely on: the ground floor, traces, machines, costs and replay. The other headers are for the
 # rooms themselves. tests/package compiles each of these alone.
 install(DIRECTORY tracer/base DESTINATION include/leadline/tracer FILES_MATCHING PATTERN "*.h")
-foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/ops.h tracer/ir/profile.h tracer/format/reader.h tracer/record/recorder.h tracer/ir/tensor.h
+foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tracer/ir/ops.h tracer/ir/profile.h tracer/format/reader.h tracer/record/recorder.h tracer/ir/tensor.h
         tracer/ir/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h sim/machine/catalogue.h
         sim/machine/leftovers.h sim/machine/machine.h sim/machine/unit.h
         sim/machine/algorithms.def sim/machine/topologies.def sim/machine/unit_models.def sim/cost/cost.h

@@ -192,7 +192,7 @@ enum { QUICK_SIZES = 2, QUICK_SIDE = 16, MOST_OPERANDS = 8 };
 static const uint64_t sizes[] = {1 << 7,  1 << 10, 1 << 12, 1 << 14,        1 << 15,         1 << 16,
                                  1 << 17, 1 << 19, 1 << 21, LL_MICRO_LARGE, LL_MICRO_WEIGHTS};
 
-static const struct {
+static const struct micro {
     enum ll_op_kind kind;
     ll_recipe *recipe;
     uint64_t most;
@@ -241,17 +241,44 @@ static void warm_up_small(struct ll_bench *bench, ll_recipe *recipe, enum ll_op_
     ll_nn_pop(bench->nn);
 }
 
+static void build_micro(struct ll_bench *bench, const struct micro *micro, uint64_t elements)
+{
+    for (int pass = 0; pass < HANDED && elements <= micro->most; pass++) {
+        if (pass == 1)
+            warm_up_small(bench, micro->recipe, micro->kind, elements);
+        enter(bench, pass, micro->kind);
+        micro->recipe(bench, micro->kind, elements);
+        leave(bench);
+    }
+}
+
+/* How a kind without a row is tried, if its operands are tensors of the same shape; else its recipe is NULL. */
+static struct micro plain_micro(enum ll_op_kind kind)
+{
+    const char *shape = ll_op_words(kind).shape;
+    bool plain = ll_op_runs_natively(kind) && ll_op_class(kind) == LL_CLASS_ELEMENTWISE;
+    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++)
+        plain = plain && micros[i].kind != kind;
+    ll_recipe *recipe = strcmp(shape, "SAME_1") == 0   ? ll_recipe_one
+                        : strcmp(shape, "SAME_2") == 0 ? ll_recipe_pair
+                                                       : NULL;
+    return (struct micro){kind, plain ? recipe : NULL, LL_MICRO_LARGE};
+}
+
 /* Of the largest size each kind takes operands that `turns` kinds before had. */
 static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t turns)
 {
-    for (size_t i = 0; i < sizeof micros / sizeof *micros; i++) {
+    size_t count = sizeof micros / sizeof *micros;
+    for (size_t i = 0; i < count; i++) {
         bench->turn = elements == LL_MICRO_LARGE ? i % turns : 0;
-        for (int pass = 0; pass < HANDED && elements <= micros[i].most; pass++) {
-            if (pass == 1)
-                warm_up_small(bench, micros[i].recipe, micros[i].kind, elements);
-            enter(bench, pass, micros[i].kind);
-            micros[i].recipe(bench, micros[i].kind, elements);
-            leave(bench);
+        build_micro(bench, &micros[i], elements);
+    }
+    for (int kind = 0; kind < ll_op_count(); kind++) {
+        struct micro plain = plain_micro((enum ll_op_kind)kind);
+        bench->turn = elements == LL_MICRO_LARGE ? count % turns : 0;
+        if (plain.recipe) {
+            build_micro(bench, &plain, elements);
+            count++;
         }
     }
     bench->turn = 0;

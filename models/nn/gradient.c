@@ -2,13 +2,19 @@
 /* Going backward through the list of ops. First one pass forward marks what depends on the values asked for:
  * only there gradients flow. Then from the loss to the front, each op's rule turns what arrived at its
  * results into what its inputs get. */
+#define LL_ALL_OP_KINDS /* op_table.def is bound here */
 #include "models/nn/formula.h"
 #include "models/nn/gradient_rule.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-static ll_gradient_rule *const rules[LL_OP_COUNT] = {
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
+    ll_gradient_rule ll_gradient_##gradient;
+#include "tracer/ir/op_table.def"
+#undef LL_OP
+
+static ll_gradient_rule *const rules[LL_OP_NONE] = {
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
     [LL_OP_##word] = ll_gradient_##gradient,
 #include "tracer/ir/op_table.def"

@@ -70,14 +70,14 @@ static void flow(struct ll_nn *nn, const struct ll_gradient_call *call, int i, s
         call->dx[i] = collected(nn, dx, call->op->inputs[i]);
 }
 
-void ll_gradient_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ADD)
 {
     for (int i = 0; i < 2; i++)
         if (call->wanted[i])
             flow(nn, call, i, call->dy[0]);
 }
 
-void ll_gradient_SUB(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SUB)
 {
     if (call->wanted[0])
         flow(nn, call, 0, call->dy[0]);
@@ -85,7 +85,7 @@ void ll_gradient_SUB(struct ll_nn *nn, const struct ll_gradient_call *call)
         call->dx[1] = ll_neg(nn, collected(nn, call->dy[0], call->op->inputs[1]));
 }
 
-void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MUL)
 {
     for (int i = 0; i < 2; i++)
         if (call->wanted[i])
@@ -93,7 +93,7 @@ void ll_gradient_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* Back in the type that came. Nothing flows into numbers of classes and into truth values. */
-void ll_gradient_CAST(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CAST)
 {
     const struct ll_shape *came = &call->op->inputs[0]->shape;
     if (call->dy[0]->shape.dtype == came->dtype)
@@ -110,7 +110,7 @@ static struct ll_value *into_divisor(struct ll_nn *nn, const struct ll_gradient_
 }
 
 /* d(a / b) = da / b - (a / b) db / b */
-void ll_gradient_DIV(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(DIV)
 {
     struct ll_value *b = call->op->inputs[1], *quotient = call->op->outputs[0];
     struct ll_value *over_b = ll_div_of(nn, call->dy[0], b);
@@ -132,18 +132,18 @@ static void choose(struct ll_nn *nn, const struct ll_gradient_call *call, enum l
         flow(nn, call, 1, ll_select(nn, won, zero, call->dy[0]));
 }
 
-void ll_gradient_MAXIMUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MAXIMUM)
 {
     choose(nn, call, LL_OP_GREATER);
 }
 
-void ll_gradient_MINIMUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MINIMUM)
 {
     choose(nn, call, LL_OP_LESS);
 }
 
 /* d x^p = p x^(p-1) dx + x^p log x dp, the second term where x is above zero. */
-void ll_gradient_POW(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(POW)
 {
     struct ll_value *x = call->op->inputs[0], *p = call->op->inputs[1], *dy = call->dy[0];
     if (call->wanted[0]) {
@@ -159,7 +159,7 @@ void ll_gradient_POW(struct ll_nn *nn, const struct ll_gradient_call *call)
     }
 }
 
-void ll_gradient_ADD_N(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ADD_N)
 {
     (void)nn;
     for (uint32_t i = 0; i < call->op->view.input_count; i++)
@@ -167,7 +167,7 @@ void ll_gradient_ADD_N(struct ll_nn *nn, const struct ll_gradient_call *call)
             call->dx[i] = call->dy[0];
 }
 
-void ll_gradient_SELECT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SELECT)
 {
     struct ll_value *zero = ll_zero_flow(nn, &call->dy[0]->shape), *condition = call->op->inputs[0];
     if (call->wanted[1])
@@ -176,28 +176,28 @@ void ll_gradient_SELECT(struct ll_nn *nn, const struct ll_gradient_call *call)
         call->dx[2] = ll_select(nn, condition, zero, call->dy[0]);
 }
 
-void ll_gradient_NEG(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(NEG)
 {
     call->dx[0] = ll_neg(nn, call->dy[0]);
 }
 
-void ll_gradient_ABS(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ABS)
 {
     call->dx[0] = ll_mul_of(nn, call->dy[0], ll_nn_do1(nn, LL_OP_SIGN, call->op->inputs[0]));
 }
 
-void ll_gradient_SQUARE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SQUARE)
 {
     struct ll_value *twice = ll_mul_of(nn, call->op->inputs[0], ll_constant(nn, "two", 2));
     call->dx[0] = ll_mul_of(nn, call->dy[0], twice);
 }
 
-void ll_gradient_EXP(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(EXP)
 {
     call->dx[0] = ll_mul_of(nn, call->dy[0], call->op->outputs[0]);
 }
 
-void ll_gradient_LOG(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(LOG)
 {
     call->dx[0] = ll_div_of(nn, call->dy[0], call->op->inputs[0]);
 }
@@ -213,32 +213,32 @@ static void from_result(struct ll_nn *nn, const struct ll_gradient_call *call, e
                                                     .attrs = call->op->view.attrs});
 }
 
-void ll_gradient_SQRT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SQRT)
 {
     from_result(nn, call, LL_OP_SQRT_GRAD);
 }
 
-void ll_gradient_SIGMOID(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SIGMOID)
 {
     from_result(nn, call, LL_OP_SIGMOID_GRAD);
 }
 
-void ll_gradient_TANH(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(TANH)
 {
     from_result(nn, call, LL_OP_TANH_GRAD);
 }
 
-void ll_gradient_RELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(RELU)
 {
     from_result(nn, call, LL_OP_RELU_GRAD);
 }
 
-void ll_gradient_RELU_CLIPPED(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(RELU_CLIPPED)
 {
     from_result(nn, call, LL_OP_RELU_CLIPPED_GRAD);
 }
 
-void ll_gradient_GELU(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(GELU)
 {
     call->dx[0] = ll_nn_do2(nn, LL_OP_GELU_GRAD, call->dy[0], call->op->inputs[0]);
 }
@@ -251,18 +251,18 @@ struct ll_value *ll_through_softmax(struct ll_nn *nn, struct ll_value *y, struct
     return ll_mul_of(nn, y, ll_sub_of(nn, dy, sum));
 }
 
-void ll_gradient_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SOFTMAX)
 {
     call->dx[0] = ll_through_softmax(nn, call->op->outputs[0], call->dy[0]);
 }
 
-void ll_gradient_CAUSAL_SOFTMAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CAUSAL_SOFTMAX)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->outputs[0]};
     call->dx[0] = ll_with_attrs(nn, LL_OP_CAUSAL_SOFTMAX_GRAD, call->op, 2, inputs, NULL);
 }
 
-void ll_gradient_SILU_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SILU_MUL)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1]};
@@ -272,13 +272,13 @@ void ll_gradient_SILU_MUL(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* dL/dx = dL/d(loss) x */
-void ll_gradient_L2_LOSS(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(L2_LOSS)
 {
     call->dx[0] = ll_mul_of(nn, call->op->inputs[0], call->dy[0]);
 }
 
 /* What flows is shared by all that are as large as the largest, as TensorFlow has it. */
-void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MAX)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *x = op->inputs[0];
@@ -302,7 +302,7 @@ void ll_gradient_MAX(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* dlogits[frames, batch, classes] times one factor for each of the batch. */
-void ll_gradient_CTC(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CTC)
 {
     if (!call->dy[0] || call->dy[1]) {
         ll_gradient_UNKNOWN(nn, call);
@@ -323,7 +323,7 @@ void ll_gradient_CTC(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 /* dx = C(filter)^T dy: with respect to dy the convolution, with respect to the filter its gradient for the
  * image v. */
-void ll_gradient_CONV_DATA(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CONV_DATA)
 {
     struct ll_value *dy = call->op->inputs[0], *filter = call->op->inputs[1], *v = call->dy[0];
     if (call->wanted[0])
@@ -334,7 +334,7 @@ void ll_gradient_CONV_DATA(struct ll_nn *nn, const struct ll_gradient_call *call
 }
 
 /* dfilter is linear in the image x and in dy: v takes the filter's place. */
-void ll_gradient_CONV_FILTER(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CONV_FILTER)
 {
     struct ll_value *x = call->op->inputs[0], *dy = call->op->inputs[1], *v = call->dy[0];
     if (call->wanted[0])
@@ -352,14 +352,14 @@ static struct ll_value *same_of(struct ll_nn *nn, const struct ll_gradient_call 
 }
 
 /* Whether y is above its bounds does not change with y but at a kink. */
-void ll_gradient_RELU_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(RELU_GRAD)
 {
     if (call->wanted[0])
         call->dx[0] = same_of(nn, call);
 }
 
 /* dx = dy / 2y: with respect to y it is -(v / 2y) dy / y. */
-void ll_gradient_SQRT_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SQRT_GRAD)
 {
     struct ll_value *dy = call->op->inputs[0], *y = call->op->inputs[1], *half = same_of(nn, call);
     if (call->wanted[0])
@@ -369,7 +369,7 @@ void ll_gradient_SQRT_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call
 }
 
 /* dx = dy y (1 - y): with respect to y it is v dy (1 - 2y). */
-void ll_gradient_SIGMOID_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SIGMOID_GRAD)
 {
     struct ll_value *dy = call->op->inputs[0], *y = call->op->inputs[1];
     if (call->wanted[0])
@@ -382,7 +382,7 @@ void ll_gradient_SIGMOID_GRAD(struct ll_nn *nn, const struct ll_gradient_call *c
 }
 
 /* dx = dy (1 - y^2): with respect to y it is -2 v dy y. */
-void ll_gradient_TANH_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(TANH_GRAD)
 {
     struct ll_value *dy = call->op->inputs[0], *y = call->op->inputs[1];
     if (call->wanted[0])
@@ -395,7 +395,7 @@ void ll_gradient_TANH_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call
 
 /* dx = dy (F(x) + x f(x)), f being the normal density and F its integral: with respect to x it is
  * v dy f(x) (2 - x^2). */
-void ll_gradient_GELU_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(GELU_GRAD)
 {
     const double root = 0.39894228040143268; /* 1 / sqrt(2 pi) */
     struct ll_value *dy = call->op->inputs[0], *x = call->op->inputs[1];
@@ -411,19 +411,19 @@ void ll_gradient_GELU_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call
 }
 
 /* A sum over all dimensions but the last. */
-void ll_gradient_BIAS_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(BIAS_GRAD)
 {
     call->dx[0] = ll_repeated(nn, call->dy[0], &call->op->inputs[0]->shape);
 }
 
 /* dy over the count, repeated: the sum over the count. */
-void ll_gradient_MEAN_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MEAN_GRAD)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_MEAN, call->op, 1, call->dy, NULL);
 }
 
 /* Rows times a factor each. */
-void ll_gradient_ROW_SCALE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ROW_SCALE)
 {
     struct ll_value *rows = call->op->inputs[0], *v = call->dy[0];
     if (call->wanted[0])

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the files that hold gradient rules: all rules of the op table, declared, and what they have in common.
- */
+/* For the files that hold gradient rules: how one begins, and what they have in common. */
 #ifndef LL_NN_GRADIENT_RULE_H
 #define LL_NN_GRADIENT_RULE_H
 
 #include "models/nn/formula.h"
 #include "models/nn/gradient.h"
 
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    ll_gradient_rule ll_gradient_##gradient;
-#include "tracer/ir/op_table.def"
-#undef LL_OP
+ll_gradient_rule ll_gradient_UNKNOWN;
+
+/* Begins the rule of a gradient word, which it declares as well: gradient.c binds it to its rows. */
+#define LL_GRADIENT(word)                                                                                    \
+    ll_gradient_rule ll_gradient_##word;                                                                     \
+    void ll_gradient_##word(struct ll_nn *nn, const struct ll_gradient_call *call)
 
 /* An op with the attributes of another, whose gradient it is part of; `given` is its result's shape where the
  * kind asks for one, else NULL. */

@@ -4,13 +4,13 @@
 #include "models/nn/formula.h"
 #include "models/nn/gradient_rule.h"
 
-void ll_gradient_NONE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(NONE)
 {
     (void)nn;
     (void)call;
 }
 
-void ll_gradient_UNKNOWN(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(UNKNOWN)
 {
     const char *scope = call->op->scope;
     ll_nn_fail(nn, "%s%s%s: no gradient is known of it", ll_op_name(call->op->view.kind),
@@ -39,7 +39,7 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool trans
 
 /* C = op(A) op(B), or each of a stack: dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read
  * transposed, so is its gradient: dA = op(B) dC^T. */
-void ll_gradient_MATMUL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MATMUL)
 {
     const struct ll_nn_op *op = call->op;
     bool ta = ll_attr_count(&op->view, LL_ATTR_TRANSPOSE_A, 0) != 0,
@@ -51,7 +51,7 @@ void ll_gradient_MATMUL(struct ll_nn *nn, const struct ll_gradient_call *call)
         call->dx[1] = tb ? product(nn, dy, true, a, ta) : product(nn, a, !ta, dy, false);
 }
 
-void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CONV2D)
 {
     struct ll_value *x = call->op->inputs[0], *filter = call->op->inputs[1], *dy = call->dy[0];
     if (call->wanted[0])
@@ -62,7 +62,7 @@ void ll_gradient_CONV2D(struct ll_nn *nn, const struct ll_gradient_call *call)
             ll_with_attrs(nn, LL_OP_CONV2D_FILTER, call->op, 2, (struct ll_value *[]){x, dy}, &filter->shape);
 }
 
-void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(BIAS_ADD)
 {
     if (call->wanted[0])
         call->dx[0] = call->dy[0];
@@ -70,17 +70,17 @@ void ll_gradient_BIAS_ADD(struct ll_nn *nn, const struct ll_gradient_call *call)
         call->dx[1] = ll_nn_do1(nn, LL_OP_BIAS_GRAD, call->dy[0]);
 }
 
-void ll_gradient_SUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SUM)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_TILE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
 
-void ll_gradient_TILE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(TILE)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_SUM, call->op, 1, call->dy, NULL);
 }
 
-void ll_gradient_MEAN(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MEAN)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_MEAN_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
@@ -93,29 +93,29 @@ static struct ll_value *from_both_ends(struct ll_nn *nn, enum ll_op_kind kind,
     return ll_with_attrs(nn, kind, call->op, 3, inputs, NULL);
 }
 
-void ll_gradient_MAX_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(MAX_POOL)
 {
     call->dx[0] = from_both_ends(nn, LL_OP_MAX_POOL_GRAD, call);
 }
 
-void ll_gradient_AVG_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(AVG_POOL)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL_GRAD, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
 
 /* Linear in dy: what a window gave to its taps, it takes from there. */
-void ll_gradient_AVG_POOL_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(AVG_POOL_GRAD)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_AVG_POOL, call->op, 1, call->dy, NULL);
 }
 
-void ll_gradient_LRN(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(LRN)
 {
     call->dx[0] = from_both_ends(nn, LL_OP_LRN_GRAD, call);
 }
 
 /* Nothing flows into mean and variance: they are for the moving averages. */
-void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(BATCH_NORM)
 {
     const struct ll_nn_op *op = call->op;
     if (!call->dy[0] || call->dy[1] || call->dy[2]) {
@@ -129,24 +129,24 @@ void ll_gradient_BATCH_NORM(struct ll_nn *nn, const struct ll_gradient_call *cal
 }
 
 /* Reads x, not y: y does not tell on which side of zero it was. */
-void ll_gradient_SMOOTH_L1(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SMOOTH_L1)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->inputs[0]};
     call->dx[0] = ll_with_attrs(nn, LL_OP_SMOOTH_L1_GRAD, call->op, 2, inputs, NULL);
 }
 
-void ll_gradient_UPSAMPLE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(UPSAMPLE)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_UPSAMPLE_GRAD, call->op, 1, call->dy, NULL);
 }
 
-void ll_gradient_UPSAMPLE_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(UPSAMPLE_GRAD)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_UPSAMPLE, call->op, 1, call->dy, NULL);
 }
 
 /* The second result says where each element came from; boxes have no gradient. */
-void ll_gradient_ROI_POOL(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ROI_POOL)
 {
     struct ll_value *inputs[] = {call->dy[0], call->op->outputs[1]};
     if (call->wanted[0])
@@ -164,18 +164,18 @@ static void norm_of_rows(struct ll_nn *nn, enum ll_op_kind kind, const struct ll
         call->dx[i] = gradient->outputs[i];
 }
 
-void ll_gradient_LAYER_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(LAYER_NORM)
 {
     norm_of_rows(nn, LL_OP_LAYER_NORM_GRAD, call);
 }
 
-void ll_gradient_RMS_NORM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(RMS_NORM)
 {
     norm_of_rows(nn, LL_OP_RMS_NORM_GRAD, call);
 }
 
 /* Mean and variance are those of other steps: nothing flows into them. */
-void ll_gradient_BATCH_NORM_FIXED(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(BATCH_NORM_FIXED)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *inputs[] = {call->dy[0], op->inputs[0], op->inputs[1], op->inputs[3], op->inputs[4]};
@@ -196,13 +196,13 @@ static struct ll_value *kept_of(struct ll_nn *nn, const struct ll_gradient_call 
 }
 
 /* What is kept does not depend on x, and the step has no gradient. */
-void ll_gradient_DROPOUT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(DROPOUT)
 {
     if (call->wanted[0] && call->dy[0])
         call->dx[0] = kept_of(nn, call, call->op->outputs[1]);
 }
 
-void ll_gradient_DROPOUT_GRAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(DROPOUT_GRAD)
 {
     if (call->wanted[0] && call->dy[0])
         call->dx[0] = kept_of(nn, call, call->op->inputs[1]);
@@ -225,7 +225,7 @@ static void join_xent(struct ll_nn *nn, const struct ll_gradient_call *call, str
 }
 
 /* TensorFlow makes zeros for the second result, where nothing flows into it, and reads them nowhere. */
-void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SOFTMAX_XENT)
 {
     if (nn->as_tensorflow && !call->dy[1])
         ll_made_zeros(nn, &call->op->outputs[1]->shape);
@@ -233,7 +233,7 @@ void ll_gradient_SOFTMAX_XENT(struct ll_nn *nn, const struct ll_gradient_call *c
 }
 
 /* The softmax counts as often as all targets of a row together. */
-void ll_gradient_SOFTMAX_XENT_DENSE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SOFTMAX_XENT_DENSE)
 {
     struct ll_value *second = NULL, *targets = call->op->inputs[1];
     if (call->dy[1] && !nn->trouble) {
@@ -247,7 +247,7 @@ void ll_gradient_SOFTMAX_XENT_DENSE(struct ll_nn *nn, const struct ll_gradient_c
 }
 
 /* Like a cross entropy's, but for what would flow through its slope. */
-void ll_gradient_FOCAL_LOSS(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(FOCAL_LOSS)
 {
     if (call->dy[1])
         ll_gradient_UNKNOWN(nn, call);
@@ -255,7 +255,7 @@ void ll_gradient_FOCAL_LOSS(struct ll_nn *nn, const struct ll_gradient_call *cal
         join_xent(nn, call, NULL);
 }
 
-void ll_gradient_RESHAPE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(RESHAPE)
 {
     call->dx[0] = ll_with_attrs(nn, LL_OP_RESHAPE, call->op, 1, call->dy, &call->op->inputs[0]->shape);
 }
@@ -283,7 +283,7 @@ static struct ll_value *slice(struct ll_nn *nn, struct ll_value *x, int64_t axis
 }
 
 /* Digit i of the inverse is where digit i stands. */
-void ll_gradient_TRANSPOSE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(TRANSPOSE)
 {
     unsigned rank = call->op->view.in[0].rank, place[LL_MAX_RANK] = {0};
     int64_t digits = ll_attr_count(&call->op->view, LL_ATTR_PERMUTATION, 0), inverse = 0;
@@ -298,12 +298,12 @@ void ll_gradient_TRANSPOSE(struct ll_nn *nn, const struct ll_gradient_call *call
             .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = call->dy, .attr_count = 1, .attrs = &attr});
 }
 
-void ll_gradient_REVERSE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(REVERSE)
 {
     call->dx[0] = ll_nn_do1(nn, LL_OP_REVERSE, call->dy[0]);
 }
 
-void ll_gradient_CONCAT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CONCAT)
 {
     int64_t axis = axis_of(call->op);
     uint64_t begin = 0;
@@ -327,7 +327,7 @@ static struct ll_value **all_dy(struct ll_nn *nn, const struct ll_gradient_call 
     return dy;
 }
 
-void ll_gradient_SPLIT(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SPLIT)
 {
     struct ll_attr axis = ll_attr_of_count(LL_ATTR_AXIS, axis_of(call->op));
     struct ll_value **dy = all_dy(nn, call);
@@ -339,7 +339,7 @@ void ll_gradient_SPLIT(struct ll_nn *nn, const struct ll_gradient_call *call)
                                                         .attrs = &axis});
 }
 
-void ll_gradient_SLICE(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SLICE)
 {
     int64_t axis = axis_of(call->op), begin = ll_attr_count(&call->op->view, LL_ATTR_BEGIN, 0);
     int64_t size = ll_attr_count(&call->op->view, LL_ATTR_SIZE, 0);
@@ -348,13 +348,13 @@ void ll_gradient_SLICE(struct ll_nn *nn, const struct ll_gradient_call *call)
                             ll_attr_of_count(LL_ATTR_AFTER, whole - begin - size));
 }
 
-void ll_gradient_PAD(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(PAD)
 {
     int64_t axis = axis_of(call->op), before = ll_attr_count(&call->op->view, LL_ATTR_BEFORE, 0);
     call->dx[0] = slice(nn, call->dy[0], axis, (uint64_t)before, call->op->inputs[0]->shape.dim[axis]);
 }
 
-void ll_gradient_UNSTACK(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(UNSTACK)
 {
     struct ll_value **dy = all_dy(nn, call);
     if (dy)
@@ -363,7 +363,7 @@ void ll_gradient_UNSTACK(struct ll_nn *nn, const struct ll_gradient_call *call)
                              .kind = LL_OP_STACK, .input_count = call->op->view.output_count, .inputs = dy});
 }
 
-void ll_gradient_STACK(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(STACK)
 {
     struct ll_value **layers = ll_unstacked(nn, call->dy[0]);
     for (uint32_t i = 0; layers && i < call->op->view.input_count; i++)
@@ -372,7 +372,7 @@ void ll_gradient_STACK(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* Only the rows that were picked have a gradient. */
-void ll_gradient_GATHER(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(GATHER)
 {
     const struct ll_value *table = call->op->inputs[0];
     struct ll_value *indices = call->op->inputs[1];
@@ -387,13 +387,13 @@ void ll_gradient_GATHER(struct ll_nn *nn, const struct ll_gradient_call *call)
     call->indices[0] = is_flat ? indices : ll_seen_as(nn, indices, &flat);
 }
 
-void ll_gradient_SEGMENT_SUM(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(SEGMENT_SUM)
 {
     if (call->wanted[0])
         call->dx[0] = ll_nn_do2(nn, LL_OP_GATHER, call->dy[0], call->op->inputs[1]);
 }
 
-void ll_gradient_CAUSAL_ATTENTION(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(CAUSAL_ATTENTION)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *inputs[] = {call->dy[0],   op->inputs[0],  op->inputs[1],
@@ -409,7 +409,7 @@ void ll_gradient_CAUSAL_ATTENTION(struct ll_nn *nn, const struct ll_gradient_cal
 }
 
 /* What is turned by an angle is turned back. */
-void ll_gradient_ROTARY(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(ROTARY)
 {
     struct ll_attr attrs[LL_MAX_ATTRS];
     uint32_t count = 0;
@@ -424,7 +424,7 @@ void ll_gradient_ROTARY(struct ll_nn *nn, const struct ll_gradient_call *call)
 }
 
 /* The best go back to where they came from. */
-void ll_gradient_TOP_K(struct ll_nn *nn, const struct ll_gradient_call *call)
+LL_GRADIENT(TOP_K)
 {
     const struct ll_value *x = call->op->inputs[0];
     struct ll_value *dy = call->dy[0], *places = call->op->outputs[1];

@@ -77,14 +77,10 @@ LL_INLINE bool ll_index_fits(const struct ll_kernel_call *call, int32_t index, u
 }
 
 typedef void ll_kernel(const struct ll_kernel_call *call);
-#define LL_KERNEL(word) void LL_REAL(ll_kernel_##word)(const struct ll_kernel_call *call)
-
-#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
-    LL_DECLARE_##runs(word)
-#define LL_DECLARE_NATIVE(word) ll_kernel ll_kernel_##word##_f32, ll_kernel_##word##_f64;
-#define LL_DECLARE_TRACED(word)
-#include "tracer/ir/op_table.def"
-#undef LL_OP
+/* Begins a kernel, which it declares as well: kernels.c binds it to its row. */
+#define LL_KERNEL(word)                                                                                      \
+    ll_kernel LL_REAL(ll_kernel_##word);                                                                     \
+    void LL_REAL(ll_kernel_##word)(const struct ll_kernel_call *call)
 
 /* The kernel of a kind for this element type (LL_F32 or LL_F64); NULL for kinds that are only traced. */
 ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type);

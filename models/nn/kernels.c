@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binds the op table's rows to their kernels. A NATIVE row without a kernel does not link. */
+#define LL_ALL_OP_KINDS /* op_table.def is bound here */
 #include "models/nn/kernel.h"
 
 #include <assert.h>
 #include <stddef.h>
 
+#define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs)                      \
+    LL_DECLARE_##runs(word)
+#define LL_DECLARE_NATIVE(word) ll_kernel ll_kernel_##word##_f32, ll_kernel_##word##_f64;
+#define LL_DECLARE_TRACED(word)
+#include "tracer/ir/op_table.def"
+#undef LL_OP
+
 static const struct {
     ll_kernel *f32, *f64;
-} kernels[LL_OP_COUNT] = {
+} kernels[LL_OP_NONE] = {
 #define LL_OP(word, name, op_class, shape, flops, bytes, storage, work, gradient, runs) LL_BIND_##runs(word)
 #define LL_BIND_NATIVE(word) [LL_OP_##word] = {ll_kernel_##word##_f32, ll_kernel_##word##_f64},
 #define LL_BIND_TRACED(word)
@@ -16,7 +24,7 @@ static const struct {
 };
 
 /* Kinds that need scratch memory; the others need none. */
-static ll_workspace *const workspaces[LL_OP_COUNT] = {
+static ll_workspace *const workspaces[LL_OP_NONE] = {
     [LL_OP_MATMUL] = ll_matmul_workspace,
     [LL_OP_CONV2D] = ll_conv_workspace,
     [LL_OP_CONV2D_DATA] = ll_conv_data_workspace,
@@ -44,12 +52,12 @@ static ll_workspace *const workspaces[LL_OP_COUNT] = {
 
 ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type)
 {
-    assert(kind < LL_OP_COUNT && (real_type == LL_F32 || real_type == LL_F64));
+    assert(kind < LL_OP_NONE && (real_type == LL_F32 || real_type == LL_F64));
     return real_type == LL_F32 ? kernels[kind].f32 : kernels[kind].f64;
 }
 
 uint64_t ll_kernel_workspace(const struct ll_op_view *op, unsigned threads)
 {
-    assert(op->kind < LL_OP_COUNT);
+    assert(op->kind < LL_OP_NONE);
     return workspaces[op->kind] ? workspaces[op->kind](op, threads) : 0;
 }

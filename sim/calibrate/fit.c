@@ -45,7 +45,7 @@ static bool is_measured(const struct ll_trace *trace, uint32_t op)
 {
     const struct ll_form *form = &trace->forms[trace->ops[op].form];
     const char *scope = trace->strings[form->scope], *slash = strrchr(scope, '/');
-    if (!slash || form->view.kind >= LL_OP_COUNT || strcmp(slash + 1, ll_op_name(form->view.kind)) != 0)
+    if (!slash || form->view.kind >= LL_OP_NONE || strcmp(slash + 1, ll_op_name(form->view.kind)) != 0)
         return false;
     return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
 }
@@ -208,7 +208,7 @@ static void class_product(const struct ll_trace *trace, struct ll_sample *sample
 /* A kind of which all reductions go along lines has one kernel for all. */
 static void class_reductions(struct ll_samples *samples)
 {
-    bool across[LL_OP_COUNT] = {false};
+    bool across[LL_OP_NONE] = {false};
     for (uint64_t i = 0; i < samples->count; i++)
         across[samples->at[i].kind] |= !samples->at[i].folds;
     for (uint64_t i = 0; i < samples->count; i++)

@@ -66,7 +66,7 @@ static void kinds_json(const struct ll_profile *profile, struct ll_json *json)
     ll_json_open_list(json);
     for (uint64_t i = 0; i < profile->kind_count; i++) {
         const struct ll_kind_total *kind = &profile->kinds[i];
-        bool known = kind->op_kind != LL_OP_COUNT;
+        bool known = kind->op_kind != LL_OP_NONE;
         ll_json_open_object(json);
         ll_json_put_text(json, "kind", kind->kind);
         ll_json_put_text(json, "class", known ? ll_class_name(ll_op_class(kind->op_kind)) : NULL);
@@ -83,7 +83,7 @@ static void classes_json(const struct ll_profile *profile, struct ll_json *json)
     struct ll_kind_total sums[LL_CLASS_COUNT] = {{0}};
     for (uint64_t i = 0; i < profile->kind_count; i++) {
         const struct ll_kind_total *kind = &profile->kinds[i];
-        if (kind->op_kind == LL_OP_COUNT)
+        if (kind->op_kind == LL_OP_NONE)
             continue;
         struct ll_kind_total *sum = &sums[ll_op_class(kind->op_kind)];
         sum->count += kind->count;

@@ -477,14 +477,14 @@ static int list_text(enum ll_op_kind first, enum ll_op_kind last)
 
 static int run_ops(const struct ll_args *args)
 {
-    enum ll_op_kind first = 0, last = LL_OP_COUNT - 1;
+    enum ll_op_kind first = 0, last = (enum ll_op_kind)(ll_op_count() - 1);
     if (args->word_count) {
         first = last = ll_op_find(args->words[0]);
-        const char *names[LL_OP_COUNT];
-        for (enum ll_op_kind kind = 0; kind < LL_OP_COUNT; kind++)
-            names[kind] = ll_op_name(kind);
-        if (first == LL_OP_COUNT)
-            return ll_cli_reject_unknown("op", args->words[0], names, LL_OP_COUNT, "leadline ops");
+        const char *names[LL_OP_NONE];
+        for (int kind = 0; kind < ll_op_count(); kind++)
+            names[kind] = ll_op_name((enum ll_op_kind)kind);
+        if (first == LL_OP_NONE)
+            return ll_cli_reject_unknown("op", args->words[0], names, (size_t)ll_op_count(), "leadline ops");
     }
     return ll_flag(args, "json") ? list_json(first, last) : list_text(first, last);
 }

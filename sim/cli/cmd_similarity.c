@@ -17,7 +17,7 @@
 #include <string.h>
 
 static const double most_of_it = 0.9; /* as in Fathom's figure 2 */
-_Static_assert((int)LL_OP_COUNT <= (int)LL_MOST_PROFILE_SIZE, "a profile has a number for each op kind");
+_Static_assert((int)LL_OP_NONE <= (int)LL_MOST_PROFILE_SIZE, "a profile has a number for each op kind");
 
 struct workload {
     double classes[LL_CLASS_COUNT]; /* shares of the time */
@@ -29,19 +29,19 @@ struct alike {
     struct ll_machine *machine; /* NULL: times are the recorded ones */
     size_t count;
     struct workload *workloads;
-    double *profiles;   /* [count, LL_OP_COUNT], each summing to 1 */
+    double *profiles;   /* [count, LL_OP_NONE], each summing to 1 */
     const char **names; /* of the traces' files, without folders and endings */
     struct ll_merge *merges;
 };
 
 static double *profile_of(const struct alike *a, size_t i)
 {
-    return a->profiles + i * LL_OP_COUNT;
+    return a->profiles + i * LL_OP_NONE;
 }
 
 static bool counts(enum ll_op_kind kind)
 {
-    return kind != LL_OP_COUNT && kind != LL_OP_GAP && ll_op_class(kind) != LL_CLASS_INPUT;
+    return kind != LL_OP_NONE && kind != LL_OP_GAP && ll_op_class(kind) != LL_CLASS_INPUT;
 }
 
 static int recorded(const char *path, const struct ll_trace *trace, struct ll_arena *arena, double *profile)
@@ -52,7 +52,7 @@ static int recorded(const char *path, const struct ll_trace *trace, struct ll_ar
     for (size_t i = 0; i < timeline->kind_count; i++)
         if (counts(timeline->kinds[i].kind))
             profile[timeline->kinds[i].kind] += timeline->kinds[i].quiet_s;
-    for (size_t i = 0; i < LL_OP_COUNT; i++)
+    for (size_t i = 0; i < LL_OP_NONE; i++)
         if (profile[i] > 0)
             return LL_DONE;
     return ll_cli_reject("%s has no times; -c MACHINE simulates them", path);
@@ -78,15 +78,16 @@ static int simulated(const struct alike *a, const struct ll_trace *trace, struct
 
 static void sum_up(double *profile, struct workload *workload)
 {
-    double sum = 0, sorted[LL_OP_COUNT], reached = 0;
-    for (size_t i = 0; i < LL_OP_COUNT; i++)
+    double sum = 0, sorted[LL_OP_NONE], reached = 0;
+    for (size_t i = 0; i < LL_OP_NONE; i++)
         sum += profile[i];
-    for (size_t i = 0; i < LL_OP_COUNT; i++) {
+    for (size_t i = 0; i < LL_OP_NONE; i++) {
         sorted[i] = profile[i] /= sum > 0 ? sum : 1;
-        workload->classes[ll_op_class((enum ll_op_kind)i)] += profile[i];
+        if (profile[i] > 0)
+            workload->classes[ll_op_class((enum ll_op_kind)i)] += profile[i];
     }
-    ll_sort_numbers(sorted, LL_OP_COUNT);
-    for (size_t i = LL_OP_COUNT; i-- > 0 && reached < most_of_it && sorted[i] > 0; workload->kinds++)
+    ll_sort_numbers(sorted, LL_OP_NONE);
+    for (size_t i = LL_OP_NONE; i-- > 0 && reached < most_of_it && sorted[i] > 0; workload->kinds++)
         reached += sorted[i];
 }
 
@@ -108,7 +109,7 @@ static int profile_trace(struct alike *a, size_t i)
 
 static double distance(const struct alike *a, size_t i, size_t k)
 {
-    return fmax(0, 1 - ll_cosine(profile_of(a, i), profile_of(a, k), LL_OP_COUNT));
+    return fmax(0, 1 - ll_cosine(profile_of(a, i), profile_of(a, k), LL_OP_NONE));
 }
 
 static bool has_class(const struct alike *a, size_t op_class)
@@ -180,7 +181,7 @@ static void workload_json(const struct alike *a, size_t i, struct ll_json *json)
     ll_json_close_object(json);
     ll_json_key(json, "by_kind");
     ll_json_open_object(json);
-    for (size_t k = 0; k < LL_OP_COUNT; k++)
+    for (size_t k = 0; k < LL_OP_NONE; k++)
         if (profile_of(a, i)[k] > 0)
             ll_json_put_number(json, ll_op_name((enum ll_op_kind)k), profile_of(a, i)[k]);
     ll_json_close_object(json);
@@ -259,7 +260,7 @@ static int make_ready(struct alike *a)
     bool named = true;
     a->count = a->args->word_count;
     a->workloads = ll_alloc(arena, a->count, sizeof *a->workloads);
-    a->profiles = ll_alloc(arena, a->count * LL_OP_COUNT, sizeof *a->profiles);
+    a->profiles = ll_alloc(arena, a->count * LL_OP_NONE, sizeof *a->profiles);
     a->names = ll_alloc(arena, a->count, sizeof *a->names);
     a->merges = ll_alloc(arena, a->count, sizeof *a->merges);
     for (size_t i = 0; a->names && i < a->count; i++)
@@ -283,7 +284,7 @@ static int run(const struct ll_args *args)
     for (size_t i = 0; i < a.count && status == LL_DONE; i++)
         status = profile_trace(&a, i);
     if (status == LL_DONE) {
-        ll_cluster(a.profiles, a.count, LL_OP_COUNT, a.merges);
+        ll_cluster(a.profiles, a.count, LL_OP_NONE, a.merges);
         if (ll_flag(args, "json")) {
             alike_json(&a, &out);
         } else {

@@ -226,7 +226,7 @@ static double product_flops(const struct ll_profile *profile)
     double flops = 0;
     for (uint64_t i = 0; i < profile->kind_count; i++) {
         const struct ll_kind_total *kind = &profile->kinds[i];
-        bool known = kind->op_kind < LL_OP_COUNT;
+        bool known = kind->op_kind < LL_OP_NONE;
         enum ll_op_class op_class = known ? ll_op_class(kind->op_kind) : LL_CLASS_MOVEMENT;
         if (ll_class_is_product(op_class))
             flops += kind->flops;

@@ -287,7 +287,7 @@ const char *ll_torch_warning(void *context, uint64_t pid, bool loaded)
 static bool is_product(const struct ll_trace *trace, uint32_t seq)
 {
     enum ll_op_kind kind = trace->forms[trace->ops[seq].form].view.kind;
-    return kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(kind));
+    return kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
 }
 
 /* Biases and the like are counted by one of the two alone. */

@@ -602,7 +602,7 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct ll_bo
                     struct ll_explain *why, const char **trouble)
 {
     struct doer doer;
-    assert(q->kind < LL_OP_COUNT && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
+    assert(q->kind < LL_OP_NONE && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
     if (needs_no_unit(q, cost, why))

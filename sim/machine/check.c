@@ -668,7 +668,7 @@ static bool check_runs(struct ll_reading *reading)
     const struct ll_machine *machine = reading->machine;
     bool right = true;
     for (uint64_t i = 0; i < machine->unit_count; i++)
-        for (int k = 0; k < LL_OP_COUNT; k++) {
+        for (int k = 0; k < ll_op_count(); k++) {
             const struct ll_unit *unit = &machine->units[i];
             if (!unit->runs[k] || can_run(unit, (enum ll_op_kind)k))
                 continue;
@@ -746,7 +746,7 @@ static bool check_coverage(struct ll_reading *reading)
 {
     bool missing[LL_CLASS_COUNT] = {false};
     char list[32 * LL_CLASS_COUNT] = "";
-    for (int k = 0; k < LL_OP_COUNT; k++) {
+    for (int k = 0; k < ll_op_count(); k++) {
         enum ll_op_class op_class = ll_op_class((enum ll_op_kind)k);
         if (missing[op_class] || !needs_unit(op_class) || anyone_runs(reading->machine, (enum ll_op_kind)k))
             continue;

@@ -117,7 +117,7 @@ struct ll_seen {
  * kind; ops that none lists use the machine perfectly. */
 struct ll_kernel {
     const char *name;
-    bool ops[LL_OP_COUNT];
+    bool ops[LL_OP_NONE];
     double overhead_s; /* to start it; 0: op_overhead_s */
     double behind;     /* share of that in which the device already works */
     double compute;    /* share of its unit's rate that it reaches */
@@ -222,7 +222,7 @@ struct ll_software {
     enum ll_objective objective; /* of the search */
     bool early_updates;          /* of weights, right after their gradients; else at the end of the step */
     uint64_t past_bytes; /* results of such ops with at least so many are written past caches; 0: none are */
-    bool past_ops[LL_OP_COUNT];
+    bool past_ops[LL_OP_NONE];
     enum ll_algorithm collectives;
     double collective_overhead_s; /* to start a collective, until the first byte leaves */
     double message_overhead_s;    /* to start a message between two devices; 0: as a collective */

@@ -34,7 +34,7 @@
     X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
     X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
     X(PATTERN, "pattern, as 2:4", any_pattern)  /* struct ll_pattern */                                      \
-    X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_COUNT], given at given_offset */      \
+    X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_NONE], given at given_offset */      \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
     X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \
@@ -129,7 +129,7 @@ enum ll_dimension ll_field_dimension(const struct ll_field *field);
 /* Words for "did you mean": bounded, further ones are left out. There is room for all kinds and classes of
  * ops, and for as many machines. */
 enum { LL_MAX_WORDS = 512 };
-static_assert(LL_MAX_WORDS >= (int)LL_OP_COUNT + (int)LL_CLASS_COUNT, "each kind is a word to be near to");
+static_assert(LL_MAX_WORDS >= (int)LL_OP_NONE + (int)LL_CLASS_COUNT, "each kind is a word to be near to");
 struct ll_near_words {
     const char *words[LL_MAX_WORDS];
     size_t count;

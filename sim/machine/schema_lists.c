@@ -442,7 +442,7 @@ void ll_write_CATALOGUE(const struct ll_field *field, const void *object, const 
 
 static bool mark_class(enum ll_op_class op_class, bool *runs)
 {
-    for (int k = 0; k < LL_OP_COUNT; k++)
+    for (int k = 0; k < ll_op_count(); k++)
         runs[k] |= ll_op_class((enum ll_op_kind)k) == op_class;
     return true;
 }
@@ -458,7 +458,7 @@ static bool mark_runs(const char *word, bool *runs)
             return mark_class((enum ll_op_class)c, runs);
     if (kind == LL_OP_MATMUL)
         return mark_class(LL_CLASS_MATRIX, runs);
-    return kind != LL_OP_COUNT && (runs[kind] = true);
+    return kind != LL_OP_NONE && (runs[kind] = true);
 }
 
 static bool complain_of_runs(const struct ll_node *node, struct ll_reading *reading)
@@ -467,7 +467,7 @@ static bool complain_of_runs(const struct ll_node *node, struct ll_reading *read
     for (int c = 0; c < LL_CLASS_COUNT; c++)
         ll_near_words_add(&words, ll_class_name((enum ll_op_class)c));
     size_t classes = words.count;
-    for (int k = 0; k < LL_OP_COUNT; k++)
+    for (int k = 0; k < ll_op_count(); k++)
         ll_near_words_add(&words, ll_op_name((enum ll_op_kind)k));
     if (!node->text || !ll_nearest(node->text, words.words, words.count))
         words.count = classes; /* nothing near: the classes are list enough */
@@ -537,7 +537,7 @@ void ll_write_OPERANDS(const struct ll_field *field, const void *object, const s
 static bool class_is_full(const bool *runs, enum ll_op_class op_class)
 {
     bool any = false;
-    for (int k = 0; k < LL_OP_COUNT; k++) {
+    for (int k = 0; k < ll_op_count(); k++) {
         if (ll_op_class((enum ll_op_kind)k) != op_class)
             continue;
         if (!runs[k])
@@ -557,7 +557,7 @@ void ll_write_RUNS(const struct ll_field *field, const void *object, const struc
     for (int c = 0; c < LL_CLASS_COUNT; c++)
         if (class_is_full(runs, (enum ll_op_class)c))
             dump->verbs->word(dump->out, ll_class_name((enum ll_op_class)c));
-    for (int k = 0; k < LL_OP_COUNT; k++)
+    for (int k = 0; k < ll_op_count(); k++)
         if (runs[k] && !class_is_full(runs, ll_op_class((enum ll_op_kind)k)))
             dump->verbs->word(dump->out, ll_op_name((enum ll_op_kind)k));
     dump->verbs->close(dump->out, LL_NODE_LIST);

@@ -109,7 +109,7 @@ static bool writes_past(const struct asking *asking, const struct ll_reuse *reus
 {
     const struct ll_software *software = &asking->machine->software;
     return software->past_bytes > 0 && reuse->written && reuse->bytes >= software->past_bytes &&
-           reuse->kind < LL_OP_COUNT && software->past_ops[reuse->kind];
+           reuse->kind < LL_OP_NONE && software->past_ops[reuse->kind];
 }
 
 /* Who used these bytes last and may have left them in a cache; NULL: nobody has. */
@@ -139,7 +139,7 @@ static struct ll_round round_of(const struct asking *asking, const struct ll_reu
 
 static bool is_product(enum ll_op_kind kind)
 {
-    return kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(kind));
+    return kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
 }
 
 /* Whether who used these bytes last left them where this op finds them. */

@@ -363,12 +363,12 @@ static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
 static bool from_host(const struct ll_form *form)
 {
     return form->phase == LL_PHASE_INPUT ||
-           (form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
+           (form->view.kind < LL_OP_NONE && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
 }
 
 static bool is_product(const struct ll_op_view *view)
 {
-    return view->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind));
+    return view->kind < LL_OP_NONE && ll_class_is_product(ll_op_class(view->kind));
 }
 
 /* What every unit reads it reads again and again, until the op ends: behind the others. */

@@ -4,6 +4,7 @@
  *
  * The first section has the rules of ops that move, regroup or pick elements, the second those of sequence
  * positions (context parallelism), the third all others and the table that binds words to rules. */
+#define LL_ALL_OP_KINDS /* op_table.def is bound here */
 #include <string.h>
 
 #include "sim/parallel/shard.h"
@@ -312,7 +313,7 @@ static void exchanged(const struct ll_op_view *op, struct ll_axes *axes)
 /* The rule of a kind that may be divided otherwise where devices have positions each; NULL: it may not. */
 static ll_axes_rule *axes_by_position(enum ll_op_kind kind)
 {
-    static ll_axes_rule *const rules[LL_OP_COUNT] = {
+    static ll_axes_rule *const rules[LL_OP_NONE] = {
         [LL_OP_CAUSAL_SOFTMAX] = scores,
         [LL_OP_CAUSAL_SOFTMAX_GRAD] = scores,
         [LL_OP_CAUSAL_ATTENTION] = attention,
@@ -327,7 +328,7 @@ static ll_axes_rule *axes_by_position(enum ll_op_kind kind)
         [LL_OP_ALL_GATHER] = exchanged,
         [LL_OP_ALL_TO_ALL] = exchanged,
     };
-    return kind < LL_OP_COUNT ? rules[kind] : NULL;
+    return kind < LL_OP_NONE ? rules[kind] : NULL;
 }
 
 /* Most ops are of few kinds: what works element by element has an axis for each dimension; what looks at rows
@@ -719,7 +720,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_TRUE_INDICES whole
 #define ll_axes_UNRAVEL whole
 
-static ll_axes_rule *const rules[LL_OP_COUNT] = {
+static ll_axes_rule *const rules[LL_OP_NONE] = {
 #define LL_OP(word, name, op_class, shape, ...) [LL_OP_##word] = ll_axes_##shape,
 #include "tracer/ir/op_table.def"
 #undef LL_OP
@@ -737,7 +738,7 @@ bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_a
     ll_axes_rule *by_position = axes->by_position ? axes_by_position(op->kind) : NULL;
     if (by_position)
         by_position(op, axes);
-    else if (op->kind < LL_OP_COUNT)
+    else if (op->kind < LL_OP_NONE)
         rules[op->kind](op, axes);
     return true;
 }

@@ -154,7 +154,7 @@ static void count_users(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++) {
         const struct ll_form *form = form_of(f, op);
-        bool counts = f->trace->ops[op].step == 0 && form->view.kind != LL_OP_COUNT &&
+        bool counts = f->trace->ops[op].step == 0 && form->view.kind != LL_OP_NONE &&
                       ll_op_class(form->view.kind) == LL_CLASS_OPTIMIZATION;
         for (uint32_t i = 0; counts && i < form->view.input_count; i++)
             f->users[f->trace->tensors[ll_op_input(f->trace, op, i)].storage]++;
@@ -226,7 +226,7 @@ static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t eleme
 {
     const struct ll_form *form = form_of(f, op);
     enum ll_op_class op_class =
-        form->view.kind == LL_OP_COUNT ? LL_CLASS_MATRIX : ll_op_class(form->view.kind);
+        form->view.kind == LL_OP_NONE ? LL_CLASS_MATRIX : ll_op_class(form->view.kind);
     bool right = !ll_class_is_product(op_class);
     for (uint32_t i = 0; i < form->view.input_count; i++)
         right &= form->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
@@ -524,7 +524,7 @@ static const char *infer(struct spreading *s, enum where where, struct ll_shape 
     for (uint32_t i = 0; i < view.output_count; i++)
         view.out[i] = shape_there(s, s->form->view.out[i], where);
     view.in = in;
-    const char *trouble = view.kind == LL_OP_COUNT ? NULL : ll_op_infer(&view);
+    const char *trouble = view.kind == LL_OP_NONE ? NULL : ll_op_infer(&view);
     for (uint32_t i = 0; !trouble && i < s->form->view.output_count; i++)
         view.out[i].dtype = s->form->view.out[i].dtype;
     return trouble;

@@ -604,7 +604,7 @@ static bool group_layers(struct recomputing *r)
 static bool is_product(const struct recomputing *r, uint32_t op)
 {
     enum ll_op_kind kind = recompute_form_of(r, op)->view.kind;
-    return kind != LL_OP_COUNT && ll_op_class(kind) == LL_CLASS_MATRIX;
+    return kind != LL_OP_NONE && ll_op_class(kind) == LL_CLASS_MATRIX;
 }
 
 /* Whether it is a weight, or another look at one. */

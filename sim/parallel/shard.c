@@ -146,7 +146,7 @@ static bool settle_results(struct copying *c, struct ll_form *form)
     }
     if (view->out && view->kind == LL_OP_RESHAPE)
         divide_group(c, &view->in[0], &view->out[0]);
-    if (!view->out || view->kind == LL_OP_COUNT || ll_op_infer(view) || view->output_count != count)
+    if (!view->out || view->kind == LL_OP_NONE || ll_op_infer(view) || view->output_count != count)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!settle_result(c, form->outputs[i], &view->out[i]))
@@ -492,7 +492,7 @@ enum linearity { NOT_LINEAR, TOGETHER, BY_ITSELF };
 
 static enum linearity linearity_of(enum ll_op_kind kind)
 {
-    static const uint8_t linear[LL_OP_COUNT] = {
+    static const uint8_t linear[LL_OP_NONE] = {
         [LL_OP_ADD] = TOGETHER,          [LL_OP_SUB] = TOGETHER,       [LL_OP_ADD_N] = TOGETHER,
         [LL_OP_NEG] = TOGETHER,          [LL_OP_SPLIT] = TOGETHER,     [LL_OP_SLICE] = TOGETHER,
         [LL_OP_PAD] = TOGETHER,          [LL_OP_CONCAT] = TOGETHER,    [LL_OP_STACK] = TOGETHER,
@@ -500,7 +500,7 @@ static enum linearity linearity_of(enum ll_op_kind kind)
         [LL_OP_MUL] = BY_ITSELF,         [LL_OP_SUM] = BY_ITSELF,      [LL_OP_MEAN] = BY_ITSELF,
         [LL_OP_SEGMENT_SUM] = BY_ITSELF,
     };
-    return kind < LL_OP_COUNT ? (enum linearity)linear[kind] : NOT_LINEAR;
+    return kind < LL_OP_NONE ? (enum linearity)linear[kind] : NOT_LINEAR;
 }
 
 /* Whether a term need not be summed up for the op at work: nobody else reads it, or all make terms of it

@@ -70,7 +70,7 @@ static void sum_bound(const struct ll_term *terms, size_t count, struct ll_kind_
 static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena,
                       struct ll_result *sum)
 {
-    struct ll_kind_result *kinds = ll_alloc(arena, LL_OP_COUNT, sizeof *kinds);
+    struct ll_kind_result *kinds = ll_alloc(arena, LL_OP_NONE, sizeof *kinds);
     double all_s = 0;
     sum->kind_count = 0;
     for (size_t t = 0; kinds && t < count; t++)
@@ -278,7 +278,7 @@ static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const str
 
 static bool is_exchange(const struct ll_form *form)
 {
-    return form->view.kind < LL_OP_COUNT && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
+    return form->view.kind < LL_OP_NONE && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
 }
 
 /* Messages between virtual stages are the pipeline's business, not the replay's; a trace that came with some

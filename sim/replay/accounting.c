@@ -219,16 +219,16 @@ struct kind_sum {
 };
 
 struct ll_kind_sums {
-    struct ll_kind_result kinds[LL_OP_COUNT];
-    struct kind_sum sums[LL_OP_COUNT];
-    uint32_t rows[LL_OP_COUNT]; /* by op kind: its place in the others, LL_NONE before it comes */
+    struct ll_kind_result kinds[LL_OP_NONE];
+    struct kind_sum sums[LL_OP_NONE];
+    uint32_t rows[LL_OP_NONE]; /* by op kind: its place in the others, LL_NONE before it comes */
     uint32_t count;
 };
 
 struct ll_kind_sums *ll_kind_sums_new(struct ll_arena *arena)
 {
     struct ll_kind_sums *sums = ll_alloc(arena, 1, sizeof *sums);
-    for (unsigned i = 0; sums && i < LL_OP_COUNT; i++)
+    for (unsigned i = 0; sums && i < LL_OP_NONE; i++)
         sums->rows[i] = LL_NONE;
     return sums;
 }

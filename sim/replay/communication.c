@@ -117,7 +117,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
 
 /* By op kind: the ops of class communication have the collectives' words, but that two halves of one are ops
  * each. */
-static const enum ll_collective collectives[LL_OP_COUNT] = {
+static const enum ll_collective collectives[LL_OP_NONE] = {
     [LL_OP_ALL_REDUCE] = LL_COLLECTIVE_ALL_REDUCE, [LL_OP_REDUCE_SCATTER] = LL_COLLECTIVE_REDUCE_SCATTER,
     [LL_OP_ALL_GATHER] = LL_COLLECTIVE_ALL_GATHER, [LL_OP_ALL_TO_ALL] = LL_COLLECTIVE_ALL_TO_ALL,
     [LL_OP_BROADCAST] = LL_COLLECTIVE_BROADCAST,   [LL_OP_REDUCE] = LL_COLLECTIVE_REDUCE,

@@ -28,7 +28,7 @@ static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, st
     bool all = works != NULL;
     for (uint64_t i = 0; works && i < trace->form_count; i++) {
         const struct ll_form *form = &trace->forms[i];
-        if (form->view.kind == LL_OP_COUNT)
+        if (form->view.kind == LL_OP_NONE)
             all = ll_complain(diags, place, "op kind `%s` is not known here, so nobody can say what it costs",
                               trace->strings[form->kind_name]);
         else if (!ll_op_lower(&form->view, &works[i]))
@@ -315,7 +315,7 @@ static enum ll_dtype fastest_type(const struct ll_machine *machine)
 /* Says once for each kind that the machine cannot run it, or once for all that it does not compute in such
  * a type; false. */
 static bool refuse(const struct ll_forms *forms, enum ll_op_kind kind, const struct ll_work *work,
-                   const char *trouble, bool refused[LL_OP_COUNT], struct ll_diags *diags)
+                   const char *trouble, bool refused[LL_OP_NONE], struct ll_diags *diags)
 {
     struct ll_place place = {.file = forms->machine->path};
     enum ll_dtype dtype = (enum ll_dtype)work->dtype, computed;
@@ -326,7 +326,7 @@ static bool refuse(const struct ll_forms *forms, enum ll_op_kind kind, const str
                     "simulated (--as; dtype in a sweep file)",
                     ll_dtype_name(dtype), model ? model : "the trace",
                     ll_dtype_name(fastest_type(forms->machine)));
-        memset(refused, true, LL_OP_COUNT * sizeof *refused);
+        memset(refused, true, LL_OP_NONE * sizeof *refused);
     }
     if (!refused[kind])
         ll_complain(diags, place, "%s in %s: %s", ll_op_name(kind), ll_dtype_name((enum ll_dtype)work->dtype),
@@ -337,7 +337,7 @@ static bool refuse(const struct ll_forms *forms, enum ll_op_kind kind, const str
 
 /* Says once for each kind that its exchange cannot be; false. */
 static bool refuse_exchange(const struct ll_forms *forms, uint32_t seq, uint64_t devices, const char *trouble,
-                            bool refused[LL_OP_COUNT], struct ll_diags *diags)
+                            bool refused[LL_OP_NONE], struct ll_diags *diags)
 {
     const struct ll_trace *trace = forms->prepared->trace;
     const struct ll_form *form = &trace->forms[trace->ops[seq].form];
@@ -381,7 +381,7 @@ static struct ll_asked asked_by(const struct ll_forms *forms, uint32_t form)
 }
 
 /* The price of the exchange that this op, the first of its form, asks for. */
-static bool price_form(struct ll_forms *forms, uint32_t seq, bool refused[LL_OP_COUNT],
+static bool price_form(struct ll_forms *forms, uint32_t seq, bool refused[LL_OP_NONE],
                        struct ll_diags *diags)
 {
     static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
@@ -414,7 +414,7 @@ static const struct ll_cost *ways_of(const struct ll_forms *forms, enum ll_op_ki
 }
 
 /* The costs of a form, which are those of the first form with the same work. */
-static bool cost_form(struct ll_forms *forms, uint32_t form, bool refused[LL_OP_COUNT],
+static bool cost_form(struct ll_forms *forms, uint32_t form, bool refused[LL_OP_NONE],
                       struct ll_arena *arena, struct ll_diags *diags)
 {
     const struct ll_work *work = &forms->prepared->works[form];
@@ -443,7 +443,7 @@ bool ll_forms_cost(struct ll_forms *forms, struct ll_arena *arena, struct ll_dia
 {
     const struct ll_prepared *prepared = forms->prepared;
     const struct ll_trace *trace = prepared->trace;
-    bool refused[LL_OP_COUNT] = {false}, all = true, exchanges = has_exchanges(prepared);
+    bool refused[LL_OP_NONE] = {false}, all = true, exchanges = has_exchanges(prepared);
     forms->ways = ll_alloc(arena, trace->form_count, sizeof *forms->ways);
     forms->prices = exchanges ? ll_alloc(arena, trace->form_count, sizeof *forms->prices) : NULL;
     forms->known = ll_alloc(arena, trace->form_count, sizeof *forms->known);

@@ -11,7 +11,7 @@
 
 struct ll_timeline_kind {
     const char *name;
-    enum ll_op_kind kind; /* LL_OP_COUNT for one that this program does not know */
+    enum ll_op_kind kind; /* LL_OP_NONE for one that this program does not know */
     const double *time_s; /* by step */
     double quiet_s;       /* the time below which a tenth of the steps lie: little else ran meanwhile */
     double share;         /* of quiet_s in the sum of those of all kinds */

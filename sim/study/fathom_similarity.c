@@ -100,7 +100,7 @@ static bool fathom_profile_classes(const struct ll_runs *runs, enum ll_fathom_ro
     const struct ll_timeline *profile = ll_fathom_profile(runs, row);
     memset(share, 0, LL_FATHOM_CLASS_COUNT * sizeof *share);
     for (size_t i = 0; profile && i < profile->kind_count; i++)
-        if (profile->kinds[i].kind != LL_OP_COUNT)
+        if (profile->kinds[i].kind != LL_OP_NONE)
             share[fathom_class_of(profile->kinds[i].kind)] += profile->kinds[i].share;
     return profile != NULL;
 }
@@ -199,7 +199,7 @@ static size_t count_layers(const struct ll_trace *trace, const struct rule *rule
     size_t ops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind == LL_OP_COUNT || !rule->counts(form))
+        if (form->view.kind == LL_OP_NONE || !rule->counts(form))
             continue;
         const char *scope = trace->strings[form->scope];
         size_t length = part_length(scope, rule->scopes);
@@ -383,7 +383,7 @@ static void tabulate_kinds(const struct ll_runs *runs, struct ll_study_result *r
         const struct ll_timeline *profile = ll_fathom_profile(runs, (enum ll_fathom_row)row);
         for (size_t i = 0; profile && i < profile->kind_count; i++) {
             const struct ll_timeline_kind *kind = &profile->kinds[i];
-            if (kind->share < 0.01 || kind->kind == LL_OP_COUNT)
+            if (kind->share < 0.01 || kind->kind == LL_OP_NONE)
                 continue;
             ll_table_put_text(table, ll_fathom[row].name);
             ll_table_put_text(table, kind->name);
@@ -529,14 +529,14 @@ static enum ll_op_kind coordinate(enum ll_op_kind kind)
 static bool measured_clustering(const struct ll_runs *runs, struct clustering *ours,
                                 double cosines[LL_FATHOM_COUNT][LL_FATHOM_COUNT])
 {
-    static const size_t size = LL_OP_COUNT;
-    double profiles[LL_FATHOM_COUNT][LL_OP_COUNT] = {{0}};
+    static const size_t size = LL_OP_NONE;
+    double profiles[LL_FATHOM_COUNT][LL_OP_NONE] = {{0}};
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++) {
         const struct ll_timeline *profile = ll_fathom_profile(runs, (enum ll_fathom_row)row);
         if (!profile)
             continue;
         for (size_t i = 0; i < profile->kind_count; i++)
-            if (profile->kinds[i].kind != LL_OP_COUNT)
+            if (profile->kinds[i].kind != LL_OP_NONE)
                 profiles[ours->count][coordinate(profile->kinds[i].kind)] += profile->kinds[i].share;
         ours->rows[ours->count] = (enum ll_fathom_row)row;
         ours->names[ours->count++] = ll_fathom[row].name;

@@ -20,7 +20,7 @@ struct building {
 
 static bool counts(const struct ll_form *form)
 {
-    return form->view.kind == LL_OP_COUNT || ll_op_class(form->view.kind) != LL_CLASS_INPUT;
+    return form->view.kind == LL_OP_NONE || ll_op_class(form->view.kind) != LL_CLASS_INPUT;
 }
 
 /* The times of a kind, made when it is first seen. NULL when memory ran out. */

@@ -60,7 +60,7 @@ static struct counts count(const struct ll_trace *trace)
     struct counts counts = {.layers = 0};
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (trace->ops[i].step != trace->ops[0].step || form->view.kind == LL_OP_COUNT)
+        if (trace->ops[i].step != trace->ops[0].step || form->view.kind == LL_OP_NONE)
             continue;
         const char *scope = trace->strings[form->scope];
         counts.layers += form->phase == LL_PHASE_FORWARD && is_layer(form, scope);

@@ -274,7 +274,7 @@ static void add_roofline(const struct ll_measured_step *step, const struct ll_tr
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct ll_form *form = &trace->forms[trace->ops[i].form];
         struct ll_work work;
-        if (form->view.kind == LL_OP_COUNT || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
+        if (form->view.kind == LL_OP_NONE || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
             work.kind == LL_WORK_NOTHING)
             continue;
         double often = form->phase != LL_PHASE_UPDATE ? micro_batches : !step->without_update;

@@ -85,7 +85,7 @@ static struct ll_machine read_unit(struct ll_case *c, char *text)
     return machine;
 }
 
-/* The kind of an op that asks for such work; LL_OP_COUNT where there is no such work. */
+/* The kind of an op that asks for such work; LL_OP_NONE where there is no such work. */
 static enum ll_op_kind read_work(struct ll_case *c, char *text, struct ll_work *work)
 {
     const char *kind = ll_case_word(&text);
@@ -120,7 +120,7 @@ static enum ll_op_kind read_work(struct ll_case *c, char *text, struct ll_work *
         return LL_OP_BIAS_GRAD;
     }
     ll_case_fail(c, "there is no work %s", kind ? kind : "");
-    return LL_OP_COUNT;
+    return LL_OP_NONE;
 }
 
 void ll_check_unit_case(struct ll_case *c)

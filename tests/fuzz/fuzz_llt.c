@@ -49,7 +49,7 @@ static void use(struct ll_trace *trace)
             demand(deps->ops[i] < op && (i == deps->first[op] || deps->ops[i - 1] < deps->ops[i]));
     for (uint64_t i = 0; i < trace->form_count; i++) {
         struct ll_work work;
-        if (trace->forms[i].view.kind < LL_OP_COUNT)
+        if (trace->forms[i].view.kind < LL_OP_NONE)
             ll_op_lower(&trace->forms[i].view, &work);
     }
     demand(ll_catamount(trace, &accounts));

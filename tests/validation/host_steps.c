@@ -110,7 +110,7 @@ static struct score compare(const char *name, const char *mode, const struct ll_
                             const struct ll_result *result, double *values)
 {
     double recorded = step_s(trace, values), off = 0, all = 0;
-    for (int kind = 0; kind < LL_OP_COUNT; kind++) {
+    for (int kind = 0; kind < ll_op_count(); kind++) {
         double of_kind = kind_s(trace, (enum ll_op_kind)kind, values);
         all += of_kind;
         off += fabs(predicted_kind_s(result, (enum ll_op_kind)kind) - of_kind);
@@ -122,7 +122,7 @@ static struct score compare(const char *name, const char *mode, const struct ll_
     ll_str_addf(&score.text,
                 "%-10s %-5s %10.3f ms recorded %10.3f ms predicted %+6.1f %%   by kind %5.1f %%\n", name,
                 mode, recorded * 1e3, result->time_s * 1e3, score.step * 100, score.kinds * 100);
-    for (int kind = 0; kind < LL_OP_COUNT; kind++) {
+    for (int kind = 0; kind < ll_op_count(); kind++) {
         double of_kind = kind_s(trace, (enum ll_op_kind)kind, values);
         double predicted = predicted_kind_s(result, (enum ll_op_kind)kind);
         if (fabs(predicted - of_kind) > 0.02 * all)

@@ -287,7 +287,7 @@ void ll_fix_BATCH(const struct ll_call *call, struct ll_meant *meant)
     meant->view.kind = LL_OP_BATCH_MATMUL;
     if (meant->inputs[0] == meant->outputs[0]) {
         meant->behind[meant->behind_count++] =
-            (struct ll_meant_behind){LL_OP_COUNT, meant->inputs[0], meant->in[0]};
+            (struct ll_meant_behind){LL_OP_NONE, meant->inputs[0], meant->in[0]};
         memmove(meant->in, meant->in + 1, last * sizeof *meant->in);
         memmove(meant->inputs, meant->inputs + 1, last);
         meant->view.input_count = last;
@@ -409,7 +409,7 @@ void ll_fix_STACK(const struct ll_call *call, struct ll_meant *meant)
     if (meant->view.input_count != 2 || meant->in[0].rank < 3)
         return;
     enum ll_op_kind kind = ll_dnnl_stack(&meant->in[0], &meant->in[1], &meant->out[0]);
-    meant->view.kind = kind != LL_OP_COUNT ? kind : meant->view.kind;
+    meant->view.kind = kind != LL_OP_NONE ? kind : meant->view.kind;
 }
 
 /* Along which dimension the parts are joined: that in which the whole is longer. */
@@ -484,7 +484,6 @@ void ll_fix_RESAMPLING(const struct ll_call *call, struct ll_meant *meant)
     take_function(call, is_back ? &backward : &forward, 1, meant);
 }
 
-#define LL_OP_NONE LL_OP_COUNT
 #define ll_fix_NONE NULL
 #define ADDS(a) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_PLAIN},
 #define AS(a, look) {LL_ARGUMENT_##a, LL_PART_ADDS, LL_LOOK_##look},
@@ -564,7 +563,7 @@ static void add_output(struct ll_meant *meant, uint8_t operand, const struct ll_
 static void add_behind(struct ll_meant *meant, uint8_t operand, const struct ll_shape *shape)
 {
     if (meant->behind_count < LL_MEANT_BEHIND)
-        meant->behind[meant->behind_count++] = (struct ll_meant_behind){LL_OP_COUNT, operand, *shape};
+        meant->behind[meant->behind_count++] = (struct ll_meant_behind){LL_OP_NONE, operand, *shape};
 }
 
 /* All operands of that name: a sum has many sources. */

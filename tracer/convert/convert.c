@@ -451,7 +451,7 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
 static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
                                   struct ll_imported *out)
 {
-    assert(op->kind < LL_OP_COUNT && op->phase < LL_PHASE_COUNT);
+    assert(op->kind < LL_OP_NONE && op->phase < LL_PHASE_COUNT);
     assert(op->attr_count <= LL_MAX_ATTRS);
     assert(!recording || import->recorder);
     struct sight sight = {0};

@@ -227,7 +227,7 @@ static bool take_aliases(struct columns *columns, const struct ll_op_view *view,
         uint64_t alias = next(columns, LL_DEF_FORM_ALIAS);
         sound &= alias <= view->input_count;
         aliases[i] = alias && sound ? (uint32_t)alias - 1 : LL_NONE;
-        if (view->kind < LL_OP_COUNT)
+        if (view->kind < LL_OP_NONE)
             sound &= aliases[i] == ll_op_alias(view, i);
     }
     return sound;
@@ -239,7 +239,7 @@ static const char *check_counts(const struct ll_form *form)
     struct ll_form_counts counts;
     if (!ll_fits(form->flops) || !ll_fits(form->bytes_read) || !ll_fits(form->bytes_written))
         return "a count does not fit in 64 bits";
-    if (form->view.kind == LL_OP_COUNT)
+    if (form->view.kind == LL_OP_NONE)
         return NULL;
     const char *trouble = ll_form_count(&form->view, &counts);
     if (!trouble && (counts.flops != form->flops || counts.bytes_read != form->bytes_read ||
@@ -293,7 +293,7 @@ static const char *judge_form(const struct ll_form *form, const struct known *kn
         return "a desc that it needs is lost";
     if (view->output_count > LL_MAX_OP_REFS || view->input_count > LL_MAX_OP_REFS)
         return "it has too many inputs or outputs";
-    if (!known->attrs && view->kind < LL_OP_COUNT)
+    if (!known->attrs && view->kind < LL_OP_NONE)
         return "an attribute of it is lost or not known here";
     return known->aliases ? check_counts(form)
                           : "its outputs do not take over storages as this kind of op does";
@@ -311,7 +311,7 @@ static const char *take_form(struct ll_trace_build *build, struct columns *colum
     view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
     view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
     view->kind =
-        form->kind_name == LL_NONE ? LL_OP_COUNT : ll_op_find(build->trace->strings[form->kind_name]);
+        form->kind_name == LL_NONE ? LL_OP_NONE : ll_op_find(build->trace->strings[form->kind_name]);
     form->phase = (enum ll_phase)FIND(build, phase, phase_names);
     if (!take_lists(build, columns, attr_count, form, &known))
         return "memory ran out";

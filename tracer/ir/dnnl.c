@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define LL_OP_UNKNOWN LL_OP_COUNT
+#define LL_OP_UNKNOWN LL_OP_NONE
 static const struct ll_dnnl_function functions[] = {
 #define LL_DNNL_FUNCTION(name, number, kind, gradient) {name, number, LL_OP_##kind, LL_OP_##gradient},
 #include "tracer/ir/dnnl.def"
@@ -43,7 +43,7 @@ enum ll_op_kind ll_dnnl_stack(struct ll_shape *a, struct ll_shape *b, struct ll_
     unsigned rank = a->rank, last = rank - 1;
     uint64_t stack = 1, rows = 1, columns = 1;
     if (rank != b->rank || rank != c->rank || rank < 2)
-        return LL_OP_COUNT;
+        return LL_OP_NONE;
     for (unsigned i = 0; i + 2 < rank; i++) {
         bool alike = a->dim[i] == b->dim[i];
         stack = ll_mul(stack, alike ? a->dim[i] : 1);

@@ -3,6 +3,7 @@
  *
  * The first section has the rules of `computation`; the second passes the roles of dimensions on from inputs
  * to outputs. */
+#define LL_ALL_OP_KINDS /* op_table.def is bound here */
 #include "tracer/ir/ops.h"
 
 #include <assert.h>
@@ -131,35 +132,49 @@ void ll_give_batch(struct ll_op_view *op)
 enum storage_rule { STORAGE_FRESH, STORAGE_VIEW, STORAGE_IN_PLACE };
 enum { RUNS_TRACED, RUNS_NATIVE };
 
+/* What stands in the column of FLOPs: a rule, or numbers for each element (op_table.def). */
+#define ll_flops_PER_OUT(each_, specials_) ll_flops_each_out, .flops_each = each_, .specials = specials_
+#define ll_flops_PER_IN(each_, specials_) ll_flops_each_in, .flops_each = each_, .specials = specials_
+#define ll_flops_OF(rule_, specials_) ll_flops_##rule_, .specials = specials_
+
 static const struct row {
     const char *name;
     enum ll_op_class op_class;
     ll_shape_rule *shape;
     ll_count_rule *flops, *read, *written;
+    uint8_t flops_each, specials;
     enum storage_rule storage;
     ll_work_rule *work;
     bool native;
     struct ll_op_words words;
-} rows[LL_OP_COUNT] = {
+} rows[] = {
 #define LL_OP(word, name_, class_, shape_, flops_, bytes_, storage_, work_, gradient_, runs_)                \
-    [LL_OP_##word] = {name_,                                                                                 \
-                      LL_CLASS_##class_,                                                                     \
-                      ll_shape_##shape_,                                                                     \
-                      ll_flops_##flops_,                                                                     \
-                      ll_read_##bytes_,                                                                      \
-                      ll_written_##bytes_,                                                                   \
-                      STORAGE_##storage_,                                                                    \
-                      ll_work_##work_,                                                                       \
-                      RUNS_##runs_,                                                                          \
-                      {#word, name_, #class_, #shape_, #flops_, #bytes_, #work_, #gradient_, #runs_}},
+    [LL_OP_##                                                                                                \
+        word] = {.name = name_,                                                                              \
+                 .op_class = LL_CLASS_##class_,                                                              \
+                 .shape = ll_shape_##shape_,                                                                 \
+                 .flops = ll_flops_##flops_,                                                                 \
+                 .read = ll_read_##bytes_,                                                                   \
+                 .written = ll_written_##bytes_,                                                             \
+                 .storage = STORAGE_##storage_,                                                              \
+                 .work = ll_work_##work_,                                                                    \
+                 .native = RUNS_##runs_,                                                                     \
+                 .words = {#word, name_, #class_, #shape_, #flops_, #bytes_, #work_, #gradient_, #runs_}},
 #include "tracer/ir/op_table.def"
 #undef LL_OP
 };
 
+_Static_assert(sizeof rows / sizeof *rows <= LL_OP_NONE, "every kind has a number below that of none");
+
 static const struct row *row_of(enum ll_op_kind kind)
 {
-    assert(kind < LL_OP_COUNT);
+    assert((int)kind < ll_op_count());
     return &rows[kind];
+}
+
+int ll_op_count(void)
+{
+    return (int)(sizeof rows / sizeof *rows);
 }
 
 const char *ll_op_name(enum ll_op_kind kind)
@@ -170,6 +185,16 @@ const char *ll_op_name(enum ll_op_kind kind)
 enum ll_op_class ll_op_class(enum ll_op_kind kind)
 {
     return row_of(kind)->op_class;
+}
+
+uint64_t ll_op_flops_each(enum ll_op_kind kind)
+{
+    return row_of(kind)->flops_each;
+}
+
+uint64_t ll_op_specials(enum ll_op_kind kind)
+{
+    return row_of(kind)->specials;
 }
 
 bool ll_op_runs_natively(enum ll_op_kind kind)
@@ -184,7 +209,7 @@ struct ll_op_words ll_op_words(enum ll_op_kind kind)
 
 bool ll_op_waits(enum ll_op_kind kind)
 {
-    return kind < LL_OP_COUNT && strcmp(row_of(kind)->words.work, "WAIT") == 0;
+    return kind < LL_OP_NONE && strcmp(row_of(kind)->words.work, "WAIT") == 0;
 }
 
 const char *ll_class_name(enum ll_op_class op_class)
@@ -233,10 +258,10 @@ bool ll_attr_is_real(enum ll_attr_key key)
 
 enum ll_op_kind ll_op_find(const char *name)
 {
-    enum ll_op_kind kind = 0;
-    while (kind < LL_OP_COUNT && (rows[kind].name[0] != name[0] || strcmp(rows[kind].name, name) != 0))
-        kind++;
-    return kind;
+    for (int kind = 0; kind < ll_op_count(); kind++)
+        if (rows[kind].name[0] == name[0] && strcmp(rows[kind].name, name) == 0)
+            return (enum ll_op_kind)kind;
+    return LL_OP_NONE;
 }
 
 static const struct ll_attr *find_attr(const struct ll_op_view *op, enum ll_attr_key key)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/ir/op_kinds.h"
 #include "tracer/ir/tensor.h"
 #include "tracer/ir/work.h"
 
@@ -99,12 +100,6 @@
     X(FILLED, "filled", COUNT)                                                                               \
     X(CHANCE, "chance", REAL)
 
-enum ll_op_kind {
-#define LL_OP(word, ...) LL_OP_##word,
-#include "tracer/ir/op_table.def"
-#undef LL_OP
-    LL_OP_COUNT
-};
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,
     LL_CLASS_LIST(X)
@@ -149,6 +144,9 @@ struct ll_op_view {
  * the caller gives and of controls there may be LL_MAX_OP_REFS each. */
 enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16, LL_MAX_OP_REFS = 65535 };
 
+/* How many kinds there are: they are numbered from 0. */
+int ll_op_count(void);
+
 /* What a kind's row says, and names as files and reports spell them; static storage. The argument is in
  * range. */
 const char *ll_op_name(enum ll_op_kind kind);
@@ -165,7 +163,7 @@ static inline bool ll_class_is_product(enum ll_op_class op_class)
     return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
 }
 
-/* The kind of this name, or LL_OP_COUNT. */
+/* The kind of this name, or LL_OP_NONE. */
 enum ll_op_kind ll_op_find(const char *name);
 
 /* The words of a kind's row, for lists and documentation; static storage. */
@@ -199,7 +197,7 @@ uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 
-/* Of the operations on an element, those that are special functions (tracer/ir/ops_count.c). Pure. */
+/* Of the operations on an element, those that are special functions, as its row says. Pure. */
 uint64_t ll_op_specials(enum ll_op_kind kind);
 
 /* What the op asks of a machine. False when a size does not fit in 64 bits. */

@@ -8,52 +8,6 @@
 #include "tracer/ir/ops.h"
 #include "tracer/ir/ops_rules.h"
 
-/* Of an op's operations, those that no adder or multiplier does: exponentials, logarithms, roots, quotients,
- * sines. A logistic function is an exponential and a quotient, and so is a hyperbolic tangent or an error
- * function; a power is a logarithm and an exponential. Those of whole rows or channels, as a norm's root, are
- * too few to count. What is not here has none, or nobody knows. */
-
-enum { LOGISTIC = 2, TANGENT = 2, POWER = 2 };
-
-static const uint8_t specials[LL_OP_COUNT] = {
-    [LL_OP_DIV] = 1,
-    [LL_OP_RECIPROCAL] = 1,
-    [LL_OP_MODULO] = 1,
-    [LL_OP_POW] = POWER,
-    [LL_OP_SQRT] = 1,
-    [LL_OP_SQRT_GRAD] = 1, /* half of what flows in over the root */
-    [LL_OP_EXP] = 1,
-    [LL_OP_LOG] = 1,
-    [LL_OP_SINE] = 1,
-    [LL_OP_SIGMOID] = LOGISTIC,
-    [LL_OP_TANH] = TANGENT,
-    [LL_OP_ERF] = TANGENT,
-    [LL_OP_GELU] = TANGENT,
-    [LL_OP_GELU_GRAD] = TANGENT + 1, /* and the density */
-    [LL_OP_SILU_MUL] = LOGISTIC,
-    [LL_OP_SILU_MUL_GRAD] = LOGISTIC,
-    [LL_OP_ELU] = 1,
-    [LL_OP_SOFTPLUS] = 2,
-    [LL_OP_LRN] = POWER,
-    [LL_OP_LRN_GRAD] = POWER,
-    [LL_OP_SOFTMAX] = 1, /* the sum's quotient is one a row */
-    [LL_OP_CAUSAL_SOFTMAX] = 1,
-    [LL_OP_SOFTMAX_XENT] = 1,
-    [LL_OP_SOFTMAX_XENT_SMOOTH] = 1,
-    [LL_OP_SOFTMAX_XENT_DENSE] = 1,
-    [LL_OP_FOCAL_LOSS] = 3 + POWER, /* two logistic functions of one exponential, its logarithm, a power */
-    [LL_OP_RANDOM_NORMAL] = 3,      /* Box and Muller: logarithm, root, cosine */
-    [LL_OP_ADAM] = 2,               /* root, quotient */
-    [LL_OP_ADAM_MIXED] = 2,
-    [LL_OP_RMSPROP] = 2,
-};
-
-uint64_t ll_op_specials(enum ll_op_kind kind)
-{
-    assert(kind < LL_OP_COUNT);
-    return specials[kind];
-}
-
 /* FLOP and byte rules. Multiply and add are two FLOPs, anything else of an element one; bytes count every
  * input and every output once, whatever a cache or a tiling makes of it. */
 
@@ -67,107 +21,26 @@ static uint64_t per_in(const struct ll_op_view *op, uint64_t flops)
     return ll_mul(flops, ll_elements(&op->in[0]));
 }
 
+uint64_t ll_flops_each_out(const struct ll_op_view *op)
+{
+    return per_out(op, ll_op_flops_each(op->kind));
+}
+
+uint64_t ll_flops_each_in(const struct ll_op_view *op)
+{
+    return per_in(op, ll_op_flops_each(op->kind));
+}
+
 uint64_t ll_flops_NONE(const struct ll_op_view *op)
 {
     (void)op;
     return 0;
 }
 
-uint64_t ll_flops_PER_OUT_1(const struct ll_op_view *op)
-{
-    return per_out(op, 1);
-}
-
-uint64_t ll_flops_PER_OUT_2(const struct ll_op_view *op)
-{
-    return per_out(op, 2);
-}
-
-/* A moving average: average -= (1 - decay) (average - x). */
-uint64_t ll_flops_PER_OUT_3(const struct ll_op_view *op)
-{
-    return per_out(op, 3);
-}
-
-uint64_t ll_flops_PER_OUT_4(const struct ll_op_view *op)
-{
-    return per_out(op, 4);
-}
-
 /* v = momentum v + g; w -= rate v; where weights decay, first g += decay w. */
 uint64_t ll_flops_MOMENTUM(const struct ll_op_view *op)
 {
     return per_out(op, ll_attr_real(op, LL_ATTR_DECAY, 0) == 0 ? 4 : 6);
-}
-
-/* Dropout: draw, add and round down to keep or not, divide by the share, multiply. */
-uint64_t ll_flops_PER_OUT_5(const struct ll_op_view *op)
-{
-    return per_out(op, 5);
-}
-
-/* The hyperbolic tangent, as TensorFlow's profiler weighs it; the logistic function (4) of one factor, and
- * two products. */
-uint64_t ll_flops_PER_OUT_6(const struct ll_op_view *op)
-{
-    return per_out(op, 6);
-}
-
-uint64_t ll_flops_PER_OUT_7(const struct ll_op_view *op)
-{
-    return per_out(op, 7);
-}
-
-/* A normal number by Box and Muller: two draws, a logarithm, a root, a cosine, and what joins them. A GELU
- * (Hendrycks and Gimpel, 2016): x times half of one more than the error function of x over the root of two,
- * that function weighed as the hyperbolic tangent. */
-uint64_t ll_flops_PER_OUT_10(const struct ll_op_view *op)
-{
-    return per_out(op, 10);
-}
-
-/* Adam (Kingma and Ba, 2015): two moving averages of three operations and a square more, then a square root,
- * an addition, a division, a multiplication and a subtraction. */
-uint64_t ll_flops_PER_OUT_12(const struct ll_op_view *op)
-{
-    return per_out(op, 12);
-}
-
-/* The focal loss of a logit and its gradient: turn it the way of its label, two logistic functions from one
- * exp and one log, a power, the loss, the slope. */
-uint64_t ll_flops_PER_IN_12(const struct ll_op_view *op)
-{
-    return per_in(op, 12);
-}
-
-/* The gradient of a GELU: of the normal distribution function of x (9) and of x times its density (5) the
- * sum, times what flows in; the density is a square, scaled, an exponential, scaled. */
-uint64_t ll_flops_PER_OUT_16(const struct ll_op_view *op)
-{
-    return per_out(op, 16);
-}
-
-uint64_t ll_flops_PER_IN_1(const struct ll_op_view *op)
-{
-    return per_in(op, 1);
-}
-
-/* Half the sum of squares: square and add. */
-uint64_t ll_flops_PER_IN_2(const struct ll_op_view *op)
-{
-    return per_in(op, 2);
-}
-
-/* As PER_IN_6, and a product with the target. */
-uint64_t ll_flops_PER_IN_7(const struct ll_op_view *op)
-{
-    return per_in(op, 7);
-}
-
-/* With smoothed labels: as PER_IN_6, and a product with a target and its sum. */
-uint64_t ll_flops_PER_IN_8(const struct ll_op_view *op)
-{
-    return per_in(op, 8);
 }
 
 /* A comparison an element with each of the steps of a search among those that are kept: log2 k, rounded up,
@@ -184,12 +57,6 @@ uint64_t ll_flops_TOP_K(const struct ll_op_view *op)
 uint64_t ll_flops_ADD_N(const struct ll_op_view *op)
 {
     return per_out(op, op->input_count - 1);
-}
-
-/* Softmax with its loss: maximum, subtract, exp, sum, divide, and the subtraction that gives dlogits. */
-uint64_t ll_flops_PER_IN_6(const struct ll_op_view *op)
-{
-    return per_in(op, 6);
 }
 
 /* m elements into n: m - n operations; none where the n are what nothing adds up to. */
@@ -317,14 +184,6 @@ uint64_t ll_flops_BATCH_MATMUL(const struct ll_op_view *op)
     struct ll_gemm gemm = ll_batch_matmul_dims(op);
     uint64_t flops = ll_mul(ll_mul(2, gemm.batch), ll_mul(gemm.k, ll_mul(gemm.m, gemm.n)));
     return without_zeros(op, ll_mul(ll_product_factor(op), flops));
-}
-
-/* RMSProp (Tieleman and Hinton, 2012, as TensorFlow has it): square, subtract, scale and add to the mean
- * square; add epsilon and take the root; then momentum's product, quotient and sum less what the step takes.
- */
-uint64_t ll_flops_PER_OUT_9(const struct ll_op_view *op)
-{
-    return per_out(op, 9);
 }
 
 /* Rows of a gradient scaled and subtracted from those of the weight. */

@@ -13,6 +13,9 @@ typedef const char *ll_shape_rule(struct ll_op_view *op);
 typedef uint64_t ll_count_rule(const struct ll_op_view *op);
 typedef bool ll_work_rule(const struct ll_op_view *op, struct ll_work *work);
 
+/* FLOPs of an element, where a row says PER_OUT or PER_IN. */
+uint64_t ll_op_flops_each(enum ll_op_kind kind);
+
 /* Whether rank and dimensions are equal. */
 bool ll_same_dims(const struct ll_shape *a, const struct ll_shape *b);
 
@@ -56,15 +59,11 @@ ll_shape_rule ll_shape_CAUSAL, ll_shape_PUT, ll_shape_ADAM_MIXED, ll_shape_ROTAR
 ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
 
 ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;
-ll_count_rule ll_flops_PER_OUT_1, ll_flops_PER_OUT_2, ll_flops_PER_OUT_3, ll_flops_PER_OUT_4;
-ll_count_rule ll_flops_PER_OUT_5, ll_flops_PER_OUT_6, ll_flops_PER_OUT_7, ll_flops_PER_OUT_10,
-    ll_flops_PER_OUT_12, ll_flops_PER_OUT_16, ll_flops_PER_IN_2, ll_flops_PER_IN_7, ll_flops_PER_IN_8,
-    ll_flops_TOP_K, ll_flops_ADD_N;
-ll_count_rule ll_flops_PER_IN_1, ll_flops_PER_IN_6, ll_flops_REDUCE, ll_flops_POOL, ll_flops_POOL_GRAD,
-    ll_flops_SPREAD, ll_flops_MOMENTUM;
+ll_count_rule ll_flops_each_out, ll_flops_each_in, ll_flops_TOP_K, ll_flops_ADD_N, ll_flops_REDUCE,
+    ll_flops_POOL, ll_flops_POOL_GRAD, ll_flops_SPREAD, ll_flops_MOMENTUM;
 ll_count_rule ll_flops_LRN, ll_flops_LRN_GRAD, ll_flops_BATCH_NORM, ll_flops_NORM_GRAD, ll_flops_SAMPLE;
 
-ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_PER_OUT_9, ll_flops_CTC;
+ll_count_rule ll_flops_BATCH_MATMUL, ll_flops_ROWS_2, ll_flops_CTC;
 ll_count_rule ll_flops_STEPS, ll_flops_COMPUTATION;
 ll_count_rule ll_read_SLICE, ll_written_SLICE, ll_read_PART, ll_written_PART;
 ll_count_rule ll_read_GATHER, ll_written_GATHER, ll_read_PLACED, ll_written_PLACED, ll_read_ROWS,
@@ -80,7 +79,7 @@ ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_CHANNELS, ll_
 
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
-ll_count_rule ll_flops_PER_IN_12, ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
+ll_count_rule ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of what devices exchange: ops_shape.c. */
 ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;
 ll_work_rule ll_work_SWAP;

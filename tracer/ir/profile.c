@@ -288,7 +288,7 @@ static uint64_t scaled_rows(const struct ll_op_view *op)
 /* What is not as the op table says, all inputs and outputs, all outputs. */
 static const struct {
     rule *flops, *bytes, *footprint;
-} rules[LL_OP_COUNT] = {
+} rules[LL_OP_NONE] = {
     [LL_OP_CONV2D_DATA] = {conv_data, NULL, NULL},
     [LL_OP_CONV2D_FILTER] = {conv_filter, NULL, NULL},
     [LL_OP_SUM] = {each_in, NULL, NULL},
@@ -325,7 +325,7 @@ static struct ll_account control(const struct ll_op_view *op, enum ll_phase phas
 
 struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase phase)
 {
-    if (op->kind == LL_OP_COUNT)
+    if (op->kind == LL_OP_NONE)
         return (struct ll_account){0};
     if (op->kind == LL_OP_STACK)
         return control(op, phase);

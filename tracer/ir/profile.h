@@ -9,7 +9,7 @@
 
 struct ll_kind_total {
     const char *kind;
-    enum ll_op_kind op_kind; /* LL_OP_COUNT for a kind this program does not know */
+    enum ll_op_kind op_kind; /* LL_OP_NONE for a kind this program does not know */
     enum ll_phase phase;
     double count, flops, bytes, time_s; /* a step */
     double share;                       /* of ops_time_s; 0 in a dry run */

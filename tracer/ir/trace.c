@@ -363,7 +363,7 @@ bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **tr
     form->view.out = shapes_of(trace, form->outputs, form->view.output_count);
     if (!form->view.in || !form->view.out)
         return false;
-    if (form->view.kind == LL_OP_COUNT)
+    if (form->view.kind == LL_OP_NONE)
         return true;
     *trouble = ll_form_count(&form->view, &counts);
     if (*trouble)
@@ -382,7 +382,7 @@ bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
     for (uint64_t i = 0; views && i < trace->form_count; i++) {
         const struct ll_op_view *view = &trace->forms[i].view;
         struct ll_work work;
-        views[i] = view->kind != LL_OP_COUNT && view->input_count == 1 && view->output_count == 1 &&
+        views[i] = view->kind != LL_OP_NONE && view->input_count == 1 && view->output_count == 1 &&
                    ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;
     }
     return views;

@@ -66,7 +66,7 @@ static const char *check_form(const struct ll_trace *trace, const struct ll_form
 {
     const struct ll_op_view *view = &form->view;
     if (form->kind_name >= trace->string_count || form->scope >= trace->string_count ||
-        form->phase >= LL_PHASE_COUNT || view->kind > LL_OP_COUNT || view->output_count > LL_MAX_OP_REFS)
+        form->phase >= LL_PHASE_COUNT || view->kind > LL_OP_NONE || view->output_count > LL_MAX_OP_REFS)
         return "it refers to nothing";
     if (!looks_like(trace, form->inputs, view->in, view->input_count) ||
         !looks_like(trace, form->outputs, view->out, view->output_count))
@@ -76,7 +76,7 @@ static const char *check_form(const struct ll_trace *trace, const struct ll_form
             return "an output takes over the storage of an input that is none";
     if (!ll_fits(form->flops) || !ll_fits(form->bytes_read) || !ll_fits(form->bytes_written))
         return "a count does not fit";
-    return view->kind == LL_OP_COUNT ? NULL : check_known_form(trace, form);
+    return view->kind == LL_OP_NONE ? NULL : check_known_form(trace, form);
 }
 
 static const char *check_forms(const struct ll_trace *trace, struct ll_arena *arena)

@@ -732,7 +732,7 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
     if (!recorder->foreign_clock)
         mark = ll_meter_enter(&recorder->meter);
     uint64_t first_output = recorder->tensor_count;
-    assert(record->phase < LL_PHASE_COUNT && record->kind < LL_OP_COUNT);
+    assert(record->phase < LL_PHASE_COUNT && record->kind < LL_OP_NONE);
     assert(record->storage_count + record->gap_count <= record->control_count);
     if (recorder->op_count >= LL_NONE - 1 || first_output + record->output_count >= LL_NONE)
         return stop(recorder, LL_TOO_LARGE);

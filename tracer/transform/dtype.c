@@ -99,7 +99,7 @@ static uint64_t read_of(const struct ll_op_view *view)
 static bool is_multiplied(const struct ll_op_view *view)
 {
     struct ll_work work;
-    return view->kind != LL_OP_COUNT && view->input_count > 1 && ll_op_lower(view, &work) &&
+    return view->kind != LL_OP_NONE && view->input_count > 1 && ll_op_lower(view, &work) &&
            ll_is_product(&work) && work.b_bytes == read_of(view);
 }
 
@@ -254,7 +254,7 @@ static bool is_of_words(const struct ll_shape *shape)
 static bool multiplies(const struct ll_op_view *view)
 {
     struct ll_work work;
-    return view->kind != LL_OP_COUNT && ll_class_is_product(ll_op_class(view->kind)) &&
+    return view->kind != LL_OP_NONE && ll_class_is_product(ll_op_class(view->kind)) &&
            view->input_count == 2 && view->output_count == 1 && is_multiplied_type(&view->in[0]) &&
            is_multiplied_type(&view->in[1]) && !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) &&
            ll_op_lower(view, &work) && (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV);
@@ -263,7 +263,7 @@ static bool multiplies(const struct ll_op_view *view)
 /* Whether what comes out is what came in, elsewhere, in another order or another type. */
 static bool only_moves(const struct ll_op_view *view)
 {
-    if (view->kind == LL_OP_COUNT || view->kind == LL_OP_FOREIGN || view->input_count == 0)
+    if (view->kind == LL_OP_NONE || view->kind == LL_OP_FOREIGN || view->input_count == 0)
         return false;
     return view->kind == LL_OP_CAST || view->kind == LL_OP_ALL_GATHER ||
            ll_op_class(view->kind) == LL_CLASS_MOVEMENT;

@@ -95,7 +95,7 @@ static bool infer_results(struct search *search, struct ll_form *form, struct ll
     for (uint32_t i = 0; i < count; i++)
         (*results)[i] = search->trace->descs[form->outputs[i]].shape;
     view.out = *results;
-    if (view.kind != LL_OP_COUNT)
+    if (view.kind != LL_OP_NONE)
         (void)ll_op_infer(&view); /* which a recorded form passes */
     return true;
 }
@@ -430,7 +430,7 @@ static bool settle_results(struct rescale *r, struct ll_form *form)
     }
     if (view->kind == LL_OP_RESHAPE)
         balance_view(form, &view->out[0]);
-    const char *trouble = view->kind == LL_OP_COUNT ? NULL : ll_op_infer(view);
+    const char *trouble = view->kind == LL_OP_NONE ? NULL : ll_op_infer(view);
     if (trouble || view->output_count != count)
         return fail(r, trouble ? trouble : "an op takes the batch apart, sample by sample");
     for (uint32_t i = 0; i < count; i++)
@@ -444,7 +444,7 @@ static bool scale_form(struct rescale *r, struct ll_form *form)
     struct ll_form_counts counts;
     if (!settle_inputs(r, form) || !scale_attributes(r, form) || !settle_results(r, form))
         return false;
-    if (form->view.kind == LL_OP_COUNT)
+    if (form->view.kind == LL_OP_NONE)
         return fail(r, "it holds an op that this program does not know");
     const char *trouble = ll_form_count(&form->view, &counts);
     if (trouble || !ll_fits(counts.flops) || !ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
@@ -546,7 +546,7 @@ static void read_as(int *along, int dim)
  * OTHERWISE where it has none. */
 static int summed_dim(const struct ll_op_view *view)
 {
-    if (view->kind == LL_OP_COUNT || view->input_count != 2)
+    if (view->kind == LL_OP_NONE || view->input_count != 2)
         return OTHERWISE;
     for (int dim = 0; dim < view->in[1].rank; dim++) {
         struct ll_shape in[2] = {view->in[0], view->in[1]};

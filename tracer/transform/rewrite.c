@@ -403,7 +403,7 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
     const struct ll_op_view *view = &form->view;
     uint32_t controls = rewrite->old->links[old->links].control_count;
     uint64_t refs = (uint64_t)view->input_count + view->output_count + controls;
-    if (view->kind == LL_OP_COUNT)
+    if (view->kind == LL_OP_NONE)
         return ll_rewrite_trouble(rewrite, "the trace has an op of a kind that this program does not know");
     if (!rewrite->trouble &&
         !ll_grow(&rewrite->refs, &rewrite->ref_capacity, refs + 1, sizeof *rewrite->refs))

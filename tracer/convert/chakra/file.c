@@ -633,7 +633,7 @@ static uint64_t type_of(enum ll_op_kind kind)
         return CHAKRA_SEND;
     if (kind == LL_OP_RECEIVE)
         return CHAKRA_RECEIVE;
-    return kind < LL_OP_COUNT && ll_op_class(kind) == LL_CLASS_COMMUNICATION ? CHAKRA_COLLECTIVE
+    return kind < LL_OP_NONE && ll_op_class(kind) == LL_CLASS_COMMUNICATION ? CHAKRA_COLLECTIVE
                                                                              : CHAKRA_COMPUTE;
 }
 

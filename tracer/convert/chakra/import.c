@@ -118,7 +118,7 @@ static enum ll_op_kind collective_kind(uint64_t type)
         CHAKRA_COLLECTIVES(X)
 #undef X
     };
-    return type < sizeof kinds / sizeof *kinds ? kinds[type] : LL_OP_COUNT;
+    return type < sizeof kinds / sizeof *kinds ? kinds[type] : LL_OP_NONE;
 }
 
 /* The rank has a collective of the group; ranks come in order, each as often as it has one. */
@@ -225,7 +225,7 @@ static bool record_communication(struct reader *r, uint64_t at)
     op.kind = type == CHAKRA_SEND      ? LL_OP_SEND
               : type == CHAKRA_RECEIVE ? LL_OP_RECEIVE
                                        : collective_kind(chakra_number(r->node, "comm_type"));
-    if (op.kind == LL_OP_COUNT)
+    if (op.kind == LL_OP_NONE)
         return refuse(r, "its comm_type is none of Chakra's");
     op.attrs = attrs;
     op.attr_count = describe_exchange(r, attrs);
@@ -511,7 +511,7 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
                                                   : (uint32_t)chakra_number(r->node, "leadline.thread"),
                                     .start_ns = chakra_number(r->node, "leadline.start_ns"),
                                     .duration_ns = chakra_number(r->node, "leadline.duration_ns")};
-    if (own->op.kind == LL_OP_COUNT)
+    if (own->op.kind == LL_OP_NONE)
         return refuse(r, "an op of this kind is not known here");
     if (!find_phase(text_of(r, "leadline.phase"), &own->op.phase))
         return refuse(r, "its phase is not known here");

@@ -328,7 +328,7 @@ static void add_op(struct ll_str *out, const struct ll_op_view *op)
         if (column_names[i].kind == op->kind && ll_measured_dtype(&typed, &arithmetic, &element_bytes))
             name = &column_names[i];
     if (!name || !ll_op_lower(op, &work)) {
-        ll_csv_put(out, op->kind < LL_OP_COUNT ? ll_op_name(op->kind) : "unknown");
+        ll_csv_put(out, op->kind < LL_OP_NONE ? ll_op_name(op->kind) : "unknown");
         ll_str_addf(out, ",%s,", op->output_count ? dtype_name((enum ll_dtype)op->out[0].dtype) : "fp32");
         add_whole(op, out);
         return;
@@ -482,7 +482,7 @@ static uint64_t slid(uint64_t in, uint64_t kernel, uint64_t stride, uint64_t pad
  * stride leaves the size of the image open. */
 static const char *convolve(struct csv_row *r, enum ll_op_kind kind)
 {
-    assert(kind < LL_OP_COUNT);
+    assert(kind < LL_OP_NONE);
     uint64_t b = dim(r, "b"), c = dim(r, "c"), h = dim(r, "h"), w = dim(r, "w"), k = dim(r, "k");
     uint64_t kh = dim(r, "r"), kw = dim(r, "s"), sh = dim_or(r, "stride_h", 1), sw = dim_or(r, "stride_w", 1);
     uint64_t ph = dim_or(r, "pad_h", 0), pw = dim_or(r, "pad_w", 0),
@@ -807,7 +807,7 @@ static ll_csv_rule *find_rule(const struct ll_measured *row, enum ll_op_kind *ki
             return ops[i].rule;
         }
     *kind = ll_op_find(row->op);
-    return *kind != LL_OP_COUNT && ll_measured_text(row, "out") ? ll_csv_WHOLE : NULL;
+    return *kind != LL_OP_NONE && ll_measured_text(row, "out") ? ll_csv_WHOLE : NULL;
 }
 
 static const char *record_row(struct ll_series *series, const struct ll_measured *row, uint64_t time_ns)

@@ -359,7 +359,7 @@ static const char *ll_dnnl_MATMUL(struct ll_dnnl_log *log)
     b.dtype = (uint8_t)ll_dnnl_dtype(line, "wei", line->dtype);
     c = a;
     enum ll_op_kind kind = ll_dnnl_stack(&a, &b, &c);
-    if (kind == LL_OP_COUNT)
+    if (kind == LL_OP_NONE)
         return "this does not describe a GEMM";
     const struct ll_imported in[] = {given(log, &a),
                                      kind == LL_OP_MATMUL ? weight(log, 0, &b) : given(log, &b)};
@@ -415,7 +415,7 @@ static const char *ll_dnnl_ELTWISE(struct ll_dnnl_log *log)
 {
     const struct ll_dnnl_function *function = function_of(&log->line);
     bool back = ll_dnnl_backward(&log->line);
-    if (!function || function->backward == LL_OP_COUNT)
+    if (!function || function->backward == LL_OP_NONE)
         return no_function;
     return on_whole(log, back ? function->backward : function->forward, back ? 2 : 1);
 }
@@ -548,7 +548,7 @@ static const char *ll_dnnl_GRAPH_MATMUL(struct ll_dnnl_log *log)
     wide.dtype = b.dtype;
     enum ll_dtype made = (enum ll_dtype)c.dtype;
     enum ll_op_kind kind = ll_dnnl_stack(&a, &wide, &c);
-    if (kind == LL_OP_COUNT)
+    if (kind == LL_OP_NONE)
         return "its tensors do not describe a GEMM";
     const struct ll_imported in[] = {given(log, &a),
                                      kind == LL_OP_MATMUL ? weight(log, 0, &wide) : given(log, &wide)};

@@ -290,7 +290,6 @@ bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
 /* An ONNX file becomes a trace: operators are looked up, inputs get their sizes, then node after node follows
  * its rule (onnx_operators.def). What a complaint leaves unknown is not complained about again further on. */
 
-#define LL_OP_NONE LL_OP_COUNT
 #define onnx_fold_NONE NULL
 static const struct onnx_operator operators[] = {
 #define LL_ONNX(type, rule, kind, fold) {type, onnx_rule_##rule, LL_OP_##kind, onnx_fold_##fold},

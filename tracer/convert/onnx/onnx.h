@@ -192,7 +192,7 @@ typedef bool onnx_fold_rule(struct onnx *o, double *out, uint64_t count);
 struct onnx_operator {
     const char *type;
     onnx_rule *rule;
-    enum ll_op_kind kind; /* what it becomes, where that is one op; LL_OP_COUNT where the rule decides */
+    enum ll_op_kind kind; /* what it becomes, where that is one op; LL_OP_NONE where the rule decides */
     onnx_fold_rule *fold; /* computes the elements of a constant; NULL: nobody does */
 };
 

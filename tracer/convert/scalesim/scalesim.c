@@ -648,7 +648,7 @@ static bool export_layer(struct ll_export *export, uint32_t op, const struct ll_
 static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
 {
     const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
-    return view->kind != LL_OP_COUNT && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
+    return view->kind != LL_OP_NONE && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
 }
 
 bool ll_export_SCALESIM(struct ll_export *export)

@@ -63,7 +63,7 @@ int64_t ll_aten_integer(const struct ll_aten *call, uint32_t i, uint32_t at, int
 
 const char *ll_aten_do(struct ll_aten *call, const struct ll_import_op *op, struct ll_imported *out)
 {
-    assert(op->kind < LL_OP_COUNT);
+    assert(op->kind < LL_OP_NONE);
     struct ll_import_op whole = *op;
     const uint32_t before = call->storages->ops - 1;
     whole.phase = call->phase;
@@ -126,7 +126,7 @@ struct ll_imported ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t len
 static const char no_sizes[] = "the file does not say how much it exchanges";
 
 /* The kind of an exchange by the name that a communicator gives it, in whatever way it writes that:
- * "_allgather_base", "all_gather", "nccl:all_gather", "ALLGATHER"; LL_OP_COUNT: it only waits, or nobody
+ * "_allgather_base", "all_gather", "nccl:all_gather", "ALLGATHER"; LL_OP_NONE: it only waits, or nobody
  * knows it. */
 static enum ll_op_kind kind_of(const char *name)
 {
@@ -156,7 +156,7 @@ static enum ll_op_kind kind_of(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(plain, kinds[i].begins, strlen(kinds[i].begins)) == 0)
             return kinds[i].kind;
-    return LL_OP_COUNT;
+    return LL_OP_NONE;
 }
 
 static bool gathers(enum ll_op_kind kind)
@@ -300,7 +300,7 @@ static const char *record_tensors(struct ll_aten *call, enum ll_op_kind kind,
 static bool is_exchange(const struct ll_torch_exchange *told)
 {
     bool sized = told->read_elements > 0 || told->written_elements > 0;
-    return !told->name || kind_of(told->name) != LL_OP_COUNT || (sized && !strstr(told->name, "coalesced"));
+    return !told->name || kind_of(told->name) != LL_OP_NONE || (sized && !strstr(told->name, "coalesced"));
 }
 
 /* The next note of a communicator below the call, from place *at on, that does not only wait; NULL: there is
@@ -346,7 +346,7 @@ const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
 {
     const struct ll_torch_exchange *told = call->node->exchange;
     const struct ll_torch_tensor *tensor = tensor_at(call, 0, 0);
-    if (!told && kind_of(call->node->name) != LL_OP_COUNT)
+    if (!told && kind_of(call->node->name) != LL_OP_NONE)
         return tensor ? record_tensors(call, kind_of(call->node->name), NULL, 0, 0) : no_sizes;
     if (!told)
         return NULL;
@@ -354,7 +354,7 @@ const char *ll_aten_NOTED_EXCHANGE(struct ll_aten *call)
         return tensor && ll_elements(&tensor->shape) > 0 ? "the file does not say which exchange it is"
                                                          : NULL;
     enum ll_op_kind kind = kind_of(told->name);
-    if (kind == LL_OP_COUNT) {
+    if (kind == LL_OP_NONE) {
         const char *why = ll_format(&call->import->arena, "nobody knows the exchange `%s`", told->name);
         return !is_exchange(told) ? NULL : why ? why : ll_status_text(LL_NO_MEMORY);
     }

@@ -264,7 +264,7 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
 
 static bool is_product(const struct ll_aten_row *row)
 {
-    return row && row->kind < LL_OP_COUNT && ll_class_is_product(ll_op_class(row->kind));
+    return row && row->kind < LL_OP_NONE && ll_class_is_product(ll_op_class(row->kind));
 }
 
 /* Whether what lies below a node computes all that comes out of it: each result is memory that one of these

@@ -203,7 +203,7 @@ struct ll_aten_row {
     const char *name;
     ll_aten_rule *rule;
     enum ll_aten_word word; /* the same, to compare with */
-    enum ll_op_kind kind;   /* what the rule records, where it can be several; LL_OP_COUNT: it knows */
+    enum ll_op_kind kind;   /* what the rule records, where it can be several; LL_OP_NONE: it knows */
     uint32_t tensors;       /* how many arguments an element-wise op takes */
     uint32_t weights;       /* bit i: argument i is a weight, unless an op made it */
 };
