@@ -207,7 +207,7 @@ static struct ll_value *remembered(struct ll_decoder *d, const char *name, struc
     struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
     return ll_nn_do(
         d->nn, &(struct ll_nn_call){
-                   .kind = LL_OP_PUT, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
+                   .kind = LL_OP_KV_CACHE_UPDATE, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
 }
 
 /* What hides tokens: as much less of a score as each pair has; of tokens that see all others nothing. */

@@ -252,7 +252,7 @@ static void build_micro(struct ll_bench *bench, const struct micro *micro, uint6
     }
 }
 
-/* How a kind without a row is tried, if its operands are tensors of the same shape; else its recipe is NULL. */
+/* How a kind without a row is tried, if its operands have one shape; else the recipe is NULL. */
 static struct micro plain_micro(enum ll_op_kind kind)
 {
     const char *shape = ll_op_words(kind).shape;

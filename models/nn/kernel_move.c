@@ -99,7 +99,7 @@ LL_KERNEL(SLICE)
          (struct runs){(const char *)call->in[0] + begin, call->out[0], from.row, to.row, to.row});
 }
 
-LL_KERNEL(PUT)
+LL_KERNEL(KV_CACHE_UPDATE)
 {
     const struct ll_op_view *op = call->op;
     struct layout from = layout_of(&op->in[1], axis_of(op)), to = layout_of(&op->in[0], axis_of(op));

@@ -200,7 +200,7 @@ void ll_axes_REPEATED(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* A tensor and what comes into it along an axis. */
-void ll_axes_PUT(const struct ll_op_view *op, struct ll_axes *axes)
+void ll_axes_CACHE_UPDATE(const struct ll_op_view *op, struct ll_axes *axes)
 {
     int at = (int)ll_attr_count(op, LL_ATTR_AXIS, 0);
     for (int i = 0; i < op->in[0].rank; i++)

@@ -72,7 +72,7 @@ void ll_tie(struct ll_axes *axes, uint32_t input, int in_dim, uint32_t output, i
 
 ll_axes_rule ll_axes_RESHAPE, ll_axes_TRANSPOSE, ll_axes_CONCAT, ll_axes_SPLIT, ll_axes_SLICE, ll_axes_PAD,
     ll_axes_STACK, ll_axes_UNSTACK, ll_axes_ONE_HOT, ll_axes_GATHER, ll_axes_SEGMENT_SUM, ll_axes_PICKED,
-    ll_axes_REPEATED, ll_axes_PUT;
+    ll_axes_REPEATED, ll_axes_CACHE_UPDATE;
 
 /* What a rank holds of each tensor while a trace is being divided, and how one state becomes another. Private
  * to sim/parallel. */

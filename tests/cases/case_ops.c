@@ -255,8 +255,8 @@ void ll_check_op_case(struct ll_case *c)
     op_has_case[op.view.kind] = true;
 }
 
-/* What tests/property/prop_kernels.c counts and computes with a reference kernel: its FLOPs are a number in its
- * row, and its operands have one shape. */
+/* What tests/property/prop_kernels.c counts and computes with a reference kernel: its FLOPs are a number in
+ * its row, and its operands have one shape. */
 static bool has_reference_kernel(enum ll_op_kind kind)
 {
     struct ll_op_words words = ll_op_words(kind);

@@ -82,7 +82,7 @@ static const struct row rows[] = {
     {LL_OP_GATHER, "98 32 > 328", "Vd ab > abd", {{0}}}, /* zeros for words that others have */
     {LL_OP_SEGMENT_SUM, "68 6 > 98", "Nd N > vd", {{0}}},
     {LL_OP_EXPAND, "314 > 2354", "b.d > .b.d", {{0}}},
-    {LL_OP_PUT, "235 232 > 235", "ab. ab. > ab.", {{LL_ATTR_AXIS, 2}}},
+    {LL_OP_KV_CACHE_UPDATE, "235 232 > 235", "ab. ab. > ab.", {{LL_ATTR_AXIS, 2}}},
 };
 
 /* Where devices have positions each and know which. */

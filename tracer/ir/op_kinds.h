@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of op, numbered in the order of the rows of op_table.def.
  *
- * This header names all of them. The build puts another one of the same path before it for each library and
- * program, which has only the kinds that their sources name (cmake/op_kinds.cmake): so a new row at the end of
- * the table, which moves no number, compiles nothing anew but what names the new kind or binds the rows. Files
- * that bind the rows define LL_ALL_OP_KINDS before they include anything, and get all kinds. */
+ * This header names all of them. The build puts another one of the same path before it for each library
+ * and program, which has only the kinds that their sources name (cmake/op_kinds.cmake): so a new row at the
+ * end of the table, which moves no number, compiles nothing anew but what names the new kind or binds the
+ * rows. Files that bind the rows define LL_ALL_OP_KINDS before they include anything, and get all kinds. */
 #ifndef LL_TRACER_IR_OP_KINDS_H
 #define LL_TRACER_IR_OP_KINDS_H
 

@@ -651,7 +651,7 @@ const char *ll_shape_CAUSAL(struct ll_op_view *op)
 }
 
 /* A tensor and what comes into it from `begin` (default 0) on along `axis` (default 0) -> the tensor */
-const char *ll_shape_PUT(struct ll_op_view *op)
+const char *ll_shape_CACHE_UPDATE(struct ll_op_view *op)
 {
     int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0), begin = ll_attr_count(op, LL_ATTR_BEGIN, 0);
     if (op->input_count != 2)
