@@ -256,11 +256,20 @@ bool ll_attr_is_real(enum ll_attr_key key)
     return attr_rows[key].type == VALUE_REAL;
 }
 
+/* What kinds were called in files of version 0.1. */
+static const struct {
+    const char *name;
+    enum ll_op_kind kind;
+} old_names[] = {{"put", LL_OP_KV_CACHE_UPDATE}};
+
 enum ll_op_kind ll_op_find(const char *name)
 {
     for (int kind = 0; kind < ll_op_count(); kind++)
         if (rows[kind].name[0] == name[0] && strcmp(rows[kind].name, name) == 0)
             return (enum ll_op_kind)kind;
+    for (size_t i = 0; i < sizeof old_names / sizeof *old_names; i++)
+        if (strcmp(old_names[i].name, name) == 0)
+            return old_names[i].kind;
     return LL_OP_NONE;
 }
 

@@ -163,7 +163,7 @@ static inline bool ll_class_is_product(enum ll_op_class op_class)
     return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
 }
 
-/* The kind of this name, or LL_OP_NONE. */
+/* The kind of this name, or of one that it had in version 0.1; else LL_OP_NONE. */
 enum ll_op_kind ll_op_find(const char *name);
 
 /* The words of a kind's row, for lists and documentation; static storage. */
