@@ -156,7 +156,7 @@ static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_valu
 {
     return ll_dense_layer(nn, name, x,
                           &(struct ll_dense_options){.units = units,
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1),
+                                                     .init = ll_init_fan_in(x->shape.dim[1], 1),
                                                      .bias = LL_BIAS_BY_ADD});
 }
 
@@ -170,12 +170,12 @@ static struct pass forward(struct ll_nn *nn, const struct ll_build *build, struc
     uint64_t hidden = (uint64_t)build->params[HIDDEN];
     struct ll_shape digits = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, source->pixels},
                                          (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL});
-    struct ll_chance chance = ll_chance_begin(nn, build->seed);
+    struct ll_rng rng = ll_rng_begin(nn, build->seed);
     struct pass pass = {.x = ll_feed_floats(nn, "digits", &digits, fill_digits, source)};
     pass.mu = dense(nn, "mu", pass.x, hidden);
     pass.log_variance = dense(nn, "log_variance", pass.x, hidden);
     ll_nn_push(nn, "sample");
-    struct ll_value *noise = ll_random_normal(nn, &chance, &pass.mu->shape);
+    struct ll_value *noise = ll_random_normal(nn, &rng, &pass.mu->shape);
     struct ll_value *deviation = ll_nn_do1(nn, LL_OP_SQRT, ll_nn_do1(nn, LL_OP_EXP, pass.log_variance));
     struct ll_value *z = ll_add_of(nn, pass.mu, ll_mul_of(nn, deviation, noise));
     ll_nn_pop(nn);
@@ -188,11 +188,11 @@ static struct ll_value *loss_of(struct ll_nn *nn, const struct pass *pass)
     ll_nn_push(nn, "loss");
     struct ll_value *two = ll_constant(nn, "two", 2);
     struct ll_value *error = ll_nn_do2(nn, LL_OP_POW, ll_sub_of(nn, pass->output, pass->x), two);
-    struct ll_value *missed = ll_scaled(nn, ll_sum_over(nn, error, 1, 1), "half", 0.5);
+    struct ll_value *missed = ll_nn_mul_scalar(nn, ll_sum_over(nn, error, 1, 1), "half", 0.5);
     struct ll_value *spread = ll_add_of(nn, pass->log_variance, ll_constant(nn, "one", 1));
     spread = ll_sub_of(nn, spread, ll_nn_do1(nn, LL_OP_SQUARE, pass->mu));
     spread = ll_sub_of(nn, spread, ll_nn_do1(nn, LL_OP_EXP, pass->log_variance));
-    struct ll_value *surprise = ll_scaled(nn, ll_sum_over(nn, spread, 1, 1), "minus_half", -0.5);
+    struct ll_value *surprise = ll_nn_mul_scalar(nn, ll_sum_over(nn, spread, 1, 1), "minus_half", -0.5);
     struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, ll_add_of(nn, missed, surprise));
     ll_nn_pop(nn);
     return loss;
@@ -206,9 +206,9 @@ static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, struc
     ll_nn_keep(source->input = pass.x);
     ll_nn_keep(source->output = pass.output);
     ll_nn_begin_program(nn);
-    struct ll_chance chance = ll_chance_begin(nn, build->seed + 1);
+    struct ll_rng rng = ll_rng_begin(nn, build->seed + 1);
     struct ll_shape z = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, (uint64_t)build->params[HIDDEN]}, NULL);
-    ll_nn_keep(source->drawn = dense(nn, "decoder", ll_random_normal(nn, &chance, &z), source->pixels));
+    ll_nn_keep(source->drawn = dense(nn, "decoder", ll_random_normal(nn, &rng, &z), source->pixels));
 }
 
 static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)

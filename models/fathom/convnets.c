@@ -142,7 +142,7 @@ static struct ll_value *block(struct ll_nn *nn, struct ll_value *x, unsigned num
                               .stride = 1,
                               .filters = filters,
                               .activation = LL_RELU,
-                              .init = ll_init_keeping_size(9 * x->shape.dim[3], 2),
+                              .init = ll_init_fan_in(9 * x->shape.dim[3], 2),
                           });
     }
     snprintf(name, sizeof name, "pool%u", number);
@@ -152,7 +152,7 @@ static struct ll_value *block(struct ll_nn *nn, struct ll_value *x, unsigned num
 static struct ll_value *vgg_dense(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
                                   enum ll_activation activation)
 {
-    struct ll_init init = ll_init_keeping_size(x->shape.dim[1], activation == LL_RELU ? 2 : 1);
+    struct ll_init init = ll_init_fan_in(x->shape.dim[1], activation == LL_RELU ? 2 : 1);
     return ll_dense_layer(nn, name, x,
                           &(struct ll_dense_options){.units = units, .activation = activation, .init = init});
 }
@@ -160,13 +160,13 @@ static struct ll_value *vgg_dense(struct ll_nn *nn, const char *name, struct ll_
 static struct ll_value *hidden_layers(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
     static const char *const dense_names[] = {"fc6", "fc7"}, *const drop_names[] = {"drop6", "drop7"};
-    struct ll_chance chance = {0};
+    struct ll_rng rng = {0};
     if (build->train)
-        chance = ll_chance_begin(nn, build->seed);
+        rng = ll_rng_begin(nn, build->seed);
     for (int i = 0; i < 2; i++) {
         x = vgg_dense(nn, dense_names[i], x, (uint64_t)build->params[VGG_HIDDEN], LL_RELU);
         if (build->train)
-            x = ll_dropout_layer(nn, drop_names[i], x, 0.8, &chance);
+            x = ll_dropout_layer(nn, drop_names[i], x, 0.8, &rng);
     }
     return x;
 }
@@ -282,17 +282,16 @@ static struct ll_value *residual_convolve(struct ll_nn *nn, const char *name, st
     if (options.stride == 0)
         options.stride = 1;
     if (options.init.scale == 0)
-        options.init = ll_init_keeping_size(inputs, relu ? 2 : 1);
+        options.init = ll_init_fan_in(inputs, relu ? 2 : 1);
     return ll_conv_layer(nn, name, x, &options);
 }
 
 static struct ll_value *residual_dense(struct ll_nn *nn, struct ll_value *x, uint64_t units,
                                        enum ll_bias bias)
 {
-    return ll_dense_layer(nn, "fc", x,
-                          &(struct ll_dense_options){.units = units,
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1),
-                                                     .bias = bias});
+    return ll_dense_layer(
+        nn, "fc", x,
+        &(struct ll_dense_options){.units = units, .init = ll_init_fan_in(x->shape.dim[1], 1), .bias = bias});
 }
 
 /* A convolution without bias, normalised. */
@@ -358,7 +357,7 @@ static struct ll_value *bottleneck(struct ll_nn *nn, struct ll_value *x, uint64_
     struct ll_value *by = x;
     x = conv_add(nn, "conv1", x, first);
     x = conv_add(nn, "conv2", x, second);
-    third.init = ll_init_keeping_size(x->shape.dim[3], 1.0 / 12);
+    third.init = ll_init_fan_in(x->shape.dim[3], 1.0 / 12);
     return ll_nn_do2(nn, LL_OP_ADD, conv_add(nn, "conv3", x, third), by);
 }
 

@@ -363,7 +363,7 @@ static struct ll_value *conv(struct ll_nn *nn, const char *name, struct ll_value
                              .padding = LL_VALID,
                              .bias = LL_BIAS_BY_ADD,
                              .activation = LL_RELU,
-                             .init = ll_init_keeping_size(kernel * kernel * x->shape.dim[3], 2),
+                             .init = ll_init_fan_in(kernel * kernel * x->shape.dim[3], 2),
                          });
 }
 
@@ -386,7 +386,7 @@ static struct ll_value *values_of(struct ll_nn *nn, struct ll_value *screens, co
     x = dense(nn, "fc4", x,
               (struct ll_dense_options){.units = (uint64_t)build->params[HIDDEN],
                                         .activation = LL_RELU,
-                                        .init = ll_init_keeping_size(x->shape.dim[1], 2)});
+                                        .init = ll_init_fan_in(x->shape.dim[1], 2)});
     return dense(nn, "fc5", x,
                  (struct ll_dense_options){
                      .units = LL_ACTION_COUNT, .init = {LL_INIT_NORMAL, 0.01, NULL}, .bias_start = 0.1});
@@ -412,7 +412,7 @@ static struct inputs add_inputs(struct ll_nn *nn, struct ll_agent *agent)
 static struct ll_value *expected_value(struct ll_nn *nn, const struct inputs *inputs)
 {
     struct ll_value *goes_on = ll_sub_of(nn, ll_constant(nn, "one", 1), inputs->ends);
-    struct ll_value *later = ll_scaled(nn, inputs->next_values, "discount", 0.99);
+    struct ll_value *later = ll_nn_mul_scalar(nn, inputs->next_values, "discount", 0.99);
     return ll_add_of(nn, inputs->rewards, ll_mul_of(nn, goes_on, later));
 }
 
@@ -434,7 +434,7 @@ static struct ll_value *huber_loss(struct ll_nn *nn, struct ll_value *difference
     struct ll_value *small = ll_nn_do2(nn, LL_OP_MINIMUM, size, ll_constant(nn, "one", 1));
     struct ll_value *square = ll_nn_do2(nn, LL_OP_POW, small, ll_constant(nn, "two", 2));
     struct ll_value *rest = ll_sub_of(nn, size, small);
-    return ll_sum_over(nn, ll_add_of(nn, ll_scaled(nn, square, "half", 0.5), rest), 0, 1);
+    return ll_sum_over(nn, ll_add_of(nn, ll_nn_mul_scalar(nn, square, "half", 0.5), rest), 0, 1);
 }
 
 static struct ll_value *loss_of(struct ll_nn *nn, const struct inputs *inputs, struct ll_value *values)

@@ -194,7 +194,7 @@ static struct ll_value *as_row(struct ll_nn *nn, struct ll_value *x)
 {
     struct ll_shape column = x->shape;
     column.dim[column.rank++] = 1;
-    return ll_transposed(nn, ll_seen_as(nn, x, &column), 21);
+    return ll_nn_transpose(nn, ll_nn_reshape(nn, x, &column), 21);
 }
 
 struct weights {
@@ -219,7 +219,7 @@ static struct ll_value *hop(struct ll_nn *nn, const struct weights *w, struct ll
 {
     struct ll_value *match = ll_sum_over(nn, ll_mul_of(nn, memory, as_row(nn, u)), 2, 1);
     struct ll_value *share = ll_nn_do1(nn, LL_OP_SOFTMAX, match);
-    struct ll_value *turned = ll_transposed(nn, memory, 21);
+    struct ll_value *turned = ll_nn_transpose(nn, memory, 21);
     struct ll_value *found = ll_sum_over(nn, ll_mul_of(nn, turned, as_row(nn, share)), 2, 1);
     return ll_add_of(nn, ll_nn_do2(nn, LL_OP_MATMUL, u, w->hop), found);
 }
@@ -260,7 +260,7 @@ static struct ll_value *disturbed(void *context, struct ll_nn *nn, const struct 
                                   struct ll_value *gradient)
 {
     struct ll_value *noise = ll_random_normal(nn, context, &weight->shape);
-    gradient = ll_add_of(nn, gradient, ll_scaled(nn, noise, "noise", 1e-3));
+    gradient = ll_add_of(nn, gradient, ll_nn_mul_scalar(nn, noise, "noise", 1e-3));
     if (strcmp(weight->name, "A") != 0 && strcmp(weight->name, "B") != 0)
         return gradient;
     struct ll_shape row = weight->shape;
@@ -270,7 +270,7 @@ static struct ll_value *disturbed(void *context, struct ll_nn *nn, const struct 
     struct ll_value *others = ll_nn_do(
         nn, &(struct ll_nn_call){
                 .kind = LL_OP_SLICE, .input_count = 1, .inputs = &gradient, .attr_count = 3, .attrs = rest});
-    return ll_joined(nn, (struct ll_value *[]){ll_zeros(nn, &row), others}, 2, 0);
+    return ll_nn_concat(nn, (struct ll_value *[]){ll_zeros(nn, &row), others}, 2, 0);
 }
 
 static void add_evaluation(struct ll_nn *nn, const struct ll_build *build, struct source *source)
@@ -301,7 +301,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
     struct ll_value *loss =
         ll_nn_do1(nn, LL_OP_SUM, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_DENSE, logits, targets));
     ll_nn_pop(nn);
-    struct ll_chance chance = ll_chance_begin(nn, build->seed);
+    struct ll_rng rng = ll_rng_begin(nn, build->seed);
     ll_minimise(nn, loss,
                 &(struct ll_optimizer){.kind = LL_ADAM,
                                        .rate = 1e-2,
@@ -311,7 +311,7 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                        .clip = LL_CLIP_NORM,
                                        .clip_norm = 40,
                                        .transform = disturbed,
-                                       .context = &chance});
+                                       .context = &rng});
     if (build->evaluate)
         add_evaluation(nn, build, source);
     return loss;

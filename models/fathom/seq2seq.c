@@ -28,7 +28,7 @@ struct ll_seq2seq_call {
     struct ll_seq2seq_sizes sizes;
     enum ll_seq2seq_mode mode;
     const struct ll_batch *batch;
-    struct ll_chance *chance; /* NULL: no loss */
+    struct ll_rng *rng; /* NULL: no loss */
 };
 
 struct ll_seq2seq_result {
@@ -134,8 +134,8 @@ static void begin_projection(struct net *net)
     ll_nn_push(net->nn, "projection");
     net->projection = weight(net, "weights", 2, dims, roles, init_of(dims[0]));
     net->biases = weight(net, "biases", 1, dims + 1, roles + 1, zero);
-    if (net->call.chance)
-        net->classes = ll_transposed(net->nn, net->projection, 10);
+    if (net->call.rng)
+        net->classes = ll_nn_transpose(net->nn, net->projection, 10);
     ll_nn_pop(net->nn);
 }
 
@@ -175,7 +175,7 @@ static struct ll_value *sequence(struct net *net, struct ll_value *x, uint64_t s
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     struct ll_shape shape = ll_nn_shape(net->nn, 3, (uint64_t[]){net->batch, steps, features}, roles);
-    return ll_seen_as(net->nn, x, &shape);
+    return ll_nn_reshape(net->nn, x, &shape);
 }
 
 /* Leaves the state after the last word in states. */
@@ -193,10 +193,10 @@ static void encode(struct net *net, struct ll_value *const *words, struct ll_lst
         states[i] = (struct ll_lstm_state){net->zeros, net->zeros};
     for (uint64_t t = 0; t < steps; t++) {
         struct ll_value *top =
-            step(net, net->encoder, ll_gathered(nn, net->source_embedding, words[t]), states);
+            step(net, net->encoder, ll_nn_gather(nn, net->source_embedding, words[t]), states);
         outputs[t] = sequence(net, top, 1, hidden);
     }
-    net->memory = ll_joined(nn, outputs, (uint32_t)steps, 1);
+    net->memory = ll_nn_concat(nn, outputs, (uint32_t)steps, 1);
     ll_nn_pop(nn);
 }
 
@@ -208,7 +208,7 @@ static void remember(struct net *net)
     struct ll_shape image = ll_nn_shape(nn, 4, (uint64_t[]){net->batch, net->source_steps, 1, hidden}, roles);
     ll_nn_push(nn, "decoder");
     ll_nn_push(nn, "attention");
-    struct ll_value *x = ll_seen_as(nn, net->memory, &image);
+    struct ll_value *x = ll_nn_reshape(nn, net->memory, &image);
     x = ll_nn_do2(nn, LL_OP_CONV2D, x, net->filter);
     net->features = sequence(net, x, net->source_steps, hidden);
     ll_nn_pop(nn);
@@ -261,7 +261,7 @@ static void decode(struct net *net, struct ll_value *const *words, struct ll_lst
             ll_nn_keep(written[t - 1]);
         }
         struct ll_value *word =
-            ll_gathered(nn, net->target_embedding, feeds_back ? written[t - 1] : words[t]);
+            ll_nn_gather(nn, net->target_embedding, feeds_back ? written[t - 1] : words[t]);
         struct ll_value *x = ll_linear_apply(nn, &net->input, 2, (struct ll_value *[]){word, attended});
         struct ll_value *top = step(net, net->decoder, x, states);
         attended = attend(net, states);
@@ -282,7 +282,7 @@ static struct ll_value *sequence_loss(struct net *net, struct ll_value *const *o
     struct ll_nn *nn = net->nn;
     const uint32_t steps = (uint32_t)net->target_steps;
     const struct ll_sampled_softmax softmax = {net->classes, net->biases, net->call.sizes.samples,
-                                               net->call.chance};
+                                               net->call.rng};
     struct ll_value **losses = ll_alloc(&nn->arena, steps, sizeof *losses);
     if (!losses) {
         ll_nn_fail(nn, "memory ran out");
@@ -307,9 +307,9 @@ static struct ll_seq2seq_result seq2seq_forward(struct ll_nn *nn, const struct l
     struct ll_lstm_state states[MOST_LAYERS];
     begin(&net, nn, call);
     const uint64_t steps = net.target_steps;
-    struct ll_value **source = ll_unstacked(nn, ll_feed_source(nn, call->batch));
-    struct ll_value **target = ll_unstacked(nn, ll_feed_target(nn, call->batch));
-    struct ll_value **weights = ll_unstacked(nn, ll_feed_target_weights(nn, call->batch));
+    struct ll_value **source = ll_nn_unstack(nn, ll_feed_source(nn, call->batch));
+    struct ll_value **target = ll_nn_unstack(nn, ll_feed_target(nn, call->batch));
+    struct ll_value **weights = ll_nn_unstack(nn, ll_feed_target_weights(nn, call->batch));
     struct ll_value **outputs = ll_alloc(&nn->arena, steps, sizeof *outputs);
     struct ll_seq2seq_result result = {.words = ll_alloc(&nn->arena, steps, sizeof *outputs)};
     if (!outputs || !result.words)
@@ -319,9 +319,9 @@ static struct ll_seq2seq_result seq2seq_forward(struct ll_nn *nn, const struct l
     encode(&net, source, states);
     remember(&net);
     decode(&net, target, states, outputs, result.words);
-    for (uint64_t t = 0; call->mode == LL_GREEDY && call->chance && t < steps; t++)
+    for (uint64_t t = 0; call->mode == LL_GREEDY && call->rng && t < steps; t++)
         result.last = project(&net, outputs[t]);
-    if (call->chance)
+    if (call->rng)
         result.loss = sequence_loss(&net, outputs, target, weights);
     return result;
 }
@@ -568,10 +568,10 @@ static struct ll_seq2seq_result forward(struct ll_nn *nn, const struct ll_build 
         .mode = mode,
         .batch = &batch,
     };
-    struct ll_chance chance;
+    struct ll_rng rng;
     if (lossy) {
-        chance = ll_chance_begin(nn, build->seed);
-        call.chance = &chance;
+        rng = ll_rng_begin(nn, build->seed);
+        call.rng = &rng;
     }
     return seq2seq_forward(nn, &call);
 }

@@ -175,8 +175,8 @@ static struct ll_value *apply_tiled(struct ll_nn *nn, const struct ll_linear *li
     stack.dim[2] = weights.dim[1];
     stack.role[1] = weights.role[0];
     stack.role[2] = weights.role[1];
-    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, ll_repeated(nn, linear->weights, &stack));
-    return ll_add_of(nn, y, ll_repeated(nn, linear->biases, &y->shape));
+    struct ll_value *y = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, x, ll_nn_broadcast(nn, linear->weights, &stack));
+    return ll_add_of(nn, y, ll_nn_broadcast(nn, linear->biases, &y->shape));
 }
 
 /* Of rows [batch frames, n]; of utterances [batch, frames, n] with a copy of the weights for each of them. */
@@ -185,7 +185,7 @@ static struct ll_value *layer(struct ll_nn *nn, const char *name, struct ll_valu
 {
     bool is_rows = x->shape.rank == 2;
     uint64_t inputs = x->shape.dim[is_rows ? 1 : 2];
-    struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, gain));
+    struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_fan_in(inputs, gain));
     ll_nn_push(nn, name);
     x = is_rows ? ll_linear_apply(nn, &linear, 1, &x) : apply_tiled(nn, &linear, x);
     ll_nn_pop(nn);
@@ -199,7 +199,7 @@ static struct ll_value *parted(struct ll_nn *nn, struct ll_value *rows, uint64_t
     uint64_t count = rows->shape.dim[0], n = rows->shape.dim[1];
     struct ll_shape shape =
         ll_nn_shape(nn, 3, (uint64_t[]){a, count / a, n}, (enum ll_role[]){a_role, b_role, LL_ROLE_HIDDEN});
-    return ll_seen_as(nn, rows, &shape);
+    return ll_nn_reshape(nn, rows, &shape);
 }
 
 /* Rows seen as [batch, frames, n]; what is so already stays. */
@@ -214,7 +214,7 @@ static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *x)
     struct ll_shape shape =
         ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[0] * x->shape.dim[1], x->shape.dim[2]},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    return ll_seen_as(nn, x, &shape);
+    return ll_nn_reshape(nn, x, &shape);
 }
 
 /* One direction: the states [frames, batch, hidden] after each of the frames. */
@@ -223,7 +223,7 @@ static struct ll_value *direction(struct ll_nn *nn, const char *name, struct ll_
 {
     const struct ll_shape *shape = &frames[0]->shape;
     uint64_t units = shape->dim[1];
-    struct ll_linear linear = ll_linear_begin(nn, name, 2 * units, units, ll_init_keeping_size(2 * units, 1));
+    struct ll_linear linear = ll_linear_begin(nn, name, 2 * units, units, ll_init_fan_in(2 * units, 1));
     struct ll_value **states = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
     if (!states) {
         ll_nn_fail(nn, "memory ran out");
@@ -236,7 +236,7 @@ static struct ll_value *direction(struct ll_nn *nn, const char *name, struct ll_
         h = clipped(nn, ll_linear_apply(nn, &linear, 2, (struct ll_value *[]){frames[t], h}));
         states[t] = h;
     }
-    h = ll_stacked(nn, states, (uint32_t)count);
+    h = ll_nn_stack(nn, states, (uint32_t)count);
     ll_nn_pop(nn);
     return h;
 }
@@ -245,7 +245,7 @@ static struct ll_value *direction(struct ll_nn *nn, const char *name, struct ll_
 static struct ll_value *both_directions(struct ll_nn *nn, struct ll_value *x)
 {
     uint64_t count = x->shape.dim[0];
-    struct ll_value **frames = ll_unstacked(nn, x);
+    struct ll_value **frames = ll_nn_unstack(nn, x);
     if (!frames)
         return &nn->nothing;
     struct ll_value *there = direction(nn, "forward", frames, count, false);
@@ -266,14 +266,14 @@ static struct ll_value *forward(struct ll_nn *nn, const struct ll_build *build, 
     x = clipped(nn, layer(nn, "layer3", x, hidden, 1));
     if (build->params[RECURRENT]) {
         ll_nn_push(nn, "layer4");
-        x = both_directions(nn, ll_transposed(nn, by_utterance(nn, x, build->batch), 102));
-        x = tile ? ll_transposed(nn, x, 102) : as_rows(nn, x);
+        x = both_directions(nn, ll_nn_transpose(nn, by_utterance(nn, x, build->batch), 102));
+        x = tile ? ll_nn_transpose(nn, x, 102) : as_rows(nn, x);
         ll_nn_pop(nn);
     }
     x = layer(nn, "layer5", x, classes, undecided);
     if (build->params[RECURRENT] && !tile) /* frames come first already */
         return parted(nn, x, source->frames, LL_ROLE_SEQUENCE, LL_ROLE_BATCH);
-    return ll_transposed(nn, by_utterance(nn, x, build->batch), 102);
+    return ll_nn_transpose(nn, by_utterance(nn, x, build->batch), 102);
 }
 
 static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struct source *source)

@@ -202,12 +202,12 @@ static struct ll_value *embedded(struct bert *b, struct ll_value *vocabulary)
 {
     struct ll_decoder *d = &b->decoder;
     struct ll_nn *nn = d->nn;
-    struct ll_value *x = ll_gathered(nn, vocabulary, numbers(b, "tokens", d->steps, fill_tokens));
+    struct ll_value *x = ll_nn_gather(nn, vocabulary, numbers(b, "tokens", d->steps, fill_tokens));
     struct ll_value *types = numbers(b, "types", d->steps, fill_types);
-    types = ll_gathered(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), types);
+    types = ll_nn_gather(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), types);
     struct ll_value *positions = table(b, "positions", b->positions, LL_ROLE_SEQUENCE);
     if (b->positions > d->steps)
-        positions = ll_sliced(nn, positions, 0, 0, d->steps);
+        positions = ll_nn_slice(nn, positions, 0, 0, d->steps);
     x = ll_add_of(nn, ll_decoder_sequences(d, ll_add_of(nn, x, types)), positions);
     return ll_decoder_dropped(d, normed(d, ll_decoder_rows(d, x)));
 }
@@ -231,7 +231,7 @@ static struct ll_value *encoded(struct bert *b, struct ll_value *vocabulary)
 static struct ll_value *pooled(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "pooler");
-    struct ll_value *first = ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sequences(d, x), 1, 0, 1));
+    struct ll_value *first = ll_decoder_rows(d, ll_nn_slice(d->nn, ll_decoder_sequences(d, x), 1, 0, 1));
     struct ll_value *y = ll_nn_do1(
         d->nn, LL_OP_TANH, dense(d, "output", first, d->sizes.hidden, LL_ROLE_HIDDEN, LL_ROLE_HIDDEN));
     ll_nn_pop(d->nn);
@@ -244,7 +244,7 @@ static struct ll_value *filled_in(struct bert *b, struct ll_value *x, struct ll_
     struct ll_decoder *d = &b->decoder;
     struct ll_nn *nn = d->nn;
     ll_nn_push(nn, "head");
-    struct ll_value *rows = ll_gathered(nn, x, numbers(b, "hidden", b->masked, fill_hidden));
+    struct ll_value *rows = ll_nn_gather(nn, x, numbers(b, "hidden", b->masked, fill_hidden));
     rows = dense(d, "input", rows, d->sizes.hidden, LL_ROLE_HIDDEN, LL_ROLE_HIDDEN);
     rows = normed(d, ll_nn_do1(nn, LL_OP_GELU, rows));
     struct ll_shape line = ll_nn_shape(nn, 1, &d->sizes.vocabulary, (enum ll_role[]){LL_ROLE_VOCABULARY});

@@ -16,11 +16,10 @@
 
 /* tf.nn.dropout, of x's shape, which leaves a share `keep` of the elements, above 0 and at most 1: x over
  * keep, times what is rounded down of keep and a number from 0 to 1. */
-static struct ll_value *tf_dropout(struct ll_nn *nn, struct ll_chance *chance, struct ll_value *x,
-                                   double keep)
+static struct ll_value *tf_dropout(struct ll_nn *nn, struct ll_rng *rng, struct ll_value *x, double keep)
 {
     assert(keep > 0 && keep <= 1);
-    struct ll_value *drawn = ll_random_uniform(nn, chance, &x->shape), *share = ll_constant(nn, "keep", keep);
+    struct ll_value *drawn = ll_random_uniform(nn, rng, &x->shape), *share = ll_constant(nn, "keep", keep);
     struct ll_value *least = ll_constant(nn, "least", 0), *range = ll_constant(nn, "range", 1);
     struct ll_value *in_range = ll_add_of(nn, ll_mul_of(nn, drawn, range), least);
     struct ll_value *mask = ll_nn_do1(nn, LL_OP_FLOOR, ll_add_of(nn, share, in_range));
@@ -44,9 +43,9 @@ static struct ll_value *tf_lstm_step(struct ll_nn *nn, const struct ll_lstm *lst
 struct ll_value *ll_tf_packed_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, struct ll_value *x,
                                         struct ll_value **state)
 {
-    struct ll_value *const *parts = ll_parted(nn, *state, 1, 2);
+    struct ll_value *const *parts = ll_nn_split(nn, *state, 1, 2);
     struct ll_lstm_state after = ll_lstm_step(nn, lstm, x, (struct ll_lstm_state){parts[0], parts[1]});
-    *state = ll_joined(nn, (struct ll_value *[]){after.c, after.h}, 2, 1);
+    *state = ll_nn_concat(nn, (struct ll_value *[]){after.c, after.h}, 2, 1);
     return after.h;
 }
 
@@ -72,10 +71,10 @@ static struct ll_value *tf_tensordot(struct ll_nn *nn, struct ll_value *x, struc
     rows.dim[0] = ll_elements(&x->shape) / rows.dim[1];
     whole.dim[last] = matrix->shape.dim[1];
     whole.role[last] = matrix->shape.role[1];
-    x = ll_seen_as(nn, ll_transposed(nn, x, 12), &rows);
-    matrix = ll_seen_as(nn, ll_transposed(nn, matrix, 1), &matrix->shape);
+    x = ll_nn_reshape(nn, ll_nn_transpose(nn, x, 12), &rows);
+    matrix = ll_nn_reshape(nn, ll_nn_transpose(nn, matrix, 1), &matrix->shape);
     struct ll_value *product = ll_nn_do2(nn, LL_OP_MATMUL, x, matrix);
-    return ll_seen_as(nn, product, &whole);
+    return ll_nn_reshape(nn, product, &whole);
 }
 
 struct ll_value *ll_begin_counter(struct ll_nn *nn, bool rate)
@@ -189,7 +188,7 @@ static struct ll_value *begin_language(struct ll_language *language, struct ll_n
     ll_nn_push(nn, "embedding");
     struct ll_value *table = weight(nn, "table", 2, (uint64_t[]){sizes.vocabulary, sizes.hidden},
                                     (struct ll_init){LL_INIT_UNIFORM, 0.5, NULL});
-    struct ll_value *x = ll_gathered(nn, table, words);
+    struct ll_value *x = ll_nn_gather(nn, table, words);
     ll_nn_pop(nn);
     return x;
 }
@@ -206,7 +205,7 @@ struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_
     ll_nn_push(nn, loop->name);
     language->states_taken += loop->states;
     assert(language->states_taken <= language->sizes.states);
-    struct ll_value **inputs = ll_unstacked(nn, ll_transposed(nn, x, 102));
+    struct ll_value **inputs = ll_nn_unstack(nn, ll_nn_transpose(nn, x, 102));
     if (!outputs || !inputs) {
         ll_nn_fail(nn, "memory ran out");
         return &nn->nothing;
@@ -219,7 +218,7 @@ struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_
     for (uint32_t i = 0; i < loop->states; i++)
         states[i]->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *result = ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
+    struct ll_value *result = ll_nn_transpose(nn, ll_nn_stack(nn, outputs, (uint32_t)steps), 102);
     ll_nn_pop(nn);
     return result;
 }
@@ -236,7 +235,7 @@ static struct ll_value *as_rows(const struct ll_language *language, struct ll_va
         flat.dim[i] = x->shape.dim[i + 1];
         flat.role[i] = x->shape.role[i + 1];
     }
-    return ll_seen_as(language->nn, x, &flat);
+    return ll_nn_reshape(language->nn, x, &flat);
 }
 
 /* Where a word follows that counts, [batch x steps]: one whose number is above -1. */
@@ -255,7 +254,7 @@ static struct ll_value *mask_of(struct ll_language *language)
 static struct ll_value *counted_rows(struct ll_language *language, struct ll_value *x)
 {
     struct ll_value *positions = ll_nn_do1(language->nn, LL_OP_TRUE_INDICES, mask_of(language));
-    return ll_gathered(language->nn, as_rows(language, x), positions);
+    return ll_nn_gather(language->nn, as_rows(language, x), positions);
 }
 
 /* What comes out of layers, x [batch, steps, hidden], times a matrix [hidden, width]: [batch, steps, width].
@@ -268,8 +267,8 @@ static struct ll_value *language_project(struct ll_language *language, struct ll
         ll_nn_shape(nn, 3, (uint64_t[]){language->sizes.batch, language->sizes.steps, width}, sequence_roles);
     ll_nn_push(nn, PROJECTION);
     struct ll_value *matrix =
-        weight(nn, "weights", 2, (uint64_t[]){hidden, width}, ll_init_keeping_size(hidden, 1));
-    x = ll_seen_as(nn, ll_nn_do2(nn, LL_OP_MATMUL, as_rows(language, x), matrix), &shape);
+        weight(nn, "weights", 2, (uint64_t[]){hidden, width}, ll_init_fan_in(hidden, 1));
+    x = ll_nn_reshape(nn, ll_nn_do2(nn, LL_OP_MATMUL, as_rows(language, x), matrix), &shape);
     ll_nn_pop(nn);
     return x;
 }
@@ -282,10 +281,10 @@ static struct ll_value *language_scores(struct ll_language *language, struct ll_
     const uint64_t vocabulary = language->sizes.vocabulary;
     ll_nn_push(nn, "scores");
     struct ll_value *rows = counted_rows(language, x);
-    rows = ll_seen_as(nn, rows, &rows->shape);
+    rows = ll_nn_reshape(nn, rows, &rows->shape);
     const uint64_t width = nn->trouble ? 1 : rows->shape.dim[1];
     struct ll_value *matrix =
-        weight(nn, "weights", 2, (uint64_t[]){vocabulary, width}, ll_init_keeping_size(width, 1));
+        weight(nn, "weights", 2, (uint64_t[]){vocabulary, width}, ll_init_fan_in(width, 1));
     struct ll_value *bias = weight(nn, "biases", 2, (uint64_t[]){1, vocabulary}, (struct ll_init){0});
     struct ll_value *scores = ll_add_of(nn, ll_matmul_transposed(nn, rows, matrix), bias);
     ll_nn_pop(nn);
@@ -354,7 +353,7 @@ static struct ll_value *layers(struct ll_language *language, uint64_t count, str
     for (uint64_t i = 0; i < count; i++) {
         ll_nn_push(language->nn, names[i]);
         struct ll_lstm lstm =
-            ll_lstm_begin(language->nn, "cell", hidden, hidden, ll_init_keeping_size(2 * hidden, 1));
+            ll_lstm_begin(language->nn, "cell", hidden, hidden, ll_init_fan_in(2 * hidden, 1));
         ll_nn_pop(language->nn);
         x = ll_language_loop(language, &(struct ll_language_loop){names[i], 2, step, &lstm}, x);
     }
@@ -424,7 +423,7 @@ static struct highway begin(struct ll_nn *nn, uint64_t hidden, uint64_t depth)
     ll_nn_push(nn, "highway");
     for (unsigned i = 0; i < depth; i++) {
         const uint64_t inputs = i == 0 ? 2 * hidden : hidden;
-        const struct ll_init init = ll_init_keeping_size(inputs, 1);
+        const struct ll_init init = ll_init_fan_in(inputs, 1);
         ll_nn_push_numbered(nn, "layer", i);
         highway.candidate[i] = ll_linear_begin(nn, "candidate", inputs, hidden, init);
         highway.gate[i] = ll_linear_begin(nn, "gate", inputs, hidden, init);
@@ -539,7 +538,7 @@ static struct ll_value *normalised(struct ll_nn *nn, struct ll_value *pixels)
         ll_nn_variable(nn, "mean", &colours, LL_WORKSPACE, (struct ll_init){LL_INIT_LIST, 0, means});
     struct ll_value *deviation = ll_nn_variable(nn, "deviation", &colours, LL_WORKSPACE,
                                                 (struct ll_init){LL_INIT_LIST, 0, deviations});
-    struct ll_value *x = ll_scaled(nn, ll_as_real(nn, pixels), "one_of_255", 1.0 / 255);
+    struct ll_value *x = ll_nn_mul_scalar(nn, ll_as_real(nn, pixels), "one_of_255", 1.0 / 255);
     x = ll_div_of(nn, ll_sub_of(nn, x, mean), deviation);
     ll_nn_pop(nn);
     return x;
@@ -622,7 +621,7 @@ struct net {
     const struct ll_build *build;
     struct sizes sizes;
     double keep;
-    struct ll_chance chance;
+    struct ll_rng rng;
     struct ll_value *source, *target, *labels; /* [steps, batch] */
     struct ll_value *left;                     /* [steps, batch]: words left of each sentence, above 0 */
     struct ll_value *weights;                  /* [steps x batch]: which labels count */
@@ -694,7 +693,7 @@ static struct ll_value *matrix(struct net *net, const char *name, uint64_t rows,
                                const enum ll_role *roles)
 {
     struct ll_shape shape = ll_nn_shape(net->nn, 2, (uint64_t[]){rows, columns}, roles);
-    return ll_nn_variable(net->nn, name, &shape, LL_WEIGHT, ll_init_keeping_size(rows, 1));
+    return ll_nn_variable(net->nn, name, &shape, LL_WEIGHT, ll_init_fan_in(rows, 1));
 }
 
 /* Embeddings of words [steps, batch]. */
@@ -706,14 +705,14 @@ static struct ll_value *embedded(struct net *net, const char *scope, struct ll_v
     ll_nn_push(net->nn, scope);
     struct ll_value *table =
         ll_nn_variable(net->nn, "embedding", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_UNIFORM, 0.5, NULL});
-    struct ll_value *x = ll_gathered(net->nn, table, words);
+    struct ll_value *x = ll_nn_gather(net->nn, table, words);
     ll_nn_pop(net->nn);
     return x;
 }
 
 static struct ll_value *dropped(struct net *net, struct ll_value *x)
 {
-    return net->build->train ? tf_dropout(net->nn, &net->chance, x, net->keep) : x;
+    return net->build->train ? tf_dropout(net->nn, &net->rng, x, net->keep) : x;
 }
 
 static struct ll_value *state_before(struct net *net)
@@ -733,12 +732,11 @@ static struct ll_value *direction(struct net *net, const char *name, struct ll_v
     const uint64_t hidden = net->sizes.hidden, steps = net->sizes.steps;
     struct ll_value **outputs = ll_alloc(&nn->arena, steps, sizeof *outputs);
     ll_nn_push(nn, name);
-    const struct ll_lstm lstm =
-        ll_lstm_begin(nn, "cell", hidden, hidden, ll_init_keeping_size(2 * hidden, 1));
+    const struct ll_lstm lstm = ll_lstm_begin(nn, "cell", hidden, hidden, ll_init_fan_in(2 * hidden, 1));
     struct ll_value *zeros = ll_filled(nn, name, &net->zeros->shape, 0);
     zeros->loop = LL_READ_BY_LOOP;
     *state = (struct ll_lstm_state){state_before(net), state_before(net)};
-    struct ll_value **inputs = ll_unstacked(nn, x), **left = ll_unstacked(nn, net->left);
+    struct ll_value **inputs = ll_nn_unstack(nn, x), **left = ll_nn_unstack(nn, net->left);
     if (!outputs || !inputs || !left) {
         ll_nn_fail(nn, "memory ran out");
         return &nn->nothing;
@@ -750,7 +748,7 @@ static struct ll_value *direction(struct net *net, const char *name, struct ll_v
     }
     state->c->loop = state->h->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *result = ll_stacked(nn, outputs, (uint32_t)steps);
+    struct ll_value *result = ll_nn_stack(nn, outputs, (uint32_t)steps);
     ll_nn_pop(nn);
     return result;
 }
@@ -765,7 +763,7 @@ static struct ll_lstm_state encode(struct net *net)
     struct ll_value *both[] = {direction(net, "forward", x, &forward), NULL};
     both[1] = direction(net, "backward", ll_nn_do1(nn, LL_OP_REVERSE, x), &backward);
     both[1] = ll_nn_do1(nn, LL_OP_REVERSE, both[1]);
-    struct ll_value *memory = ll_transposed(nn, ll_joined(nn, both, 2, 2), 102);
+    struct ll_value *memory = ll_nn_transpose(nn, ll_nn_concat(nn, both, 2, 2), 102);
     ll_nn_pop(nn);
     ll_nn_push(nn, "memory");
     net->values = ll_mul_of(nn, memory, net->counts);
@@ -794,7 +792,7 @@ static struct ll_value *with_middle(struct net *net, struct ll_value *x, uint64_
     const uint64_t dims[] = {net->sizes.batch, middle ? 1 : n, n};
     const enum ll_role roles[] = {LL_ROLE_BATCH, middle ? LL_ROLE_PLAIN : last, last};
     const struct ll_shape shape = ll_nn_shape(net->nn, middle ? 3 : 2, dims, roles);
-    return ll_seen_as(net->nn, x, &shape);
+    return ll_nn_reshape(net->nn, x, &shape);
 }
 
 /* What the memory answers to a state: [batch, 2 hidden]. */
@@ -805,7 +803,7 @@ static struct ll_value *attend(struct net *net, struct ll_value *h)
     ll_nn_push(nn, "attention");
     struct ll_value *score = product(net, with_middle(net, h, hidden, true), net->keys, true);
     score = with_middle(net, score, steps, false);
-    struct ll_value *ones = ll_repeated(nn, ll_constant(nn, "one", 1), &score->shape);
+    struct ll_value *ones = ll_nn_broadcast(nn, ll_constant(nn, "one", 1), &score->shape);
     struct ll_value *unheard = ll_mul_of(nn, ones, ll_constant(nn, "unheard", -1e9));
     struct ll_value *hears = ll_nn_do2(nn, LL_OP_GREATER, net->hears, ll_constant(nn, "none", 0));
     struct ll_value *share = ll_nn_do1(nn, LL_OP_SOFTMAX, ll_select(nn, hears, score, unheard));
@@ -822,9 +820,8 @@ static struct ll_value *decode(struct net *net, struct ll_lstm_state state)
     const uint64_t hidden = net->sizes.hidden, steps = net->sizes.steps;
     struct ll_value **outputs = ll_alloc(&nn->arena, steps, sizeof *outputs);
     ll_nn_push(nn, "decoder");
-    struct ll_value **words = ll_unstacked(nn, embedded(net, "words", net->target));
-    const struct ll_lstm lstm =
-        ll_lstm_begin(nn, "cell", 2 * hidden, hidden, ll_init_keeping_size(3 * hidden, 1));
+    struct ll_value **words = ll_nn_unstack(nn, embedded(net, "words", net->target));
+    const struct ll_lstm lstm = ll_lstm_begin(nn, "cell", 2 * hidden, hidden, ll_init_fan_in(3 * hidden, 1));
     struct ll_value *layer = matrix(net, "attention/weights", 3 * hidden, hidden,
                                     (enum ll_role[]){LL_ROLE_HIDDEN, LL_ROLE_HIDDEN});
     struct ll_value *attention = state_before(net);
@@ -834,15 +831,15 @@ static struct ll_value *decode(struct net *net, struct ll_lstm_state state)
     }
     ll_nn_push(nn, "while");
     for (uint64_t t = 0; t < steps; t++) {
-        struct ll_value *x = ll_joined(nn, (struct ll_value *[]){words[t], attention}, 2, 1);
+        struct ll_value *x = ll_nn_concat(nn, (struct ll_value *[]){words[t], attention}, 2, 1);
         state = ll_lstm_step(nn, &lstm, dropped(net, x), state);
         struct ll_value *both[] = {state.h, attend(net, state.h)};
-        outputs[t] = attention = ll_nn_do2(nn, LL_OP_MATMUL, ll_joined(nn, both, 2, 1), layer);
+        outputs[t] = attention = ll_nn_do2(nn, LL_OP_MATMUL, ll_nn_concat(nn, both, 2, 1), layer);
         ll_nn_do1(nn, LL_OP_ARGMAX, attention);
     }
     state.c->loop = state.h->loop = attention->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *result = ll_stacked(nn, outputs, (uint32_t)steps);
+    struct ll_value *result = ll_nn_stack(nn, outputs, (uint32_t)steps);
     ll_nn_pop(nn);
     return result;
 }
@@ -856,7 +853,7 @@ static struct ll_value *scores_of(struct net *net, struct ll_value *x)
         ll_nn_shape(nn, 2, dims, (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_VOCABULARY});
     ll_nn_push(nn, "scores");
     x = tf_tensordot(nn, x, matrix(net, "weights", net->sizes.hidden, net->sizes.vocabulary, hidden_words));
-    x = ll_seen_as(nn, x, &rows);
+    x = ll_nn_reshape(nn, x, &rows);
     ll_nn_pop(nn);
     return x;
 }
@@ -892,7 +889,7 @@ static struct ll_value *build_nmt(struct ll_nn *nn, const struct ll_build *build
     nmt_feed_all(&net);
     struct ll_value *counter = ll_begin_counter(nn, false);
     if (build->train)
-        net.chance = ll_chance_begin(nn, build->seed);
+        net.rng = ll_rng_begin(nn, build->seed);
     net.zeros = state_before(&net);
     net.hears = with_middle(&net, net.counts, net.sizes.steps, false);
     struct ll_value *scores = scores_of(&net, decode(&net, encode(&net)));

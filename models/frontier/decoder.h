@@ -34,7 +34,7 @@ struct ll_decoder {
     uint64_t context;               /* tokens of a sequence, those included */
     uint64_t seed, task_vocabulary; /* the latter: tokens that the synthetic task uses */
     double dropout;                 /* share of activations that is dropped when training */
-    struct ll_chance chance;        /* of dropout; begun when training drops anything */
+    struct ll_rng rng;              /* of dropout; begun when training drops anything */
     bool train;                     /* a training step is built, else an inference */
     bool fused;                     /* attention is one op, whose scores stay on the chip */
     bool eager;                     /* scores are scaled, hidden and made shares by an op each */

@@ -79,7 +79,7 @@ struct ll_value *ll_decoder_sequences(struct ll_decoder *d, struct ll_value *row
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     uint64_t steps = d->steps, features = rows->shape.dim[1];
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){d->batch, steps, features}, roles);
-    return ll_seen_as(d->nn, rows, &shape);
+    return ll_nn_reshape(d->nn, rows, &shape);
 }
 
 struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sequences)
@@ -87,14 +87,14 @@ struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sequence
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
     const uint64_t *dim = sequences->shape.dim;
     struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
-    return ll_seen_as(d->nn, sequences, &shape);
+    return ll_nn_reshape(d->nn, sequences, &shape);
 }
 
 struct ll_value *ll_decoder_asked(struct ll_decoder *d, struct ll_value *rows)
 {
     if (d->train || d->pass != LL_PASS_PREFILL || d->nn->trouble)
         return rows;
-    return ll_decoder_rows(d, ll_sliced(d->nn, ll_decoder_sequences(d, rows), 1, d->steps - 1, 1));
+    return ll_decoder_rows(d, ll_nn_slice(d->nn, ll_decoder_sequences(d, rows), 1, d->steps - 1, 1));
 }
 
 struct ll_value *ll_decoder_table(struct ll_decoder *d)
@@ -130,7 +130,7 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
 struct ll_value *ll_decoder_dropped(struct ll_decoder *d, struct ll_value *x)
 {
     bool drops = d->train && d->dropout > 0;
-    return drops ? ll_dropout_layer(d->nn, "dropout", x, 1 - d->dropout, &d->chance) : x;
+    return drops ? ll_dropout_layer(d->nn, "dropout", x, 1 - d->dropout, &d->rng) : x;
 }
 
 /* A view of other dimensions. */
@@ -138,7 +138,7 @@ static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned r
                                 const enum ll_role *roles)
 {
     struct ll_shape shape = ll_nn_shape(nn, rank, dims, roles);
-    return ll_seen_as(nn, x, &shape);
+    return ll_nn_reshape(nn, x, &shape);
 }
 
 /* Rows [batch steps, kv_heads each head] as [batch, kv_heads, steps each, head]. Of one step they lie so
@@ -150,7 +150,7 @@ static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, ui
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
     const struct ll_decoder_sizes *s = &d->sizes;
     if (d->steps > 1)
-        rows = ll_transposed(
+        rows = ll_nn_transpose(
             d->nn,
             seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->kv_heads, each, s->head}, apart),
             2134);
@@ -172,7 +172,7 @@ static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint
     x = ll_nn_do(d->nn,
                  &(struct ll_nn_call){
                      .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
-    return ll_seen_as(d->nn, x, &flat);
+    return ll_nn_reshape(d->nn, x, &flat);
 }
 
 /* What by_heads did, undone. */
@@ -183,7 +183,7 @@ static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64
                               rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
     const struct ll_decoder_sizes *s = &d->sizes;
     if (d->steps > 1)
-        x = ll_transposed(
+        x = ll_nn_transpose(
             d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->kv_heads, d->steps, each, s->head}, apart),
             2134);
     return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->kv_heads * each * s->head}, rows);
@@ -220,7 +220,7 @@ static struct ll_value *hiding(struct ll_decoder *d)
     d->hiding = d->sees_all || d->steps == 1 ? ll_filled(d->nn, "hiding", &line, 0)
                                              : ll_causal_bias(d->nn, d->context);
     if (d->steps > 1 && d->steps < d->context)
-        d->hiding = ll_sliced(d->nn, d->hiding, 0, d->context - d->steps, d->steps);
+        d->hiding = ll_nn_slice(d->nn, d->hiding, 0, d->context - d->steps, d->steps);
     return d->hiding;
 }
 
@@ -325,7 +325,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         ll_nn_fail(nn, "-p eager=1 has an op for each step of attention; expected -p fused=0 and as many "
                        "kv_heads as heads");
     if (d.train && d.dropout > 0)
-        d.chance = ll_chance_begin(nn, build->seed);
+        d.rng = ll_rng_begin(nn, build->seed);
     return d;
 }
 
@@ -499,7 +499,7 @@ static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
                                          .deviation = 0.02};
     ll_nn_push(d->nn, "attention");
     struct ll_value *asked = ll_decoder_dense(d, "query_key_value", normed(d, x), &all);
-    struct ll_value *const *parts = ll_parted(d->nn, asked, 1, 3);
+    struct ll_value *const *parts = ll_nn_split(d->nn, asked, 1, 3);
     struct ll_value *y = ll_decoder_attend(d, parts[0], parts[1], parts[2]);
     y = ll_add_of(d->nn, x, projected(d, y, LL_ROLE_HEADS));
     ll_nn_pop(d->nn);
@@ -511,10 +511,10 @@ static struct ll_value *plain_gelu(struct ll_nn *nn, struct ll_value *x)
 {
     static const double root = 0.79788456080286535588, share = 0.044715;
     struct ll_value *cube = ll_nn_do2(nn, LL_OP_POW, x, ll_constant(nn, "three", 3));
-    struct ll_value *sum = ll_add_of(nn, x, ll_scaled(nn, cube, "share", share));
-    struct ll_value *turned = ll_nn_do1(nn, LL_OP_TANH, ll_scaled(nn, sum, "root", root));
+    struct ll_value *sum = ll_add_of(nn, x, ll_nn_mul_scalar(nn, cube, "share", share));
+    struct ll_value *turned = ll_nn_do1(nn, LL_OP_TANH, ll_nn_mul_scalar(nn, sum, "root", root));
     turned = ll_add_of(nn, turned, ll_constant(nn, "one", 1));
-    return ll_mul_of(nn, ll_scaled(nn, x, "half", 0.5), turned);
+    return ll_mul_of(nn, ll_nn_mul_scalar(nn, x, "half", 0.5), turned);
 }
 
 static struct ll_value *rectified(struct ll_decoder *d, struct ll_value *x)
@@ -547,8 +547,8 @@ static struct ll_value *embedded(struct ll_decoder *d, struct ll_value *table, s
     struct ll_value *positions =
         ll_nn_variable(nn, "positions", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
     if (known != d->steps)
-        positions = ll_sliced(nn, positions, 0, first, d->steps);
-    struct ll_value *rows = ll_decoder_sequences(d, ll_gathered(nn, table, numbers));
+        positions = ll_nn_slice(nn, positions, 0, first, d->steps);
+    struct ll_value *rows = ll_decoder_sequences(d, ll_nn_gather(nn, table, numbers));
     return ll_decoder_dropped(d, ll_decoder_rows(d, ll_add_of(nn, rows, positions)));
 }
 

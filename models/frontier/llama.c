@@ -124,7 +124,7 @@ static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 static struct ll_value *embedded(struct ll_decoder *d, struct ll_value *numbers)
 {
     ll_nn_push(d->nn, "embedding");
-    struct ll_value *x = ll_gathered(d->nn, ll_decoder_table(d), numbers);
+    struct ll_value *x = ll_nn_gather(d->nn, ll_decoder_table(d), numbers);
     ll_nn_pop(d->nn);
     return x;
 }
@@ -330,7 +330,7 @@ static struct routes route(struct ll_decoder *d, const struct experts *experts, 
                                                                .attrs = places});
     struct ll_shape flat = ll_nn_shape(nn, 1, &routed, (enum ll_role[]){LL_ROLE_BATCH});
     struct ll_value *const *outputs = nn->trouble ? nn->nothings : token->producer->outputs;
-    struct ll_value *share = ll_gathered(nn, ll_seen_as(nn, shares, &flat), outputs[1]);
+    struct ll_value *share = ll_nn_gather(nn, ll_nn_reshape(nn, shares, &flat), outputs[1]);
     return (struct routes){token, ll_mul_of(nn, share, ll_as_real(nn, outputs[2]))};
 }
 
@@ -341,7 +341,7 @@ static struct ll_value *as_column(struct ll_nn *nn, struct ll_value *x)
     if (nn->trouble)
         return x;
     column.dim[column.rank++] = 1;
-    return ll_seen_as(nn, x, &column);
+    return ll_nn_reshape(nn, x, &column);
 }
 
 static struct ll_value *through_layer(struct ll_decoder *d, struct ll_value *x)
@@ -350,7 +350,7 @@ static struct ll_value *through_layer(struct ll_decoder *d, struct ll_value *x)
     ll_nn_push(nn, "experts");
     struct ll_value *rows = llama_norm(d, "norm", x);
     struct routes routes = route(d, d->net, rows);
-    struct ll_value *y = through_experts(d, ll_gathered(nn, rows, routes.tokens));
+    struct ll_value *y = through_experts(d, ll_nn_gather(nn, rows, routes.tokens));
     struct ll_value *inputs[] = {ll_mul_of(nn, y, as_column(nn, routes.weights)), routes.tokens};
     y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEGMENT_SUM,
                                           .input_count = 2,

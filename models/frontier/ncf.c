@@ -103,7 +103,7 @@ static struct ll_value *embedded(struct ll_nn *nn, const char *name, struct ll_v
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows, features}, roles);
     shape.dtype = (uint8_t)(ll_dtype_bytes(nn->real) < ll_dtype_bytes(LL_F32) ? LL_F32 : nn->real);
     const struct ll_init init = {LL_INIT_NORMAL, 0.1, NULL};
-    return ll_gathered(nn, ll_nn_variable(nn, name, &shape, LL_WEIGHT, init), indices);
+    return ll_nn_gather(nn, ll_nn_variable(nn, name, &shape, LL_WEIGHT, init), indices);
 }
 
 static struct ll_value *narrowed(struct ll_nn *nn, struct ll_value *x)
@@ -123,22 +123,22 @@ static struct ll_value *net(struct ll_nn *nn, const struct ncf *ncf, enum ll_dat
         ll_mul_of(nn, embedded(nn, "users_multiplied", user, ncf->users, factors), items);
     struct ll_value *joined[] = {embedded(nn, "users_joined", user, ncf->users, 2 * factors),
                                  embedded(nn, "items_joined", item, ncf->items, 2 * factors)};
-    struct ll_value *x = narrowed(nn, ll_joined(nn, joined, 2, 1));
+    struct ll_value *x = narrowed(nn, ll_nn_concat(nn, joined, 2, 1));
     ll_nn_pop(nn);
     for (size_t i = 0; i < sizeof names / sizeof *names && !nn->trouble; i++)
         x = ll_dense_layer(nn, names[i], x,
                            &(struct ll_dense_options){.units = (4 * factors) >> i,
                                                       .activation = LL_RELU,
-                                                      .init = ll_init_keeping_size(x->shape.dim[1], 2),
+                                                      .init = ll_init_fan_in(x->shape.dim[1], 2),
                                                       .narrow = ncf->narrow,
                                                       .held = ncf->held});
     struct ll_value *both[] = {narrowed(nn, product), x};
-    x = ll_joined(nn, both, 2, 1);
+    x = ll_nn_concat(nn, both, 2, 1);
     if (nn->trouble)
         return &nn->nothing;
     return ll_dense_layer(nn, "output", x,
                           &(struct ll_dense_options){.units = 1,
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1),
+                                                     .init = ll_init_fan_in(x->shape.dim[1], 1),
                                                      .narrow = ncf->narrow,
                                                      .held = ncf->held});
 }
@@ -148,7 +148,7 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
 {
     ll_nn_push(nn, "loss");
     struct ll_value *half = ll_nn_do1(nn, LL_OP_MEAN, ll_focal_loss(nn, logits, labels, 0.5, 0));
-    struct ll_value *loss = ll_scaled(nn, half, "two", 2);
+    struct ll_value *loss = ll_nn_mul_scalar(nn, half, "two", 2);
     ll_nn_pop(nn);
     return loss;
 }

@@ -52,7 +52,7 @@ struct net {
     struct ll_nn *nn;
     const struct ll_build *build;
     struct sizes sizes;
-    struct ll_chance chance;
+    struct ll_rng rng;
     struct ll_value *x;             /* [frames, batch, features] */
     struct ll_value *left;          /* [frames, batch]: frames left of each utterance, above 0 */
     struct ll_value *read, *labels; /* [written, batch], [written x batch] */
@@ -167,14 +167,13 @@ static struct ll_value *direction(struct net *net, bool first, struct ll_value *
     const uint64_t hidden = net->sizes.hidden, steps = x->shape.dim[0], inputs = x->shape.dim[2];
     struct ll_value **outputs = ll_alloc(&nn->arena, steps, sizeof *outputs);
     ll_nn_push(nn, backward ? "backward" : "forward");
-    const struct ll_lstm lstm =
-        ll_lstm_begin(nn, "cell", inputs, hidden, ll_init_keeping_size(inputs + hidden, 1));
+    const struct ll_lstm lstm = ll_lstm_begin(nn, "cell", inputs, hidden, ll_init_fan_in(inputs + hidden, 1));
     struct ll_value *state = state_before(net, 2 * hidden);
     const struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){net->sizes.batch, hidden}, batch_hidden);
     struct ll_value *zeros = ll_filled(nn, ll_format(&nn->arena, "%s/zeros", nn->scope), &shape, 0);
     zeros->loop = first ? LL_NO_LOOP : LL_READ_BY_LOOP;
-    struct ll_value **xs = ll_unstacked(nn, backward ? ll_nn_do1(nn, LL_OP_REVERSE, x) : x);
-    struct ll_value **left = ll_unstacked(nn, net->left);
+    struct ll_value **xs = ll_nn_unstack(nn, backward ? ll_nn_do1(nn, LL_OP_REVERSE, x) : x);
+    struct ll_value **left = ll_nn_unstack(nn, net->left);
     if (!outputs || !xs || !left) {
         ll_nn_fail(nn, "memory ran out");
         return &nn->nothing;
@@ -186,8 +185,8 @@ static struct ll_value *direction(struct net *net, bool first, struct ll_value *
     }
     state->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *result = ll_stacked(nn, outputs, (uint32_t)steps);
-    result = ll_transposed(nn, backward ? ll_nn_do1(nn, LL_OP_REVERSE, result) : result, 102);
+    struct ll_value *result = ll_nn_stack(nn, outputs, (uint32_t)steps);
+    result = ll_nn_transpose(nn, backward ? ll_nn_do1(nn, LL_OP_REVERSE, result) : result, 102);
     ll_nn_pop(nn);
     return result;
 }
@@ -199,8 +198,8 @@ static struct ll_value *layer(struct net *net, unsigned number, struct ll_value 
     struct ll_value *both[2];
     ll_nn_push_numbered(nn, "layer", number);
     for (int i = 0; i < 2; i++)
-        both[i] = direction(net, number == 0, number ? ll_transposed(nn, x, 102) : x, i == 1);
-    x = ll_joined(nn, both, 2, 2);
+        both[i] = direction(net, number == 0, number ? ll_nn_transpose(nn, x, 102) : x, i == 1);
+    x = ll_nn_concat(nn, both, 2, 2);
     ll_nn_pop(nn);
     return x;
 }
@@ -218,11 +217,11 @@ static struct ll_value *pooled(struct ll_nn *nn, struct ll_value *x)
     const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, 2),
                                     ll_attr_of_count(LL_ATTR_KERNEL_W, 1),
                                     ll_attr_of_count(LL_ATTR_STRIDE_H, 2)};
-    struct ll_value *seen = ll_seen_as(nn, x, &image);
+    struct ll_value *seen = ll_nn_reshape(nn, x, &image);
     struct ll_value *largest = ll_nn_do(
         nn, &(struct ll_nn_call){
                 .kind = LL_OP_MAX_POOL, .input_count = 1, .inputs = &seen, .attr_count = 3, .attrs = attrs});
-    return ll_seen_as(nn, largest, &half);
+    return ll_nn_reshape(nn, largest, &half);
 }
 
 /* x [batch, memory, features] times a matrix [features, attention], and a bias. */
@@ -235,9 +234,9 @@ static struct ll_value *affine(struct net *net, struct ll_value *x)
     const struct ll_shape rows =
         ll_nn_shape(nn, 2, (uint64_t[]){sizes->batch * sizes->memory, inputs}, batch_hidden);
     const struct ll_linear linear =
-        ll_linear_begin(nn, "keys", inputs, sizes->attention, ll_init_keeping_size(inputs, 1));
-    x = ll_seen_as(nn, x, &rows);
-    return ll_seen_as(nn, ll_linear_apply(nn, &linear, 1, &x), &keys);
+        ll_linear_begin(nn, "keys", inputs, sizes->attention, ll_init_fan_in(inputs, 1));
+    x = ll_nn_reshape(nn, x, &rows);
+    return ll_nn_reshape(nn, ll_linear_apply(nn, &linear, 1, &x), &keys);
 }
 
 static void encode(struct net *net)
@@ -269,7 +268,7 @@ static struct ll_value *noise_for(struct net *net, const struct ll_lstm *lstm)
     struct ll_nn *nn = net->nn;
     if (!net->build->train || nn->trouble)
         return NULL;
-    struct ll_value *drawn = ll_random_normal(nn, &net->chance, &lstm->gates.weights->shape);
+    struct ll_value *drawn = ll_random_normal(nn, &net->rng, &lstm->gates.weights->shape);
     struct ll_value *least = ll_constant(nn, "least", 0), *one = ll_constant(nn, "one", 1);
     return ll_add_of(nn, ll_mul_of(nn, drawn, one), least);
 }
@@ -285,14 +284,14 @@ static struct decoder begin(struct net *net)
     const struct ll_init small = {LL_INIT_NORMAL, 0.3, NULL};
     struct decoder d = {
         .attention = ll_lstm_begin(nn, "attention_cell", sizes->vocabulary + heard, units,
-                                   ll_init_keeping_size(sizes->vocabulary + heard + units, 1)),
-        .cell = ll_lstm_begin(nn, "cell", units + heard, units, ll_init_keeping_size(2 * units + heard, 1)),
+                                   ll_init_fan_in(sizes->vocabulary + heard + units, 1)),
+        .cell = ll_lstm_begin(nn, "cell", units + heard, units, ll_init_fan_in(2 * units + heard, 1)),
         .filters = weight(net, "filters", 4, (uint64_t[]){width, 1, 1, filters}, small),
         .spread = weight(net, "spread", 4, (uint64_t[]){1, 1, filters, a}, small),
-        .query = weight(net, "query", 2, (uint64_t[]){2 * units, a}, ll_init_keeping_size(2 * units, 1)),
+        .query = weight(net, "query", 2, (uint64_t[]){2 * units, a}, ll_init_fan_in(2 * units, 1)),
         .bias = weight(net, "bias", 1, &a, (struct ll_init){0}),
         .energy = weight(net, "energy", 1, &a, small),
-        .scores = ll_linear_begin(nn, "scores", units, sizes->vocabulary, ll_init_keeping_size(units, 1)),
+        .scores = ll_linear_begin(nn, "scores", units, sizes->vocabulary, ll_init_fan_in(units, 1)),
         .attention_state = state_before(net, 2 * units),
         .cell_state = state_before(net, 2 * units),
         .shares = state_before(net, sizes->memory),
@@ -307,7 +306,7 @@ static struct decoder begin(struct net *net)
 static struct ll_lstm disturbed(struct ll_nn *nn, struct ll_lstm lstm, struct ll_value *noise)
 {
     if (noise)
-        lstm.gates.weights = ll_add_of(nn, lstm.gates.weights, ll_scaled(nn, noise, "noise", 0.01));
+        lstm.gates.weights = ll_add_of(nn, lstm.gates.weights, ll_nn_mul_scalar(nn, noise, "noise", 0.01));
     return lstm;
 }
 
@@ -334,7 +333,7 @@ static struct ll_value *convolved_line(struct net *net, struct ll_value *x, stru
     const struct ll_shape image = ll_nn_shape(net->nn, 4, (uint64_t[]){batch, memory, 1, channels}, roles);
     const struct ll_shape line =
         ll_nn_shape(net->nn, 3, (uint64_t[]){batch, memory, filters}, batch_sequence);
-    return ll_seen_as(net->nn, convolved(net->nn, ll_seen_as(net->nn, x, &image), filter), &line);
+    return ll_nn_reshape(net->nn, convolved(net->nn, ll_nn_reshape(net->nn, x, &image), filter), &line);
 }
 
 /* What the shares before say about those to come: [batch, memory, attention]. */
@@ -342,9 +341,9 @@ static struct ll_value *located(struct net *net, const struct decoder *d)
 {
     const struct ll_shape line =
         ll_nn_shape(net->nn, 3, (uint64_t[]){net->sizes.batch, net->sizes.memory, 1}, batch_sequence);
-    struct ll_value *x = convolved_line(net, ll_seen_as(net->nn, d->shares, &line), d->filters);
+    struct ll_value *x = convolved_line(net, ll_nn_reshape(net->nn, d->shares, &line), d->filters);
     x = convolved_line(net, x, d->spread);
-    return ll_seen_as(net->nn, x, &x->shape);
+    return ll_nn_reshape(net->nn, x, &x->shape);
 }
 
 /* Changes shares and what is heard. */
@@ -360,10 +359,10 @@ static void attend(struct net *net, struct decoder *d)
     ll_nn_push(nn, "attention");
     struct ll_value *query = ll_nn_do2(nn, LL_OP_MATMUL, d->attention_state, d->query);
     struct ll_value *sum = ll_add_of(nn, net->keys, located(net, d));
-    sum = ll_add_of(nn, ll_add_of(nn, sum, ll_seen_as(nn, query, &asks)), d->bias);
+    sum = ll_add_of(nn, ll_add_of(nn, sum, ll_nn_reshape(nn, query, &asks)), d->bias);
     struct ll_value *energy = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, sum), d->energy);
     d->shares = ll_nn_do1(nn, LL_OP_SOFTMAX, ll_sum_over(nn, energy, 2, 1));
-    d->heard = ll_sum_over(nn, ll_mul_of(nn, net->memory, ll_seen_as(nn, d->shares, &column)), 1, 1);
+    d->heard = ll_sum_over(nn, ll_mul_of(nn, net->memory, ll_nn_reshape(nn, d->shares, &column)), 1, 1);
     ll_nn_pop(nn);
 }
 
@@ -388,10 +387,10 @@ static struct ll_value *step(struct net *net, struct decoder *d, struct ll_value
     struct ll_nn *nn = net->nn;
     const struct ll_lstm attention = disturbed(nn, d->attention, d->attention_noise);
     const struct ll_lstm cell = disturbed(nn, d->cell, d->cell_noise);
-    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){one_hot(net, before), d->heard}, 2, 1);
+    struct ll_value *x = ll_nn_concat(nn, (struct ll_value *[]){one_hot(net, before), d->heard}, 2, 1);
     struct ll_value *h = ll_tf_packed_lstm_step(nn, &attention, x, &d->attention_state);
     attend(net, d);
-    x = ll_joined(nn, (struct ll_value *[]){h, d->heard}, 2, 1);
+    x = ll_nn_concat(nn, (struct ll_value *[]){h, d->heard}, 2, 1);
     h = ll_tf_packed_lstm_step(nn, &cell, x, &d->cell_state);
     return ll_linear_apply(nn, &d->scores, 1, &h);
 }
@@ -402,7 +401,7 @@ static struct ll_value *decode(struct net *net)
     struct ll_nn *nn = net->nn;
     const struct sizes *sizes = &net->sizes;
     struct ll_value **scores = ll_alloc(&nn->arena, sizes->written, sizeof *scores);
-    struct ll_value **characters = ll_unstacked(nn, net->read);
+    struct ll_value **characters = ll_nn_unstack(nn, net->read);
     const struct ll_shape rows =
         ll_nn_shape(nn, 2, (uint64_t[]){sizes->written * sizes->batch, sizes->vocabulary},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_VOCABULARY});
@@ -417,9 +416,9 @@ static struct ll_value *decode(struct net *net)
         scores[t] = step(net, &d, characters[t]);
     d.attention_state->loop = d.cell_state->loop = d.shares->loop = d.heard->loop = LL_LEAVES_LOOP;
     ll_nn_pop(nn);
-    struct ll_value *all = nn->trouble ? &nn->nothing : ll_stacked(nn, scores, (uint32_t)sizes->written);
+    struct ll_value *all = nn->trouble ? &nn->nothing : ll_nn_stack(nn, scores, (uint32_t)sizes->written);
     ll_nn_pop(nn);
-    return ll_seen_as(nn, all, &rows);
+    return ll_nn_reshape(nn, all, &rows);
 }
 
 static struct ll_value *learn(struct net *net, struct ll_value *scores, struct ll_value *counter)
@@ -460,7 +459,7 @@ static struct ll_value *build_speech(struct ll_nn *nn, const struct ll_build *bu
     feed_all(&net);
     struct ll_value *counter = ll_begin_counter(nn, true);
     if (build->train)
-        net.chance = ll_chance_begin(nn, build->seed);
+        net.rng = ll_rng_begin(nn, build->seed);
     encode(&net);
     struct ll_value *scores = decode(&net);
     return build->train ? learn(&net, scores, counter) : scores;

@@ -46,10 +46,10 @@ struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape)
 struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape)
 {
     struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
-    return ll_repeated(nn, ll_zeros(nn, &scalar), shape);
+    return ll_nn_broadcast(nn, ll_zeros(nn, &scalar), shape);
 }
 
-struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
+struct ll_value *ll_nn_mul_scalar(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
 {
     return ll_mul_of(nn, x, ll_constant(nn, name, factor));
 }
@@ -71,7 +71,7 @@ struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis
                                              .attrs = axis == 0 ? &attrs[1] : attrs});
 }
 
-struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
+struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
 {
     struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, shape->rank - x->shape.rank);
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
@@ -83,7 +83,7 @@ struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct 
                                              .given = shape});
 }
 
-struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
+struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
 {
     struct ll_shape seen = *shape;
     seen.dtype = x->shape.dtype;
@@ -128,7 +128,7 @@ struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *pr
     return ll_nn_do(nn, &call);
 }
 
-struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)
+struct ll_value **ll_nn_unstack(struct ll_nn *nn, struct ll_value *stack)
 {
     struct ll_shape layer = {.dtype = stack->shape.dtype};
     uint64_t count = nn->trouble || stack->shape.rank == 0 ? 0 : stack->shape.dim[0];
@@ -150,12 +150,12 @@ struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack)
     return nn->trouble ? NULL : first->producer->outputs;
 }
 
-struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count)
+struct ll_value *ll_nn_stack(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count)
 {
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_STACK, .input_count = count, .inputs = layers});
 }
 
-struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
+struct ll_value *ll_nn_concat(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, axis);
     return ll_nn_do(
@@ -164,7 +164,7 @@ struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint
             .kind = LL_OP_CONCAT, .input_count = count, .inputs = parts, .attr_count = 1, .attrs = &attr});
 }
 
-struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation)
+struct ll_value *ll_nn_transpose(struct ll_nn *nn, struct ll_value *x, int64_t permutation)
 {
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, permutation);
     return ll_nn_do(
@@ -172,7 +172,7 @@ struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t per
                 .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
 }
 
-struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts)
+struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_PARTS, parts)};
     const struct ll_value *first = ll_nn_do(
@@ -181,7 +181,8 @@ struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned
     return first->producer ? first->producer->outputs : nn->nothings;
 }
 
-struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin, uint64_t size)
+struct ll_value *ll_nn_slice(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
@@ -191,7 +192,7 @@ struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, 
                 .kind = LL_OP_SLICE, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
 }
 
-struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices)
+struct ll_value *ll_nn_gather(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices)
 {
     return ll_nn_do2(nn, LL_OP_GATHER, table, indices);
 }
@@ -215,7 +216,7 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
                                              .attrs = &attr});
 }
 
-struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
+struct ll_value *ll_nn_upsample(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
                               ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};

@@ -53,7 +53,7 @@ static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
 struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit);
 
 /* x times ll_constant(nn, name, factor). */
-struct ll_value *ll_scaled(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
+struct ll_value *ll_nn_mul_scalar(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
 
 /* a where the condition (bool) holds, b elsewhere: all of one shape, or the condition of a's first dimensions
  * alone, one for each row. */
@@ -64,41 +64,42 @@ struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct 
  * [2, 4]. */
 struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes);
 
-/* x over and over along dimensions in front of its own, `shape` being that of the result: [3] as [2, 3]. */
-struct ll_value *ll_repeated(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+/* Broadcast: x over and over along dimensions in front of its own, `shape` being that of the result: [3] as
+ * [2, 3]. */
+struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 
-/* The same elements in another shape, a view; its type is x's. */
-struct ll_value *ll_seen_as(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+/* Reshape: the same elements in another shape, a view; its type is x's. */
+struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 
-/* The layers of a stack, as many as its first dimension says; in the network's arena. NULL after trouble. */
-struct ll_value **ll_unstacked(struct ll_nn *nn, struct ll_value *stack);
+/* Unstack: the layers along the first dimension; in the network's arena. NULL after trouble. */
+struct ll_value **ll_nn_unstack(struct ll_nn *nn, struct ll_value *stack);
 
-/* Layers of one shape as a stack: a dimension more, in front. */
-struct ll_value *ll_stacked(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
+/* Stack: layers of one shape along a new first dimension. */
+struct ll_value *ll_nn_stack(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
 
-/* Cut into equal parts along dimension `axis`, at most four; the list lives in the network's arena. */
-struct ll_value *const *ll_parted(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts);
+/* Split into equal parts along dimension `axis`, at most four; the list lives in the network's arena. */
+struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts);
 
-/* Elements begin to begin + size - 1 of dimension `axis`, all of the others. */
-struct ll_value *ll_sliced(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
-                           uint64_t size);
+/* Slice: elements begin to begin + size - 1 of dimension `axis`, all of the others. */
+struct ll_value *ll_nn_slice(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size);
 
-/* Rows of a table [rows, ...] by their numbers, i32 or i64: the dimensions of the indices, then those of a
- * row. */
-struct ll_value *ll_gathered(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
+/* Gather: rows of a table [rows, ...] by their indices, i32 or i64: the dimensions of the indices, then those
+ * of a row. */
+struct ll_value *ll_nn_gather(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
 
 /* a b^T of matrices, or of each two of stacks of them: [m, k] and [n, k] give [m, n]. */
 struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b);
 
-/* One behind the other along dimension `axis`, all others being equal. */
-struct ll_value *ll_joined(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
+/* Concat along dimension `axis`, all others being equal. */
+struct ll_value *ll_nn_concat(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
 
-/* Every pixel of images [batch, height, width, channels] becomes factor x factor of its kind. */
-struct ll_value *ll_enlarged(struct ll_nn *nn, struct ll_value *image, uint64_t factor);
+/* Upsample by nearest neighbour: every pixel of [batch, height, width, channels] becomes factor x factor. */
+struct ll_value *ll_nn_upsample(struct ll_nn *nn, struct ll_value *image, uint64_t factor);
 
-/* With the dimensions exchanged: result dimension i is input dimension digit i of the permutation; 021
+/* Transpose: result dimension i is input dimension digit i of the permutation; 021
  * exchanges the last two of three (in decimal: write 21). */
-struct ll_value *ll_transposed(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
+struct ll_value *ll_nn_transpose(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
 
 /* Indices or truth values as numbers of the network's real type. */
 struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x);

@@ -10,7 +10,7 @@ static struct ll_value *sum_along(struct ll_nn *nn, struct ll_value *dy, unsigne
     struct ll_shape shape = dy->shape;
     shape.dim[i] = 1;
     shape.role[i] = LL_ROLE_PLAIN;
-    return ll_seen_as(nn, ll_sum_over(nn, dy, i, 1), &shape);
+    return ll_nn_reshape(nn, ll_sum_over(nn, dy, i, 1), &shape);
 }
 
 /* As TensorFlow's graph has it: one sum over the dimensions from the first to the last that the input lacks
@@ -23,7 +23,7 @@ static struct ll_value *reshaped_sum(struct ll_nn *nn, struct ll_value *dy, cons
             first = end > 0 ? first : i;
             end = i + 1;
         }
-    return ll_seen_as(nn, ll_sum_over(nn, dy, first, end - first), &input->shape);
+    return ll_nn_reshape(nn, ll_sum_over(nn, dy, first, end - first), &input->shape);
 }
 
 /* What flows into an input that repeats along some dimensions of the result is the sum over these: first
@@ -314,7 +314,7 @@ LL_GRADIENT(CTC)
     factors.dim[0] = factors.dim[2] = 1;
     factors.role[1] = factors.role[0];
     factors.role[0] = LL_ROLE_PLAIN;
-    call->dx[0] = ll_mul_of(nn, call->op->outputs[1], ll_seen_as(nn, call->dy[0], &factors));
+    call->dx[0] = ll_mul_of(nn, call->op->outputs[1], ll_nn_reshape(nn, call->dy[0], &factors));
 }
 
 /* The gradients of gradients, as ops: what the rules of the other files add can be derived once more, as far
@@ -375,7 +375,7 @@ LL_GRADIENT(SIGMOID_GRAD)
     if (call->wanted[0])
         call->dx[0] = same_of(nn, call);
     if (call->wanted[1]) {
-        struct ll_value *twice = ll_scaled(nn, y, "two", 2);
+        struct ll_value *twice = ll_nn_mul_scalar(nn, y, "two", 2);
         struct ll_value *slope = ll_sub_of(nn, ll_constant(nn, "one", 1), twice);
         call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
     }
@@ -388,7 +388,7 @@ LL_GRADIENT(TANH_GRAD)
     if (call->wanted[0])
         call->dx[0] = same_of(nn, call);
     if (call->wanted[1]) {
-        struct ll_value *slope = ll_scaled(nn, y, "minus_two", -2);
+        struct ll_value *slope = ll_nn_mul_scalar(nn, y, "minus_two", -2);
         call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
     }
 }
@@ -403,9 +403,9 @@ LL_GRADIENT(GELU_GRAD)
         call->dx[0] = same_of(nn, call);
     if (call->wanted[1]) {
         struct ll_value *square = ll_nn_do1(nn, LL_OP_SQUARE, x);
-        struct ll_value *bell = ll_nn_do1(nn, LL_OP_EXP, ll_scaled(nn, square, "minus_half", -0.5));
+        struct ll_value *bell = ll_nn_do1(nn, LL_OP_EXP, ll_nn_mul_scalar(nn, square, "minus_half", -0.5));
         struct ll_value *slope = ll_sub_of(nn, ll_constant(nn, "two", 2), square);
-        slope = ll_mul_of(nn, ll_scaled(nn, bell, "normal_density", root), slope);
+        slope = ll_mul_of(nn, ll_nn_mul_scalar(nn, bell, "normal_density", root), slope);
         call->dx[1] = ll_mul_of(nn, ll_mul_of(nn, call->dy[0], dy), slope);
     }
 }
@@ -413,7 +413,7 @@ LL_GRADIENT(GELU_GRAD)
 /* A sum over all dimensions but the last. */
 LL_GRADIENT(BIAS_GRAD)
 {
-    call->dx[0] = ll_repeated(nn, call->dy[0], &call->op->inputs[0]->shape);
+    call->dx[0] = ll_nn_broadcast(nn, call->dy[0], &call->op->inputs[0]->shape);
 }
 
 /* dy over the count, repeated: the sum over the count. */

@@ -240,7 +240,7 @@ LL_GRADIENT(SOFTMAX_XENT_DENSE)
         unsigned last = targets->shape.rank - 1u;
         struct ll_shape column = targets->shape;
         column.dim[last] = 1;
-        struct ll_value *weight = ll_seen_as(nn, ll_sum_over(nn, targets, last, 1), &column);
+        struct ll_value *weight = ll_nn_reshape(nn, ll_sum_over(nn, targets, last, 1), &column);
         second = ll_mul_of(nn, through_xent(nn, call), weight);
     }
     join_xent(nn, call, second);
@@ -365,7 +365,7 @@ LL_GRADIENT(UNSTACK)
 
 LL_GRADIENT(STACK)
 {
-    struct ll_value **layers = ll_unstacked(nn, call->dy[0]);
+    struct ll_value **layers = ll_nn_unstack(nn, call->dy[0]);
     for (uint32_t i = 0; layers && i < call->op->view.input_count; i++)
         if (call->wanted[i])
             call->dx[i] = layers[i];
@@ -383,8 +383,8 @@ LL_GRADIENT(GATHER)
     if (!call->wanted[0])
         return;
     bool is_flat = indices->shape.rank == 1 && !nn->as_tensorflow;
-    call->dx[0] = is_flat ? call->dy[0] : ll_seen_as(nn, call->dy[0], &rows);
-    call->indices[0] = is_flat ? indices : ll_seen_as(nn, indices, &flat);
+    call->dx[0] = is_flat ? call->dy[0] : ll_nn_reshape(nn, call->dy[0], &rows);
+    call->indices[0] = is_flat ? indices : ll_nn_reshape(nn, indices, &flat);
 }
 
 LL_GRADIENT(SEGMENT_SUM)
@@ -445,5 +445,5 @@ LL_GRADIENT(TOP_K)
                                                                .attrs = &depth,
                                                                .given_count = 1,
                                                                .given = &hot});
-    call->dx[0] = ll_sum_over(nn, ll_mul_of(nn, where, ll_seen_as(nn, dy, &column)), rank - 1, 1);
+    call->dx[0] = ll_sum_over(nn, ll_mul_of(nn, where, ll_nn_reshape(nn, dy, &column)), rank - 1, 1);
 }

@@ -94,7 +94,7 @@ static void fill(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
     fills[f->init.kind](f, begin, end);
 }
 
-struct ll_init ll_init_keeping_size(uint64_t inputs, double gain)
+struct ll_init ll_init_fan_in(uint64_t inputs, double gain)
 {
     return (struct ll_init){LL_INIT_NORMAL, sqrt(gain / (double)inputs), NULL};
 }
@@ -109,7 +109,7 @@ void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool
     ll_pool_run(pool, ll_elements(&variable->shape), GRAIN, fill, &filling);
 }
 
-struct ll_chance ll_chance_begin(struct ll_nn *nn, uint64_t seed)
+struct ll_rng ll_rng_begin(struct ll_nn *nn, uint64_t seed)
 {
     static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
     struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
@@ -122,47 +122,47 @@ struct ll_chance ll_chance_begin(struct ll_nn *nn, uint64_t seed)
     ll_nn_carry(nn, counter, step);
     ll_nn_pop(nn);
     nn->phase = phase;
-    return (struct ll_chance){step, seed, 0};
+    return (struct ll_rng){step, seed, 0};
 }
 
-static struct ll_value *drawn(struct ll_nn *nn, enum ll_op_kind kind, struct ll_chance *chance,
+static struct ll_value *drawn(struct ll_nn *nn, enum ll_op_kind kind, struct ll_rng *rng,
                               const struct ll_shape *shape)
 {
     struct ll_attr attrs[] = {
-        ll_attr_of_count(LL_ATTR_SEED, (int64_t)chance->seed),
-        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)chance->streams++),
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)rng->streams++),
     };
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
                                              .input_count = 1,
-                                             .inputs = &chance->step,
+                                             .inputs = &rng->step,
                                              .attr_count = sizeof attrs / sizeof *attrs,
                                              .attrs = attrs,
                                              .given_count = 1,
                                              .given = shape});
 }
 
-struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape)
+struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape)
 {
-    return drawn(nn, LL_OP_RANDOM_NORMAL, chance, shape);
+    return drawn(nn, LL_OP_RANDOM_NORMAL, rng, shape);
 }
 
-struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_chance *chance, const struct ll_shape *shape)
+struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape)
 {
-    return drawn(nn, LL_OP_RANDOM_UNIFORM, chance, shape);
+    return drawn(nn, LL_OP_RANDOM_UNIFORM, rng, shape);
 }
 
 struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
-                                  struct ll_chance *chance)
+                                  struct ll_rng *rng)
 {
     struct ll_attr attrs[] = {
-        ll_attr_of_count(LL_ATTR_SEED, (int64_t)chance->seed),
-        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)chance->streams++),
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)rng->streams++),
         ll_attr_of_real(LL_ATTR_KEEP, keep),
     };
     ll_nn_push(nn, name);
     struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_DROPOUT,
                                                            .input_count = 2,
-                                                           .inputs = (struct ll_value *[]){x, chance->step},
+                                                           .inputs = (struct ll_value *[]){x, rng->step},
                                                            .attr_count = sizeof attrs / sizeof *attrs,
                                                            .attrs = attrs});
     ll_nn_pop(nn);

@@ -217,7 +217,7 @@ struct ll_value *ll_conv_norm_layer(struct ll_nn *nn, const char *name, struct l
     plain.bias = LL_NO_BIAS;
     plain.activation = LL_LINEAR;
     if (plain.init.scale == 0)
-        plain.init = ll_init_keeping_size(ll_max(1, inputs), conv->activation == LL_LINEAR ? 1 : 2);
+        plain.init = ll_init_fan_in(ll_max(1, inputs), conv->activation == LL_LINEAR ? 1 : 2);
     ll_nn_push(nn, name);
     x = ll_conv_layer(nn, "conv", x, &plain);
     x = activate(nn, conv->activation, ll_batch_norm_layer(nn, "norm", x, norm));
@@ -275,7 +275,7 @@ static struct ll_value *split_heads(struct ll_nn *nn, struct ll_value *x, uint64
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_HIDDEN};
     const uint64_t *dim = x->shape.dim;
     struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){dim[0], dim[1], heads, dim[2] / heads}, roles);
-    return ll_transposed(nn, ll_seen_as(nn, x, &shape), 213);
+    return ll_nn_transpose(nn, ll_nn_reshape(nn, x, &shape), 213);
 }
 
 /* And back. */
@@ -284,7 +284,7 @@ static struct ll_value *join_heads(struct ll_nn *nn, struct ll_value *x)
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     const uint64_t *dim = x->shape.dim;
     struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){dim[0], dim[2], dim[1] * dim[3]}, roles);
-    return ll_seen_as(nn, ll_transposed(nn, x, 213), &shape);
+    return ll_nn_reshape(nn, ll_nn_transpose(nn, x, 213), &shape);
 }
 
 struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct ll_value *keys,
@@ -297,14 +297,14 @@ struct ll_value *ll_attention(struct ll_nn *nn, struct ll_value *queries, struct
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
         return &nn->nothing;
     }
-    struct ll_value *q = ll_scaled(nn, queries, "head_scale", 1 / sqrt((double)(features / heads)));
+    struct ll_value *q = ll_nn_mul_scalar(nn, queries, "head_scale", 1 / sqrt((double)(features / heads)));
     struct ll_value *k = split_heads(nn, keys, heads), *v = split_heads(nn, values, heads);
     struct ll_value *share = ll_matmul_transposed(nn, split_heads(nn, q, heads), k);
     if (options->bias)
         share = ll_add_of(nn, share, options->bias);
     share = ll_nn_do1(nn, LL_OP_SOFTMAX, share);
-    if (options->chance)
-        share = ll_dropout_layer(nn, "dropout", share, options->keep, options->chance);
+    if (options->rng)
+        share = ll_dropout_layer(nn, "dropout", share, options->keep, options->rng);
     return join_heads(nn, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, share, v));
 }
 
@@ -354,7 +354,7 @@ struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t in
 struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linear, uint32_t count,
                                  struct ll_value *const *inputs)
 {
-    struct ll_value *x = count == 1 ? inputs[0] : ll_joined(nn, inputs, count, 1);
+    struct ll_value *x = count == 1 ? inputs[0] : ll_nn_concat(nn, inputs, count, 1);
     return ll_nn_do2(nn, LL_OP_BIAS_ADD, ll_nn_do2(nn, LL_OP_MATMUL, x, linear->weights), linear->biases);
 }
 
@@ -386,7 +386,7 @@ struct ll_lstm_state ll_lstm_step(struct ll_nn *nn, const struct ll_lstm *lstm, 
 {
     ll_nn_push(nn, lstm->name);
     struct ll_value *all = ll_linear_apply(nn, &lstm->gates, 2, (struct ll_value *[]){x, state.h});
-    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    struct ll_value *const *part = ll_nn_split(nn, all, 1, 4);
     struct ll_value *forget = lstm->unbiased ? part[2] : ll_add_of(nn, part[2], ll_constant(nn, "one", 1));
     state = passed(nn, state,
                    (struct gates){.in = part[0], .content = part[1], .forget = forget, .out = part[3]});
@@ -410,7 +410,7 @@ struct ll_lstm_state ll_split_lstm_step(struct ll_nn *nn, const struct ll_split_
     ll_nn_push(nn, lstm->name);
     struct ll_value *from_state = ll_linear_apply(nn, &lstm->state, 1, &state.h);
     struct ll_value *all = ll_add_of(nn, ll_linear_apply(nn, &lstm->input, 1, &x), from_state);
-    struct ll_value *const *part = ll_parted(nn, all, 1, 4);
+    struct ll_value *const *part = ll_nn_split(nn, all, 1, 4);
     state = passed(nn, state,
                    (struct gates){.in = part[0], .forget = part[1], .content = part[2], .out = part[3]});
     ll_nn_pop(nn);
@@ -431,7 +431,7 @@ struct ll_value *ll_gru_step(struct ll_nn *nn, const struct ll_gru *gru, struct 
 {
     ll_nn_push(nn, gru->name);
     struct ll_value *both = ll_add_of(nn, input_gates, ll_linear_apply(nn, &gru->gates, 1, &h));
-    struct ll_value *const *gates = ll_parted(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
+    struct ll_value *const *gates = ll_nn_split(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
     struct ll_value *reset = ll_mul_of(nn, gates[0], h);
     struct ll_value *candidate = ll_nn_do1(
         nn, LL_OP_TANH, ll_add_of(nn, input_candidate, ll_linear_apply(nn, &gru->candidate, 1, &reset)));
@@ -502,15 +502,15 @@ static struct candidates draw(struct ll_nn *nn, const struct ll_sampled_softmax 
                               struct ll_value *labels)
 {
     struct ll_attr attrs[] = {
-        ll_attr_of_count(LL_ATTR_SEED, (int64_t)softmax->chance->seed),
-        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)softmax->chance->streams++),
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)softmax->rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)softmax->rng->streams++),
         ll_attr_of_count(LL_ATTR_SAMPLES, (int64_t)softmax->samples),
         ll_attr_of_count(LL_ATTR_RANGE, (int64_t)softmax->biases->shape.dim[0]),
     };
     struct ll_value *classes =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_LOG_UNIFORM_SAMPLE,
                                           .input_count = 2,
-                                          .inputs = (struct ll_value *[]){softmax->chance->step, labels},
+                                          .inputs = (struct ll_value *[]){softmax->rng->step, labels},
                                           .attr_count = sizeof attrs / sizeof *attrs,
                                           .attrs = attrs});
     if (!classes->producer)
@@ -524,7 +524,7 @@ static struct ll_value *as_column(struct ll_nn *nn, struct ll_value *x)
 {
     struct ll_shape column = x->shape;
     column.dim[column.rank++] = 1;
-    return ll_seen_as(nn, x, &column);
+    return ll_nn_reshape(nn, x, &column);
 }
 
 /* Rows without a chance where the sample is the right class: as far below all others as floats go. */
@@ -532,7 +532,7 @@ static struct ll_value *remove_hits(struct ll_nn *nn, struct ll_value *logits, s
                                     struct ll_value *samples)
 {
     struct ll_value *hits = ll_as_real(nn, ll_nn_do2(nn, LL_OP_EQUAL, as_column(nn, labels), samples));
-    return ll_add_of(nn, logits, ll_scaled(nn, hits, "lowest", -(double)FLT_MAX));
+    return ll_add_of(nn, logits, ll_nn_mul_scalar(nn, hits, "lowest", -(double)FLT_MAX));
 }
 
 /* The targets of a batch: the first class is right, the samples behind it are not. */
@@ -541,8 +541,8 @@ static struct ll_value *first_class(struct ll_nn *nn, uint64_t batch, uint64_t s
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
     struct ll_shape right = ll_nn_shape(nn, 2, (uint64_t[]){batch, 1}, roles);
     struct ll_shape others = ll_nn_shape(nn, 2, (uint64_t[]){batch, samples}, roles);
-    return ll_joined(nn, (struct ll_value *[]){ll_filled(nn, "ones", &right, 1), ll_zeros(nn, &others)}, 2,
-                     1);
+    return ll_nn_concat(nn, (struct ll_value *[]){ll_filled(nn, "ones", &right, 1), ll_zeros(nn, &others)}, 2,
+                        1);
 }
 
 struct ll_value *ll_sampled_softmax_loss(struct ll_nn *nn, const struct ll_sampled_softmax *softmax,
@@ -551,17 +551,17 @@ struct ll_value *ll_sampled_softmax_loss(struct ll_nn *nn, const struct ll_sampl
     const uint64_t batch = labels->shape.dim[0], samples = softmax->samples;
     ll_nn_push(nn, "sampled_softmax");
     struct candidates drawn = draw(nn, softmax, labels);
-    struct ll_value *all = ll_joined(nn, (struct ll_value *[]){labels, drawn.classes}, 2, 0);
-    struct ll_value *weights = ll_gathered(nn, softmax->weights, all);
-    struct ll_value *biases = ll_gathered(nn, softmax->biases, all);
-    struct ll_value *right = ll_sum_over(nn, ll_mul_of(nn, x, ll_sliced(nn, weights, 0, 0, batch)), 1, 1);
-    right = ll_add_of(nn, right, ll_sliced(nn, biases, 0, 0, batch));
+    struct ll_value *all = ll_nn_concat(nn, (struct ll_value *[]){labels, drawn.classes}, 2, 0);
+    struct ll_value *weights = ll_nn_gather(nn, softmax->weights, all);
+    struct ll_value *biases = ll_nn_gather(nn, softmax->biases, all);
+    struct ll_value *right = ll_sum_over(nn, ll_mul_of(nn, x, ll_nn_slice(nn, weights, 0, 0, batch)), 1, 1);
+    right = ll_add_of(nn, right, ll_nn_slice(nn, biases, 0, 0, batch));
     right = ll_sub_of(nn, right, ll_nn_do1(nn, LL_OP_LOG, drawn.expected_labels));
-    struct ll_value *others = ll_matmul_transposed(nn, x, ll_sliced(nn, weights, 0, batch, samples));
-    others = ll_nn_do2(nn, LL_OP_BIAS_ADD, others, ll_sliced(nn, biases, 0, batch, samples));
+    struct ll_value *others = ll_matmul_transposed(nn, x, ll_nn_slice(nn, weights, 0, batch, samples));
+    others = ll_nn_do2(nn, LL_OP_BIAS_ADD, others, ll_nn_slice(nn, biases, 0, batch, samples));
     others = remove_hits(nn, others, labels, drawn.classes);
     others = ll_sub_of(nn, others, ll_nn_do1(nn, LL_OP_LOG, drawn.expected));
-    struct ll_value *logits = ll_joined(nn, (struct ll_value *[]){as_column(nn, right), others}, 2, 1);
+    struct ll_value *logits = ll_nn_concat(nn, (struct ll_value *[]){as_column(nn, right), others}, 2, 1);
     struct ll_value *loss = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT_DENSE, logits, first_class(nn, batch, samples));
     ll_nn_pop(nn);
     return loss;

@@ -106,7 +106,7 @@ struct ll_value *ll_flatten(struct ll_nn *nn, struct ll_value *x);
 struct ll_attention_options {
     uint64_t heads;        /* a divisor of the features */
     struct ll_value *bias; /* added to the scores: repeats to [batch, heads, queries, keys]; NULL: nothing */
-    struct ll_chance *chance; /* of dropping shares when training; NULL: none is dropped */
+    struct ll_rng *rng;    /* of dropping shares when training; NULL: none is dropped */
     double keep;
 };
 
@@ -231,7 +231,7 @@ struct ll_sampled_softmax {
     struct ll_value *weights; /* [classes, features]: of each class a row */
     struct ll_value *biases;  /* [classes] */
     uint64_t samples;         /* fewer than there are classes */
-    struct ll_chance *chance;
+    struct ll_rng *rng;
 };
 
 /* The loss of each row of x[batch, features] whose right class is labels[batch] (i32): [batch]. Classes are

@@ -120,7 +120,7 @@ static struct ll_value *warming_up(struct ll_nn *nn, uint64_t warmup)
     struct ll_value *counter = ll_nn_variable(nn, "step", &scalar, LL_OPTIMIZER, zero);
     struct ll_value *unit = ll_constant(nn, "one", 1), *step = ll_add_of(nn, counter, unit);
     ll_nn_carry(nn, counter, step);
-    struct ll_value *rising = ll_scaled(nn, step, "warmup", pow((double)warmup, -1.5));
+    struct ll_value *rising = ll_nn_mul_scalar(nn, step, "warmup", pow((double)warmup, -1.5));
     struct ll_value *falling = ll_div_of(nn, unit, ll_nn_do1(nn, LL_OP_SQRT, step));
     return ll_nn_do2(nn, LL_OP_MINIMUM, rising, falling);
 }
@@ -186,7 +186,7 @@ static struct ll_value *global_norm(struct ll_nn *nn, const struct ll_optimizer 
         ll_nn_fail(nn, "memory ran out");
     struct ll_value *sum =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = found, .inputs = halves});
-    return ll_nn_do1(nn, LL_OP_SQRT, ll_scaled(nn, sum, "two", 2));
+    return ll_nn_do1(nn, LL_OP_SQRT, ll_nn_mul_scalar(nn, sum, "two", 2));
 }
 
 /* c min(1 / n, 1 / c), n being that norm. */
@@ -198,7 +198,7 @@ static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimize
     struct ll_value *inverse = ll_div_of(nn, ll_constant(nn, "one", 1), norm);
     struct ll_value *least =
         ll_nn_do2(nn, LL_OP_MINIMUM, inverse, ll_constant(nn, "inverse_clip_norm", 1 / most));
-    return ll_scaled(nn, least, "clip_norm", most);
+    return ll_nn_mul_scalar(nn, least, "clip_norm", most);
 }
 
 /* min(max(g, -c), c) */

@@ -118,7 +118,7 @@ static struct ll_value *norm_conv(struct ll_nn *nn, const struct net *net, const
         .kernel = kernel,
         .filters = filters,
         .bias = LL_NO_BIAS,
-        .init = ll_init_keeping_size(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
+        .init = ll_init_fan_in(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
     };
     ll_nn_push(nn, name);
     x = ll_nn_do1(nn, LL_OP_RELU, ll_batch_norm_layer(nn, "norm", x, &net->norm));
@@ -136,7 +136,7 @@ static struct ll_value *block(struct ll_nn *nn, const struct net *net, unsigned 
         if (net->bottleneck)
             y = norm_conv(nn, net, "narrow", y, 1, 4 * net->growth);
         y = norm_conv(nn, net, "grow", y, 3, net->growth);
-        x = ll_joined(nn, (struct ll_value *[]){x, y}, 2, 3);
+        x = ll_nn_concat(nn, (struct ll_value *[]){x, y}, 2, 3);
         ll_nn_pop(nn);
     }
     ll_nn_pop(nn);
@@ -262,7 +262,7 @@ static const struct ll_model_param squeezenet_params[] = {
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                  uint64_t stride, uint64_t filters)
 {
-    struct ll_init init = ll_init_keeping_size(kernel * kernel * ll_max(1, x->shape.dim[3]), 2);
+    struct ll_init init = ll_init_fan_in(kernel * kernel * ll_max(1, x->shape.dim[3]), 2);
     return ll_conv_layer(
         nn, name, x,
         &(struct ll_conv_options){
@@ -275,7 +275,7 @@ static struct ll_value *fire(struct ll_nn *nn, unsigned number, struct ll_value 
     x = convolve(nn, "squeeze", x, 1, 1, squeezed);
     struct ll_value *parts[] = {convolve(nn, "expand1", x, 1, 1, 4 * squeezed),
                                 convolve(nn, "expand3", x, 3, 1, 4 * squeezed)};
-    x = ll_joined(nn, parts, 2, 3);
+    x = ll_nn_concat(nn, parts, 2, 3);
     ll_nn_pop(nn);
     return x;
 }
@@ -298,8 +298,8 @@ static struct ll_value *squeezenet_forward(struct ll_nn *nn, struct ll_value *x,
             x = ll_max_pool_layer(nn, fires[i].pool, x, 3, 2, LL_VALID);
     }
     if (build->train) {
-        struct ll_chance chance = ll_chance_begin(nn, build->seed);
-        x = ll_dropout_layer(nn, "drop9", x, 0.5, &chance);
+        struct ll_rng rng = ll_rng_begin(nn, build->seed);
+        x = ll_dropout_layer(nn, "drop9", x, 0.5, &rng);
     }
     x = convolve(nn, "conv10", x, 1, 1, (uint64_t)build->params[SQUEEZENET_CLASSES]);
     return ll_global_average_pool(nn, "pool10", x);

@@ -113,11 +113,11 @@ static const char *const *const fc_words[FC_PARAMS] = {[FC_DTYPE] = dtype_words}
 static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units,
                               enum ll_activation activation)
 {
-    return ll_dense_layer(nn, name, x,
-                          &(struct ll_dense_options){
-                              .units = units,
-                              .activation = activation,
-                              .init = ll_init_keeping_size(x->shape.dim[1], activation == LL_RELU ? 2 : 1)});
+    return ll_dense_layer(
+        nn, name, x,
+        &(struct ll_dense_options){.units = units,
+                                   .activation = activation,
+                                   .init = ll_init_fan_in(x->shape.dim[1], activation == LL_RELU ? 2 : 1)});
 }
 
 static struct ll_value *build_fc(struct ll_nn *nn, const struct ll_build *build)
@@ -246,7 +246,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
     x = ll_flatten(nn, ll_avg_pool_layer(nn, "mean", x, WINDOW, 1, LL_VALID));
     return ll_dense_layer(nn, "output", x,
                           &(struct ll_dense_options){.units = (uint64_t)build->params[CNN_OUTPUT],
-                                                     .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+                                                     .init = ll_init_fan_in(x->shape.dim[1], 1)});
 }
 
 static struct ll_value *build_cnn(struct ll_nn *nn, const struct ll_build *build)
@@ -318,7 +318,7 @@ struct cell {
 
 static void begin(struct ll_nn *nn, enum cell_kind kind, uint64_t units, struct cell *cell)
 {
-    struct ll_init init = ll_init_keeping_size(2 * units, 1);
+    struct ll_init init = ll_init_fan_in(2 * units, 1);
     if (kind == LSTM) {
         cell->lstm = ll_lstm_begin(nn, "lstm", units, units, init);
         cell->lstm.unbiased = true;
@@ -338,7 +338,7 @@ static struct ll_value *advance_gru(struct ll_nn *nn, const struct cell *cell, s
 {
     struct ll_value *h = cell->state.h;
     struct ll_value *both = ll_linear_apply(nn, &cell->gates, 2, (struct ll_value *[]){x, h});
-    struct ll_value *const *gates = ll_parted(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
+    struct ll_value *const *gates = ll_nn_split(nn, ll_nn_do1(nn, LL_OP_SIGMOID, both), 1, 2);
     struct ll_value *c = tanh_of(nn, &cell->candidate, x, ll_mul_of(nn, gates[0], h));
     return ll_add_of(nn, c, ll_mul_of(nn, gates[1], ll_sub_of(nn, h, c)));
 }
@@ -362,7 +362,7 @@ static struct ll_value *unroll(struct ll_nn *nn, enum cell_kind kind, struct cel
     uint64_t length = x->shape.dim[0];
     struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){ll_mul(length, x->shape.dim[1]), x->shape.dim[2]},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    struct ll_value *const *heard = ll_unstacked(nn, x);
+    struct ll_value *const *heard = ll_nn_unstack(nn, x);
     struct ll_value **steps = ll_alloc(&nn->arena, length, sizeof(struct ll_value *));
     if (!steps)
         ll_nn_fail(nn, "memory ran out");
@@ -374,7 +374,7 @@ static struct ll_value *unroll(struct ll_nn *nn, enum cell_kind kind, struct cel
             ll_nn_pop(nn);
         }
     }
-    return nn->trouble ? &nn->nothing : ll_seen_as(nn, ll_stacked(nn, steps, (uint32_t)length), &rows);
+    return nn->trouble ? &nn->nothing : ll_nn_reshape(nn, ll_nn_stack(nn, steps, (uint32_t)length), &rows);
 }
 
 /* The weights of each layer, and its state before the first word: zeros. */
@@ -456,9 +456,8 @@ static struct ll_value *rnn_forward(struct ll_nn *nn, struct ll_value *indices, 
     struct ll_value *embedding =
         ll_nn_weight(nn, "embedding", &table, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
     struct cell *stack = make_cells(nn, kind, layers, build->batch, units);
-    struct ll_value *h = unroll(nn, kind, stack, layers, ll_gathered(nn, embedding, indices));
-    struct ll_linear output =
-        ll_linear_begin(nn, "output", units, table.dim[0], ll_init_keeping_size(units, 1));
+    struct ll_value *h = unroll(nn, kind, stack, layers, ll_nn_gather(nn, embedding, indices));
+    struct ll_linear output = ll_linear_begin(nn, "output", units, table.dim[0], ll_init_fan_in(units, 1));
     ll_nn_push(nn, "output");
     h = paradnn_logits(nn, ll_linear_apply(nn, &output, 1, &h));
     ll_nn_pop(nn);

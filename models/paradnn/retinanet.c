@@ -182,7 +182,7 @@ static struct ll_conv_options conv_of(uint64_t kernel, uint64_t stride, uint64_t
         .stride = stride,
         .filters = filters,
         .activation = activation,
-        .init = ll_init_keeping_size(kernel * kernel * ll_max(1, inputs), activation == LL_RELU ? 2 : 1)};
+        .init = ll_init_fan_in(kernel * kernel * ll_max(1, inputs), activation == LL_RELU ? 2 : 1)};
 }
 
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
@@ -200,7 +200,7 @@ static void add_pyramid(struct ll_nn *nn, struct ll_value *const maps[3], uint64
     for (unsigned i = 3; i-- > 0;) {
         levels[i] = convolve(nn, names[i], maps[i], 1, 1, features);
         if (i < 2)
-            levels[i] = ll_add_of(nn, levels[i], ll_enlarged(nn, levels[i + 1], 2));
+            levels[i] = ll_add_of(nn, levels[i], ll_nn_upsample(nn, levels[i + 1], 2));
     }
     levels[3] = convolve(nn, "p6", maps[2], 3, 2, features);
     levels[4] = convolve(nn, "p7", ll_nn_do1(nn, LL_OP_RELU, levels[3]), 3, 2, features);
@@ -241,12 +241,12 @@ static struct ll_value *all_levels(struct ll_nn *nn, const char *name, struct ll
         struct ll_shape shape =
             ll_nn_shape(nn, 3, (uint64_t[]){batch, here, each},
                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_CLASSES});
-        parts[i] = ll_seen_as(nn, x, &shape);
+        parts[i] = ll_nn_reshape(nn, x, &shape);
         anchors += here;
     }
     struct ll_shape rows = ll_nn_shape(nn, 2, (uint64_t[]){batch * anchors, each},
                                        (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_CLASSES});
-    struct ll_value *all = ll_seen_as(nn, ll_joined(nn, parts, LEVELS, 1), &rows);
+    struct ll_value *all = ll_nn_reshape(nn, ll_nn_concat(nn, parts, LEVELS, 1), &rows);
     ll_nn_pop(nn);
     return all;
 }
@@ -296,7 +296,8 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct heads heads, struct tas
     struct ll_value *focal = ll_nn_do1(nn, LL_OP_SUM, ll_focal_loss(nn, heads.scores, labels, 0.25, 2));
     struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, heads.boxes, deltas), huber);
     struct ll_value *boxes = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, counts));
-    struct ll_value *both = ll_add_of(nn, focal, ll_scaled(nn, boxes, "weight", box_weight * huber / 4));
+    struct ll_value *both =
+        ll_add_of(nn, focal, ll_nn_mul_scalar(nn, boxes, "weight", box_weight * huber / 4));
     struct ll_value *loss = ll_mul_of(nn, both, share);
     ll_nn_pop(nn);
     return loss;

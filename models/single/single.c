@@ -367,7 +367,7 @@ static struct ll_value *build_embedding(struct ll_nn *nn, const struct ll_build 
     nn->phase = phase;
     struct ll_value *table = single_operand(&single, "table", LL_WEIGHT, 2,
                                             (uint64_t[]){rows, (uint64_t)build->params[EMBEDDING_H]}, roles);
-    return single_end(&single, ll_gathered(nn, table, numbers));
+    return single_end(&single, ll_nn_gather(nn, table, numbers));
 }
 
 const struct ll_model ll_model_embedding = {
@@ -424,8 +424,8 @@ static struct ll_value *build_attention(struct ll_nn *nn, const struct ll_build 
     uint64_t keys = count_of(&single, ATTENTION_KEYS);
     struct ll_value *q = operand(&single, "q", count_of(&single, ATTENTION_SEQ));
     struct ll_value *k = operand(&single, "k", keys), *v = operand(&single, "v", keys);
-    struct ll_value *scores =
-        ll_scaled(nn, ll_matmul_transposed(nn, q, k), "scale", 1 / sqrt((double)build->params[ATTENTION_D]));
+    struct ll_value *scores = ll_nn_mul_scalar(nn, ll_matmul_transposed(nn, q, k), "scale",
+                                               1 / sqrt((double)build->params[ATTENTION_D]));
     struct ll_value *shares = ll_nn_do1(nn, LL_OP_SOFTMAX, scores);
     return single_end(&single, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, shares, v));
 }
@@ -584,7 +584,7 @@ static void advance_rnn(struct cell *cell, struct ll_value *x)
 static void advance_lstm(struct cell *cell, struct ll_value *x)
 {
     struct ll_nn *nn = cell->nn;
-    struct ll_value *const *gates = ll_parted(nn, ll_add_of(nn, x, from_state(cell)), 1, 4);
+    struct ll_value *const *gates = ll_nn_split(nn, ll_add_of(nn, x, from_state(cell)), 1, 4);
     struct ll_value *content = tanh_of(cell, gates[1]);
     struct ll_value *new = ll_mul_of(nn, sigmoid(cell, gates[0]), content);
     cell->c = ll_add_of(nn, ll_mul_of(nn, cell->c, sigmoid(cell, gates[2])), new);
@@ -595,8 +595,8 @@ static void advance_lstm(struct cell *cell, struct ll_value *x)
 static void advance_gru(struct cell *cell, struct ll_value *x)
 {
     struct ll_nn *nn = cell->nn;
-    struct ll_value *const *in = ll_parted(nn, x, 1, 3);
-    struct ll_value *const *of = ll_parted(nn, from_state(cell), 1, 3);
+    struct ll_value *const *in = ll_nn_split(nn, x, 1, 3);
+    struct ll_value *const *of = ll_nn_split(nn, from_state(cell), 1, 3);
     struct ll_value *z = sigmoid(cell, ll_add_of(nn, in[0], of[0]));
     struct ll_value *r = sigmoid(cell, ll_add_of(nn, in[1], of[1]));
     struct ll_value *n = tanh_of(cell, ll_add_of(nn, in[2], ll_mul_of(nn, r, of[2])));
@@ -615,14 +615,14 @@ static struct ll_value *from_input(struct single *single, uint64_t gates)
         single_operand(single, "input", LL_INPUT, 2, (uint64_t[]){ll_mul(steps, batch), hidden}, roles);
     struct ll_value *parts[] = {x, x, x, x};
     if (skip)
-        x = gates == 1 ? x : ll_joined(nn, parts, (uint32_t)gates, 1);
+        x = gates == 1 ? x : ll_nn_concat(nn, parts, (uint32_t)gates, 1);
     else
         x = ll_nn_do2(nn, LL_OP_MATMUL, x,
                       single_operand(single, "weights", LL_WEIGHT, 2, (uint64_t[]){hidden, all}, NULL));
     struct ll_value *biases = single_operand(single, "biases", LL_WEIGHT, 1, &all, NULL);
     struct ll_shape sequence = ll_nn_shape(nn, 3, (uint64_t[]){steps, batch, all},
                                            (enum ll_role[]){LL_ROLE_SEQUENCE, LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    return ll_seen_as(nn, ll_nn_do2(nn, LL_OP_BIAS_ADD, x, biases), &sequence);
+    return ll_nn_reshape(nn, ll_nn_do2(nn, LL_OP_BIAS_ADD, x, biases), &sequence);
 }
 
 /* The input's share of the gates is one GEMM over all steps; the loop adds the state's share step by step,
@@ -633,7 +633,7 @@ static struct ll_value *build_recurrent(struct ll_nn *nn, const struct ll_build 
     struct single single = single_begin(nn, build, build->params[RECURRENT_DTYPE]);
     uint64_t hidden = (uint64_t)build->params[RECURRENT_HIDDEN],
              steps = (uint64_t)build->params[RECURRENT_STEPS];
-    struct ll_value **x = ll_unstacked(nn, from_input(&single, gates));
+    struct ll_value **x = ll_nn_unstack(nn, from_input(&single, gates));
     struct ll_shape state = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, hidden},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
     struct cell cell = {.nn = nn, .h = ll_zeros(nn, &state), .c = ll_zeros(nn, &state)};
@@ -648,7 +648,7 @@ static struct ll_value *build_recurrent(struct ll_nn *nn, const struct ll_build 
         advance(&cell, x[i]);
         states[i] = cell.h;
     }
-    return single_end(&single, ll_stacked(nn, states, (uint32_t)steps));
+    return single_end(&single, ll_nn_stack(nn, states, (uint32_t)steps));
 }
 
 static struct ll_value *build_rnn(struct ll_nn *nn, const struct ll_build *b)

@@ -339,7 +339,7 @@ static struct ll_value *conv(struct ll_nn *nn, const char *name, struct ll_value
                              .padding = LL_VALID,
                              .bias = LL_BIAS,
                              .activation = LL_RELU,
-                             .init = ll_init_keeping_size(kernel * kernel * x->shape.dim[3], 2),
+                             .init = ll_init_fan_in(kernel * kernel * x->shape.dim[3], 2),
                          });
 }
 
@@ -353,14 +353,14 @@ static struct opinion opinion_on(struct ll_nn *nn, struct ll_value *screens, con
     static const struct ll_init small = {LL_INIT_NORMAL, 0.01, NULL};
     uint64_t channels = (uint64_t)build->params[CHANNELS];
     ll_nn_push(nn, "screen");
-    struct ll_value *x = ll_scaled(nn, ll_as_real(nn, screens), "shade", 1.0 / 255);
+    struct ll_value *x = ll_nn_mul_scalar(nn, ll_as_real(nn, screens), "shade", 1.0 / 255);
     ll_nn_pop(nn);
     x = conv(nn, "conv1", x, 8, 4, channels);
     x = ll_flatten(nn, conv(nn, "conv2", x, 4, 2, 2 * channels));
     x = ll_dense_layer(nn, "fc", x,
                        &(struct ll_dense_options){.units = (uint64_t)build->params[HIDDEN],
                                                   .activation = LL_RELU,
-                                                  .init = ll_init_keeping_size(x->shape.dim[1], 2)});
+                                                  .init = ll_init_fan_in(x->shape.dim[1], 2)});
     struct opinion opinion = {
         ll_dense_layer(nn, "policy", x, &(struct ll_dense_options){.units = LL_ACTION_COUNT, .init = small}),
         ll_dense_layer(nn, "worth", x, &(struct ll_dense_options){.units = 1, .init = small})};
@@ -394,10 +394,10 @@ static struct ll_value *loss_of_turn(struct ll_nn *nn, const struct ll_build *bu
     ll_nn_push(nn, "loss");
     struct ll_value *surprise = ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, opinion.logits, turn->actions);
     struct ll_value *policy = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, surprise, turn->advantages));
-    struct ll_value *worth = ll_seen_as(nn, opinion.worth, &turn->returns->shape);
+    struct ll_value *worth = ll_nn_reshape(nn, opinion.worth, &turn->returns->shape);
     struct ll_value *error = ll_nn_do1(nn, LL_OP_L2_LOSS, ll_sub_of(nn, worth, turn->returns));
     struct ll_value *order =
-        ll_scaled(nn, order_of(nn, opinion.logits), "entropy", 1e-3 * (double)build->params[ENTROPY]);
+        ll_nn_mul_scalar(nn, order_of(nn, opinion.logits), "entropy", 1e-3 * (double)build->params[ENTROPY]);
     struct ll_value *loss =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N,
                                           .input_count = 3,

@@ -161,7 +161,7 @@ static struct ll_value *block(struct ll_nn *nn, const struct net *net, const cha
         parts[count++] = run_chain(nn, net, i, &chains[i], x);
     if (shrinks)
         parts[count++] = ll_max_pool_layer(nn, "pool", x, 3, 2, LL_VALID);
-    x = ll_joined(nn, parts, count, 3);
+    x = ll_nn_concat(nn, parts, count, 3);
     ll_nn_pop(nn);
     return x;
 }
@@ -231,7 +231,7 @@ static struct ll_value *block_e(struct ll_nn *nn, const struct net *net, const c
         } else
             parts[count++] = y;
     }
-    x = ll_joined(nn, parts, count, 3);
+    x = ll_nn_concat(nn, parts, count, 3);
     ll_nn_pop(nn);
     return x;
 }

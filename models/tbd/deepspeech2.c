@@ -61,7 +61,7 @@ static struct ll_value *convolved(struct net *net, const char *name, struct ll_v
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_STRIDE_H, (int64_t)time_stride),
                               ll_attr_of_count(LL_ATTR_STRIDE_W, STRIDE)};
     ll_nn_push(nn, name);
-    struct ll_init init = ll_init_keeping_size(size[0] * size[1] * in, 2);
+    struct ll_init init = ll_init_fan_in(size[0] * size[1] * in, 2);
     struct ll_value *inputs[] = {x, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init)};
     struct ll_value *y = ll_nn_do(
         nn, &(struct ll_nn_call){
@@ -77,7 +77,7 @@ static struct ll_value *as_steps(struct net *net, struct ll_value *rows)
     static const enum ll_role roles[] = {LL_ROLE_SEQUENCE, LL_ROLE_BATCH, LL_ROLE_HIDDEN};
     struct ll_shape shape =
         ll_nn_shape(net->nn, 3, (uint64_t[]){net->steps, net->batch, rows->shape.dim[1]}, roles);
-    return ll_seen_as(net->nn, rows, &shape);
+    return ll_nn_reshape(net->nn, rows, &shape);
 }
 
 static struct ll_value *as_rows(struct net *net, struct ll_value *x)
@@ -85,7 +85,7 @@ static struct ll_value *as_rows(struct net *net, struct ll_value *x)
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
     struct ll_shape shape =
         ll_nn_shape(net->nn, 2, (uint64_t[]){net->steps * net->batch, x->shape.dim[2]}, roles);
-    return ll_seen_as(net->nn, x, &shape);
+    return ll_nn_reshape(net->nn, x, &shape);
 }
 
 /* The same of each step by itself: one normalisation, applied often. NULL after trouble. */
@@ -93,7 +93,7 @@ static struct ll_value **heard_stepwise(struct net *net, const struct ll_linear 
                                         bool norm)
 {
     struct ll_nn *nn = net->nn;
-    struct ll_value **inputs = ll_unstacked(nn, x);
+    struct ll_value **inputs = ll_nn_unstack(nn, x);
     struct ll_value **steps = ll_alloc(&nn->arena, net->steps, sizeof(struct ll_value *));
     if (!inputs || !steps)
         return NULL;
@@ -112,14 +112,14 @@ static struct ll_value **heard(struct net *net, const char *name, struct ll_valu
 {
     struct ll_nn *nn = net->nn;
     const uint64_t inputs = x->shape.dim[2];
-    struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_keeping_size(inputs, 1));
+    struct ll_linear linear = ll_linear_begin(nn, name, inputs, units, ll_init_fan_in(inputs, 1));
     struct ll_value **steps;
     ll_nn_push(nn, name);
     if (net->sizes->stepwise) {
         steps = heard_stepwise(net, &linear, x, norm);
     } else {
         struct ll_value *rows = as_rows(net, x), *y = ll_linear_apply(nn, &linear, 1, &rows);
-        steps = ll_unstacked(nn, as_steps(net, norm ? normalised(net, "norm", y) : y));
+        steps = ll_nn_unstack(nn, as_steps(net, norm ? normalised(net, "norm", y) : y));
     }
     ll_nn_pop(nn);
     return steps;
@@ -143,7 +143,7 @@ static struct ll_value *step(struct net *net, const struct layer *layer, uint64_
 static bool begin_layer(struct net *net, struct ll_value *x, struct layer *layer)
 {
     const uint64_t units = net->sizes->hidden;
-    struct ll_init init = ll_init_keeping_size(units, 1);
+    struct ll_init init = ll_init_fan_in(units, 1);
     bool gated = net->sizes->gated;
     if (gated) {
         layer->gates = heard(net, "gates_i2h", x, 2 * units, true);
@@ -168,7 +168,7 @@ static struct ll_value *recurrent(struct net *net, struct ll_value *x, bool back
         uint64_t t = backward ? net->steps - 1 - i : i;
         states[t] = h = step(net, &layer, t, h);
     }
-    return ll_stacked(net->nn, states, (uint32_t)net->steps);
+    return ll_nn_stack(net->nn, states, (uint32_t)net->steps);
 }
 
 static struct ll_value *stack(struct net *net, const char *name, struct ll_value *x, bool backward)
@@ -193,7 +193,7 @@ static struct ll_value *listened(struct net *net, struct ll_value *image)
     net->batch = dim[0];
     net->steps = dim[1];
     struct ll_shape shape = ll_nn_shape(net->nn, 3, (uint64_t[]){dim[0], dim[1], dim[2] * dim[3]}, roles);
-    return ll_transposed(net->nn, ll_seen_as(net->nn, image, &shape), 102);
+    return ll_nn_transpose(net->nn, ll_nn_reshape(net->nn, image, &shape), 102);
 }
 
 static struct ll_value *named(struct net *net, struct ll_value *rows)
@@ -201,8 +201,8 @@ static struct ll_value *named(struct net *net, struct ll_value *rows)
     struct ll_nn *nn = net->nn;
     const uint64_t hidden = net->sizes->hidden;
     struct ll_dense_options top = {
-        .units = hidden, .init = ll_init_keeping_size(rows->shape.dim[1], 2), .bias = LL_NO_BIAS};
-    struct ll_dense_options last = {.units = net->sizes->classes, .init = ll_init_keeping_size(hidden, 1)};
+        .units = hidden, .init = ll_init_fan_in(rows->shape.dim[1], 2), .bias = LL_NO_BIAS};
+    struct ll_dense_options last = {.units = net->sizes->classes, .init = ll_init_fan_in(hidden, 1)};
     rows = normalised(net, "top_norm", ll_dense_layer(nn, "top", rows, &top));
     return ll_dense_layer(nn, "characters", ll_nn_do1(nn, LL_OP_RELU, rows), &last);
 }
@@ -221,7 +221,7 @@ static struct ll_value *deepspeech2_forward(struct ll_nn *nn, const struct ll_de
     struct ll_value *both[] = {stack(&net, "forward", x, false), stack(&net, "backward", x, true)};
     if (nn->trouble)
         return &nn->nothing;
-    x = ll_joined(nn, both, 2, 2);
+    x = ll_nn_concat(nn, both, 2, 2);
     return as_steps(&net, named(&net, as_rows(&net, x)));
 }
 

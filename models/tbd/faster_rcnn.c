@@ -226,14 +226,14 @@ static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_v
                          &(struct ll_conv_options){.kernel = kernel,
                                                    .filters = filters,
                                                    .activation = activation,
-                                                   .init = ll_init_keeping_size(inputs, gain)});
+                                                   .init = ll_init_fan_in(inputs, gain)});
 }
 
 static struct ll_value *rows_of(struct ll_nn *nn, struct ll_value *x, uint64_t rows, uint64_t each)
 {
     struct ll_shape shape =
         ll_nn_shape(nn, 2, (uint64_t[]){rows, each}, (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_CLASSES});
-    return ll_seen_as(nn, x, &shape);
+    return ll_nn_reshape(nn, x, &shape);
 }
 
 static struct first_look look_first(struct ll_nn *nn, const struct ll_build *build, struct ll_value *map)
@@ -255,9 +255,9 @@ static struct ll_value *propose(struct ll_nn *nn, const struct ll_build *build, 
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_PLAIN};
     struct ll_shape of_scores = ll_nn_shape(nn, 2, (uint64_t[]){build->batch, task->anchor_count}, roles);
     struct ll_shape of_deltas = ll_nn_shape(nn, 3, (uint64_t[]){build->batch, task->anchor_count, 4}, roles);
-    struct ll_value *likely = ll_sliced(nn, ll_nn_do1(nn, LL_OP_SOFTMAX, look.scores), 1, 1, 1);
-    struct ll_value *deltas = ll_seen_as(nn, look.deltas, &of_deltas);
-    struct ll_value *scores = ll_seen_as(nn, likely, &of_scores);
+    struct ll_value *likely = ll_nn_slice(nn, ll_nn_do1(nn, LL_OP_SOFTMAX, look.scores), 1, 1, 1);
+    struct ll_value *deltas = ll_nn_reshape(nn, look.deltas, &of_deltas);
+    struct ll_value *scores = ll_nn_reshape(nn, likely, &of_scores);
     return ll_proposals(nn, ll_anchors_of(nn, task->anchors, task->anchor_count), scores, deltas,
                         &(struct ll_proposal_options){
                             .height = task->drawings.height,
@@ -279,7 +279,7 @@ static struct second_look look_again(struct ll_nn *nn, const struct ll_resnet *n
     struct ll_value *x = ll_pooled_regions(nn, map, regions, BINS, 1.0 / STRIDE);
     x = ll_resnet_activated(nn, net, "norm", ll_resnet_stage(nn, net, 3, x));
     x = ll_global_average_pool(nn, "pool", x);
-    struct ll_init small = ll_init_keeping_size(x->shape.dim[1], 0.1), smaller = small;
+    struct ll_init small = ll_init_fan_in(x->shape.dim[1], 0.1), smaller = small;
     smaller.scale /= 10;
     struct second_look look = {
         ll_dense_layer(nn, "scores", x, &(struct ll_dense_options){.units = classes, .init = small}),
@@ -317,7 +317,7 @@ static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, s
     struct ll_value *away = ll_smooth_l1(nn, ll_sub_of(nn, look.deltas, targets.deltas), 1);
     struct ll_value *boxes = ll_nn_do1(nn, LL_OP_SUM, ll_mul_of(nn, away, targets.count));
     double share = 1 / (double)ll_max(1, look.scores->shape.dim[0]);
-    struct ll_value *loss = ll_add_of(nn, scores, ll_scaled(nn, boxes, "share", share));
+    struct ll_value *loss = ll_add_of(nn, scores, ll_nn_mul_scalar(nn, boxes, "share", share));
     ll_nn_pop(nn);
     return loss;
 }
@@ -327,7 +327,7 @@ static struct ll_value *loss_second(struct ll_nn *nn, struct second_look look, s
 static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, const struct ll_resnet *net,
                               struct ll_value *map, struct task *task)
 {
-    struct ll_chance chance = ll_chance_begin(nn, build->seed);
+    struct ll_rng rng = ll_rng_begin(nn, build->seed);
     struct first_look first = look_first(nn, build, map);
     struct ll_value *truth = ll_feed_shapes(nn, build->batch, &task->drawings);
     struct ll_box_targets targets =
@@ -336,7 +336,7 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, co
                                                         .classes = task->classes + 1,
                                                         .good = 0.5,
                                                         .share = 0.25},
-                              &chance);
+                              &rng);
     struct second_look second = look_again(nn, net, task, map, targets.boxes);
     struct ll_value *later = loss_second(nn, second, targets);
     struct ll_value *loss = ll_add_of(nn, loss_first(nn, task, first), later);

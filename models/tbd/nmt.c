@@ -57,9 +57,9 @@ static struct mlp_attention mlp_attention_begin(struct ll_nn *nn, const char *na
     struct ll_shape line = ll_nn_shape(nn, 3, (uint64_t[]){batch, 1, steps}, roles);
     struct mlp_attention a = {.name = name, .memory = memory};
     ll_nn_push(nn, name);
-    struct ll_value *x = ll_seen_as(nn, memory, &rows);
-    a.keys = ll_seen_as(nn, ll_nn_do2(nn, LL_OP_MATMUL, x, weight(nn, "key", 2, square, units)), &keys);
-    a.bias = ll_seen_as(nn, bias, &line);
+    struct ll_value *x = ll_nn_reshape(nn, memory, &rows);
+    a.keys = ll_nn_reshape(nn, ll_nn_do2(nn, LL_OP_MATMUL, x, weight(nn, "key", 2, square, units)), &keys);
+    a.bias = ll_nn_reshape(nn, bias, &line);
     a.query = weight(nn, "query", 2, query, query_features);
     a.vector = weight(nn, "vector", 1, &units, units);
     ll_nn_pop(nn);
@@ -74,7 +74,7 @@ static struct ll_value *shares(struct ll_nn *nn, const struct mlp_attention *a, 
     const uint64_t units = a->vector->shape.dim[0];
     struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){batch, width, 1, units}, roles);
     struct ll_value *y = ll_nn_do2(nn, LL_OP_MATMUL, queries, a->query);
-    y = ll_add_of(nn, a->keys, ll_seen_as(nn, y, &shape));
+    y = ll_add_of(nn, a->keys, ll_nn_reshape(nn, y, &shape));
     y = ll_mul_of(nn, ll_nn_do1(nn, LL_OP_TANH, y), a->vector);
     return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, ll_sum_over(nn, y, 3, 1), a->bias));
 }
@@ -89,7 +89,7 @@ static struct ll_value *mlp_attend(struct ll_nn *nn, const struct mlp_attention 
         ll_nn_shape(nn, 2, (uint64_t[]){queries->shape.dim[0], a->memory->shape.dim[2]}, roles);
     ll_nn_push(nn, a->name);
     struct ll_value *context = ll_nn_do2(nn, LL_OP_BATCH_MATMUL, shares(nn, a, queries), a->memory);
-    context = ll_seen_as(nn, context, &rows);
+    context = ll_nn_reshape(nn, context, &rows);
     ll_nn_pop(nn);
     return context;
 }
@@ -145,19 +145,19 @@ static struct ll_value *word_embedding(struct ll_nn *nn, const char *name, uint6
  * arena; NULL after trouble. */
 static struct ll_value **embedded_steps(struct ll_nn *nn, struct ll_value *table, struct ll_value *words)
 {
-    return ll_unstacked(nn, ll_gathered(nn, table, words));
+    return ll_nn_unstack(nn, ll_nn_gather(nn, table, words));
 }
 
 /* Steps [batch, features], `steps` of them, as [batch, steps, features]. */
 static struct ll_value *as_memory(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
 {
-    return ll_transposed(nn, ll_stacked(nn, outputs, (uint32_t)steps), 102);
+    return ll_nn_transpose(nn, ll_nn_stack(nn, outputs, (uint32_t)steps), 102);
 }
 
 /* The same steps one below the other: rows [steps batch, features], those of the first step on top. */
 static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *const *outputs, uint64_t steps)
 {
-    return ll_joined(nn, outputs, (uint32_t)steps, 0);
+    return ll_nn_concat(nn, outputs, (uint32_t)steps, 0);
 }
 
 static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
@@ -175,7 +175,7 @@ static struct ll_value *spread(struct ll_nn *nn, const struct ll_beam *beam, str
                                                                 .attrs = attrs,
                                                                 .given_count = 1,
                                                                 .given = &each});
-    return ll_seen_as(nn, copies, &rows);
+    return ll_nn_reshape(nn, copies, &rows);
 }
 
 /* Of each part of the state what `change` makes of it. */
@@ -223,8 +223,8 @@ static struct ll_value *counted_losses(struct ll_nn *nn, struct ll_translation *
                                        struct ll_value **counted)
 {
     struct ll_shape rows = ll_nn_shape(nn, 1, logits->shape.dim, (enum ll_role[]){LL_ROLE_BATCH});
-    struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
-    struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
+    struct ll_value *labels = ll_nn_reshape(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
+    struct ll_value *weights = ll_nn_reshape(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
     struct ll_value *losses = ll_mul_of(nn, ll_nn_do2(nn, LL_OP_SOFTMAX_XENT, logits, labels), weights);
     *counted = weights;
     return ll_sum_over(nn, losses, 0, 1);
@@ -338,10 +338,10 @@ static void begin_decoder(struct net *net, struct ll_value *memory)
 static struct ll_value *step(struct net *net, struct ll_value *word, struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
-    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
+    struct ll_value *x = ll_nn_concat(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
     struct ll_value *top = through(net, net->decoder, x, state->layers);
     struct ll_value *both[] = {mlp_attend(nn, &net->attention, top), top};
-    state->beside = ll_nn_do2(nn, LL_OP_MATMUL, ll_joined(nn, both, 2, 1), net->join);
+    state->beside = ll_nn_do2(nn, LL_OP_MATMUL, ll_nn_concat(nn, both, 2, 1), net->join);
     return state->beside;
 }
 
@@ -406,7 +406,7 @@ static struct ll_value *search(struct ll_nn *nn, const struct ll_build *build, s
     decoder_spread(nn, beam, &state, net.layers);
     ll_nn_share(nn, true); /* the projection is that of the first step */
     while (beam->done < beam->steps && !nn->trouble) {
-        struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
+        struct ll_value *word = ll_nn_gather(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, project(&net, step(&net, word, &state)));
         if (beam->done < beam->steps)
             decoder_follow(nn, beam, &state, net.layers);
@@ -421,7 +421,7 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, st
     struct ll_value *logits = teach(nn, build, t), *counted;
     ll_nn_push(nn, "loss");
     struct ll_value *loss = counted_losses(nn, t, logits, &counted);
-    loss = ll_scaled(nn, loss, "one_of_batch", 1 / (double)t->batch);
+    loss = ll_nn_mul_scalar(nn, loss, "one_of_batch", 1 / (double)t->batch);
     ll_nn_pop(nn);
     unrolled_minimise(nn, build, loss, LL_CLIP_GLOBAL_NORM);
     return loss;
@@ -540,7 +540,7 @@ static void read_words(struct sockeye_net *net, struct ll_value **x, struct ll_v
     run_over(nn, &forward, x, steps, false, there);
     run_over(nn, &backward, x, steps, true, back);
     for (uint64_t i = 0; i < steps; i++)
-        x[i] = ll_joined(nn, (struct ll_value *[]){there[i], back[i]}, 2, 1);
+        x[i] = ll_nn_concat(nn, (struct ll_value *[]){there[i], back[i]}, 2, 1);
     for (uint64_t i = 1; i < net->layers; i++) {
         struct ll_split_lstm lstm = begin_lstm(nn, numbered(nn, "lstm", i), net->hidden, net->hidden);
         run_over(nn, &lstm, x, steps, false, x);
@@ -602,7 +602,7 @@ static struct ll_value *sockeye_step(struct sockeye_net *net, struct ll_value *w
                                      struct decoder_state *state)
 {
     struct ll_nn *nn = net->nn;
-    struct ll_value *x = ll_joined(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
+    struct ll_value *x = ll_nn_concat(nn, (struct ll_value *[]){word, state->beside}, 2, 1);
     for (uint64_t i = 0; i < net->layers; i++) {
         state->layers[i] = ll_split_lstm_step(nn, &net->decoder[i], x, state->layers[i]);
         x = state->layers[i].h;
@@ -673,7 +673,7 @@ static struct ll_value *sockeye_search(struct ll_nn *nn, const struct ll_build *
     ll_beam_begin(nn, beam);
     decoder_spread(nn, beam, &state, net.layers);
     while (beam->done < beam->steps && !nn->trouble) {
-        struct ll_value *word = ll_gathered(nn, net.target_embedding, beam->words);
+        struct ll_value *word = ll_nn_gather(nn, net.target_embedding, beam->words);
         ll_beam_grow(nn, beam, sockeye_project(&net, sockeye_step(&net, word, &state)));
         if (beam->done < beam->steps)
             decoder_follow(nn, beam, &state, net.layers);

@@ -28,7 +28,7 @@ struct memory {
 struct net {
     struct ll_nn *nn;
     struct ll_transformer_sizes sizes;
-    struct ll_chance *chance;
+    struct ll_rng *rng;
     struct ll_value *embedding;   /* [vocabulary, hidden] */
     struct ll_value *rows;        /* of words that are more than padding; NULL: all are */
     struct ll_value *source_bias; /* [batch, 1, 1, source steps] */
@@ -46,7 +46,7 @@ static struct ll_value *sentences(struct ll_nn *nn, struct ll_value *rows, uint6
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     const uint64_t *dim = rows->shape.dim;
     struct ll_shape shape = ll_nn_shape(nn, 3, (uint64_t[]){dim[0] / steps, steps, dim[1]}, roles);
-    return ll_seen_as(nn, rows, &shape);
+    return ll_nn_reshape(nn, rows, &shape);
 }
 
 static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *x)
@@ -54,7 +54,7 @@ static struct ll_value *as_rows(struct ll_nn *nn, struct ll_value *x)
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
     const uint64_t *dim = x->shape.dim;
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
-    return ll_seen_as(nn, x, &shape);
+    return ll_nn_reshape(nn, x, &shape);
 }
 
 static struct ll_value *dense(struct net *net, const char *name, struct ll_value *rows, uint64_t units,
@@ -84,7 +84,7 @@ static struct ll_value *projected(struct net *net, const char *name, struct ll_v
 
 static struct ll_value *dropped(struct net *net, struct ll_value *x)
 {
-    return net->chance ? ll_dropout_layer(net->nn, "dropout", x, 1 - net->sizes.dropout, net->chance) : x;
+    return net->rng ? ll_dropout_layer(net->nn, "dropout", x, 1 - net->sizes.dropout, net->rng) : x;
 }
 
 static struct ll_value *normed(struct net *net, struct ll_value *x)
@@ -97,7 +97,7 @@ static struct ll_value *attend(struct net *net, struct ll_value *queries, uint64
                                struct memory memory, struct ll_value *bias)
 {
     struct ll_attention_options options = {
-        .heads = net->sizes.heads, .bias = bias, .chance = net->chance, .keep = 1 - net->sizes.dropout};
+        .heads = net->sizes.heads, .bias = bias, .rng = net->rng, .keep = 1 - net->sizes.dropout};
     struct ll_value *y =
         ll_attention(net->nn, sentences(net->nn, queries, query_steps), memory.keys, memory.values, &options);
     return projected(net, "output", as_rows(net->nn, y), net->sizes.hidden);
@@ -111,11 +111,11 @@ static struct ll_value *attend_to_itself(struct net *net, struct ll_value *x, ui
     struct ll_nn *nn = net->nn;
     ll_nn_push(nn, "self_attention");
     struct ll_value *all = projected(net, "query_key_value", normed(net, x), 3 * net->sizes.hidden);
-    struct ll_value *const *parts = ll_parted(nn, all, 1, 3);
+    struct ll_value *const *parts = ll_nn_split(nn, all, 1, 3);
     struct memory here = {sentences(nn, parts[1], steps), sentences(nn, parts[2], steps)};
     if (memory && memory->keys) {
-        here.keys = ll_joined(nn, (struct ll_value *[]){memory->keys, here.keys}, 2, 1);
-        here.values = ll_joined(nn, (struct ll_value *[]){memory->values, here.values}, 2, 1);
+        here.keys = ll_nn_concat(nn, (struct ll_value *[]){memory->keys, here.keys}, 2, 1);
+        here.values = ll_nn_concat(nn, (struct ll_value *[]){memory->values, here.values}, 2, 1);
     }
     if (memory)
         *memory = here;
@@ -128,7 +128,7 @@ static struct ll_value *attend_to_itself(struct net *net, struct ll_value *x, ui
 static struct memory remember(struct net *net, struct ll_value *encoded)
 {
     struct ll_value *all = projected(net, "key_value", encoded, 2 * net->sizes.hidden);
-    struct ll_value *const *parts = ll_parted(net->nn, all, 1, 2);
+    struct ll_value *const *parts = ll_nn_split(net->nn, all, 1, 2);
     return (struct memory){sentences(net->nn, parts[0], net->source_steps),
                            sentences(net->nn, parts[1], net->source_steps)};
 }
@@ -157,7 +157,7 @@ static struct ll_value *feed_forward(struct net *net, struct ll_value *x, bool w
     ll_nn_push(nn, "feed_forward");
     struct ll_value *y = normed(net, x);
     if (without_padding)
-        y = ll_gathered(nn, y, net->rows);
+        y = ll_nn_gather(nn, y, net->rows);
     y = ll_nn_do1(nn, LL_OP_RELU, dense(net, "inner", y, net->sizes.filter, true));
     y = dense(net, "outer", dropped(net, y), net->sizes.hidden, true);
     if (without_padding)
@@ -195,8 +195,8 @@ static struct ll_value *embedded(struct net *net, struct ll_value *words)
 {
     struct ll_nn *nn = net->nn;
     struct ll_shape list = {.rank = 1, .dim = {ll_elements(&words->shape)}, .role = {LL_ROLE_BATCH}};
-    struct ll_value *x = ll_gathered(nn, net->embedding, ll_seen_as(nn, words, &list));
-    return ll_scaled(nn, x, "embedding_scale", sqrt((double)net->sizes.hidden));
+    struct ll_value *x = ll_nn_gather(nn, net->embedding, ll_nn_reshape(nn, words, &list));
+    return ll_nn_mul_scalar(nn, x, "embedding_scale", sqrt((double)net->sizes.hidden));
 }
 
 static struct ll_value *positioned(struct net *net, struct ll_value *rows, uint64_t first, uint64_t steps)
@@ -220,7 +220,7 @@ static struct ll_value *with_language(struct net *net, struct ll_value *x)
     struct ll_value *language = ll_feed_indices(nn, "target_language", &one, fill_language, NULL);
     struct ll_value *languages =
         ll_nn_variable(nn, "languages", &table, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 1, NULL});
-    return ll_add_of(nn, x, ll_gathered(nn, languages, language));
+    return ll_add_of(nn, x, ll_nn_gather(nn, languages, language));
 }
 
 static const char *layer_name(struct net *net, uint64_t i)
@@ -254,7 +254,7 @@ static struct ll_value *encode(struct net *net, const struct ll_transformer_call
     struct ll_init init = {LL_INIT_NORMAL, 1 / sqrt((double)call->sizes.hidden), NULL};
     net->embedding = ll_nn_variable(nn, "embedding", &table, LL_WEIGHT, init);
     net->rows = ll_translation_source_rows(nn, t, call->part);
-    net->source_bias = ll_seen_as(nn, ll_translation_source_bias(nn, t, call->part), &hidden);
+    net->source_bias = ll_nn_reshape(nn, ll_translation_source_bias(nn, t, call->part), &hidden);
     struct ll_value *words = ll_translation_source(nn, t, call->part);
     ll_nn_push(nn, "encoder");
     struct ll_value *x = embedded(net, words);
@@ -272,7 +272,7 @@ static struct net net_of(struct ll_nn *nn, const struct ll_transformer_call *cal
 {
     return (struct net){.nn = nn,
                         .sizes = call->sizes,
-                        .chance = call->chance,
+                        .rng = call->rng,
                         .batch = call->translation->batch,
                         .source_steps = call->translation->source_steps};
 }
@@ -473,8 +473,8 @@ static struct ll_value *loss_of(struct ll_nn *nn, struct ll_value *logits, struc
     best -= smoothing > 0 ? smoothing * log(smoothing / others) : 0;
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_SMOOTHING, smoothing);
     struct ll_shape rows = ll_nn_shape(nn, 1, logits->shape.dim, (enum ll_role[]){LL_ROLE_BATCH});
-    struct ll_value *labels = ll_seen_as(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
-    struct ll_value *weights = ll_seen_as(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
+    struct ll_value *labels = ll_nn_reshape(nn, ll_translation_written(nn, t, LL_LEARNED), &rows);
+    struct ll_value *weights = ll_nn_reshape(nn, ll_translation_weights(nn, t, LL_LEARNED), &rows);
     ll_nn_push(nn, "loss");
     struct ll_value *losses =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SOFTMAX_XENT_SMOOTH,
@@ -499,10 +499,10 @@ static struct ll_value *train(struct ll_nn *nn, const struct ll_build *build, st
                                       .beta2 = 0.98,
                                       .epsilon = 1e-9,
                                       .warmup = (uint64_t)values[TRANSFORMER_WARMUP]};
-    struct ll_chance chance;
+    struct ll_rng rng;
     if (values[TRANSFORMER_DROPOUT] > 0) {
-        chance = ll_chance_begin(nn, build->seed);
-        call.chance = &chance;
+        rng = ll_rng_begin(nn, build->seed);
+        call.rng = &rng;
     }
     struct ll_value *logits = ll_transformer_teach(nn, &call);
     struct ll_value *loss = loss_of(nn, logits, t, (double)values[TRANSFORMER_SMOOTHING] / 100);

@@ -15,8 +15,8 @@ struct ll_transformer_sizes {
 struct ll_transformer_call {
     struct ll_transformer_sizes sizes;
     struct ll_translation *translation;
-    enum ll_data_part part;   /* sentences that are learned from, or held back */
-    struct ll_chance *chance; /* NULL: nothing is dropped */
+    enum ll_data_part part; /* sentences that are learned from, or held back */
+    struct ll_rng *rng;     /* NULL: nothing is dropped */
 };
 
 /* Adds the forward pass on whole sentences, each word of the translation knowing the right ones before it:

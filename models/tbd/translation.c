@@ -363,7 +363,7 @@ static struct ll_value *best_of(struct ll_nn *nn, const struct ll_beam *beam, st
     struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)beam->width);
     struct ll_shape lines = ll_nn_shape(nn, 2, (uint64_t[]){beam->batch, beam->width * beam->vocabulary},
                                         (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN});
-    x = ll_seen_as(nn, x, &lines);
+    x = ll_nn_reshape(nn, x, &lines);
     return ll_nn_do(
         nn, &(struct ll_nn_call){
                 .kind = LL_OP_TOP_K, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &size});
@@ -394,10 +394,10 @@ void ll_beam_grow(struct ll_nn *nn, struct ll_beam *beam, struct ll_value *logit
         ll_nn_pop(nn);
         return;
     }
-    beam->scores = ll_seen_as(nn, best->producer->outputs[0], &column);
-    beam->parents = ll_seen_as(nn, where->producer->outputs[0], &rows);
-    beam->words = ll_seen_as(nn, where->producer->outputs[1], &rows);
-    struct ll_value *word = ll_seen_as(nn, ll_as_real(nn, beam->words), &column);
+    beam->scores = ll_nn_reshape(nn, best->producer->outputs[0], &column);
+    beam->parents = ll_nn_reshape(nn, where->producer->outputs[0], &rows);
+    beam->words = ll_nn_reshape(nn, where->producer->outputs[1], &rows);
+    struct ll_value *word = ll_nn_reshape(nn, ll_as_real(nn, beam->words), &column);
     struct ll_value *end =
         ll_as_real(nn, ll_nn_do2(nn, LL_OP_EQUAL, word, ll_constant(nn, "end", LL_WORD_EOS)));
     beam->ended = ll_nn_do2(nn, LL_OP_MAXIMUM, ll_beam_follow(nn, beam, beam->ended), end);
@@ -409,7 +409,7 @@ void ll_beam_grow(struct ll_nn *nn, struct ll_beam *beam, struct ll_value *logit
 
 struct ll_value *ll_beam_follow(struct ll_nn *nn, const struct ll_beam *beam, struct ll_value *state)
 {
-    return ll_gathered(nn, state, beam->parents);
+    return ll_nn_gather(nn, state, beam->parents);
 }
 
 void ll_beam_read(const struct ll_beam *beam, struct ll_runner *runner, uint64_t i, int32_t *words)

@@ -50,7 +50,7 @@ static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, uint64_t a
                                 uint64_t d)
 {
     struct ll_shape shape = ll_nn_shape(nn, 4, (uint64_t[]){a, b, c, d}, image_roles);
-    return ll_seen_as(nn, x, &shape);
+    return ll_nn_reshape(nn, x, &shape);
 }
 
 static struct ll_value *conv(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
@@ -63,7 +63,7 @@ static struct ll_value *conv(struct ll_nn *nn, const char *name, struct ll_value
                              .filters = filters,
                              .padding = LL_SAME,
                              .bias = bias,
-                             .init = ll_init_keeping_size(kernel * kernel * x->shape.dim[3], 2),
+                             .init = ll_init_fan_in(kernel * kernel * x->shape.dim[3], 2),
                          });
 }
 
@@ -135,9 +135,9 @@ static struct ll_value *unchanged(struct ll_nn *nn, struct ll_value *x)
 static struct ll_value *doubled(struct ll_nn *nn, struct ll_value *x)
 {
     const uint64_t *dim = x->shape.dim;
-    struct ll_value *deep = ll_joined(nn, (struct ll_value *[]){x, x, x, x}, 4, 3);
+    struct ll_value *deep = ll_nn_concat(nn, (struct ll_value *[]){x, x, x, x}, 4, 3);
     struct ll_value *pairs = seen_as(nn, deep, dim[0] * dim[1], dim[2], 2, 2 * dim[3]);
-    return seen_as(nn, ll_transposed(nn, pairs, 213), dim[0], 2 * dim[1], 2 * dim[2], dim[3]);
+    return seen_as(nn, ll_nn_transpose(nn, pairs, 213), dim[0], 2 * dim[1], 2 * dim[2], dim[3]);
 }
 
 /* The mean of four pixels: the four pictures of every second row and column, added up. */
@@ -146,12 +146,12 @@ static struct ll_value *halved(struct ll_nn *nn, struct ll_value *x)
     const uint64_t *dim = x->shape.dim;
     struct ll_value *quarters[4];
     struct ll_value *pairs = seen_as(nn, x, dim[0] * dim[1] / 2, 2, dim[2] / 2, 2 * dim[3]);
-    struct ll_value *const *rows = ll_parted(nn, pairs, 1, 2);
+    struct ll_value *const *rows = ll_nn_split(nn, pairs, 1, 2);
     for (int i = 0; i < 2; i++)
-        memcpy(&quarters[2 * i], ll_parted(nn, rows[i], 3, 2), 2 * sizeof(struct ll_value *));
+        memcpy(&quarters[2 * i], ll_nn_split(nn, rows[i], 3, 2), 2 * sizeof(struct ll_value *));
     struct ll_value *sum =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_ADD_N, .input_count = 4, .inputs = quarters});
-    return seen_as(nn, ll_scaled(nn, sum, "quarter", 0.25), dim[0], dim[1] / 2, dim[2] / 2, dim[3]);
+    return seen_as(nn, ll_nn_mul_scalar(nn, sum, "quarter", 0.25), dim[0], dim[1] / 2, dim[2] / 2, dim[3]);
 }
 
 /* A block: where it resamples, and through how many channels it passes on its way. */
@@ -191,8 +191,7 @@ static struct ll_value *down(struct ll_nn *nn, const char *name, struct ll_value
 static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t units)
 {
     return ll_dense_layer(
-        nn, name, x,
-        &(struct ll_dense_options){.units = units, .init = ll_init_keeping_size(x->shape.dim[1], 1)});
+        nn, name, x, &(struct ll_dense_options){.units = units, .init = ll_init_fan_in(x->shape.dim[1], 1)});
 }
 
 /* [batch, image, image, 3]. */
@@ -204,13 +203,13 @@ static struct ll_shape wgan_shape(const struct ll_nn *nn, const struct wgan *wga
 static const char *const block_names[BLOCKS] = {"block1", "block2", "block3", "block4"};
 
 /* Images from normal noise. Weights: "generator/...". */
-static struct ll_value *wgan_generate(struct ll_nn *nn, const struct wgan *wgan, struct ll_chance *chance)
+static struct ll_value *wgan_generate(struct ll_nn *nn, const struct wgan *wgan, struct ll_rng *rng)
 {
     uint64_t small = wgan->image >> BLOCKS, deep = 8 * wgan->channels;
     struct ll_shape z =
         ll_nn_shape(nn, 2, (uint64_t[]){wgan->batch, NOISE}, (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
     ll_nn_push(nn, "generator");
-    struct ll_value *x = dense(nn, "dense", ll_random_normal(nn, chance, &z), small * small * deep);
+    struct ll_value *x = dense(nn, "dense", ll_random_normal(nn, rng, &z), small * small * deep);
     x = seen_as(nn, x, wgan->batch, small, small, deep);
     for (int i = 0; i < BLOCKS; i++)
         x = up(nn, block_names[i], x, deep >> i);
@@ -228,17 +227,17 @@ static struct ll_value *wgan_criticise(struct ll_nn *nn, const struct wgan *wgan
     struct ll_value *x = conv(nn, "conv", images, 3, wgan->channels, LL_BIAS);
     for (int i = 0; i < BLOCKS; i++)
         x = down(nn, block_names[i], x, wgan->channels << (i < 3 ? i + 1 : 3));
-    x = ll_seen_as(nn, dense(nn, "dense", ll_flatten(nn, x), 1), &scores);
+    x = ll_nn_reshape(nn, dense(nn, "dense", ll_flatten(nn, x), 1), &scores);
     ll_nn_pop(nn);
     return x;
 }
 
 /* Somewhere between a real image and a fake one, elsewhere for each pair. */
 static struct ll_value *between(struct ll_nn *nn, struct ll_value *real, struct ll_value *fake,
-                                struct ll_chance *chance)
+                                struct ll_rng *rng)
 {
     struct ll_shape shares = ll_nn_shape(nn, 4, (uint64_t[]){real->shape.dim[0], 1, 1, 1}, image_roles);
-    struct ll_value *share = ll_random_uniform(nn, chance, &shares);
+    struct ll_value *share = ll_random_uniform(nn, rng, &shares);
     return ll_add_of(nn, real, ll_mul_of(nn, share, ll_sub_of(nn, fake, real)));
 }
 
@@ -257,13 +256,13 @@ static struct ll_value *penalty(struct ll_nn *nn, const struct wgan *wgan, struc
 }
 
 static struct verdict wgan_judge(struct ll_nn *nn, const struct wgan *wgan, struct ll_value *real,
-                                 struct ll_value *fake, struct ll_chance *chance)
+                                 struct ll_value *fake, struct ll_rng *rng)
 {
     struct ll_value *of_real = ll_nn_do1(nn, LL_OP_MEAN, wgan_criticise(nn, wgan, real));
     struct ll_value *of_fake = ll_nn_do1(nn, LL_OP_MEAN, wgan_criticise(nn, wgan, fake));
-    struct ll_value *steep = penalty(nn, wgan, between(nn, real, fake, chance));
+    struct ll_value *steep = penalty(nn, wgan, between(nn, real, fake, rng));
     struct ll_value *distance = ll_sub_of(nn, of_real, of_fake);
-    struct ll_value *loss = ll_sub_of(nn, ll_scaled(nn, steep, "penalty", penalty_weight), distance);
+    struct ll_value *loss = ll_sub_of(nn, ll_nn_mul_scalar(nn, steep, "penalty", penalty_weight), distance);
     return (struct verdict){loss, distance};
 }
 
@@ -400,10 +399,10 @@ static struct ll_value *real_images(struct ll_nn *nn, const struct studio *studi
     return ll_feed_floats(nn, "real", &shape, fill_learned, easel);
 }
 
-static struct ll_value *update_generator(struct ll_nn *nn, const struct studio *studio,
-                                         struct ll_chance *chance, double rate)
+static struct ll_value *update_generator(struct ll_nn *nn, const struct studio *studio, struct ll_rng *rng,
+                                         double rate)
 {
-    struct ll_value *drawn = wgan_generate(nn, &studio->wgan, chance);
+    struct ll_value *drawn = wgan_generate(nn, &studio->wgan, rng);
     struct ll_value *score = ll_nn_do1(nn, LL_OP_MEAN, wgan_criticise(nn, &studio->wgan, drawn));
     struct ll_value *loss = ll_neg(nn, score);
     wgan_learn(nn, loss, "generator", rate);
@@ -412,23 +411,23 @@ static struct ll_value *update_generator(struct ll_nn *nn, const struct studio *
 
 /* Returns the distance that it estimates. */
 static struct ll_value *update_critic(struct ll_nn *nn, const struct studio *studio, uint64_t update,
-                                      struct ll_chance *chance, double rate)
+                                      struct ll_rng *rng, double rate)
 {
     struct ll_value *real = real_images(nn, studio, update);
-    struct ll_value *drawn = wgan_generate(nn, &studio->wgan, chance);
-    struct verdict verdict = wgan_judge(nn, &studio->wgan, real, drawn, chance);
+    struct ll_value *drawn = wgan_generate(nn, &studio->wgan, rng);
+    struct verdict verdict = wgan_judge(nn, &studio->wgan, real, drawn, rng);
     wgan_learn(nn, verdict.loss, "critic", rate);
     return verdict.distance;
 }
 
 static struct ll_value *learn(struct ll_nn *nn, const struct studio *studio, double rate)
 {
-    struct ll_chance chance = ll_chance_begin(nn, studio->seed);
+    struct ll_rng rng = ll_rng_begin(nn, studio->seed);
     struct ll_value *distance = &nn->nothing;
     ll_nn_share(nn, true);
-    struct ll_value *loss = update_generator(nn, studio, &chance, rate);
+    struct ll_value *loss = update_generator(nn, studio, &rng, rate);
     for (uint64_t i = 0; i < studio->critic_steps; i++)
-        distance = update_critic(nn, studio, i, &chance, rate);
+        distance = update_critic(nn, studio, i, &rng, rate);
     ll_nn_share(nn, false);
     ll_nn_keep(distance);
     nn->programs[0].result = distance;
@@ -439,9 +438,9 @@ static struct ll_value *learn(struct ll_nn *nn, const struct studio *studio, dou
 static struct ll_value *draw(struct ll_nn *nn, const struct studio *studio, const char *name)
 {
     ll_nn_push(nn, name);
-    struct ll_chance chance = ll_chance_begin(nn, studio->seed + 1);
+    struct ll_rng rng = ll_rng_begin(nn, studio->seed + 1);
     ll_nn_pop(nn);
-    return wgan_generate(nn, &studio->wgan, &chance);
+    return wgan_generate(nn, &studio->wgan, &rng);
 }
 
 static void add_evaluation(struct ll_nn *nn, struct studio *studio)
@@ -598,9 +597,9 @@ static void critic_add_evaluation(struct ll_nn *nn, struct task *task)
 static struct ll_value *critic_learn(struct ll_nn *nn, struct task *task, double rate)
 {
     struct ll_value *seen = pictures(nn, task, "pictures", critic_fill_learned);
-    struct ll_chance chance = ll_chance_begin(nn, task->seed);
+    struct ll_rng rng = ll_rng_begin(nn, task->seed);
     ll_nn_share(nn, true);
-    struct verdict verdict = wgan_judge(nn, &task->wgan, seen, moved(nn, task, seen), &chance);
+    struct verdict verdict = wgan_judge(nn, &task->wgan, seen, moved(nn, task, seen), &rng);
     wgan_learn(nn, verdict.loss, "critic", rate);
     ll_nn_share(nn, false);
     return verdict.loss;

@@ -72,9 +72,9 @@ struct ll_optimizer ll_classifier_momentum(double rate)
 struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, uint64_t classes)
 {
     assert(classes > 1);
-    return ll_dense_layer(nn, "fc", features,
-                          &(struct ll_dense_options){
-                              .units = classes, .init = ll_init_keeping_size(features->shape.dim[1], 1)});
+    return ll_dense_layer(
+        nn, "fc", features,
+        &(struct ll_dense_options){.units = classes, .init = ll_init_fan_in(features->shape.dim[1], 1)});
 }
 
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
@@ -140,7 +140,7 @@ static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_v
                              .filters = filters,
                              .padding = LL_HALF,
                              .bias = LL_NO_BIAS,
-                             .init = ll_init_keeping_size(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
+                             .init = ll_init_fan_in(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
                          });
 }
 
@@ -446,7 +446,7 @@ static struct ll_value *table_of(struct ll_nn *nn, struct ll_value *boxes)
     struct ll_shape table =
         ll_nn_shape(nn, 2, (uint64_t[]){ll_mul(boxes->shape.dim[0], boxes->shape.dim[1]), 4},
                     (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_PLAIN});
-    return ll_seen_as(nn, boxes, &table);
+    return ll_nn_reshape(nn, boxes, &table);
 }
 
 /* Where in the table the best of each row are. */
@@ -498,23 +498,23 @@ struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct
                                           .attrs = attrs});
     struct ll_value *large = boxes->producer ? boxes->producer->outputs[1] : boxes;
     struct ll_value *order = best(nn, of_large(nn, scores, large), sorted);
-    boxes = ll_gathered(nn, table_of(nn, boxes), order);
+    boxes = ll_nn_gather(nn, table_of(nn, boxes), order);
     struct ll_value *chosen = nms(nn, boxes, kept, options->overlap);
-    boxes = ll_gathered(nn, table_of(nn, boxes), chosen);
+    boxes = ll_nn_gather(nn, table_of(nn, boxes), chosen);
     ll_nn_pop(nn);
     return boxes;
 }
 
-/* One op draws the sample, since which boxes are drawn depends on their IoU with the truth and on chance;
+/* One op draws the sample, since which boxes are drawn depends on their IoU with the truth and on rng;
  * its results are reshaped for the losses. */
 struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
-                                            const struct ll_box_sampling *sampling, struct ll_chance *chance)
+                                            const struct ll_box_sampling *sampling, struct ll_rng *rng)
 {
     struct ll_attr attrs[] = {
         ll_attr_of_count(LL_ATTR_SIZE, (int64_t)sampling->size),
         ll_attr_of_count(LL_ATTR_CLASSES, (int64_t)sampling->classes),
-        ll_attr_of_count(LL_ATTR_SEED, (int64_t)chance->seed),
-        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)chance->streams++),
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)rng->streams++),
         ll_attr_of_real(LL_ATTR_OVERLAP, sampling->good),
         ll_attr_of_real(LL_ATTR_KEEP, sampling->share),
     };
@@ -523,7 +523,7 @@ struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *b
     struct ll_shape of_labels = ll_nn_shape(nn, 1, &rows, roles);
     struct ll_shape of_deltas = ll_nn_shape(nn, 2, (uint64_t[]){rows, 4 * sampling->classes}, roles);
     ll_nn_push(nn, "sample");
-    struct ll_value *inputs[] = {boxes, truth, chance->step};
+    struct ll_value *inputs[] = {boxes, truth, rng->step};
     const struct ll_value *drawn =
         ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_BOX_SAMPLE,
                                           .input_count = 3,
@@ -535,9 +535,9 @@ struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *b
     if (drawn->producer) {
         struct ll_value **results = drawn->producer->outputs;
         of_labels.dtype = LL_I32;
-        targets = (struct ll_box_targets){results[0], ll_seen_as(nn, results[1], &of_labels),
-                                          ll_seen_as(nn, results[2], &of_deltas),
-                                          ll_seen_as(nn, results[3], &of_deltas)};
+        targets = (struct ll_box_targets){results[0], ll_nn_reshape(nn, results[1], &of_labels),
+                                          ll_nn_reshape(nn, results[2], &of_deltas),
+                                          ll_nn_reshape(nn, results[3], &of_deltas)};
     }
     ll_nn_pop(nn);
     return targets;

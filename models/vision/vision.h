@@ -191,7 +191,7 @@ struct ll_box_sampling {
     double share;           /* of them, at most */
 };
 struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *boxes, struct ll_value *truth,
-                                            const struct ll_box_sampling *sampling, struct ll_chance *chance);
+                                            const struct ll_box_sampling *sampling, struct ll_rng *rng);
 
 /* The largest elements of size x size bins of each box, on a map that is `scale` as large as the image:
  * [batch n, size, size, channels]. */

@@ -58,8 +58,8 @@ static struct ll_value *logits_after(struct ll_nn *nn, const struct ll_beam *bea
     struct ll_value *own =
         ll_nn_variable(nn, "own", &mask, LL_INPUT, (struct ll_init){LL_INIT_LIST, 0, list});
     struct ll_shape column = ll_nn_shape(nn, 3, (uint64_t[]){BATCH * WIDTH, BATCH, 1}, NULL);
-    struct ll_value *all = ll_seen_as(nn, ll_gathered(nn, rows, beam->words), &picked);
-    return ll_sum_over(nn, ll_mul_of(nn, all, ll_seen_as(nn, own, &column)), 1, 1);
+    struct ll_value *all = ll_nn_reshape(nn, ll_nn_gather(nn, rows, beam->words), &picked);
+    return ll_sum_over(nn, ll_mul_of(nn, all, ll_nn_reshape(nn, own, &column)), 1, 1);
 }
 
 static struct ll_nn *searched(struct ll_beam *beam)

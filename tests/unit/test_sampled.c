@@ -40,12 +40,12 @@ static struct sampled build(void)
                                                                   .given_count = 1,
                                                                   .given = &shape,
                                                                   .feed = {.fill = fill_labels}});
-    struct ll_chance chance = ll_chance_begin(s.nn, 9);
+    struct ll_rng rng = ll_rng_begin(s.nn, 9);
     s.x = numbers(s.nn, "x", 2, BATCH, FEATURES);
     s.weights = numbers(s.nn, "weights", 2, CLASSES, FEATURES);
     s.biases = numbers(s.nn, "biases", 1, CLASSES, 0);
-    s.loss = ll_sampled_softmax_loss(
-        s.nn, &(struct ll_sampled_softmax){s.weights, s.biases, SAMPLES, &chance}, s.x, labels);
+    s.loss = ll_sampled_softmax_loss(s.nn, &(struct ll_sampled_softmax){s.weights, s.biases, SAMPLES, &rng},
+                                     s.x, labels);
     assert_null(ll_nn_trouble(s.nn));
     ll_nn_keep(s.loss);
     for (uint64_t i = 0; i < s.nn->op_count; i++)

@@ -891,7 +891,7 @@ uint32_t ll_memory_read(struct ll_memory *memory, struct ll_touch *touch, uint32
 
 void ll_memory_was_read(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t thread)
 {
-    assert(op < memory->op_count);
+    assert(op != LL_NONE);
     struct ll_region *exact = ll_regions_touched(&memory->regions, touch);
     if (exact) {
         ll_readers_add(&memory->regions, &exact->readers, op, thread);
@@ -948,7 +948,7 @@ static void forget(struct ll_memory *memory, const struct ll_stretch_of_memory *
 void ll_memory_was_written(struct ll_memory *memory, struct ll_touch *touch, uint32_t op, uint32_t tensor,
                            uint32_t desc, bool updated)
 {
-    assert(op < memory->op_count);
+    assert(op != LL_NONE);
     assert(tensor != LL_NONE && desc != LL_NONE);
     struct ll_region region = region_of(&touch->at, &touch->at, tensor, desc, op);
     struct ll_region *exact = ll_regions_touched(&memory->regions, touch);

@@ -77,6 +77,8 @@ const char *ll_import_stem(struct ll_import *import, const char *otherwise)
 #define MOST_BYTES (UINT64_C(1) << 34)
 #define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes, some of which never end */
 
+/* Devices are refused, for some never end. A regular file may be larger than what comes through a pipe,
+ * whose length nobody knows before it is in memory. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input)
 {
     struct ll_contents whole = {0};
@@ -319,6 +321,7 @@ bool ll_import_no_memory(struct ll_import *import)
     return false;
 }
 
+/* Choices that no importer has asked for by now are refused: nobody would read them. */
 bool ll_import_begin(struct ll_import *import)
 {
     assert(!import->recorder && import->op_count == 0); /* once in an import */
@@ -337,7 +340,7 @@ bool ll_import_begin(struct ll_import *import)
  * leaves no file and keeps the one of before. */
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
 {
-    assert(import->input_count > 0 && import->status == LL_OK);
+    assert(import->input_count > 0);
     const char *output = import->output, *part = ll_path_beside(&import->arena, output);
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
@@ -448,6 +451,7 @@ static void record(struct ll_import *import, const struct ll_import_op *op, cons
         out[i].tensor = first == LL_NONE ? LL_NONE : first + i;
 }
 
+/* Looks at the op, asks the rules, and records it if that is wanted and nothing is wrong. */
 static const char *see_and_record(struct ll_import *import, const struct ll_import_op *op, bool recording,
                                   struct ll_imported *out)
 {
@@ -598,6 +602,7 @@ static const char **name_threads(const struct ll_map *threads, struct ll_arena *
     return names;
 }
 
+/* As recorded: a track for each thread, the op's own bytes as its traffic. */
 static bool place_ops(const struct ll_trace *trace, struct ll_map *threads, struct ll_scheduled *ops,
                       double *bytes, bool *timed)
 {
@@ -778,6 +783,7 @@ static void write_end(struct timeline *t, const char *phase, uint32_t op, const 
     ll_json_close_object(&json);
 }
 
+/* Arrows to an op from those that it waits for; only between tracks unless all were asked for. */
 static void write_flows(struct timeline *t, uint32_t op)
 {
     for (uint64_t i = t->deps->first[op]; t->flows != FLOWS_NONE && i < t->deps->first[op + 1]; i++) {
@@ -792,6 +798,7 @@ static void write_flows(struct timeline *t, uint32_t op)
     }
 }
 
+/* Bytes alive by memory class, as counters that the viewer stacks. */
 static void write_memory(struct timeline *t, double time_s)
 {
     struct ll_json json = begin(t, "C", "memory", 0, time_s);

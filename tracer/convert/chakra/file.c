@@ -114,6 +114,8 @@ static bool find_deps(struct ll_import *import, struct chakra_file *file, const 
     return right;
 }
 
+/* The nodes that each node waits for, as places instead of ids. Control dependencies on nodes that are not
+ * there are dropped and counted; data must be there. */
 static bool read_deps(struct ll_import *import, struct chakra_file *file, const struct ll_map *ids)
 {
     uint64_t total = 0, count;
@@ -155,6 +157,8 @@ struct waiters {
     uint64_t *left; /* how many nodes a node still waits for */
 };
 
+/* Turns the dependencies round: who waits for each node (first, nodes), and for how many each node still
+ * waits (left). */
 static bool turn_round(const struct chakra_file *file, struct waiters *w)
 {
     uint64_t total = file->first[file->count];
@@ -175,6 +179,8 @@ static bool turn_round(const struct chakra_file *file, struct waiters *w)
     return true;
 }
 
+/* Kahn's algorithm (1962): first the nodes that wait for nothing, in the order of the file, then each one
+ * when the last that it waits for is served. Fewer than all are served where some wait for each other. */
 static uint64_t serve(struct chakra_file *file, struct waiters *w)
 {
     uint64_t ready = 0;
@@ -453,6 +459,7 @@ static struct ll_step step_of(const int64_t *number)
                             .complete = number[WHOLE] != 0};
 }
 
+/* Steps were exported by nodes; here they become stretches of the ops that were recorded of those. */
 bool chakra_cut_steps(struct ll_import *import, const struct chakra_file *file, const uint32_t *ops)
 {
     struct chakra_attr told;
@@ -754,6 +761,8 @@ static void put_steps(struct writer *w)
     ll_str_release(&packed);
 }
 
+/* GlobalMetadata: the version of the format, the facts of our header as attributes, and the steps unless
+ * ranks are exported one by one. */
 static void put_metadata(struct writer *w)
 {
     ll_wire_put_text(&w->node, METADATA_VERSION, "0.0.4");
@@ -789,6 +798,7 @@ static bool choose_rank(struct writer *w)
     return true;
 }
 
+/* Length-delimited messages: metadata, then a node for each op of the rank. */
 bool ll_export_CHAKRA(struct ll_export *export)
 {
     struct writer w = {.export = export, .trace = export->trace};

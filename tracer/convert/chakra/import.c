@@ -216,6 +216,8 @@ static uint32_t describe_exchange(struct reader *r, struct ll_attr attrs[4])
     return r->rank_count > 1 ? 3 : 1; /* of one rank alone nobody knows who else is in a group */
 }
 
+/* A collective or message of others: its kind by comm_type, its size by comm_size, its group by the ranks
+ * that name it. */
 static bool record_communication(struct reader *r, uint64_t at)
 {
     uint64_t type = r->node->type;
@@ -246,6 +248,8 @@ static bool record_sized(struct reader *r, uint64_t at, enum ll_op_kind kind, ui
     return record_foreign(r, at, &op);
 }
 
+/* A node without leadline.* attributes: communication, computation by FLOPs and bytes, or a gap that only
+ * takes its time. */
 static bool record_node_of_others(struct reader *r, uint64_t at)
 {
     uint64_t flops = chakra_number(r->node, "num_ops"), bytes = chakra_number(r->node, "tensor_size");
@@ -531,6 +535,7 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
 
 /* All together. */
 
+/* A node of ours as it was, one of others by what it says. */
 static bool record_node(struct reader *r, struct rank *rank, struct own *own)
 {
     uint64_t at = rank->file.order[rank->next++];

@@ -161,6 +161,7 @@ static const struct {
     {"fp8", LL_F8, 1},      {"int8", LL_INT8, 1},       {"fp64", LL_F64, 8},
 };
 
+/* Data says fp16 where we say f16; tf32 computes in a format of its own and is stored in 4 bytes. */
 bool ll_measured_dtype(const struct ll_measured *row, enum ll_dtype *arithmetic, uint64_t *element_bytes)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
@@ -859,6 +860,7 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
     }
 }
 
+/* A row becomes one op, or the few that it stands for, one row after the other. */
 bool ll_import_CSV(struct ll_import *import)
 {
     const struct ll_input_file *input = &import->inputs[0];

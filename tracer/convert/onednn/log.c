@@ -13,6 +13,8 @@
 /* What the problem of a line says of shapes: 64x128:128x32:64x32, or extents by name, as in
  * mb1_ic3oc64_ih224. */
 
+/* Names stand directly before their numbers; a name that is the end of a longer one (ic in dic) does not
+ * count. */
 uint64_t ll_dnnl_extent(const char *problem, const char *name, uint64_t otherwise)
 {
     assert(problem && name);
@@ -454,6 +456,7 @@ static bool begin(struct ll_dnnl_log *log, bool trains)
     return ll_import_begin(import);
 }
 
+/* Two passes: the first finds what repeats (steps), the second records. */
 bool ll_import_ONEDNN(struct ll_import *import)
 {
     struct ll_dnnl_log *log = ll_alloc(&import->arena, 1, sizeof *log);

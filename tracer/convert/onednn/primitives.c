@@ -699,6 +699,7 @@ static const struct {
     {"rnn", ll_dnnl_RNN},
 };
 
+/* By the row of the primitive, or of the kind of partition where the line is one of a graph. */
 const char *ll_dnnl_record(struct ll_dnnl_log *log)
 {
     assert(log->line.primitive);

@@ -180,6 +180,8 @@ static void add_external(struct onnx_tensor *tensor, struct ll_wire entry)
         tensor->offset = number_in(value);
 }
 
+/* TensorProto: dimensions, type, and where the elements are. They are not copied; packed lists and raw bytes
+ * are kept as stretches of the file. */
 bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_tensor *tensor)
 {
     struct ll_wire_field field;
@@ -203,6 +205,7 @@ bool onnx_tensor_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_
     return step == LL_WIRE_END;
 }
 
+/* A dimension is a size, or the name of a size that is open. */
 static bool read_dim(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
 {
     struct ll_wire_field field;
@@ -376,6 +379,7 @@ static bool make_room(struct onnx_file *file, struct ll_wire bytes, struct onnx_
            no_memory(file);
 }
 
+/* Counts the fields first, so that each list is allocated once and for all. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph)
 {
     struct ll_wire_field field;
@@ -458,6 +462,8 @@ static bool read_function(struct onnx_file *file, struct ll_wire bytes, struct o
     return true;
 }
 
+/* Reads the body with the caller's values in place of the function's inputs and outputs; all other names get
+ * the number of the call before them, so that two calls share nothing. */
 bool onnx_function_read(struct onnx_file *file, const struct onnx_call *call, struct onnx_graph *graph)
 {
     const struct onnx_call *before = file->call;
@@ -722,6 +728,7 @@ bool onnx_tensor_numbers(const struct onnx_tensor *tensor, double *numbers, uint
     return read_varint_elements(tensor, numbers, count);
 }
 
+/* Only a file beside the model is opened, never a path that leads elsewhere: models come from anybody. */
 bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
                            uint64_t most)
 {

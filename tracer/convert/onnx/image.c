@@ -83,6 +83,8 @@ static struct ll_shape axis_last(const struct ll_shape *shape, unsigned axis)
     return sides;
 }
 
+/* ArgMax and ArgMin: the axis is seen as the last dimension of rows. Indices are of int64, which a cast
+ * makes of the op's own. */
 bool onnx_rule_ARG_MAX(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -118,6 +120,7 @@ static bool softmax_rows(struct onnx *o, const struct ll_shape *shape, struct ll
     return true;
 }
 
+/* Softmax and LogSoftmax over rows (see softmax_rows for what a row is in which version). */
 bool onnx_rule_SOFTMAX(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -404,6 +407,8 @@ static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t
     return true;
 }
 
+/* ConvTranspose is the data gradient of a convolution: the input plays the result, the output the image,
+ * whose size follows from strides, pads and output_padding. */
 bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
 {
     struct onnx_value *x, *filter;
@@ -428,6 +433,8 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
     return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank, onnx_input(o, 2));
 }
 
+/* MaxPool and AveragePool: windows as of convolutions; ceil_mode makes room for one that is only partly
+ * filled. */
 bool onnx_rule_POOL(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -496,6 +503,8 @@ static bool resized(struct onnx *o, const struct ll_shape *x, struct ll_shape *s
     return ll_fits(ll_size_bytes(shape)) || onnx_refuse(o, "the new sizes are impossible");
 }
 
+/* Resize and Upsample: the size follows from scales or is given; which interpolation is used changes no
+ * count here. */
 bool onnx_rule_RESIZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -673,6 +682,7 @@ bool onnx_rule_SKIP_NORM(struct onnx *o)
     return normalise_rows(o, o->row->kind, sum[0], &shape, shape.rank - 1u, 2);
 }
 
+/* LRN: local response normalisation over `size` channels. */
 bool onnx_rule_LRN(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);

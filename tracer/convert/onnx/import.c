@@ -25,6 +25,8 @@ static bool is_number(uint8_t dtype)
     return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_INT4 || dtype == LL_U8;
 }
 
+/* A constant of the file becomes a value: a weight, whose elements are read only where shapes depend on
+ * them. */
 static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor)
 {
     if (tensor->value == LL_NO_ID || !tensor->supported)
@@ -265,6 +267,7 @@ static void count_copies(struct onnx *o, struct onnx_summary *summary)
     }
 }
 
+/* Initializers first, then inputs, since an input that has an initializer of its name is no data. */
 bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
 {
     const char *data = ll_import_choice(o->import, "inputs"),
@@ -364,6 +367,7 @@ static bool complain_about(struct onnx *o, const struct onnx_graph *graph, const
     return types->count == 0;
 }
 
+/* Looks for operators without a row before anything is recorded, so that all of them are named at once. */
 static bool check_operators(struct onnx *o, const struct onnx_graph *graph)
 {
     struct ll_map types = {0};
@@ -621,6 +625,8 @@ static void add_facts(struct onnx *o, const struct onnx_summary *summary)
     ll_facts_add(facts, "imported.opset", "%" PRId64, o->file.opset);
 }
 
+/* All that can be said before anything is recorded comes first (operators without a row, inputs without a
+ * size); then the nodes in the order of the file, which ONNX guarantees to be topological. */
 static bool import_graph(struct onnx *o, struct ll_wire bytes)
 {
     struct onnx_summary summary;

@@ -14,6 +14,7 @@ static bool apply(struct onnx *o, enum ll_op_kind kind, struct onnx_value *x, st
     return onnx_emit_simple(o, kind, &in, 1, NULL, y);
 }
 
+/* Operators that are one element-wise op of the row's kind: Relu, Exp, Tanh, ... */
 bool onnx_rule_UNARY(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -188,6 +189,7 @@ bool onnx_rule_QLINEAR_BINARY(struct onnx *o)
     return join_two(o, 3);
 }
 
+/* BiasGelu of ONNX Runtime: gelu(x + bias), an add and a gelu here. */
 bool onnx_rule_BIAS_GELU(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *bias = onnx_need(o, 1);
@@ -226,6 +228,8 @@ bool onnx_rule_MANY(struct onnx *o)
     return true;
 }
 
+/* Where(condition, x, y): the three shapes are joined by broadcasting, and each operand is expanded where it
+ * is smaller. */
 bool onnx_rule_WHERE(struct onnx *o)
 {
     struct onnx_value *values[3] = {onnx_need(o, 0), onnx_need(o, 1), onnx_need(o, 2)};
@@ -374,6 +378,8 @@ static bool add_to_product(struct onnx *o, struct ll_imported *y)
     return onnx_emit_simple(o, bias ? LL_OP_BIAS_ADD : LL_OP_ADD, in, 2, NULL, y);
 }
 
+/* Gemm: alpha A' B' + beta C, where transA and transB say which operand is transposed. The factors are
+ * applied by the kernel on the way and count for nothing; C is added unless beta is 0. */
 bool onnx_rule_GEMM(struct onnx *o)
 {
     struct onnx_value *a = onnx_need(o, 0), *b = onnx_need(o, 1);

@@ -7,6 +7,7 @@
 
 /* Rules of operators that only see elements otherwise, and of constants: no op comes of them. */
 
+/* The output is the input under another name: a view. */
 bool onnx_rule_IDENTITY(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -40,6 +41,8 @@ static bool solve(struct onnx *o, uint64_t elements, unsigned open, struct ll_sh
     return true;
 }
 
+/* Reshape: the shape is an attribute before version 5, an input since. 0 keeps the input's dimension (unless
+ * allowzero), one -1 takes what is left. */
 bool onnx_rule_RESHAPE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -63,6 +66,7 @@ bool onnx_rule_RESHAPE(struct onnx *o)
     return onnx_put_reshaped(o, x, &shape);
 }
 
+/* Flatten: dimensions before `axis` become rows, the others columns. */
 bool onnx_rule_FLATTEN(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -98,6 +102,7 @@ bool onnx_axis_bits(struct onnx *o, const struct onnx_axes *axes, unsigned rank,
     return true;
 }
 
+/* Squeeze: drops the named dimensions, which must be 1; all that are 1 where none is named. */
 bool onnx_rule_SQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -112,6 +117,7 @@ bool onnx_rule_SQUEEZE(struct onnx *o)
     return onnx_put_reshaped(o, x, &shape);
 }
 
+/* Unsqueeze: new dimensions of 1; the axes count in the result. */
 bool onnx_rule_UNSQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -178,6 +184,7 @@ bool onnx_dims_from(struct onnx *o, uint32_t input, struct ll_shape *shape)
     return ll_fits(ll_size_bytes(shape)) || onnx_refuse(o, "the size does not fit in 64 bits");
 }
 
+/* ConstantOfShape: a tensor of the given shape whose elements are all `value` (0.0 of float32 by default). */
 bool onnx_rule_CONSTANT_OF_SHAPE(struct onnx *o)
 {
     struct ll_shape shape = {.dtype = LL_F32};
@@ -199,6 +206,8 @@ bool onnx_rule_CONSTANT_OF_SHAPE(struct onnx *o)
     return true;
 }
 
+/* Shape: the input's dimensions from `start` to `end` as a constant of int64, known as soon as the
+ * shape is. */
 bool onnx_rule_SHAPE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -218,6 +227,7 @@ bool onnx_rule_SHAPE(struct onnx *o)
     return true;
 }
 
+/* Size: the number of elements as a constant of int64. */
 bool onnx_rule_SIZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -231,6 +241,7 @@ bool onnx_rule_SIZE(struct onnx *o)
     return true;
 }
 
+/* Range(start, limit, delta): a constant, where the three are known. */
 bool onnx_rule_RANGE(struct onnx *o)
 {
     double ends[3];
@@ -640,6 +651,8 @@ bool onnx_rule_ONE_HOT(struct onnx *o)
     return true;
 }
 
+/* ScatterElements and ScatterND: a copy of the data in which the updates take the places that indices
+ * name. */
 bool onnx_rule_SCATTER(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *indices = onnx_need(o, 1), *updates = onnx_need(o, 2);
@@ -668,6 +681,7 @@ static bool repeat(struct onnx *o, struct onnx_value *x, const struct ll_shape *
     return true;
 }
 
+/* Expand: broadcasting to a shape that an input gives. */
 bool onnx_rule_EXPAND(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -681,6 +695,7 @@ bool onnx_rule_EXPAND(struct onnx *o)
     return repeat(o, x, &shape);
 }
 
+/* Tile: each dimension repeated as often as an input says. */
 bool onnx_rule_TILE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
@@ -752,6 +767,7 @@ static bool block_of(struct onnx *o, uint64_t *block)
     return x != NULL;
 }
 
+/* DepthToSpace: channels become blocks of pixels, by `mode` with depth or columns first. */
 bool onnx_rule_DEPTH_TO_SPACE(struct onnx *o)
 {
     uint64_t b = 1;
@@ -767,6 +783,7 @@ bool onnx_rule_DEPTH_TO_SPACE(struct onnx *o)
     return exchange_blocks(o, &apart, (const int64_t[]){0, 3, 4, 1, 5, 2}, &shape);
 }
 
+/* SpaceToDepth: blocks of pixels become channels. */
 bool onnx_rule_SPACE_TO_DEPTH(struct onnx *o)
 {
     uint64_t b = 1;

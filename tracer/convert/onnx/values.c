@@ -57,6 +57,7 @@ double *onnx_room(struct onnx *o, uint64_t count)
     return ll_alloc(&o->import->arena, count, sizeof(double));
 }
 
+/* From the file where the value is an initializer, else what a fold rule computed; kept once read. */
 const double *onnx_numbers(struct onnx *o, struct onnx_value *value)
 {
     if (value->numbers || !value->tensor || !value->tensor->supported)
@@ -192,6 +193,7 @@ bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported
     return trouble ? onnx_refuse(o, "%s", trouble) : true;
 }
 
+/* One output; classes, scope and times are those of the node. */
 bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_imported *in, uint32_t in_count,
                       const struct ll_shape *given, struct ll_imported *out)
 {
@@ -262,6 +264,9 @@ static enum onnx_layout present(const struct onnx_value *value)
     return (enum onnx_layout)layout;
 }
 
+/* A value may be held in several layouts, which name the dimensions of the same elements. What is asked for
+ * and not held yet is a view of another layout or of the value that this one is a view of; a constant that
+ * nobody has used is brought. */
 struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx_layout layout)
 {
     assert(layout < ONNX_LAYOUTS);
@@ -357,6 +362,7 @@ void onnx_put_constant(struct onnx *o, uint32_t i, const struct ll_shape *shape,
     value->numbers = numbers;
 }
 
+/* From the last dimension on, 1 stretches to the other's extent; missing dimensions count as 1. */
 bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out)
 {
     const struct ll_shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;

@@ -434,6 +434,7 @@ bool ll_scalesim_holds_products(const char *text, size_t length)
     return most > 1 && most <= columns[STRIDE_H].place;
 }
 
+/* Reads all rows even after a mistake, so that all are reported at once. */
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
                                                           bool products, struct ll_arena *arena,
                                                           struct ll_diags *diags, struct ll_diags *notes,
@@ -651,6 +652,8 @@ static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *
     return view->kind != LL_OP_NONE && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
 }
 
+/* A row for each convolution and GEMM of a typical step; a recurrent layer is one batched GEMM for all its
+ * steps. */
 bool ll_export_SCALESIM(struct ll_export *export)
 {
     const struct ll_trace *trace = export->trace;

@@ -22,9 +22,9 @@ static struct drop start(unsigned threads, uint64_t seed)
     struct ll_shape shape = ll_nn_shape(d.nn, 1, (uint64_t[]){ELEMENTS}, NULL);
     struct ll_value *x =
         ll_nn_variable(d.nn, "x", &shape, LL_INPUT, (struct ll_init){LL_INIT_CONSTANT, 1, NULL});
-    struct ll_chance chance = ll_chance_begin(d.nn, seed);
+    struct ll_rng rng = ll_rng_begin(d.nn, seed);
     for (int i = 0; i < 2; i++)
-        ll_nn_keep(d.y[i] = ll_dropout_layer(d.nn, "drop", x, 0.8, &chance));
+        ll_nn_keep(d.y[i] = ll_dropout_layer(d.nn, "drop", x, 0.8, &rng));
     struct ll_pool *pool = ll_pool_new(threads);
     d.runner = ll_runner_new(d.nn, &(struct ll_runner_options){.pool = pool}, &status);
     assert_int_equal(status, LL_OK);
