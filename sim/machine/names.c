@@ -302,7 +302,9 @@ bool ll_stack_list(const char *const *folders, const char *beside, const char *f
     for (size_t i = 0; i < found.count && right; i++) {
         bool is_library = !strcmp(found.at[i], "libraries");
         const char *path = family && !is_library ? ll_stack_find(&lookup, beside, found.at[i], family) : NULL;
-        if (!is_library && (!family || (path && lists_family(&lookup, path, family))))
+        bool is_default =
+            !strcmp(found.at[i], LL_DEFAULT_STACK); /* which need not have a file for everybody */
+        if (!is_library && (!family || is_default || (path && lists_family(&lookup, path, family))))
             right = add_name(&fitting, found.at[i]);
     }
     free(found.at);
@@ -434,7 +436,7 @@ static void add_files(const char *which, const char *folder, const char *ending,
 {
     struct names names = {NULL, 0, 0};
     size_t count;
-    bool right = folder && list_folder(folder, false, arena, &names);
+    bool right = folder && list_folder(folder, !*ending, arena, &names);
     const char **stems = sorted(&names, right, arena, &count);
     for (size_t i = 0; stems && i < count; i++) {
         const char *name = ll_format(arena, "%.*s%s%s", (int)folder_length(which), which, stems[i], ending);
