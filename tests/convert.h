@@ -132,9 +132,9 @@ static inline double class_flops(const struct ll_trace *trace, enum ll_op_class 
 {
     double flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (ll_op_class(form->view.kind) == op_class)
-            flops += (double)form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (ll_op_class(signature->view.kind) == op_class)
+            flops += (double)signature->flops;
     }
     return flops;
 }
@@ -144,7 +144,7 @@ static inline const struct ll_op_view *op_of_kind(const struct ll_trace *trace, 
                                                   unsigned n)
 {
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[i].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[i].signature].view;
         if (view->kind == kind && n-- == 0)
             return view;
     }

@@ -54,7 +54,7 @@ static inline uint64_t all_flops(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++)
-        flops += trace->forms[trace->ops[i].form].flops;
+        flops += trace->signatures[trace->ops[i].signature].flops;
     return flops;
 }
 

@@ -20,10 +20,10 @@ struct ll_sample {
     struct ll_thread_partition {
         uint64_t slice, slice_elements, slice_step, slice_most, small, grain;
     } cut;
-    uint32_t op;               /* in the trace */
-    double time_s;             /* the mean over the steps, without the extremes */
-    double spread;             /* between the quartiles, over the median */
-    struct ll_leftovers found; /* of the ops before it (ll_residency_saved) */
+    uint32_t op;                /* in the trace */
+    double time_s;              /* the mean over the steps, without the extremes */
+    double spread;              /* between the quartiles, over the median */
+    struct ll_warm_bytes found; /* of the ops before it (ll_residency_saved) */
 };
 
 /* Input that came from the host: how large, how long it took. */

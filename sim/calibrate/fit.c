@@ -14,16 +14,16 @@
 #include "tracer/base/map.h"
 
 /* Whether it reads some rows of a table, which indices name. */
-static bool picks_rows(const struct ll_form *form)
+static bool picks_rows(const struct ll_op_signature *signature)
 {
     uint64_t bytes = 0;
     bool names = false;
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
-        const struct ll_shape *in = &form->view.in[i];
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
+        const struct ll_shape *in = &signature->view.in[i];
         bytes = ll_add(bytes, ll_size_bytes(in));
         names |= ll_is_index(in);
     }
-    return names && form->bytes_read < bytes;
+    return names && signature->bytes_read < bytes;
 }
 
 static bool is_pass(const char *scope, const char *pass)
@@ -31,10 +31,10 @@ static bool is_pass(const char *scope, const char *pass)
     return strncmp(scope, pass, strlen(pass)) == 0;
 }
 
-static bool is_small(const struct ll_form *form)
+static bool is_small(const struct ll_op_signature *signature)
 {
     enum { SMALL_BYTES = 1 << 14 };
-    return ll_add(form->bytes_read, form->bytes_written) <= SMALL_BYTES;
+    return ll_add(signature->bytes_read, signature->bytes_written) <= SMALL_BYTES;
 }
 
 /* Whether the op is there to be measured: its scope ends with its own kind. Others only prepare. Rows that
@@ -43,11 +43,13 @@ static bool is_small(const struct ll_form *form)
  * in a network of small ops it is there. */
 static bool is_measured(const struct ll_trace *trace, uint32_t op)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    const char *scope = trace->strings[form->scope], *slash = strrchr(scope, '/');
-    if (!slash || form->view.kind >= LL_OP_NONE || strcmp(slash + 1, ll_op_name(form->view.kind)) != 0)
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    const char *scope = trace->strings[signature->scope], *slash = strrchr(scope, '/');
+    if (!slash || signature->view.kind >= LL_OP_NONE ||
+        strcmp(slash + 1, ll_op_name(signature->view.kind)) != 0)
         return false;
-    return picks_rows(form) ? !is_pass(scope, "warm/") : !is_pass(scope, "cold/") || !is_small(form);
+    return picks_rows(signature) ? !is_pass(scope, "warm/")
+                                 : !is_pass(scope, "cold/") || !is_small(signature);
 }
 
 /* Those that count, and the share of their ops that somebody else was beside. */
@@ -219,7 +221,7 @@ static void class_reductions(struct ll_samples *samples)
 static void add_arrival(const struct ll_trace *trace, const struct ll_sample *sample,
                         struct ll_samples *samples)
 {
-    uint64_t bytes = trace->forms[trace->ops[sample->op].form].bytes_written;
+    uint64_t bytes = trace->signatures[trace->ops[sample->op].signature].bytes_written;
     samples->arrivals[samples->arrival_count++] = (struct ll_arrival){(double)bytes, sample->time_s};
 }
 
@@ -228,7 +230,7 @@ static void add_sample(const struct ll_trace *trace, const struct steps *steps, 
                        double *times_ns, struct ll_samples *samples)
 {
     uint32_t op = last_step(trace, steps)->first_op + place;
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
     struct ll_sample sample = {.op = op, .kind = view->kind};
     bool arrives = view->kind == LL_OP_HOST_INPUT;
     if (!arrives && (!is_measured(trace, op) || !ll_op_lower(view, &sample.work)))

@@ -108,13 +108,13 @@ static const char *outer_name(const struct shown *shown, size_t i)
 static void title(const struct shown *shown, struct ll_str *out)
 {
     const struct ll_trace *trace = shown->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[shown->seq].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[shown->seq].signature];
     const struct ll_tiling *tiling = &shown->cached->tiling;
-    const char *scope = trace->strings[form->scope];
+    const char *scope = trace->strings[signature->scope];
     uint64_t level = shown->cached->levels[shown->cached->blocked_for].level;
     struct ll_human accesses;
     struct ll_str line = {0};
-    ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", shown->seq, trace->strings[form->kind_name],
+    ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on %s\n", shown->seq, trace->strings[signature->kind_name],
                 *scope ? " in " : "", scope, shown->machine->stem);
     if (shown->cached->blocked)
         ll_str_addf(&line,
@@ -279,7 +279,7 @@ static void memory_json(const struct shown *shown, struct ll_json *json)
 static int show_json(const struct shown *shown)
 {
     const struct ll_trace *trace = shown->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[shown->seq].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[shown->seq].signature];
     const struct ll_cached_op *cached = shown->cached;
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -288,8 +288,8 @@ static int show_json(const struct shown *shown)
     ll_json_put_text(&json, "trace", shown->args->words[0]);
     ll_json_put_text(&json, "machine", shown->machine->stem);
     ll_json_put_count(&json, "seq", shown->seq);
-    ll_json_put_text(&json, "kind", trace->strings[form->kind_name]);
-    ll_json_put_text(&json, "scope", trace->strings[form->scope]);
+    ll_json_put_text(&json, "kind", trace->strings[signature->kind_name]);
+    ll_json_put_text(&json, "scope", trace->strings[signature->scope]);
     ll_json_put_text(&json, "blocked_for", level_name(shown, cached->blocked_for));
     ll_json_put_text(&json, "stays", cached->blocked ? ll_stays_name(cached->tiling.stays) : NULL);
     ll_json_put_count(&json, "block_m", cached->tiling.block.m);
@@ -343,7 +343,7 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
     if (!ll_value_count(args, "op", prepared->first_op, prepared->end_op - 1, 0, &asked))
         return LL_WRONG;
     *seq = (uint32_t)asked;
-    const char *kind = trace->strings[trace->forms[trace->ops[*seq].form].kind_name];
+    const char *kind = trace->strings[trace->signatures[trace->ops[*seq].signature].kind_name];
     if (!ll_has_loops(prepared, *seq))
         return ll_cli_reject("op %" PRIu32 ", %s, goes through no cache: it has no loops over memory", *seq,
                              kind);

@@ -117,7 +117,7 @@ static double exchange_s(const struct ll_trace *trace, const struct ll_machine *
     struct ll_exchanges *exchanges = devices > 1 ? ll_exchanges_new(machine, devices, &prices) : NULL;
     double time_s = 0;
     for (uint64_t i = 0; exchanges && i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         if (trace->tensors[i].producer != LL_NONE || desc->memory != LL_WEIGHT)
             continue;
         const struct ll_asked asked = {

@@ -286,14 +286,15 @@ const char *ll_torch_warning(void *context, uint64_t pid, bool loaded)
 
 static bool is_product(const struct ll_trace *trace, uint32_t seq)
 {
-    enum ll_op_kind kind = trace->forms[trace->ops[seq].form].view.kind;
+    enum ll_op_kind kind = trace->signatures[trace->ops[seq].signature].view.kind;
     return kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
 }
 
 /* Biases and the like are counted by one of the two alone. */
 static bool same_flops(const struct ll_trace *a, uint32_t of_a, const struct ll_trace *b, uint32_t of_b)
 {
-    double one = (double)a->forms[a->ops[of_a].form].flops, other = (double)b->forms[b->ops[of_b].form].flops;
+    double one = (double)a->signatures[a->ops[of_a].signature].flops,
+           other = (double)b->signatures[b->ops[of_b].signature].flops;
     return fabs(one - other) <= 0.02 * fmax(one, other);
 }
 
@@ -395,7 +396,7 @@ static double product_flops(const struct ll_trace *trace)
 {
     double flops = 0;
     for (uint32_t seq = 0; seq < trace->op_count; seq++)
-        flops += is_product(trace, seq) ? (double)trace->forms[trace->ops[seq].form].flops : 0;
+        flops += is_product(trace, seq) ? (double)trace->signatures[trace->ops[seq].signature].flops : 0;
     return flops;
 }
 

@@ -406,7 +406,7 @@ struct doer {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
     const struct ll_work *work; /* of the op */
-    const struct ll_leftovers *found;
+    const struct ll_warm_bytes *found;
     const struct ll_cost *alone; /* what was chosen without them; NULL: not asked for */
     uint32_t unit;
     enum ll_dtype dtype;

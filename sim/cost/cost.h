@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/machine/leftovers.h"
+#include "sim/machine/warm_bytes.h"
 #include "sim/machine/machine.h"
 #include "tracer/base/arena.h"
 #include "tracer/ir/ops.h"
@@ -123,7 +123,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
 
 /* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
 struct ll_next_to {
-    const struct ll_leftovers *found;
+    const struct ll_warm_bytes *found;
     const struct ll_cost
         *alone; /* the same algorithm's cost on an empty machine, which is kept where nothing is
                                   * faster; NULL: none is */
@@ -137,7 +137,7 @@ void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const s
 /* Whether what earlier ops left may decide on another way of the unit, or on other tiles: then the work's
  * cost is that of ll_cost_way next to it. */
 bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
-                   const struct ll_leftovers *found);
+                   const struct ll_warm_bytes *found);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
  * by tile (sim/cost/cost_parts.h), which is never less, and takes a search of its own. */
@@ -175,10 +175,10 @@ static inline double ll_timing_alone_s(const struct ll_timing *timing)
  * behind what computing takes longer than moving. NULL when nothing was left; more saved than there is counts
  * as all there is. */
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why);
+                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why);
 
 /* Until other units have dropped what so many units overwrite, were nothing else done. Pure. */
-double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_leftovers *found,
+double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found,
                      struct ll_explain *why);
 
 /* What an op takes beside static power: computing, by its way (Winograd's multiplies less often, and zeros
@@ -188,7 +188,7 @@ double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const str
 double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work *work,
                          const struct ll_cost *cost);
 double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,
-                        const struct ll_leftovers *found);
+                        const struct ll_warm_bytes *found);
 
 /* What ways to do an op are compared by: what the software wants least (`objective`), and of equals the
  * other: of equal times the least energy, else the least time. */
@@ -198,7 +198,7 @@ struct ll_merit {
 
 /* Of an op that takes so long, its software included. Pure. */
 struct ll_merit ll_cost_merit(const struct ll_machine *machine, const struct ll_work *work,
-                              const struct ll_cost *cost, const struct ll_leftovers *found, double time_s);
+                              const struct ll_cost *cost, const struct ll_warm_bytes *found, double time_s);
 
 /* Whether one is better than the other, to the last digit. */
 static inline bool ll_is_better(struct ll_merit one, struct ll_merit other)

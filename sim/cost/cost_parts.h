@@ -805,10 +805,10 @@ struct ll_sized {
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
     uint64_t all;        /* how many there are */
     struct ll_task task;
-    const struct ll_work *op;         /* what was asked for, of which the task may be a variant */
-    const struct ll_leftovers *found; /* what earlier ops left; NULL: nothing */
-    uint32_t unit_index;              /* in machine->units */
-    double made;                      /* FLOPs of the task for each of the op's */
+    const struct ll_work *op;          /* what was asked for, of which the task may be a variant */
+    const struct ll_warm_bytes *found; /* what earlier ops left; NULL: nothing */
+    uint32_t unit_index;               /* in machine->units */
+    double made;                       /* FLOPs of the task for each of the op's */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one

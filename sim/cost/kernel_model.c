@@ -478,7 +478,7 @@ static bool overlaps_all(const struct ll_machine *machine)
 }
 
 bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
-                   const struct ll_leftovers *found)
+                   const struct ll_warm_bytes *found)
 {
     bool near = false, any = false, shared = false;
     uint64_t near_levels = ll_near_levels(machine);

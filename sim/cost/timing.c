@@ -257,7 +257,7 @@ double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work 
 }
 
 double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,
-                        const struct ll_leftovers *found)
+                        const struct ll_warm_bytes *found)
 {
     double sum_j = cost->apart_bytes * ll_machine_level_j(machine, machine->level_count - 1);
     for (uint64_t l = 0; l < machine->level_count; l++) {
@@ -272,7 +272,7 @@ double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *
 }
 
 struct ll_merit ll_cost_merit(const struct ll_machine *machine, const struct ll_work *work,
-                              const struct ll_cost *cost, const struct ll_leftovers *found, double time_s)
+                              const struct ll_cost *cost, const struct ll_warm_bytes *found, double time_s)
 {
     if (!machine->energy_given)
         return (struct ll_merit){time_s, 0};
@@ -335,7 +335,7 @@ static uint64_t add_up(const struct ll_machine *machine, const struct turn *turn
  * most: for each level the one that takes the largest part of its stage; itself, but for such a row's
  * innermost. Pure. */
 static void take_turns(const struct ll_machine *machine, const struct ll_cost *cost,
-                       const struct ll_leftovers *found, struct ll_stage *stages,
+                       const struct ll_warm_bytes *found, struct ll_stage *stages,
                        uint64_t most[LL_MAX_LEVELS], struct ll_explain *why)
 {
     struct turn turns[LL_MAX_LEVELS];
@@ -384,7 +384,7 @@ static double drop_s(const struct ll_level *level, double units, double shared_b
     return time_s;
 }
 
-double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_leftovers *found,
+double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found,
                      struct ll_explain *why)
 {
     double all_s = 0;
@@ -412,7 +412,7 @@ static void tell_level(const struct ll_level *level, const struct ll_intake *int
 }
 
 static struct ll_stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
-                                   const struct ll_leftovers *found, struct ll_explain *why)
+                                   const struct ll_warm_bytes *found, struct ll_explain *why)
 {
     const struct ll_intake intake = {.first_s = cost->level_first_s[l],
                                      .pieces = cost->level_pieces[l],
@@ -543,7 +543,7 @@ static uint64_t feed_all(const struct ll_machine *machine, const struct ll_cost 
 /* What that takes beyond computing: a unit goes on while its writes wait, which come in turn with all else
  * that is moved. So no more hides than computing takes longer than that. */
 static double invalidation_s(const struct ll_machine *machine, const struct ll_cost *cost,
-                             const struct ll_leftovers *found, const struct ll_stage *stages,
+                             const struct ll_warm_bytes *found, const struct ll_stage *stages,
                              struct ll_explain *why)
 {
     double all_s = ll_dropping_s(machine, cost->units_used, found, why), moving_s = 0;
@@ -574,7 +574,7 @@ static void tell_apart(const double apart[4], double apart_s, struct ll_explain 
 }
 
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_leftovers *found, struct ll_timing *timing, struct ll_explain *why)
+                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
 {
     struct ll_stage stages[MAX_STAGES] = {{.whole_s = cost->compute_s, .first_s = cost->compute_first_s}};
     uint64_t count = FIRST_LEVEL + machine->level_count;

@@ -413,7 +413,7 @@ const struct ll_lower_bounds *ll_lower_bounds_new(const struct ll_prepared *prep
         return NULL;
     least->steps = (double)prepared->steps;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_work *work = &prepared->works[trace->ops[seq].form];
+        const struct ll_work *work = &prepared->works[trace->ops[seq].signature];
         enum part part = work->kind == LL_WORK_CONV ? CONVOLUTIONS : OTHERS;
         count_flops(least, work);
         for (enum keeper k = 0; moves_its_operands(work) && k < KEEPERS; k++)

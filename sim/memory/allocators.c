@@ -265,7 +265,7 @@ const char *ll_allocator_help(enum ll_allocator allocator)
 
 struct allocating {
     const struct ll_trace *trace;
-    const struct ll_life *lives;
+    const struct ll_liveness *lives;
     enum ll_allocator allocator;
     struct ll_heap heap;
     uint32_t *chunk;   /* by storage */
@@ -316,7 +316,7 @@ static bool play(struct allocating *a, const struct ll_chains *births, const str
     return right;
 }
 
-const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_life *lives,
+const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_liveness *lives,
                                    const struct ll_chains *births, const struct ll_chains *deaths,
                                    struct ll_arena *arena)
 {
@@ -340,7 +340,7 @@ bool ll_allocate(const struct ll_trace *trace, enum ll_allocator allocator, stru
     *allocated = (struct ll_allocated){.fragmentation = 1};
     if (trace->op_count == 0)
         return true;
-    a.lives = ll_lives(trace, &arena);
+    a.lives = ll_trace_liveness(trace, &arena);
     a.chunk = ll_alloc(&arena, trace->storage_count + 1, sizeof *a.chunk);
     bool done = a.lives && a.chunk && ll_chain(trace, a.lives, false, &births, &arena) &&
                 ll_chain(trace, a.lives, true, &deaths, &arena) && play(&a, &births, &deaths);

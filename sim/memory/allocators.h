@@ -29,7 +29,7 @@ struct ll_allocated {
 
 /* Where each storage that has bytes lies while it lives, in the best-fit arena. By storage, in the arena
  * given; NULL when memory ran out, or a size does not fit in 64 bits. As ll_allocate otherwise. */
-const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_life *lives,
+const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll_liveness *lives,
                                    const struct ll_chains *births, const struct ll_chains *deaths,
                                    struct ll_arena *arena);
 

@@ -324,14 +324,14 @@ static double shared_bytes(const struct asking *asking, uint32_t op, const struc
 }
 
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found)
+                        uint64_t held, struct ll_so_far so_far, struct ll_warm_bytes *found)
 {
     enum { HELD_BITS = 64 };
     uint32_t shared = so_far.history ? so_far.history->shared : shared_levels(machine);
     const struct asking asking = {residency, machine, so_far, shared};
     double shared_inside = 0;
     uint64_t first = residency->first[op];
-    *found = (struct ll_leftovers){0};
+    *found = (struct ll_warm_bytes){0};
     for (uint64_t i = first; i < residency->first[op + 1]; i++)
         add_kept(&asking, &residency->reuses[i], i - first < HELD_BITS && (held >> (i - first) & 1),
                  found->saved_bytes);

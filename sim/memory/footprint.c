@@ -9,7 +9,7 @@
 #include "tracer/ir/profile.h"
 #include "tracer/ir/trace.h"
 
-bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
+bool ll_chain(const struct ll_trace *trace, const struct ll_liveness *lives, bool deaths,
               struct ll_chains *chains, struct ll_arena *arena)
 {
     chains->first = ll_alloc(arena, trace->op_count + 1, sizeof *chains->first);
@@ -35,7 +35,7 @@ struct flow {
     uint64_t born_bytes, dead_bytes;
 };
 
-static void find_peak(const struct ll_trace *trace, const struct ll_life *lives, struct flow *flows,
+static void find_peak(const struct ll_trace *trace, const struct ll_liveness *lives, struct flow *flows,
                       struct ll_footprint *footprint)
 {
     uint64_t live_bytes = 0;
@@ -55,7 +55,7 @@ static void find_peak(const struct ll_trace *trace, const struct ll_life *lives,
     }
 }
 
-enum ll_training_memory ll_training_memory_of(const struct ll_life *life)
+enum ll_training_memory ll_training_memory_of(const struct ll_liveness *life)
 {
     static const enum ll_training_memory of[LL_MEMORY_COUNT] = {
         [LL_WEIGHT] = LL_HOLDS_WEIGHTS,          [LL_GRADIENT] = LL_HOLDS_FEATURE_MAPS,
@@ -66,7 +66,7 @@ enum ll_training_memory ll_training_memory_of(const struct ll_life *life)
 }
 
 /* The peak of one kind of memory alone; flows are scratch. */
-static uint64_t find_most(const struct ll_trace *trace, const struct ll_life *lives,
+static uint64_t find_most(const struct ll_trace *trace, const struct ll_liveness *lives,
                           enum ll_training_memory which, struct flow *flows)
 {
     uint64_t live_bytes = 0, most_bytes = 0;
@@ -94,11 +94,11 @@ const char *ll_training_memory_name(enum ll_training_memory memory)
     return names[memory];
 }
 
-static void sum_classes(const struct ll_trace *trace, const struct ll_life *lives,
+static void sum_classes(const struct ll_trace *trace, const struct ll_liveness *lives,
                         struct ll_footprint *footprint)
 {
     for (uint64_t s = 0; s < trace->storage_count; s++) {
-        const struct ll_life *life = &lives[s];
+        const struct ll_liveness *life = &lives[s];
         if (life->first != LL_NONE && life->first <= footprint->peak_op && life->last >= footprint->peak_op)
             footprint->class_bytes[life->memory] = ll_add(footprint->class_bytes[life->memory], life->bytes);
     }
@@ -109,7 +109,7 @@ bool ll_memory_is_known(const struct ll_trace *trace)
     return !ll_trace_fact(trace, "memory.unknown");
 }
 
-bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
+bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_liveness *lives,
                            struct ll_footprint *footprint)
 {
     *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
@@ -129,14 +129,14 @@ bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *l
 bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)
 {
     struct ll_arena arena = {0};
-    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &arena) : NULL;
+    const struct ll_liveness *lives = trace->op_count ? ll_trace_liveness(trace, &arena) : NULL;
     *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
     bool done = trace->op_count == 0 || (lives && ll_footprint_of_lives(trace, lives, footprint));
     ll_arena_release(&arena);
     return done;
 }
 
-static void follow(const struct ll_chains *chains, const struct ll_life *lives, uint32_t op, bool deaths,
+static void follow(const struct ll_chains *chains, const struct ll_liveness *lives, uint32_t op, bool deaths,
                    struct ll_memory_held *held)
 {
     for (uint32_t s = chains->first[op]; s != LL_NONE; s = chains->next[s]) {
@@ -147,8 +147,9 @@ static void follow(const struct ll_chains *chains, const struct ll_life *lives, 
 }
 
 /* Of ops first to last of `spans` equal spans the fullest. */
-static void walk(const struct ll_trace *trace, const struct ll_life *lives, const struct ll_chains *births,
-                 const struct ll_chains *deaths, struct ll_memory_held *points, uint32_t count)
+static void walk(const struct ll_trace *trace, const struct ll_liveness *lives,
+                 const struct ll_chains *births, const struct ll_chains *deaths,
+                 struct ll_memory_held *points, uint32_t count)
 {
     struct ll_memory_held held = {0};
     for (uint32_t op = 0; op < trace->op_count; op++) {
@@ -167,7 +168,7 @@ const struct ll_over_time *ll_over_time(const struct ll_trace *trace, uint32_t m
     struct ll_over_time *over_time = ll_alloc(arena, 1, sizeof *over_time);
     struct ll_memory_held *points = ll_alloc(arena, count + 1u, sizeof *points);
     struct ll_arena scratch = {0};
-    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &scratch) : NULL;
+    const struct ll_liveness *lives = trace->op_count ? ll_trace_liveness(trace, &scratch) : NULL;
     struct ll_chains births, deaths;
     bool done = over_time && points &&
                 (!trace->op_count || (lives && ll_chain(trace, lives, false, &births, &scratch) &&
@@ -203,7 +204,7 @@ static void name(const struct ll_trace *trace, struct ll_alive *alive, uint64_t 
         named->name = trace->strings[trace->descs[tensor->desc].name];
         named->scope = tensor->producer == LL_NONE
                            ? ""
-                           : trace->strings[trace->forms[trace->ops[tensor->producer].form].scope];
+                           : trace->strings[trace->signatures[trace->ops[tensor->producer].signature].scope];
     }
 }
 
@@ -213,7 +214,7 @@ const struct ll_all_alive *ll_alive_at(const struct ll_trace *trace, uint32_t op
     struct ll_all_alive *all = ll_alloc(arena, 1, sizeof *all);
     struct ll_alive *alive = ll_alloc(arena, trace->storage_count + 1, sizeof *alive);
     uint32_t *place = ll_alloc(&scratch, trace->storage_count + 1, sizeof *place);
-    const struct ll_life *lives = trace->op_count ? ll_lives(trace, &scratch) : NULL;
+    const struct ll_liveness *lives = trace->op_count ? ll_trace_liveness(trace, &scratch) : NULL;
     bool done = all && alive && place && (lives || !trace->op_count);
     uint64_t count = 0;
     for (uint64_t s = 0; done && lives && s < trace->storage_count; s++)
@@ -249,11 +250,11 @@ static void touch(struct span *span, uint32_t at)
 /* Where an op runs: updates as early as what they read allows. */
 static uint32_t place_of(const struct ll_trace *trace, uint32_t op, const struct span *spans)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
     uint32_t at = 0;
-    if (form->phase != LL_PHASE_UPDATE)
+    if (signature->phase != LL_PHASE_UPDATE)
         return op;
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         const struct span *span = &spans[trace->tensors[ll_op_input(trace, op, i)].storage];
         at = span->touched && span->last > at ? span->last : at;
     }
@@ -263,7 +264,7 @@ static uint32_t place_of(const struct ll_trace *trace, uint32_t op, const struct
 static void find_spans(const struct ll_trace *trace, struct span *spans)
 {
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
         uint32_t at = place_of(trace, op, spans);
         for (uint32_t i = 0; i < view->input_count; i++)
             touch(&spans[trace->tensors[ll_op_input(trace, op, i)].storage], at);
@@ -273,7 +274,7 @@ static void find_spans(const struct ll_trace *trace, struct span *spans)
 }
 
 /* When it lives: what the model brought from the start on, what is kept throughout. */
-static void move_life(struct ll_life *life, const struct span *span)
+static void move_life(struct ll_liveness *life, const struct span *span)
 {
     if (life->first == LL_NONE || life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || !span->touched)
         return;
@@ -287,8 +288,9 @@ static bool footprint_moved(const struct ll_trace *trace, struct ll_footprint *f
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
     if (trace->op_count == 0)
         return true;
-    const struct ll_life *recorded = ll_lives(trace, &arena);
-    struct ll_life *lives = recorded ? ll_copy(&arena, recorded, trace->storage_count * sizeof *lives) : NULL;
+    const struct ll_liveness *recorded = ll_trace_liveness(trace, &arena);
+    struct ll_liveness *lives =
+        recorded ? ll_copy(&arena, recorded, trace->storage_count * sizeof *lives) : NULL;
     struct span *spans = ll_alloc(&arena, trace->storage_count, sizeof *spans);
     bool done = lives && spans;
     if (done) {
@@ -315,7 +317,7 @@ bool ll_footprint_early(const struct ll_trace *trace, struct ll_footprint *footp
 struct minimal_walk {
     const struct ll_trace *trace;
     struct ll_step step;
-    const struct ll_account *forms;
+    const struct ll_account *signatures;
     const uint32_t *loops; /* by string: which loop such a scope is in, LL_NONE for none */
     const bool *part;      /* by string: whether what has such a scope or name counts; NULL: all does */
     uint64_t *size_bytes;  /* by tensor */
@@ -360,14 +362,15 @@ static bool is_of_part(const struct minimal_walk *walk, uint32_t string)
     return !walk->part || walk->part[string];
 }
 
-static const struct ll_form *form_of(const struct minimal_walk *walk, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct minimal_walk *walk, uint32_t op)
 {
-    return &walk->trace->forms[walk->trace->ops[op].form];
+    return &walk->trace->signatures[walk->trace->ops[op].signature];
 }
 
-static bool takes_memory(const struct minimal_walk *walk, const struct ll_form *form)
+static bool takes_memory(const struct minimal_walk *walk, const struct ll_op_signature *signature)
 {
-    return form->view.kind != LL_OP_STACK && walk->forms[form - walk->trace->forms].footprint_bytes > 0;
+    return signature->view.kind != LL_OP_STACK &&
+           walk->signatures[signature - walk->trace->signatures].footprint_bytes > 0;
 }
 
 static uint32_t producer_of(const struct minimal_walk *walk, uint32_t tensor)
@@ -375,65 +378,67 @@ static uint32_t producer_of(const struct minimal_walk *walk, uint32_t tensor)
     return walk->trace->tensors[tensor].producer;
 }
 
-static bool is_near(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+static bool is_near(const struct minimal_walk *walk, const struct ll_op_signature *signature, uint32_t tensor)
 {
     uint32_t producer = producer_of(walk, tensor);
-    return producer != LL_NONE && form_of(walk, producer)->phase == form->phase;
+    return producer != LL_NONE && signature_of(walk, producer)->phase == signature->phase;
 }
 
 /* Whether this op is a product with something that repeats: what does not is kept as if read twice. */
-static bool keeps(const struct ll_form *form, uint32_t input)
+static bool keeps(const struct ll_op_signature *signature, uint32_t input)
 {
-    if (form->view.kind != LL_OP_MUL)
+    if (signature->view.kind != LL_OP_MUL)
         return false;
-    const struct ll_shape *other = &form->view.in[1 - input];
-    return other->rank > 0 && ll_elements(other) < ll_elements(&form->view.in[input]);
+    const struct ll_shape *other = &signature->view.in[1 - input];
+    return other->rank > 0 && ll_elements(other) < ll_elements(&signature->view.in[input]);
 }
 
 /* Whether this op is a sum in a forward step: its backward step asks for the shape of what it has read. */
-static bool is_asked_for(const struct minimal_walk *walk, const struct ll_form *form)
+static bool is_asked_for(const struct minimal_walk *walk, const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_SUM && form->phase != LL_PHASE_BACKWARD &&
-           walk->loops[form->scope] != LL_NONE;
+    return signature->view.kind == LL_OP_SUM && signature->phase != LL_PHASE_BACKWARD &&
+           walk->loops[signature->scope] != LL_NONE;
 }
 
 /* Whether a reader is one for whom a forward step does not keep what it leaves. */
-static bool is_left_behind(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+static bool is_left_behind(const struct minimal_walk *walk, const struct ll_op_signature *signature,
+                           uint32_t tensor)
 {
     uint32_t producer = producer_of(walk, tensor);
-    return producer != LL_NONE && walk->loops[form_of(walk, producer)->scope] != LL_NONE &&
-           walk->near_reads[tensor] == 1 && !is_near(walk, form, tensor);
+    return producer != LL_NONE && walk->loops[signature_of(walk, producer)->scope] != LL_NONE &&
+           walk->near_reads[tensor] == 1 && !is_near(walk, signature, tensor);
 }
 
 /* Whether an op overwrites this input: then it does not count as a reader. A view writes nothing. */
-static bool overwrites(const struct ll_form *form, uint32_t input)
+static bool overwrites(const struct ll_op_signature *signature, uint32_t input)
 {
-    for (uint32_t i = 0; form->bytes_written > 0 && i < form->view.output_count; i++)
-        if (form->aliases[i] == input)
+    for (uint32_t i = 0; signature->bytes_written > 0 && i < signature->view.output_count; i++)
+        if (signature->aliases[i] == input)
             return true;
     return false;
 }
 
 /* Whether the walk waits for this input of an op before the tensor goes. */
-static bool counts(const struct minimal_walk *walk, const struct ll_form *form, uint32_t op, uint32_t input)
+static bool counts(const struct minimal_walk *walk, const struct ll_op_signature *signature, uint32_t op,
+                   uint32_t input)
 {
-    return takes_memory(walk, form) && !overwrites(form, input) && !is_asked_for(walk, form) &&
-           !is_left_behind(walk, form, ll_op_input(walk->trace, op, input));
+    return takes_memory(walk, signature) && !overwrites(signature, input) && !is_asked_for(walk, signature) &&
+           !is_left_behind(walk, signature, ll_op_input(walk->trace, op, input));
 }
 
 static void count_readers(struct minimal_walk *walk)
 {
     for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
-        const struct ll_form *form = form_of(walk, op);
-        for (uint32_t j = 0; j < form->view.input_count; j++) {
+        const struct ll_op_signature *signature = signature_of(walk, op);
+        for (uint32_t j = 0; j < signature->view.input_count; j++) {
             uint32_t tensor = ll_op_input(walk->trace, op, j);
-            walk->near_reads[tensor] += is_near(walk, form, tensor) ? 1 + keeps(form, j) : 0;
+            walk->near_reads[tensor] += is_near(walk, signature, tensor) ? 1 + keeps(signature, j) : 0;
         }
     }
     for (uint32_t op = walk->step.first_op; op < walk->step.first_op + walk->step.op_count; op++) {
-        const struct ll_form *form = form_of(walk, op);
-        for (uint32_t j = 0; j < form->view.input_count; j++)
-            walk->reads[ll_op_input(walk->trace, op, j)] += counts(walk, form, op, j);
+        const struct ll_op_signature *signature = signature_of(walk, op);
+        for (uint32_t j = 0; j < signature->view.input_count; j++)
+            walk->reads[ll_op_input(walk->trace, op, j)] += counts(walk, signature, op, j);
     }
     memcpy(walk->readers, walk->reads, walk->trace->tensor_count * sizeof *walk->reads);
 }
@@ -443,7 +448,7 @@ static void begin(struct minimal_walk *walk)
 {
     for (uint32_t i = 0; i < walk->trace->tensor_count; i++) {
         const struct ll_tensor *tensor = &walk->trace->tensors[i];
-        const struct ll_desc *desc = &walk->trace->descs[tensor->desc];
+        const struct ll_tensor_desc *desc = &walk->trace->descs[tensor->desc];
         bool before = tensor->producer == LL_NONE || tensor->producer < walk->step.first_op;
         if (!before || desc->memory != LL_WEIGHT || !is_of_part(walk, desc->name))
             continue;
@@ -454,27 +459,28 @@ static void begin(struct minimal_walk *walk)
 }
 
 /* Whether the op is in a loop that reads the tensor, which comes from outside, again and again. */
-static bool stays(const struct minimal_walk *walk, const struct ll_form *form, uint32_t tensor)
+static bool stays(const struct minimal_walk *walk, const struct ll_op_signature *signature, uint32_t tensor)
 {
-    uint32_t loop = walk->loops[form->scope], producer = producer_of(walk, tensor);
+    uint32_t loop = walk->loops[signature->scope], producer = producer_of(walk, tensor);
     return loop != LL_NONE && walk->reads[tensor] > 1 &&
-           (producer == LL_NONE || walk->loops[form_of(walk, producer)->scope] != loop);
+           (producer == LL_NONE || walk->loops[signature_of(walk, producer)->scope] != loop);
 }
 
 static void visit(struct minimal_walk *walk, uint32_t op)
 {
-    const struct ll_form *form = form_of(walk, op);
-    if (!takes_memory(walk, form))
+    const struct ll_op_signature *signature = signature_of(walk, op);
+    if (!takes_memory(walk, signature))
         return;
-    if (is_of_part(walk, form->scope))
-        walk->live_bytes = ll_add(walk->live_bytes, walk->forms[form - walk->trace->forms].footprint_bytes);
+    if (is_of_part(walk, signature->scope))
+        walk->live_bytes =
+            ll_add(walk->live_bytes, walk->signatures[signature - walk->trace->signatures].footprint_bytes);
     walk->most_bytes = ll_max(walk->most_bytes, walk->live_bytes);
-    for (uint32_t i = 0; i < form->view.output_count && is_of_part(walk, form->scope); i++)
-        if (form->aliases[i] == LL_NONE || form->bytes_written == 0)
-            walk->size_bytes[ll_op_output(walk->trace, op, i)] = ll_size_bytes(&form->view.out[i]);
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature->view.output_count && is_of_part(walk, signature->scope); i++)
+        if (signature->aliases[i] == LL_NONE || signature->bytes_written == 0)
+            walk->size_bytes[ll_op_output(walk->trace, op, i)] = ll_size_bytes(&signature->view.out[i]);
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(walk->trace, op, i);
-        if (!counts(walk, form, op, i) || --walk->readers[tensor] > 0 || stays(walk, form, tensor))
+        if (!counts(walk, signature, op, i) || --walk->readers[tensor] > 0 || stays(walk, signature, tensor))
             continue;
         walk->live_bytes = ll_sub(walk->live_bytes, walk->size_bytes[tensor]);
         walk->size_bytes[tensor] = 0;
@@ -484,9 +490,9 @@ static void visit(struct minimal_walk *walk, uint32_t op)
 /* Whether an op outside of loops waits for nothing: it reads constants alone. */
 static bool is_first(const struct minimal_walk *walk, uint32_t op)
 {
-    const struct ll_form *form = form_of(walk, op);
-    bool waits = walk->loops[form->scope] != LL_NONE;
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = signature_of(walk, op);
+    bool waits = walk->loops[signature->scope] != LL_NONE;
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(walk->trace, op, i);
         waits |= walk->trace->descs[walk->trace->tensors[tensor].desc].memory != LL_WORKSPACE ||
                  producer_of(walk, tensor) != LL_NONE;
@@ -513,19 +519,20 @@ bool ll_minimal_footprint(const struct ll_trace *trace, uint64_t *bytes)
 bool ll_minimal_footprint_of(const struct ll_trace *trace, const bool *part, uint64_t *bytes)
 {
     struct ll_arena arena = {0};
-    struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
+    struct ll_account *signatures = ll_alloc(&arena, trace->signature_count, sizeof *signatures);
     struct minimal_walk walk = {.trace = trace,
                                 .step = ll_trace_typical_step(trace),
-                                .forms = forms,
+                                .signatures = signatures,
                                 .loops = find_loops(trace, &arena),
                                 .part = part,
                                 .size_bytes = ll_alloc(&arena, trace->tensor_count, sizeof(uint64_t)),
                                 .near_reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),
                                 .reads = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t)),
                                 .readers = ll_alloc(&arena, trace->tensor_count, sizeof(uint32_t))};
-    bool enough = forms && walk.loops && walk.size_bytes && walk.near_reads && walk.reads && walk.readers;
-    for (uint64_t i = 0; enough && i < trace->form_count; i++)
-        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
+    bool enough =
+        signatures && walk.loops && walk.size_bytes && walk.near_reads && walk.reads && walk.readers;
+    for (uint64_t i = 0; enough && i < trace->signature_count; i++)
+        signatures[i] = ll_catamount_op(&trace->signatures[i].view, trace->signatures[i].phase);
     if (enough) {
         count_readers(&walk);
         begin(&walk);

@@ -28,7 +28,7 @@ enum ll_training_memory {
 const char *ll_training_memory_name(enum ll_training_memory memory);
 
 /* Of a storage with such a life. */
-enum ll_training_memory ll_training_memory_of(const struct ll_life *life);
+enum ll_training_memory ll_training_memory_of(const struct ll_liveness *life);
 
 struct ll_footprint {
     uint64_t peak_bytes; /* LL_NO_FIT past 64 bits */
@@ -51,7 +51,7 @@ bool ll_memory_is_known(const struct ll_trace *trace);
 bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint);
 
 /* The same with lives, by storage, that are other than as recorded. */
-bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_life *lives,
+bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_liveness *lives,
                            struct ll_footprint *footprint);
 
 /* Storages by the op at which they are born or die. */
@@ -63,7 +63,7 @@ struct ll_chains {
 };
 
 /* Lists live in the arena. False when memory ran out. */
-bool ll_chain(const struct ll_trace *trace, const struct ll_life *lives, bool deaths,
+bool ll_chain(const struct ll_trace *trace, const struct ll_liveness *lives, bool deaths,
               struct ll_chains *chains, struct ll_arena *arena);
 
 /* Memory as it is held while a trace runs, op by op (tracer/ir/trace.h): how much of each class, and by what

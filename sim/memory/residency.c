@@ -50,7 +50,7 @@ struct remains {
 struct walk {
     const struct ll_trace *trace;
     uint64_t *desc_bytes; /* by tensor descriptor: what a tensor takes */
-    uint8_t *by_all;      /* by form: read_by_all */
+    uint8_t *by_all;      /* by signature: read_by_all */
     struct track *tracks; /* by storage */
     uint64_t *line;       /* Fenwick tree over places 1..count */
     uint64_t count, place;
@@ -360,10 +360,10 @@ static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
     track->arrival = ++walk->place;
 }
 
-static bool from_host(const struct ll_form *form)
+static bool from_host(const struct ll_op_signature *signature)
 {
-    return form->phase == LL_PHASE_INPUT ||
-           (form->view.kind < LL_OP_NONE && ll_op_class(form->view.kind) == LL_CLASS_INPUT);
+    return signature->phase == LL_PHASE_INPUT ||
+           (signature->view.kind < LL_OP_NONE && ll_op_class(signature->view.kind) == LL_CLASS_INPUT);
 }
 
 static bool is_product(const struct ll_op_view *view)
@@ -375,18 +375,18 @@ static bool is_product(const struct ll_op_view *view)
 static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuses)
 {
     const struct ll_trace *trace = walk->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    unsigned by_all = walk->by_all[trace->ops[op].form];
-    struct moved moved = {form->bytes_read, form->bytes_read};
-    for (uint32_t i = 0; i < form->view.input_count; i++)
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    unsigned by_all = walk->by_all[trace->ops[op].signature];
+    struct moved moved = {signature->bytes_read, signature->bytes_read};
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
         take_whole(walk, ll_op_input(trace, op, i), &moved);
     for (int last = 0; last < 2; last++)
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
             bool everywhere = i < 2 && (by_all >> i & 1);
             if (everywhere != last)
                 continue;
             reuses[i].everywhere = everywhere;
-            reuses[i].operand = is_product(&form->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
+            reuses[i].operand = is_product(&signature->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
             read_operand(walk, ll_op_input(trace, op, i), &moved, &reuses[i]);
         }
 }
@@ -394,23 +394,24 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
 static bool visit_op(struct walk *walk, uint32_t op)
 {
     const struct ll_trace *trace = walk->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op] - (walk->rehearses ? walk->rehearsal : 0)];
-    bool idle = form->bytes_read == 0 && form->bytes_written == 0, host = from_host(form);
+    bool idle = signature->bytes_read == 0 && signature->bytes_written == 0, host = from_host(signature);
     walk->first_of_op = (uint64_t)(reuse - walk->reuses);
-    struct ll_reuse nothing = {.distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = form->view.kind};
-    for (uint32_t i = 0; i < form->view.input_count; i++)
+    struct ll_reuse nothing = {
+        .distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = signature->view.kind};
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
         reuse[i] = nothing;
     if (!idle)
         read_operands(walk, op, reuse);
-    reuse += form->view.input_count;
+    reuse += signature->view.input_count;
     bool right = each_of(walk, &walk->births, op, bear);
     nothing.written = true;
     nothing.operand = LL_OPERAND_C;
-    struct moved moved = {form->bytes_written, form->bytes_written};
-    for (uint32_t i = 0; i < form->view.output_count; i++)
+    struct moved moved = {signature->bytes_written, signature->bytes_written};
+    for (uint32_t i = 0; i < signature->view.output_count; i++)
         take_whole(walk, ll_op_output(trace, op, i), &moved);
-    for (uint32_t i = 0; i < form->view.output_count; i++, reuse++) {
+    for (uint32_t i = 0; i < signature->view.output_count; i++, reuse++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         *reuse = nothing;
         if (host)
@@ -462,15 +463,15 @@ static unsigned read_by_all(const struct ll_op_view *view)
 }
 
 /* What is known of tensors and ops by what they share. False when memory ran out. */
-static bool measure_forms(struct walk *walk)
+static bool measure_signatures(struct walk *walk)
 {
     const struct ll_trace *trace = walk->trace;
     walk->desc_bytes = calloc(trace->desc_count + 1, sizeof *walk->desc_bytes);
-    walk->by_all = calloc(trace->form_count + 1, sizeof *walk->by_all);
+    walk->by_all = calloc(trace->signature_count + 1, sizeof *walk->by_all);
     for (uint64_t i = 0; walk->desc_bytes && i < trace->desc_count; i++)
         walk->desc_bytes[i] = ll_size_bytes(&trace->descs[i].shape);
-    for (uint64_t i = 0; walk->by_all && i < trace->form_count; i++)
-        walk->by_all[i] = (uint8_t)read_by_all(&trace->forms[i].view);
+    for (uint64_t i = 0; walk->by_all && i < trace->signature_count; i++)
+        walk->by_all[i] = (uint8_t)read_by_all(&trace->signatures[i].view);
     return walk->desc_bytes && walk->by_all;
 }
 
@@ -488,7 +489,7 @@ static void measure_storages(struct walk *walk)
 
 static uint64_t operands_of(const struct ll_trace *trace, uint64_t op)
 {
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
     return (uint64_t)view->input_count + view->output_count;
 }
 
@@ -521,7 +522,7 @@ static uint64_t lay_out(struct walk *walk, struct ll_arena *arena)
 static bool find_addresses(struct walk *walk, struct ll_arena *arena)
 {
     const struct ll_trace *trace = walk->trace;
-    const struct ll_life *lives = trace->op_count > 0 ? ll_lives(trace, arena) : NULL;
+    const struct ll_liveness *lives = trace->op_count > 0 ? ll_trace_liveness(trace, arena) : NULL;
     if (trace->op_count == 0)
         return true;
     if (!lives || !ll_chain(trace, lives, false, &walk->births, arena) ||
@@ -541,7 +542,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     walk.reuses = ll_alloc(arena, walk.count, sizeof *walk.reuses);
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
     walk.line = calloc(walk.count + 1, sizeof *walk.line);
-    bool ready = residency && walk.reuses && walk.tracks && walk.line && measure_forms(&walk) &&
+    bool ready = residency && walk.reuses && walk.tracks && walk.line && measure_signatures(&walk) &&
                  find_addresses(&walk, arena);
     for (uint32_t i = 0; ready && i < trace->storage_count; i++)
         walk.tracks[i].inherited = LL_NO_FIT;

@@ -76,7 +76,7 @@
 #ifndef LL_SIM_MEMORY_RESIDENCY_H
 #define LL_SIM_MEMORY_RESIDENCY_H
 
-#include "sim/machine/leftovers.h"
+#include "sim/machine/warm_bytes.h"
 #include "sim/machine/machine.h"
 #include "tracer/ir/trace.h"
 
@@ -139,7 +139,7 @@ void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so
  * bytes at every level that holds them; bit i is operand i, inputs first, up to 64 of them. What is so far
  * includes this op. Pure, thread-safe. */
 void ll_residency_saved(const struct ll_residency *residency, const struct ll_machine *machine, uint32_t op,
-                        uint64_t held, struct ll_so_far so_far, struct ll_leftovers *found);
+                        uint64_t held, struct ll_so_far so_far, struct ll_warm_bytes *found);
 
 /* Starts as what else tells ops apart. */
 struct ll_reuse_hash {

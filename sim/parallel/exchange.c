@@ -19,9 +19,9 @@
 /* Weights that lie in parts are whole only while a layer uses them: once going forward, once going backward.
  * One exchange brings all of a layer's. Its copy is workspace, which is free after the last reader. */
 
-static const struct ll_form *form_in_gathering(const struct ll_exchanging *x, uint32_t op)
+static const struct ll_op_signature *signature_in_gathering(const struct ll_exchanging *x, uint32_t op)
 {
-    return &x->trace->forms[x->trace->ops[op].form];
+    return &x->trace->signatures[x->trace->ops[op].signature];
 }
 
 /* The same from the host, one by one; they are numbered one behind the other all the same. */
@@ -106,7 +106,7 @@ static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchan
 
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
 {
-    const struct ll_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
+    const struct ll_tensor_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
     uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), parts_of(x, tensor));
     const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
     return ll_rewrite_new_desc(&x->rewrite, x->trace->strings[old->name], &part, memory);
@@ -121,10 +121,10 @@ static bool is_sharded_weight(const struct ll_exchanging *x, uint32_t tensor)
 
 static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = form_in_gathering(x, op)->phase;
+    enum ll_phase phase = signature_in_gathering(x, op)->phase;
     if (phase != LL_PHASE_FORWARD && phase != LL_PHASE_BACKWARD)
         return false;
-    for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_in_gathering(x, op)->view.input_count; i++)
         if (is_sharded_weight(x, ll_op_input(x->trace, op, i)))
             return true;
     return false;
@@ -132,7 +132,7 @@ static bool reads_weights(const struct ll_exchanging *x, uint32_t op)
 
 static bool updates_weights(const struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < form_in_gathering(x, op)->view.output_count; o++)
+    for (uint32_t o = 0; o < signature_in_gathering(x, op)->view.output_count; o++)
         if (is_sharded_weight(x, ll_op_output(x->trace, op, o)))
             return true;
     return false;
@@ -172,13 +172,13 @@ bool ll_uses_find(struct ll_exchanging *x)
     uint32_t updates = 0;
     bool updated = false;
     for (uint32_t op = 0; op < ops; op++) {
-        updated |= form_in_gathering(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
+        updated |= signature_in_gathering(x, op)->phase == LL_PHASE_UPDATE && updates_weights(x, op);
         if (!reads_weights(x, op))
             continue;
         updates += updated;
         updated = false;
         uint32_t layer = x->layers.owner[op] == LL_NONE ? x->layers.count : x->layers.owner[op];
-        bool backward = form_in_gathering(x, op)->phase == LL_PHASE_BACKWARD;
+        bool backward = signature_in_gathering(x, op)->phase == LL_PHASE_BACKWARD;
         add_to_use(x, op, updates, &latest[2 * (uint64_t)layer + backward]);
     }
     return true;
@@ -197,7 +197,7 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 static bool list_weights(struct ll_exchanging *x, const struct ll_use *use, struct ll_gradient_bucket *bucket)
 {
     for (uint32_t op = use->first_op; op != LL_NONE; op = x->next_op[op])
-        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature_in_gathering(x, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(x->trace, op, i);
             bool known = !is_sharded_weight(x, tensor);
             for (uint64_t k = 0; k < bucket->count && !known; k++)
@@ -218,17 +218,17 @@ static void gather_some(struct ll_exchanging *x, const struct ll_use *use,
     uint32_t *parts = room, *descs = room + bucket->count;
     uint64_t some = 0;
     for (uint64_t i = 0; i < bucket->count; i++) {
-        const struct ll_desc *desc = &x->trace->descs[x->trace->tensors[bucket->tensors[i]].desc];
+        const struct ll_tensor_desc *desc = &x->trace->descs[x->trace->tensors[bucket->tensors[i]].desc];
         if (of_experts(x, bucket->tensors[i]) != experts)
             continue;
         parts[some] = ll_weight_part(x, bucket->tensors[i]);
         descs[some++] =
             ll_rewrite_new_desc(&x->rewrite, x->trace->strings[desc->name], &desc->shape, LL_WORKSPACE);
     }
-    const struct ll_form *form = form_in_gathering(x, use->first_op);
+    const struct ll_op_signature *signature = signature_in_gathering(x, use->first_op);
     const struct ll_exchanged_tensors exchange = {.kind = LL_OP_ALL_GATHER,
-                                                  .phase = form->phase,
-                                                  .scope = x->trace->strings[form->scope],
+                                                  .phase = signature->phase,
+                                                  .scope = x->trace->strings[signature->scope],
                                                   .inputs = parts,
                                                   .outputs = descs,
                                                   .count = some,
@@ -264,7 +264,7 @@ static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, co
     bool shares = !list_weights(x, use, &bucket);
     uint64_t count = bucket.count;
     for (uint32_t op = next->first_op; op != LL_NONE && !shares; op = x->next_op[op])
-        for (uint32_t i = 0; i < form_in_gathering(x, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < signature_in_gathering(x, op)->view.input_count; i++)
             for (uint64_t k = 0; k < count; k++)
                 shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
     free(bucket.tensors);
@@ -304,12 +304,12 @@ void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
  * exchanged; from there on whatever updates works on what came out: the sums, or one device's part of them. A
  * weight that is whole is only seen as its part for the update (a view), and made whole again behind it. */
 
-static const struct ll_form *form_in_replica(const struct ll_exchanging *x, uint32_t op)
+static const struct ll_op_signature *signature_in_replica(const struct ll_exchanging *x, uint32_t op)
 {
-    return &x->trace->forms[x->trace->ops[op].form];
+    return &x->trace->signatures[x->trace->ops[op].signature];
 }
 
-static const struct ll_desc *desc_of(const struct ll_exchanging *x, uint32_t tensor)
+static const struct ll_tensor_desc *desc_of(const struct ll_exchanging *x, uint32_t tensor)
 {
     return &x->trace->descs[x->trace->tensors[tensor].desc];
 }
@@ -350,7 +350,8 @@ static bool in_parts(const struct ll_exchanging *x, uint32_t tensor)
 static bool goes_often(const struct ll_exchanging *x, uint32_t tensor)
 {
     uint32_t maker = x->trace->tensors[tensor].producer;
-    return x->plan->zero >= 2 && in_parts(x, tensor) && form_in_replica(x, maker)->phase == LL_PHASE_BACKWARD;
+    return x->plan->zero >= 2 && in_parts(x, tensor) &&
+           signature_in_replica(x, maker)->phase == LL_PHASE_BACKWARD;
 }
 
 static bool goes(const struct ll_exchanging *x, uint32_t tensor, struct way way)
@@ -456,7 +457,7 @@ static void drain(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, bo
 static void meet_gradients(struct ll_exchanging *x, uint32_t op)
 {
     bool any = false;
-    for (uint32_t o = 0; o < form_in_replica(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < signature_in_replica(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o);
         if (x->gradients.kind[tensor] == LL_DENSE_GRADIENT && !x->exchanged[tensor])
             any = add(x, &x->dense, tensor);
@@ -495,7 +496,7 @@ static uint32_t gather_rows(struct ll_exchanging *x, uint32_t tensor)
 /* Gradients that an update is about to read are exchanged by now. */
 static void finish_gradients(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_in_replica(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature_in_replica(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (x->gradients.kind[tensor] == LL_NO_GRADIENT || x->exchanged[tensor])
             continue;
@@ -520,7 +521,7 @@ static bool is_sharded(const struct ll_exchanging *x, uint32_t tensor)
 /* States come as parts; with zero 3 weights do. */
 static void bring_parts(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_in_replica(x, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature_in_replica(x, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         const struct ll_tensor *t = &x->trace->tensors[tensor];
         bool weight = desc_of(x, tensor)->memory == LL_WEIGHT;
@@ -541,8 +542,8 @@ static bool adds(enum ll_op_kind kind)
 
 static void complete_sums(struct ll_exchanging *x, uint32_t op)
 {
-    const struct ll_form *form = form_in_replica(x, op);
-    for (uint32_t i = 0; !adds(form->view.kind) && i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = signature_in_replica(x, op);
+    for (uint32_t i = 0; !adds(signature->view.kind) && i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (!x->partial[tensor])
             continue;
@@ -565,14 +566,15 @@ static void complete_sums(struct ll_exchanging *x, uint32_t op)
 static uint32_t see_part(struct ll_exchanging *x, uint32_t op, uint32_t tensor, uint32_t whole)
 {
     uint32_t desc = ll_part_desc(x, tensor, LL_WEIGHT);
-    return ll_rewrite_add(&x->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
-                                                           .phase = LL_PHASE_UPDATE,
-                                                           .scope = ll_rewrite_string(
-                                                               &x->rewrite, form_in_replica(x, op)->scope),
-                                                           .inputs = &whole,
-                                                           .input_count = 1,
-                                                           .outputs = &desc,
-                                                           .output_count = 1});
+    return ll_rewrite_add(
+        &x->rewrite,
+        &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                            .phase = LL_PHASE_UPDATE,
+                            .scope = ll_rewrite_string(&x->rewrite, signature_in_replica(x, op)->scope),
+                            .inputs = &whole,
+                            .input_count = 1,
+                            .outputs = &desc,
+                            .output_count = 1});
 }
 
 static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
@@ -583,14 +585,14 @@ static bool equal_dims(const struct ll_shape *a, const struct ll_shape *b)
 /* Inputs as they are now: parts of weights, all devices' indices. */
 static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs)
 {
-    const struct ll_form *form = form_in_replica(x, op);
-    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++) {
+    const struct ll_op_signature *signature = signature_in_replica(x, op);
+    for (uint32_t i = 0; i < signature->view.input_count && !x->rewrite.trouble; i++) {
         uint32_t tensor = ll_op_input(x->trace, op, i);
         if (is_sharded(x, tensor) &&
-            equal_dims(ll_rewrite_shape(&x->rewrite, inputs[i]), &form->view.in[i]) &&
-            form->view.in[i].rank > 0)
+            equal_dims(ll_rewrite_shape(&x->rewrite, inputs[i]), &signature->view.in[i]) &&
+            signature->view.in[i].rank > 0)
             inputs[i] = see_part(x, op, tensor, inputs[i]);
-        if (form->view.kind == LL_OP_SGD_ROWS && i == 2) {
+        if (signature->view.kind == LL_OP_SGD_ROWS && i == 2) {
             if (x->gathered[tensor] == LL_NONE)
                 x->gathered[tensor] = gather_rows(x, tensor);
             inputs[i] = x->gathered[tensor];
@@ -599,18 +601,18 @@ static void settle_inputs(struct ll_exchanging *x, uint32_t op, uint32_t *inputs
 }
 
 /* Rows of all devices stay rows of all devices. */
-static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, const uint32_t *inputs,
-                         uint32_t *outputs)
+static void grow_outputs(struct ll_exchanging *x, const struct ll_op_signature *signature,
+                         const uint32_t *inputs, uint32_t *outputs)
 {
-    for (uint32_t i = 0; i < form->view.input_count && form->view.kind != LL_OP_SGD_ROWS; i++) {
-        uint64_t elements = ll_elements(&form->view.in[i]);
+    for (uint32_t i = 0; i < signature->view.input_count && signature->view.kind != LL_OP_SGD_ROWS; i++) {
+        uint64_t elements = ll_elements(&signature->view.in[i]);
         if (x->rewrite.trouble || ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) <= elements)
             continue;
-        for (uint32_t o = 0; o < form->view.output_count; o++)
-            if (ll_elements(&form->view.out[o]) == elements) {
+        for (uint32_t o = 0; o < signature->view.output_count; o++)
+            if (ll_elements(&signature->view.out[o]) == elements) {
                 struct ll_shape shape = *ll_rewrite_shape(&x->rewrite, inputs[i]);
-                shape.dtype = form->view.out[o].dtype;
-                outputs[o] = ll_rewrite_reshaped(&x->rewrite, form->outputs[o], &shape);
+                shape.dtype = signature->view.out[o].dtype;
+                outputs[o] = ll_rewrite_reshaped(&x->rewrite, signature->outputs[o], &shape);
             }
     }
 }
@@ -618,15 +620,16 @@ static void grow_outputs(struct ll_exchanging *x, const struct ll_form *form, co
 /* Outputs as long as a gradient are parts where that is; numbers made of parts are partial sums. */
 static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t *inputs, uint32_t *outputs)
 {
-    const struct ll_form *form = form_in_replica(x, op);
+    const struct ll_op_signature *signature = signature_in_replica(x, op);
     bool partial = false;
-    grow_outputs(x, form, inputs, outputs);
-    for (uint32_t i = 0; i < form->view.input_count && !x->rewrite.trouble; i++)
-        partial |= x->partial[ll_op_input(x->trace, op, i)] ||
-                   ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) < ll_elements(&form->view.in[i]);
-    for (uint32_t o = 0; o < form->view.output_count; o++) {
+    grow_outputs(x, signature, inputs, outputs);
+    for (uint32_t i = 0; i < signature->view.input_count && !x->rewrite.trouble; i++)
+        partial |=
+            x->partial[ll_op_input(x->trace, op, i)] ||
+            ll_elements(ll_rewrite_shape(&x->rewrite, inputs[i])) < ll_elements(&signature->view.in[i]);
+    for (uint32_t o = 0; o < signature->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o);
-        x->partial[tensor] = partial && form->view.out[o].rank == 0;
+        x->partial[tensor] = partial && signature->view.out[o].rank == 0;
         if (in_parts(x, tensor) || is_sharded(x, tensor))
             outputs[o] = ll_part_desc(x, tensor, (enum ll_memory_class)desc_of(x, tensor)->memory);
     }
@@ -674,7 +677,7 @@ static void gather_run(struct ll_exchanging *x, const uint32_t *tensors, uint64_
 
 static void meet_weights(struct ll_exchanging *x, uint32_t op)
 {
-    for (uint32_t o = 0; o < form_in_replica(x, op)->view.output_count; o++) {
+    for (uint32_t o = 0; o < signature_in_replica(x, op)->view.output_count; o++) {
         uint32_t tensor = ll_op_output(x->trace, op, o), storage = x->trace->tensors[tensor].storage;
         if (!is_sharded(x, tensor))
             continue;
@@ -738,7 +741,7 @@ static void end_step(struct ll_exchanging *x, uint32_t op)
 
 static void write_op(struct ll_exchanging *x, uint32_t op)
 {
-    enum ll_phase phase = form_in_replica(x, op)->phase;
+    enum ll_phase phase = signature_in_replica(x, op)->phase;
     if (phase == LL_PHASE_UPDATE) {
         write_update(x, op);
     } else {
@@ -765,8 +768,8 @@ static bool may_share(struct ll_exchanging *x)
 {
     bool backward = false, update = x->plan->zero == 0 || ll_replicas(x->plan) == 1;
     for (uint32_t op = 0; op < x->trace->op_count && !update; op++) {
-        backward |= form_in_replica(x, op)->phase == LL_PHASE_BACKWARD;
-        update = form_in_replica(x, op)->phase == LL_PHASE_UPDATE;
+        backward |= signature_in_replica(x, op)->phase == LL_PHASE_BACKWARD;
+        update = signature_in_replica(x, op)->phase == LL_PHASE_UPDATE;
     }
     return update || !backward ||
            ll_rewrite_trouble(&x->rewrite, "the trace has no optimizer whose state could be sharded");
@@ -774,8 +777,8 @@ static bool may_share(struct ll_exchanging *x)
 
 static bool goes_backward(const struct ll_trace *trace)
 {
-    for (uint64_t i = 0; i < trace->form_count; i++)
-        if (trace->forms[i].phase == LL_PHASE_BACKWARD)
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        if (trace->signatures[i].phase == LL_PHASE_BACKWARD)
             return true;
     return false;
 }

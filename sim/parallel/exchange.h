@@ -167,7 +167,7 @@ struct ll_trace *ll_spread_experts(const struct ll_trace *trace, const struct ll
 
 /* Whether a tensor that looks so is a replica's own share of experts: weights, their gradients and states.
  * Their gradients are summed over replicas that have the same experts alone. Pure. */
-bool ll_is_of_experts(const struct ll_desc *desc);
+bool ll_is_of_experts(const struct ll_tensor_desc *desc);
 bool ll_has_experts(const struct ll_trace *trace);
 
 /* Memory that waits on the host while the device does not need it (Rhu et al., vDNN, 2016; Ren et al.,

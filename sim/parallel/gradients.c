@@ -25,41 +25,42 @@ struct finding {
     bool *experts;    /* by head: of weights of experts */
 };
 
-static const struct ll_form *form_of(const struct finding *f, uint64_t op)
+static const struct ll_op_signature *signature_of(const struct finding *f, uint64_t op)
 {
-    return &f->trace->forms[f->trace->ops[op].form];
+    return &f->trace->signatures[f->trace->ops[op].signature];
 }
 
-static const struct ll_desc *desc_of(const struct finding *f, uint32_t tensor)
+static const struct ll_tensor_desc *desc_of(const struct finding *f, uint32_t tensor)
 {
     return &f->trace->descs[f->trace->tensors[tensor].desc];
 }
 
 static bool is_update(const struct finding *f, uint64_t op)
 {
-    return form_of(f, op)->phase == LL_PHASE_UPDATE;
+    return signature_of(f, op)->phase == LL_PHASE_UPDATE;
 }
 
 static void find_rows(struct finding *f)
 {
     for (uint64_t at = f->trace->op_count; at-- > 0;) {
         uint32_t op = (uint32_t)at;
-        const struct ll_form *form = form_of(f, op);
+        const struct ll_op_signature *signature = signature_of(f, op);
         if (!is_update(f, op))
             continue;
-        if (form->view.kind == LL_OP_SGD_ROWS)
+        if (signature->view.kind == LL_OP_SGD_ROWS)
             f->picks_rows[ll_op_input(f->trace, op, 1)] = true;
-        for (uint32_t o = 0; o < form->view.output_count; o++)
-            for (uint32_t i = 0; f->picks_rows[ll_op_output(f->trace, op, o)] && i < form->view.input_count;
-                 i++)
-                if (memcmp(form->view.in[i].dim, form->view.out[o].dim, sizeof form->view.in[i].dim) == 0)
+        for (uint32_t o = 0; o < signature->view.output_count; o++)
+            for (uint32_t i = 0;
+                 f->picks_rows[ll_op_output(f->trace, op, o)] && i < signature->view.input_count; i++)
+                if (memcmp(signature->view.in[i].dim, signature->view.out[o].dim,
+                           sizeof signature->view.in[i].dim) == 0)
                     f->picks_rows[ll_op_input(f->trace, op, i)] = true;
     }
 }
 
 static bool is_gradient(const struct finding *f, uint32_t tensor)
 {
-    const struct ll_desc *desc = desc_of(f, tensor);
+    const struct ll_tensor_desc *desc = desc_of(f, tensor);
     return desc->memory == LL_GRADIENT && desc->shape.rank > 0 &&
            ll_dtype_is_floating((enum ll_dtype)desc->shape.dtype);
 }
@@ -69,10 +70,10 @@ static bool is_gradient(const struct finding *f, uint32_t tensor)
 static void find_received(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++) {
-        const struct ll_form *form = form_of(f, op);
-        if (form->view.kind != LL_OP_RECEIVE || !is_update(f, op))
+        const struct ll_op_signature *signature = signature_of(f, op);
+        if (signature->view.kind != LL_OP_RECEIVE || !is_update(f, op))
             continue;
-        for (uint32_t o = 0; o < form->view.output_count; o++) {
+        for (uint32_t o = 0; o < signature->view.output_count; o++) {
             uint32_t tensor = ll_op_output(f->trace, op, o);
             f->g->in_parts[tensor] = is_gradient(f, tensor);
         }
@@ -82,15 +83,15 @@ static void find_received(struct finding *f)
 /* What another stage sends before it is exchanged is a gradient as any that is made here. */
 static bool makes_gradients(const struct finding *f, uint32_t op)
 {
-    const struct ll_form *form = form_of(f, op);
-    return form->phase == LL_PHASE_BACKWARD ||
-           (form->phase == LL_PHASE_COMM && form->view.kind == LL_OP_RECEIVE);
+    const struct ll_op_signature *signature = signature_of(f, op);
+    return signature->phase == LL_PHASE_BACKWARD ||
+           (signature->phase == LL_PHASE_COMM && signature->view.kind == LL_OP_RECEIVE);
 }
 
 static void find_gradients(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++)
-        for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++) {
+        for (uint32_t i = 0; is_update(f, op) && i < signature_of(f, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(f->trace, op, i), from = f->trace->tensors[tensor].producer;
             if (from == LL_NONE || !makes_gradients(f, from) || !is_gradient(f, tensor))
                 continue;
@@ -135,7 +136,7 @@ static bool find_left(struct finding *f, struct ll_arena *arena)
         return read && sizes;
     uint64_t size_count = sort_sizes(trace, sizes);
     for (uint32_t op = 0; op < trace->op_count; op++)
-        for (uint32_t i = 0; i < form_of(f, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature_of(f, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(trace, op, i), from = trace->tensors[tensor].producer;
             read[tensor] |= from != LL_NONE && trace->ops[from].step == trace->ops[op].step;
         }
@@ -153,10 +154,10 @@ static bool find_left(struct finding *f, struct ll_arena *arena)
 static void count_users(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++) {
-        const struct ll_form *form = form_of(f, op);
-        bool counts = f->trace->ops[op].step == 0 && form->view.kind != LL_OP_NONE &&
-                      ll_op_class(form->view.kind) == LL_CLASS_OPTIMIZATION;
-        for (uint32_t i = 0; counts && i < form->view.input_count; i++)
+        const struct ll_op_signature *signature = signature_of(f, op);
+        bool counts = f->trace->ops[op].step == 0 && signature->view.kind != LL_OP_NONE &&
+                      ll_op_class(signature->view.kind) == LL_CLASS_OPTIMIZATION;
+        for (uint32_t i = 0; counts && i < signature->view.input_count; i++)
             f->users[f->trace->tensors[ll_op_input(f->trace, op, i)].storage]++;
     }
 }
@@ -188,7 +189,7 @@ static void join_storage(struct finding *f, uint32_t member, uint32_t tensor)
 /* An input of an updating op that is done in parts; LL_NONE for none. */
 static uint32_t find_part(const struct finding *f, uint32_t op)
 {
-    for (uint32_t i = 0; is_update(f, op) && i < form_of(f, op)->view.input_count; i++)
+    for (uint32_t i = 0; is_update(f, op) && i < signature_of(f, op)->view.input_count; i++)
         if (in_parts(f, ll_op_input(f->trace, op, i)))
             return i;
     return LL_NONE;
@@ -196,25 +197,26 @@ static uint32_t find_part(const struct finding *f, uint32_t op)
 
 static void spread(struct finding *f, uint32_t op)
 {
-    const struct ll_form *form = form_of(f, op);
+    const struct ll_op_signature *signature = signature_of(f, op);
     uint32_t part = find_part(f, op);
     if (part == LL_NONE)
         return;
     uint32_t member = ll_op_input(f->trace, op, part);
-    uint64_t elements = ll_elements(&form->view.in[part]);
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    uint64_t elements = ll_elements(&signature->view.in[part]);
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(f->trace, op, i), storage = f->trace->tensors[tensor].storage;
         uint32_t memory = desc_of(f, tensor)->memory;
-        f->g->sharded[storage] |= ll_elements(&form->view.in[i]) == elements && f->users[storage] < 2 &&
+        f->g->sharded[storage] |= ll_elements(&signature->view.in[i]) == elements && f->users[storage] < 2 &&
                                   (memory == LL_WEIGHT || memory == LL_OPTIMIZER);
         if (f->g->sharded[storage])
             join_storage(f, member, tensor);
         else if (f->g->in_parts[tensor])
             join(f, member, tensor);
     }
-    for (uint32_t o = 0; o < form->view.output_count; o++) {
+    for (uint32_t o = 0; o < signature->view.output_count; o++) {
         uint32_t tensor = ll_op_output(f->trace, op, o);
-        f->g->in_parts[tensor] |= ll_elements(&form->view.out[o]) == elements && form->view.out[o].rank > 0;
+        f->g->in_parts[tensor] |=
+            ll_elements(&signature->view.out[o]) == elements && signature->view.out[o].rank > 0;
         if (f->g->in_parts[tensor])
             join(f, member, tensor);
     }
@@ -224,15 +226,15 @@ static void spread(struct finding *f, uint32_t op)
  * as the part, and a part too; only an optimizer's own op takes a few numbers besides. */
 static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t elements)
 {
-    const struct ll_form *form = form_of(f, op);
+    const struct ll_op_signature *signature = signature_of(f, op);
     enum ll_op_class op_class =
-        form->view.kind == LL_OP_NONE ? LL_CLASS_MATRIX : ll_op_class(form->view.kind);
+        signature->view.kind == LL_OP_NONE ? LL_CLASS_MATRIX : ll_op_class(signature->view.kind);
     bool right = !ll_class_is_product(op_class);
-    for (uint32_t i = 0; i < form->view.input_count; i++)
-        right &= form->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
-                 (op_class == LL_CLASS_OPTIMIZATION && ll_elements(&form->view.in[i]) != elements);
-    for (uint32_t o = 0; o < form->view.output_count; o++)
-        right &= form->view.out[o].rank == 0 || ll_elements(&form->view.out[o]) == elements;
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
+        right &= signature->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
+                 (op_class == LL_CLASS_OPTIMIZATION && ll_elements(&signature->view.in[i]) != elements);
+    for (uint32_t o = 0; o < signature->view.output_count; o++)
+        right &= signature->view.out[o].rank == 0 || ll_elements(&signature->view.out[o]) == elements;
     return right;
 }
 
@@ -240,13 +242,13 @@ static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t eleme
  * slice that tensor parallelism takes of a whole state cannot be made in parts. */
 static void judge(struct finding *f, uint32_t op)
 {
-    const struct ll_form *form = form_of(f, op);
+    const struct ll_op_signature *signature = signature_of(f, op);
     uint32_t part = find_part(f, op);
-    if (part != LL_NONE && !is_element_wise(f, op, ll_elements(&form->view.in[part])))
+    if (part != LL_NONE && !is_element_wise(f, op, ll_elements(&signature->view.in[part])))
         f->whole[head_of(f, ll_op_input(f->trace, op, part))] = true;
-    for (uint32_t o = 0; part == LL_NONE && is_update(f, op) && o < form->view.output_count; o++) {
+    for (uint32_t o = 0; part == LL_NONE && is_update(f, op) && o < signature->view.output_count; o++) {
         uint32_t tensor = ll_op_output(f->trace, op, o);
-        if (in_parts(f, tensor) && !is_element_wise(f, op, ll_elements(&form->view.out[o])))
+        if (in_parts(f, tensor) && !is_element_wise(f, op, ll_elements(&signature->view.out[o])))
             f->whole[head_of(f, tensor)] = true;
     }
 }
@@ -356,13 +358,13 @@ struct spreading {
     uint32_t *fetched; /* by old tensor: the new one that is here though it is away, or the other way */
     struct ll_arena scratch;
     uint32_t op;
-    const struct ll_form *form;
+    const struct ll_op_signature *signature;
     uint32_t *inputs; /* tensors of the new trace */
     bool divides;     /* all numbers of experts are multiples */
     bool found;
 };
 
-bool ll_is_of_experts(const struct ll_desc *desc)
+bool ll_is_of_experts(const struct ll_tensor_desc *desc)
 {
     bool kept = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER || desc->memory == LL_GRADIENT;
     return kept && desc->shape.rank > 1 && desc->shape.role[0] == LL_ROLE_EXPERTS;
@@ -376,7 +378,7 @@ bool ll_has_experts(const struct ll_trace *trace)
     return false;
 }
 
-static const struct ll_desc *experts_desc_of(const struct spreading *s, uint32_t tensor)
+static const struct ll_tensor_desc *experts_desc_of(const struct spreading *s, uint32_t tensor)
 {
     return &s->trace->descs[s->trace->tensors[tensor].desc];
 }
@@ -401,7 +403,7 @@ static struct ll_shape shape_there(const struct spreading *s, struct ll_shape sh
 static uint32_t see_as(struct spreading *s, uint32_t tensor, uint32_t desc, uint32_t scope)
 {
     return ll_rewrite_add(&s->rewrite, &(struct ll_record){.kind = LL_OP_RESHAPE,
-                                                           .phase = s->form->phase,
+                                                           .phase = s->signature->phase,
                                                            .scope = scope,
                                                            .inputs = &tensor,
                                                            .input_count = 1,
@@ -415,11 +417,11 @@ static uint32_t fetch(struct spreading *s, uint32_t tensor)
 {
     const uint32_t old_desc = s->trace->tensors[tensor].desc;
     const struct ll_shape *shape = &experts_desc_of(s, tensor)->shape, there = shape_there(s, *shape, AWAY);
-    uint32_t scope = ll_rewrite_string(&s->rewrite, s->form->scope);
+    uint32_t scope = ll_rewrite_string(&s->rewrite, s->signature->scope);
     uint32_t now = ll_rewrite_tensor(&s->rewrite, tensor);
     uint32_t here = ll_rewrite_desc(&s->rewrite, old_desc),
              away = ll_rewrite_reshaped(&s->rewrite, old_desc, &there);
-    const struct ll_exchange_place place = {scope, s->form->phase, s->replicas, s->stride};
+    const struct ll_exchange_place place = {scope, s->signature->phase, s->replicas, s->stride};
     if (s->fetched[tensor] != LL_NONE)
         return s->fetched[tensor];
     if (s->where[tensor] == HERE) {
@@ -436,7 +438,7 @@ static uint32_t fetch(struct spreading *s, uint32_t tensor)
 /* Weights and states that nobody has read yet are brought as the replica's own. */
 static void bring_own(struct spreading *s, uint32_t tensor)
 {
-    const struct ll_desc *desc = experts_desc_of(s, tensor);
+    const struct ll_tensor_desc *desc = experts_desc_of(s, tensor);
     if (s->trace->tensors[tensor].producer != LL_NONE || s->where[tensor] != HERE || !ll_is_of_experts(desc))
         return;
     s->found = true;
@@ -456,8 +458,8 @@ struct counted {
 static struct counted count_inputs(const struct spreading *s)
 {
     struct counted counted = {{0}};
-    for (uint32_t i = 0; i < s->form->view.input_count; i++)
-        counted.at[s->where[ll_op_input(s->trace, s->op, i)]] += s->form->view.in[i].rank > 0;
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++)
+        counted.at[s->where[ll_op_input(s->trace, s->op, i)]] += s->signature->view.in[i].rank > 0;
     return counted;
 }
 
@@ -471,27 +473,27 @@ static bool gathers_rows(const struct ll_op_view *op)
 
 static bool all_results_count_experts(const struct spreading *s)
 {
-    for (uint32_t i = 0; i < s->form->view.output_count; i++)
-        if (!counts_experts(&s->form->view.out[i]))
+    for (uint32_t i = 0; i < s->signature->view.output_count; i++)
+        if (!counts_experts(&s->signature->view.out[i]))
             return false;
-    return s->form->view.output_count > 0;
+    return s->signature->view.output_count > 0;
 }
 
 /* Gradients of weights are products of what went away and what comes back: both are here, too. */
 static bool is_product_there(const struct spreading *s)
 {
     bool there = false;
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(s->trace, s->op, i);
         there |= s->where[tensor] != HERE || s->fetched[tensor] != LL_NONE;
     }
-    return there && s->form->view.kind == LL_OP_BATCH_MATMUL;
+    return there && s->signature->view.kind == LL_OP_BATCH_MATMUL;
 }
 
 /* Whether the op happens away. */
 static bool happens_away(const struct spreading *s, struct counted counted)
 {
-    return (is_product_there(s) || gathers_rows(&s->form->view) ||
+    return (is_product_there(s) || gathers_rows(&s->signature->view) ||
             (counted.at[AWAY] > 0 && counted.at[HERE] == 0)) &&
            all_results_count_experts(s);
 }
@@ -499,11 +501,11 @@ static bool happens_away(const struct spreading *s, struct counted counted)
 /* Inputs where the op happens; what is the replica's own is as it is. */
 static bool gather_inputs(struct spreading *s, bool away)
 {
-    uint32_t count = s->form->view.input_count;
+    uint32_t count = s->signature->view.input_count;
     s->inputs = ll_alloc(&s->scratch, count, sizeof *s->inputs);
     for (uint32_t i = 0; s->inputs && i < count; i++) {
         uint32_t tensor = ll_op_input(s->trace, s->op, i);
-        bool elsewhere = s->form->view.in[i].rank > 0 && s->where[tensor] == (away ? HERE : AWAY);
+        bool elsewhere = s->signature->view.in[i].rank > 0 && s->where[tensor] == (away ? HERE : AWAY);
         s->inputs[i] = elsewhere ? fetch(s, tensor) : ll_rewrite_tensor(&s->rewrite, tensor);
     }
     return s->inputs != NULL;
@@ -513,7 +515,7 @@ static bool gather_inputs(struct spreading *s, bool away)
  * stay: a product may write a wider one than it reads. */
 static const char *infer(struct spreading *s, enum where where, struct ll_shape **results)
 {
-    struct ll_op_view view = s->form->view;
+    struct ll_op_view view = s->signature->view;
     struct ll_shape *in = ll_alloc(&s->scratch, view.input_count, sizeof *in);
     uint32_t room = view.output_count > LL_MAX_OUTPUTS ? view.output_count : LL_MAX_OUTPUTS;
     *results = view.out = ll_alloc(&s->scratch, room, sizeof *view.out);
@@ -522,17 +524,17 @@ static const char *infer(struct spreading *s, enum where where, struct ll_shape 
     for (uint32_t i = 0; i < view.input_count; i++)
         in[i] = *ll_rewrite_shape(&s->rewrite, s->inputs[i]);
     for (uint32_t i = 0; i < view.output_count; i++)
-        view.out[i] = shape_there(s, s->form->view.out[i], where);
+        view.out[i] = shape_there(s, s->signature->view.out[i], where);
     view.in = in;
     const char *trouble = view.kind == LL_OP_NONE ? NULL : ll_op_infer(&view);
-    for (uint32_t i = 0; !trouble && i < s->form->view.output_count; i++)
-        view.out[i].dtype = s->form->view.out[i].dtype;
+    for (uint32_t i = 0; !trouble && i < s->signature->view.output_count; i++)
+        view.out[i].dtype = s->signature->view.out[i].dtype;
     return trouble;
 }
 
 static enum where where_made(const struct spreading *s, uint32_t i, const struct ll_shape *result)
 {
-    const struct ll_shape *was = &s->form->view.out[i];
+    const struct ll_shape *was = &s->signature->view.out[i];
     if (!counts_experts(was) || result->dim[0] == was->dim[0])
         return HERE;
     return ll_elements(result) == ll_elements(was) ? AWAY : OWN;
@@ -569,7 +571,7 @@ static bool write_op(struct spreading *s, bool away)
     if (!outputs)
         return ll_rewrite_trouble(rewrite, "memory ran out");
     for (uint32_t i = 0; i < record.output_count; i++) {
-        outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &results[i]);
+        outputs[i] = ll_rewrite_reshaped(rewrite, s->signature->outputs[i], &results[i]);
         s->where[ll_op_output(s->trace, s->op, i)] = (uint8_t)where_made(s, i, &results[i]);
     }
     if (away)
@@ -582,8 +584,8 @@ static bool write_op(struct spreading *s, bool away)
 static bool spread_op(struct spreading *s, uint32_t op)
 {
     s->op = op;
-    s->form = &s->trace->forms[s->trace->ops[op].form];
-    for (uint32_t i = 0; i < s->form->view.input_count; i++)
+    s->signature = &s->trace->signatures[s->trace->ops[op].signature];
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++)
         bring_own(s, ll_op_input(s->trace, op, i));
     struct counted counted = count_inputs(s);
     bool away = happens_away(s, counted), written = true;

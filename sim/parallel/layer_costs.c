@@ -21,7 +21,7 @@ enum part { PASSING, HELD, INSIDE, PARTS };
 struct profiling {
     const struct ll_result *result;
     const struct ll_trace *trace;
-    const struct ll_life *lives;
+    const struct ll_liveness *lives;
     struct ll_layers layers;
     uint32_t end;      /* of the first step */
     uint32_t boundary; /* its last op going forward; LL_NONE: it has none */
@@ -41,9 +41,9 @@ static struct ll_layer_cost *cost_of(const struct profiling *p, uint32_t op)
     return &p->costs->at[layer];
 }
 
-static const struct ll_form *form_of(const struct profiling *p, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct profiling *p, uint32_t op)
 {
-    return &p->trace->forms[p->trace->ops[op].form];
+    return &p->trace->signatures[p->trace->ops[op].signature];
 }
 
 static uint32_t storage_of(const struct profiling *p, uint32_t tensor)
@@ -59,7 +59,7 @@ static void sum_times(const struct profiling *p)
     double end_s = 0, steps = (double)prepared->steps;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &p->result->ops[seq - prepared->first_op];
-        enum ll_phase phase = form_of(p, seq)->phase;
+        enum ll_phase phase = signature_of(p, seq)->phase;
         double more_s = fmax(0, op->start_s + op->time_s - end_s) / steps;
         double units_s = op->bound == LL_BOUND_COMPUTE ? fmin(more_s, op->active_s / steps) : 0;
         struct ll_layer_cost *cost = cost_of(p, seq);
@@ -80,7 +80,7 @@ static void sum_times(const struct profiling *p)
 
 /* --- weights, states and gradients --- */
 
-static void add_state(struct ll_state_bytes *sum, const struct ll_life *life)
+static void add_state(struct ll_state_bytes *sum, const struct ll_liveness *life)
 {
     if (life->memory == LL_WEIGHT)
         sum->weight += (double)life->bytes;
@@ -110,13 +110,13 @@ static void sum_read(const struct profiling *p, uint32_t *reader)
 {
     memset(reader, 0xff, p->trace->storage_count * sizeof *reader);
     for (uint32_t op = 0; op < p->end; op++) {
-        const struct ll_form *form = form_of(p, op);
-        bool backward = form->phase == LL_PHASE_BACKWARD;
+        const struct ll_op_signature *signature = signature_of(p, op);
+        bool backward = signature->phase == LL_PHASE_BACKWARD;
         struct ll_layer_cost *cost = cost_of(p, op);
         uint32_t pass = 2 * (uint32_t)(cost - p->costs->at) + backward;
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
             uint32_t storage = storage_of(p, ll_op_input(p->trace, op, i));
-            if (form->phase == LL_PHASE_UPDATE || p->lives[storage].memory != LL_WEIGHT ||
+            if (signature->phase == LL_PHASE_UPDATE || p->lives[storage].memory != LL_WEIGHT ||
                 reader[storage] == pass)
                 continue;
             reader[storage] = pass;
@@ -130,12 +130,12 @@ static void sum_read(const struct profiling *p, uint32_t *reader)
 
 static bool lasts(const struct profiling *p, uint64_t storage)
 {
-    const struct ll_life *life = &p->lives[storage];
+    const struct ll_liveness *life = &p->lives[storage];
     return life->memory == LL_WEIGHT || life->memory == LL_OPTIMIZER || p->carried[storage] ||
            (life->memory == LL_GRADIENT && life->updates);
 }
 
-static bool is_kept(const struct profiling *p, const struct ll_life *life)
+static bool is_kept(const struct profiling *p, const struct ll_liveness *life)
 {
     return p->boundary != LL_NONE && life->first <= p->boundary && life->last > p->boundary;
 }
@@ -144,7 +144,7 @@ static bool is_kept(const struct profiling *p, const struct ll_life *life)
 static uint32_t layer_making(const struct profiling *p, uint32_t tensor)
 {
     uint32_t maker = p->trace->tensors[tensor].producer;
-    bool forward = maker != LL_NONE && form_of(p, maker)->phase == LL_PHASE_FORWARD;
+    bool forward = maker != LL_NONE && signature_of(p, maker)->phase == LL_PHASE_FORWARD;
     return forward ? p->layers.named[maker] : LL_NONE;
 }
 
@@ -154,8 +154,8 @@ static void find_staying(const struct profiling *p)
     for (uint32_t tensor = 0; tensor < p->trace->tensor_count; tensor++)
         p->stays[storage_of(p, tensor)] |= layer_making(p, tensor) == LL_NONE;
     for (uint32_t op = 0; op < p->end; op++) {
-        const struct ll_form *form = form_of(p, op);
-        for (uint32_t i = 0; form->phase == LL_PHASE_FORWARD && i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = signature_of(p, op);
+        for (uint32_t i = 0; signature->phase == LL_PHASE_FORWARD && i < signature->view.input_count; i++) {
             uint32_t tensor = ll_op_input(p->trace, op, i);
             p->stays[storage_of(p, tensor)] |= layer_making(p, tensor) != p->layers.named[op];
         }
@@ -165,7 +165,7 @@ static void find_staying(const struct profiling *p)
 static void sum_kept(const struct profiling *p)
 {
     for (uint64_t s = 0; s < p->trace->storage_count; s++) {
-        const struct ll_life *life = &p->lives[s];
+        const struct ll_liveness *life = &p->lives[s];
         if (life->first == LL_NONE || p->user[s] >= p->end || lasts(p, s) || !is_kept(p, life))
             continue;
         struct ll_layer_cost *cost = cost_of(p, p->user[s]);
@@ -193,7 +193,7 @@ static enum part part_of(const struct profiling *p, uint64_t storage)
 static void find_changes(const struct profiling *p)
 {
     for (uint64_t s = 0; s < p->trace->storage_count; s++) {
-        const struct ll_life *life = &p->lives[s];
+        const struct ll_liveness *life = &p->lives[s];
         if (life->first == LL_NONE || p->user[s] >= p->end || lasts(p, s))
             continue;
         enum part part = part_of(p, s);
@@ -212,7 +212,7 @@ static void find_peaks(const struct profiling *p)
     uint64_t passing_bytes = 0;
     find_changes(p);
     for (uint32_t op = 0; op < p->end; op++) {
-        enum ll_phase phase = form_of(p, op)->phase;
+        enum ll_phase phase = signature_of(p, op)->phase;
         struct ll_layer_cost *cost = cost_of(p, op);
         uint64_t *live[PARTS] = {&passing_bytes, &p->kept_bytes[HELD][cost - p->costs->at],
                                  &p->kept_bytes[INSIDE][cost - p->costs->at]};
@@ -234,8 +234,8 @@ static void sum_handed(const struct profiling *p, bool *handed)
 {
     const uint32_t *owner = p->layers.owner;
     for (uint32_t op = 0; p->boundary != LL_NONE && op <= p->boundary; op++) {
-        const struct ll_form *form = form_of(p, op);
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = signature_of(p, op);
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
             uint32_t tensor = ll_op_input(p->trace, op, i), maker = p->trace->tensors[tensor].producer;
             if (maker == LL_NONE || owner[maker] == LL_NONE || owner[op] == LL_NONE ||
                 owner[maker] >= owner[op] || handed[tensor])
@@ -254,10 +254,10 @@ static void find_users(struct profiling *p)
     memset(p->user, 0xff, p->trace->storage_count * sizeof *p->user);
     for (uint64_t at = p->trace->op_count; at-- > 0;) {
         uint32_t op = (uint32_t)at;
-        const struct ll_form *form = form_of(p, op);
-        for (uint32_t i = 0; i < form->view.input_count; i++)
+        const struct ll_op_signature *signature = signature_of(p, op);
+        for (uint32_t i = 0; i < signature->view.input_count; i++)
             p->user[storage_of(p, ll_op_input(p->trace, op, i))] = op;
-        for (uint32_t i = 0; i < form->view.output_count; i++)
+        for (uint32_t i = 0; i < signature->view.output_count; i++)
             p->user[storage_of(p, ll_op_output(p->trace, op, i))] = op;
     }
 }
@@ -273,7 +273,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
 {
     const struct ll_trace *trace = p->trace = result->prepared->trace;
     p->result = result;
-    p->lives = ll_lives(trace, arena);
+    p->lives = ll_trace_liveness(trace, arena);
     p->user = ll_alloc(arena, trace->storage_count + 1, sizeof *p->user);
     p->carried = ll_find_carried(trace, arena);
     p->of_experts = ll_alloc(arena, trace->storage_count + 1, sizeof *p->of_experts);

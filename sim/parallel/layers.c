@@ -36,12 +36,12 @@ struct repetition {
 
 static bool read_token(const struct ll_trace *trace, uint32_t op, struct ll_map *looks, struct token *token)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
         if (trace->descs[tensor->desc].memory != LL_WEIGHT)
             continue;
-        struct look look = {form->view.kind, trace->descs[tensor->desc].shape};
+        struct look look = {signature->view.kind, trace->descs[tensor->desc].shape};
         *token = (struct token){ll_map_intern(looks, &look, sizeof look, NULL), tensor->storage};
         return token->look != LL_NO_ID;
     }
@@ -203,20 +203,20 @@ static size_t name_length(struct finding *f, const char *scope)
     return 0;
 }
 
-static const struct ll_form *form_of(const struct finding *f, uint64_t op)
+static const struct ll_op_signature *signature_of(const struct finding *f, uint64_t op)
 {
-    return &f->trace->forms[f->trace->ops[op].form];
+    return &f->trace->signatures[f->trace->ops[op].signature];
 }
 
-/* The strings that are scopes, each once, in the order of the forms; NULL when memory ran out. */
+/* The strings that are scopes, each once, in the order of the signatures; NULL when memory ran out. */
 static uint32_t *list_scopes(struct finding *f, uint64_t *count)
 {
     const struct ll_trace *trace = f->trace;
     bool *listed = ll_alloc(f->arena, trace->string_count + 1, sizeof *listed);
     uint32_t *scopes = ll_alloc(f->arena, trace->string_count + 1, sizeof *scopes);
     *count = 0;
-    for (uint64_t i = 0; listed && scopes && i < trace->form_count; i++) {
-        uint32_t scope = trace->forms[i].scope;
+    for (uint64_t i = 0; listed && scopes && i < trace->signature_count; i++) {
+        uint32_t scope = trace->signatures[i].scope;
         if (!listed[scope])
             scopes[(*count)++] = scope;
         listed[scope] = true;
@@ -262,9 +262,9 @@ static bool number_layers(struct finding *f, struct ll_layers *layers)
     if (!f->layer || !layers->names)
         return false;
     for (uint64_t op = 0; op < f->trace->op_count; op++) {
-        const struct ll_form *form = form_of(f, op);
-        uint32_t name = f->name[form->scope];
-        if (name == LL_NONE || form->phase != LL_PHASE_FORWARD)
+        const struct ll_op_signature *signature = signature_of(f, op);
+        uint32_t name = f->name[signature->scope];
+        if (name == LL_NONE || signature->phase != LL_PHASE_FORWARD)
             continue;
         if (f->layer[name] == LL_NONE) {
             const struct ll_map_entry *entry = &f->names.entries[name];
@@ -274,7 +274,7 @@ static bool number_layers(struct finding *f, struct ll_layers *layers)
         layers->named[op] = f->layer[name];
     }
     for (uint64_t op = 0; op < f->trace->op_count; op++) {
-        uint32_t name = f->name[form_of(f, op)->scope];
+        uint32_t name = f->name[signature_of(f, op)->scope];
         layers->named[op] = name == LL_NONE ? LL_NONE : f->layer[name];
     }
     return true;
@@ -287,7 +287,7 @@ static bool is_weight(const struct ll_trace *trace, uint32_t tensor)
 
 static bool reads_weight(const struct finding *f, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_of(f, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_of(f, op)->view.input_count; i++)
         if (is_weight(f->trace, ll_op_input(f->trace, op, i)))
             return true;
     return false;
@@ -299,13 +299,13 @@ static bool part_by_weights(struct finding *f, struct ll_layers *layers)
     uint64_t most = 0;
     uint32_t step = LL_NONE, layer = LL_NONE, count = 0;
     for (uint32_t op = 0; op < f->trace->op_count; op++) {
-        const struct ll_form *form = form_of(f, op);
+        const struct ll_op_signature *signature = signature_of(f, op);
         if (f->trace->ops[op].step != step) {
             step = f->trace->ops[op].step;
             count = 0;
             layer = LL_NONE;
         }
-        if (form->phase != LL_PHASE_FORWARD)
+        if (signature->phase != LL_PHASE_FORWARD)
             continue;
         if (reads_weight(f, op))
             layer = count++;
@@ -325,9 +325,9 @@ static uint32_t *layers_ahead(const struct finding *f, const struct ll_layers *l
 {
     uint32_t *ahead = none(f->arena, f->trace->op_count);
     for (uint64_t op = f->trace->op_count; ahead && op-- > 0;)
-        ahead[op] = form_of(f, op)->phase == LL_PHASE_BACKWARD ? LL_NONE
-                    : layers->named[op] != LL_NONE             ? layers->named[op]
-                                                               : ahead[op + 1];
+        ahead[op] = signature_of(f, op)->phase == LL_PHASE_BACKWARD ? LL_NONE
+                    : layers->named[op] != LL_NONE                  ? layers->named[op]
+                                                                    : ahead[op + 1];
     return ahead;
 }
 
@@ -344,7 +344,7 @@ static uint32_t follow(const struct finding *f, uint32_t op, bool *weights)
 {
     const struct ll_trace *trace = f->trace;
     uint32_t forward = LL_NONE, gradient = LL_NONE, user = LL_NONE;
-    for (uint32_t i = 0; i < form_of(f, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature_of(f, op)->view.input_count; i++) {
         uint32_t tensor = ll_op_input(trace, op, i), made_by = f->made_by[tensor];
         uint32_t memory = trace->descs[trace->tensors[tensor].desc].memory;
         if (memory == LL_GRADIENT && made_by != LL_NONE)
@@ -356,7 +356,7 @@ static uint32_t follow(const struct finding *f, uint32_t op, bool *weights)
         *weights = true;
         take_later(&user, f->first_use[trace->tensors[tensor].storage]);
     }
-    if (form_of(f, op)->phase == LL_PHASE_UPDATE && user != LL_NONE)
+    if (signature_of(f, op)->phase == LL_PHASE_UPDATE && user != LL_NONE)
         return user;
     return forward != LL_NONE ? forward : gradient;
 }
@@ -364,11 +364,11 @@ static uint32_t follow(const struct finding *f, uint32_t op, bool *weights)
 /* Notes what the op's layer has made, and which weights it was the first to read. */
 static void note(struct finding *f, uint32_t op, uint32_t owner)
 {
-    const struct ll_form *form = form_of(f, op);
+    const struct ll_op_signature *signature = signature_of(f, op);
     const struct ll_tensor *tensors = f->trace->tensors;
-    for (uint32_t i = 0; i < form->view.output_count; i++)
+    for (uint32_t i = 0; i < signature->view.output_count; i++)
         f->made_by[ll_op_output(f->trace, op, i)] = owner;
-    for (uint32_t i = 0; i < form->view.input_count && form->phase == LL_PHASE_FORWARD; i++) {
+    for (uint32_t i = 0; i < signature->view.input_count && signature->phase == LL_PHASE_FORWARD; i++) {
         uint32_t storage = tensors[ll_op_input(f->trace, op, i)].storage;
         if (f->first_use[storage] == LL_NONE)
             f->first_use[storage] = owner;
@@ -392,9 +392,9 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
         layers->owner[op] = owner;
         note(f, op, owner);
         if (owner != LL_NONE)
-            layers->flops[owner] = ll_add(layers->flops[owner], form_of(f, op)->flops);
+            layers->flops[owner] = ll_add(layers->flops[owner], signature_of(f, op)->flops);
         if (layers->named[op] != LL_NONE)
-            layers->named_flops[owner] = ll_add(layers->named_flops[owner], form_of(f, op)->flops);
+            layers->named_flops[owner] = ll_add(layers->named_flops[owner], signature_of(f, op)->flops);
     }
     return true;
 }
@@ -471,8 +471,9 @@ static bool reads_equal(const struct ll_trace *trace, const struct ll_equal_laye
 static bool ops_equal(const struct ll_trace *trace, const struct ll_equal_layers *equal, uint32_t a,
                       uint32_t b)
 {
-    const struct ll_form *x = &trace->forms[trace->ops[a].form], *y = &trace->forms[trace->ops[b].form];
-    if (!ll_same_form(trace, x, trace, y))
+    const struct ll_op_signature *x = &trace->signatures[trace->ops[a].signature],
+                                 *y = &trace->signatures[trace->ops[b].signature];
+    if (!ll_same_signature(trace, x, trace, y))
         return false;
     for (uint32_t i = 0; i < x->view.input_count; i++)
         if (!reads_equal(trace, equal, a, b, i))
@@ -523,11 +524,11 @@ static bool is_left_out(const struct ll_equal_layers *equal, uint32_t op)
  * backward that of the first one behind. */
 static void stand_in(struct ll_rewrite *rewrite, const struct ll_equal_layers *equal, uint32_t op)
 {
-    const struct ll_form *form = &rewrite->old->forms[rewrite->old->ops[op].form];
-    bool forward = form->phase == LL_PHASE_FORWARD || form->phase == LL_PHASE_INPUT;
+    const struct ll_op_signature *signature = &rewrite->old->signatures[rewrite->old->ops[op].signature];
+    bool forward = signature->phase == LL_PHASE_FORWARD || signature->phase == LL_PHASE_INPUT;
     uint32_t layer = forward ? equal->first + KEPT - 1 : equal->first + equal->count - KEPT;
     uint32_t other = equal->ops[equal->begin[layer] + equal->place[op]];
-    for (uint32_t i = 0; i < form->view.output_count; i++) {
+    for (uint32_t i = 0; i < signature->view.output_count; i++) {
         uint32_t now = ll_rewrite_tensor(rewrite, ll_op_output(rewrite->old, other, i));
         if (now != LL_NONE)
             ll_rewrite_redirect(rewrite, ll_op_output(rewrite->old, op, i), now);
@@ -571,14 +572,14 @@ struct recomputing {
     uint32_t group_count;
 };
 
-static const struct ll_form *recompute_form_of(const struct recomputing *r, uint32_t op)
+static const struct ll_op_signature *recompute_signature_of(const struct recomputing *r, uint32_t op)
 {
-    return &r->trace->forms[r->trace->ops[op].form];
+    return &r->trace->signatures[r->trace->ops[op].signature];
 }
 
 static bool is_forward(const struct recomputing *r, uint32_t op)
 {
-    return recompute_form_of(r, op)->phase == LL_PHASE_FORWARD;
+    return recompute_signature_of(r, op)->phase == LL_PHASE_FORWARD;
 }
 
 /* A layer going forward is a group, each time that the trace goes forward anew. */
@@ -590,7 +591,7 @@ static bool group_layers(struct recomputing *r)
     if (!ll_layers_find(r->trace, &r->rewrite.arena, &layers))
         return false;
     for (uint32_t op = 0; op < r->trace->op_count; op++) {
-        backward |= recompute_form_of(r, op)->phase == LL_PHASE_BACKWARD;
+        backward |= recompute_signature_of(r, op)->phase == LL_PHASE_BACKWARD;
         if (layers.named[op] == LL_NONE || !is_forward(r, op))
             continue;
         times += backward;
@@ -603,7 +604,7 @@ static bool group_layers(struct recomputing *r)
 
 static bool is_product(const struct recomputing *r, uint32_t op)
 {
-    enum ll_op_kind kind = recompute_form_of(r, op)->view.kind;
+    enum ll_op_kind kind = recompute_signature_of(r, op)->view.kind;
     return kind != LL_OP_NONE && ll_op_class(kind) == LL_CLASS_MATRIX;
 }
 
@@ -611,7 +612,7 @@ static bool is_product(const struct recomputing *r, uint32_t op)
 static bool is_of_weight(const struct recomputing *r, uint32_t tensor)
 {
     uint32_t from = r->trace->tensors[tensor].producer;
-    while (from != LL_NONE && ll_is_view(&recompute_form_of(r, from)->view)) {
+    while (from != LL_NONE && ll_is_view(&recompute_signature_of(r, from)->view)) {
         tensor = ll_op_input(r->trace, from, 0);
         from = r->trace->tensors[tensor].producer;
     }
@@ -622,7 +623,7 @@ static bool is_of_weight(const struct recomputing *r, uint32_t tensor)
  * of a router or a classifier. */
 static bool is_between_activations(const struct recomputing *r, uint32_t product)
 {
-    for (uint32_t i = 0; i < recompute_form_of(r, product)->view.input_count; i++)
+    for (uint32_t i = 0; i < recompute_signature_of(r, product)->view.input_count; i++)
         if (is_of_weight(r, ll_op_input(r->trace, product, i)))
             return false;
     return true;
@@ -631,7 +632,7 @@ static bool is_between_activations(const struct recomputing *r, uint32_t product
 /* Whether the op reads something of a group's. */
 static bool reads_group(const struct recomputing *r, uint32_t op, uint32_t group)
 {
-    for (uint32_t i = 0; i < recompute_form_of(r, op)->view.input_count; i++) {
+    for (uint32_t i = 0; i < recompute_signature_of(r, op)->view.input_count; i++) {
         uint32_t from = r->trace->tensors[ll_op_input(r->trace, op, i)].producer;
         if (from != LL_NONE && r->group_of[from] == group)
             return true;
@@ -645,7 +646,7 @@ static bool take_scores(struct recomputing *r, uint32_t softmax, uint32_t group)
     uint32_t op = softmax;
     r->group_of[op] = group;
     while (!is_product(r, op)) {
-        uint32_t from = recompute_form_of(r, op)->view.input_count
+        uint32_t from = recompute_signature_of(r, op)->view.input_count
                             ? r->trace->tensors[ll_op_input(r->trace, op, 0)].producer
                             : LL_NONE;
         if (from == LL_NONE || !is_forward(r, from) || r->group_of[from] != LL_NONE)
@@ -680,7 +681,7 @@ static void give_up(struct recomputing *r, uint32_t softmax, uint32_t group)
 
 static bool is_softmax(const struct recomputing *r, uint32_t op)
 {
-    enum ll_op_kind kind = recompute_form_of(r, op)->view.kind;
+    enum ll_op_kind kind = recompute_signature_of(r, op)->view.kind;
     return kind == LL_OP_SOFTMAX || kind == LL_OP_CAUSAL_SOFTMAX;
 }
 
@@ -720,7 +721,7 @@ static bool mark_outside(struct recomputing *r)
 {
     r->outside = ll_alloc(&r->rewrite.arena, r->trace->tensor_count + 1, sizeof *r->outside);
     for (uint32_t op = 0; r->outside && op < r->trace->op_count; op++)
-        for (uint32_t i = 0; is_forward(r, op) && i < recompute_form_of(r, op)->view.input_count; i++) {
+        for (uint32_t i = 0; is_forward(r, op) && i < recompute_signature_of(r, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(r->trace, op, i), from = r->trace->tensors[tensor].producer;
             r->outside[tensor] |= from != LL_NONE && r->group_of[from] != r->group_of[op];
         }
@@ -741,8 +742,8 @@ static void repeat(struct recomputing *r, struct group *group)
 /* Whatever a backward op reads from inside of groups is made again first. */
 static void repeat_for(struct recomputing *r, uint32_t op)
 {
-    const struct ll_form *form = recompute_form_of(r, op);
-    for (uint32_t i = 0; form->phase == LL_PHASE_BACKWARD && i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = recompute_signature_of(r, op);
+    for (uint32_t i = 0; signature->phase == LL_PHASE_BACKWARD && i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(r->trace, op, i), from = r->trace->tensors[tensor].producer;
         uint32_t group = from == LL_NONE ? LL_NONE : r->group_of[from];
         if (group != LL_NONE && !r->outside[tensor] && !r->groups[group].repeated)
@@ -754,7 +755,7 @@ static void repeat_for(struct recomputing *r, uint32_t op)
 static void leave_casts(struct recomputing *r)
 {
     for (uint32_t op = 0; op < r->trace->op_count; op++)
-        if (ll_is_lasting_cast(r->trace, recompute_form_of(r, op)))
+        if (ll_is_lasting_cast(r->trace, recompute_signature_of(r, op)))
             r->group_of[op] = LL_NONE;
 }
 
@@ -792,8 +793,8 @@ struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute re
 
 bool ll_trains(const struct ll_trace *trace)
 {
-    for (uint64_t i = 0; i < trace->form_count; i++)
-        if (trace->forms[i].phase == LL_PHASE_BACKWARD || trace->forms[i].phase == LL_PHASE_UPDATE)
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        if (trace->signatures[i].phase == LL_PHASE_BACKWARD || trace->signatures[i].phase == LL_PHASE_UPDATE)
             return true;
     return false;
 }

@@ -22,7 +22,7 @@ struct away {
 
 struct offloading {
     struct ll_exchanging x; /* weights and states */
-    bool *views;            /* by form */
+    bool *views;            /* by signature */
     uint32_t *away_of;      /* by tensor, LL_NONE for most */
     uint32_t *last_use;     /* by tensor: its last reader going forward, or its maker */
     uint32_t *owner;        /* by tensor: the layer of its first reader going backward, LL_NONE for none */
@@ -43,14 +43,14 @@ struct offloading {
     bool *leaves_now;  /* by storage: is in the turns of updates */
 };
 
-static const struct ll_form *form_of(const struct offloading *o, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct offloading *o, uint32_t op)
 {
-    return &o->x.trace->forms[o->x.trace->ops[op].form];
+    return &o->x.trace->signatures[o->x.trace->ops[op].signature];
 }
 
 static bool is_view(const struct offloading *o, uint32_t op)
 {
-    return o->views[o->x.trace->ops[op].form];
+    return o->views[o->x.trace->ops[op].signature];
 }
 
 /* The tensor behind views. */
@@ -75,7 +75,7 @@ static uint32_t *none(struct offloading *o, uint64_t count)
 
 static void note_use(struct offloading *o, uint32_t op, uint32_t tensor)
 {
-    enum ll_phase phase = form_of(o, op)->phase;
+    enum ll_phase phase = signature_of(o, op)->phase;
     uint32_t source = source_of(o, tensor);
     if (is_view(o, op))
         return;
@@ -89,9 +89,9 @@ static void note_uses(struct offloading *o)
 {
     const struct ll_trace *trace = o->x.trace;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        for (uint32_t i = 0; i < form_of(o, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < signature_of(o, op)->view.input_count; i++)
             note_use(o, op, ll_op_input(trace, op, i));
-        for (uint32_t i = 0; i < form_of(o, op)->view.output_count; i++) {
+        for (uint32_t i = 0; i < signature_of(o, op)->view.output_count; i++) {
             uint32_t tensor = ll_op_output(trace, op, i);
             o->last_use[tensor] = op;
             o->versions[trace->tensors[tensor].storage] += !is_view(o, op);
@@ -102,8 +102,8 @@ static void note_uses(struct offloading *o)
 static bool goes(const struct offloading *o, uint32_t tensor)
 {
     const struct ll_tensor *t = &o->x.trace->tensors[tensor];
-    const struct ll_desc *desc = &o->x.trace->descs[t->desc];
-    return t->producer != LL_NONE && form_of(o, t->producer)->phase == LL_PHASE_FORWARD &&
+    const struct ll_tensor_desc *desc = &o->x.trace->descs[t->desc];
+    return t->producer != LL_NONE && signature_of(o, t->producer)->phase == LL_PHASE_FORWARD &&
            !is_view(o, t->producer) && desc->memory == LL_ACTIVATION && o->versions[t->storage] == 1 &&
            o->owner[tensor] != LL_NONE && o->owner[tensor] + 1 < o->x.layers.count &&
            ll_size_bytes(&desc->shape) >= LEAST_BYTES;
@@ -130,7 +130,7 @@ static void order_layers(struct offloading *o)
     uint32_t last = LL_NONE;
     for (uint32_t op = 0; op < o->x.trace->op_count; op++) {
         uint32_t layer = o->x.layers.owner[op];
-        if (form_of(o, op)->phase != LL_PHASE_BACKWARD || layer == LL_NONE || o->begun[layer])
+        if (signature_of(o, op)->phase != LL_PHASE_BACKWARD || layer == LL_NONE || o->begun[layer])
             continue;
         o->begun[layer] = true;
         if (last != LL_NONE)
@@ -310,7 +310,7 @@ static void before_backward(struct offloading *o, uint32_t op)
         fetch_layer(o, layer);
         fetch_layer(o, o->behind[layer]);
     }
-    for (uint32_t i = 0; i < form_of(o, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_of(o, op)->view.input_count; i++)
         make_sure(o, ll_op_input(o->x.trace, op, i));
 }
 
@@ -326,7 +326,7 @@ static void mark_residents(struct offloading *o)
     const struct ll_offload *offload = &o->x.plan->offload;
     const struct ll_trace *trace = o->x.trace;
     for (uint32_t tensor = 0; tensor < trace->tensor_count; tensor++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[tensor].desc];
         bool away =
             desc->memory == LL_WEIGHT ? offload->weights : desc->memory == LL_OPTIMIZER && offload->optimizer;
         if (trace->tensors[tensor].producer == LL_NONE && away && ll_size_bytes(&desc->shape) >= LEAST_BYTES)
@@ -346,18 +346,18 @@ static void keep(struct offloading *o, uint32_t op)
 
 static void write_update(struct offloading *o, uint32_t op)
 {
-    const struct ll_form *form = form_of(o, op);
+    const struct ll_op_signature *signature = signature_of(o, op);
     const struct ll_trace *trace = o->x.trace;
     bool again = trace->ops[op].step != o->step;
-    for (uint32_t i = 0; i < form->view.input_count; i++)
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
         again |= o->leaves_now[trace->tensors[ll_op_input(trace, op, i)].storage];
     if (again)
         end_updates(o);
     o->step = trace->ops[op].step;
     turn(o, &o->updates, LL_PHASE_UPDATE);
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(trace, op, i);
-        const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[tensor].desc];
         if (!is_away(o, tensor))
             continue;
         uint32_t here =
@@ -366,7 +366,7 @@ static void write_update(struct offloading *o, uint32_t op)
                             move(o, LL_OP_FROM_HOST, LL_PHASE_UPDATE, ll_weight_part(&o->x, tensor), here));
     }
     keep(o, op);
-    for (uint32_t i = 0; i < form->view.output_count; i++) {
+    for (uint32_t i = 0; i < signature->view.output_count; i++) {
         uint32_t tensor = ll_op_output(trace, op, i);
         if (!is_away(o, tensor))
             continue;
@@ -377,7 +377,7 @@ static void write_update(struct offloading *o, uint32_t op)
 
 static void write_op(struct offloading *o, uint32_t op)
 {
-    enum ll_phase phase = form_of(o, op)->phase;
+    enum ll_phase phase = signature_of(o, op)->phase;
     if (phase == LL_PHASE_UPDATE) {
         write_update(o, op);
     } else {

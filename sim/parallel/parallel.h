@@ -12,18 +12,18 @@
 bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b);
 
 /* Whether two forms of ops say the same but for their scopes and the names of tensors. Pure. */
-bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
-                  const struct ll_form *y);
+bool ll_same_signature(const struct ll_trace *a, const struct ll_op_signature *x, const struct ll_trace *b,
+                       const struct ll_op_signature *y);
 
 /* What a program does once a step, not with every micro-batch. Private to sim/parallel. */
 
 /* Ops of the phases comm and update, and casts that serve a whole step. Pure. */
-bool ll_is_per_step(const struct ll_trace *program, const struct ll_form *form);
+bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature *signature);
 
 /* Whether it casts a weight to memory of the class workspace, where the cast lies until the weight changes,
  * as casts to the type of products do (tracer/transform/dtype.h): several micro-batches read the same. Pure.
  */
-bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *form);
+bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_op_signature *signature);
 
 /* What each device does: the programs that a plan makes of a recorded step.
  *

@@ -126,7 +126,7 @@ struct ll_tie {
 struct ll_virtual_stages {
     uint32_t count, stages; /* virtual stage i lies on stage i modulo stages */
     uint32_t *vstage_of;    /* by op, LL_NONE for what each virtual stage makes for itself */
-    bool *is_view;          /* by form: another look at the same memory, which costs nothing anywhere */
+    bool *is_view;          /* by signature: another look at the same memory, which costs nothing anywhere */
     uint32_t *tie_of;       /* by op: the tie whose weight it updates, LL_NONE for most */
     struct ll_tie *ties;
     uint32_t tie_count;

@@ -68,9 +68,9 @@ struct finding {
     uint32_t *tie_at; /* by storage */
 };
 
-static const struct ll_form *form_of(const struct ll_trace *trace, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct ll_trace *trace, uint32_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 static uint32_t *none(struct ll_arena *arena, uint64_t count)
@@ -100,12 +100,12 @@ static const char *divide_layers(struct finding *f)
 
 static bool is_update(const struct ll_trace *trace, uint32_t op)
 {
-    return form_of(trace, op)->phase == LL_PHASE_UPDATE;
+    return signature_of(trace, op)->phase == LL_PHASE_UPDATE;
 }
 
 static bool is_gradient(const struct ll_trace *trace, uint32_t tensor)
 {
-    const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
+    const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[tensor].desc];
     return desc->memory == LL_GRADIENT && desc->shape.rank > 0 && trace->tensors[tensor].producer != LL_NONE;
 }
 
@@ -117,9 +117,10 @@ static bool bring_gradients_home(struct finding *f)
     uint32_t *vstage_of = f->vstages->vstage_of, *home = none(f->arena, trace->tensor_count);
     for (uint64_t at = home ? trace->op_count : 0; at-- > 0;) {
         uint32_t op = (uint32_t)at;
-        const struct ll_form *form = form_of(trace, op);
-        bool updates = is_update(trace, op) && form->view.output_count > 0 && form->view.out[0].rank > 0;
-        for (uint32_t i = 0; updates && vstage_of[op] != LL_NONE && i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = signature_of(trace, op);
+        bool updates =
+            is_update(trace, op) && signature->view.output_count > 0 && signature->view.out[0].rank > 0;
+        for (uint32_t i = 0; updates && vstage_of[op] != LL_NONE && i < signature->view.input_count; i++) {
             uint32_t tensor = ll_op_input(trace, op, i);
             if (!is_gradient(trace, tensor))
                 continue;
@@ -129,10 +130,10 @@ static bool bring_gradients_home(struct finding *f)
         }
     }
     for (uint32_t op = 0; home && op < trace->op_count; op++)
-        for (uint32_t i = 0; is_update(trace, op) && i < form_of(trace, op)->view.input_count; i++) {
+        for (uint32_t i = 0; is_update(trace, op) && i < signature_of(trace, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(trace, op, i);
-            bool sums =
-                form_of(trace, op)->view.output_count > 0 && form_of(trace, op)->view.out[0].rank == 0;
+            bool sums = signature_of(trace, op)->view.output_count > 0 &&
+                        signature_of(trace, op)->view.out[0].rank == 0;
             if (sums && home[tensor] != LL_NONE)
                 vstage_of[op] = home[tensor];
         }
@@ -174,10 +175,10 @@ static bool find_ties(struct finding *f)
     if (!f->only || !f->tie_at || !f->vstages->tie_of || !f->vstages->ties)
         return false;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = form_of(trace, op);
+        const struct ll_op_signature *signature = signature_of(trace, op);
         uint32_t vstage = f->vstages->vstage_of[op];
-        bool computes = form->phase == LL_PHASE_FORWARD || form->phase == LL_PHASE_BACKWARD;
-        for (uint32_t i = 0; computes && vstage != LL_NONE && i < form->view.input_count; i++) {
+        bool computes = signature->phase == LL_PHASE_FORWARD || signature->phase == LL_PHASE_BACKWARD;
+        for (uint32_t i = 0; computes && vstage != LL_NONE && i < signature->view.input_count; i++) {
             const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
             if (trace->descs[tensor->desc].memory == LL_WEIGHT && !note_reader(f, tensor->storage, vstage))
                 return false;
@@ -190,8 +191,8 @@ static bool find_ties(struct finding *f)
 static void tie_updates(struct finding *f)
 {
     for (uint32_t op = 0; op < f->trace->op_count; op++) {
-        const struct ll_form *form = form_of(f->trace, op);
-        for (uint32_t i = 0; form->phase == LL_PHASE_UPDATE && i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = signature_of(f->trace, op);
+        for (uint32_t i = 0; signature->phase == LL_PHASE_UPDATE && i < signature->view.input_count; i++) {
             uint32_t tie = f->tie_at[f->trace->tensors[ll_op_input(f->trace, op, i)].storage];
             if (tie != LL_NONE)
                 f->vstages->tie_of[op] = tie;
@@ -205,25 +206,27 @@ static void tie_what_updates_read(struct finding *f)
     const struct ll_trace *trace = f->trace;
     for (uint64_t at = trace->op_count; at-- > 0;) {
         uint32_t op = (uint32_t)at, tie = f->vstages->tie_of[op];
-        const struct ll_form *form = form_of(trace, op);
-        for (uint32_t i = 0; tie != LL_NONE && i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = signature_of(trace, op);
+        for (uint32_t i = 0; tie != LL_NONE && i < signature->view.input_count; i++) {
             const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
-            const struct ll_desc *desc = &trace->descs[tensor->desc];
+            const struct ll_tensor_desc *desc = &trace->descs[tensor->desc];
             if (tensor->producer != LL_NONE && desc->memory == LL_GRADIENT && desc->shape.rank > 0 &&
-                form_of(trace, tensor->producer)->phase == LL_PHASE_UPDATE)
+                signature_of(trace, tensor->producer)->phase == LL_PHASE_UPDATE)
                 f->vstages->tie_of[tensor->producer] = tie;
         }
     }
 }
 
-static bool is_sum(const struct ll_form *form)
+static bool is_sum(const struct ll_op_signature *signature)
 {
-    if (form->phase != LL_PHASE_BACKWARD || (form->view.kind != LL_OP_ADD && form->view.kind != LL_OP_ADD_N))
+    if (signature->phase != LL_PHASE_BACKWARD ||
+        (signature->view.kind != LL_OP_ADD && signature->view.kind != LL_OP_ADD_N))
         return false;
-    for (uint32_t i = 1; i < form->view.input_count; i++)
-        if (memcmp(form->view.in[i].dim, form->view.in[0].dim, sizeof form->view.in[0].dim) != 0)
+    for (uint32_t i = 1; i < signature->view.input_count; i++)
+        if (memcmp(signature->view.in[i].dim, signature->view.in[0].dim, sizeof signature->view.in[0].dim) !=
+            0)
             return false;
-    return form->view.input_count > 1;
+    return signature->view.input_count > 1;
 }
 
 static bool piece_adds(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
@@ -254,7 +257,7 @@ static struct ll_apart tie_apart(const struct ll_trace *trace, const struct ll_v
 static bool spans(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
                   const struct ll_tie *tie)
 {
-    for (uint32_t i = 0; i < form_of(trace, tie->sum)->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature_of(trace, tie->sum)->view.input_count; i++) {
         uint32_t from = trace->tensors[ll_op_input(trace, tie->sum, i)].producer;
         uint32_t vstage = from == LL_NONE ? LL_NONE : vstages->vstage_of[from];
         if (vstage == LL_NONE || !tie->has[vstage])
@@ -270,8 +273,8 @@ static uint32_t *ties_fed(struct finding *f)
     const struct ll_trace *trace = f->trace;
     uint32_t *fed = none(f->arena, trace->op_count);
     for (uint32_t op = 0; fed && op < trace->op_count; op++)
-        for (uint32_t i = 0; f->vstages->tie_of[op] != LL_NONE && i < form_of(trace, op)->view.input_count;
-             i++) {
+        for (uint32_t i = 0;
+             f->vstages->tie_of[op] != LL_NONE && i < signature_of(trace, op)->view.input_count; i++) {
             uint32_t from = trace->tensors[ll_op_input(trace, op, i)].producer;
             if (from != LL_NONE)
                 fed[from] = f->vstages->tie_of[op];
@@ -284,7 +287,7 @@ static uint32_t *ties_fed(struct finding *f)
 static bool may_read(const struct finding *f, uint32_t reader, uint32_t tie)
 {
     uint32_t vstage = f->vstages->vstage_of[reader];
-    if (form_of(f->trace, reader)->phase != LL_PHASE_UPDATE)
+    if (signature_of(f->trace, reader)->phase != LL_PHASE_UPDATE)
         return false;
     return f->vstages->tie_of[reader] == tie || (vstage != LL_NONE && f->vstages->ties[tie].has[vstage]);
 }
@@ -296,13 +299,13 @@ static bool find_sums(struct finding *f)
     struct ll_virtual_stages *vstages = f->vstages;
     uint32_t *fed = ties_fed(f);
     for (uint32_t op = 0; fed && op < trace->op_count; op++)
-        for (uint32_t i = 0; i < form_of(trace, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature_of(trace, op)->view.input_count; i++) {
             uint32_t from = trace->tensors[ll_op_input(trace, op, i)].producer;
             if (from != LL_NONE && fed[from] != LL_NONE && !may_read(f, op, fed[from]))
                 fed[from] = LL_NONE;
         }
     for (uint32_t op = 0; fed && op < trace->op_count; op++) {
-        if (fed[op] == LL_NONE || !is_sum(form_of(trace, op)))
+        if (fed[op] == LL_NONE || !is_sum(signature_of(trace, op)))
             continue;
         struct ll_tie *tie = &vstages->ties[fed[op]], summed = {tie->has, op, ll_op_output(trace, op, 0)};
         if (tie->sum == LL_NONE && spans(trace, vstages, &summed))
@@ -340,7 +343,7 @@ static bool piece_runs(const struct ll_virtual_stages *vstages, uint32_t vstage,
 static bool piece_adds(const struct ll_trace *trace, const struct ll_virtual_stages *vstages,
                        const struct ll_tie *tie, uint32_t vstage)
 {
-    for (uint32_t i = 0; i < form_of(trace, tie->sum)->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature_of(trace, tie->sum)->view.input_count; i++) {
         uint32_t from = trace->tensors[ll_op_input(trace, tie->sum, i)].producer;
         if (from != LL_NONE && vstages->vstage_of[from] == vstage)
             return true;
@@ -353,7 +356,7 @@ static uint32_t piece_source(const struct ll_trace *trace, const struct ll_virtu
                              uint32_t vstage, uint32_t tensor)
 {
     uint32_t from = trace->tensors[tensor].producer;
-    while (from != LL_NONE && vstages->is_view[trace->ops[from].form] &&
+    while (from != LL_NONE && vstages->is_view[trace->ops[from].signature] &&
            vstages->vstage_of[from] != LL_NONE && !piece_runs(vstages, vstage, from)) {
         tensor = ll_op_input(trace, from, 0);
         from = trace->tensors[tensor].producer;
@@ -423,9 +426,9 @@ struct partitioning {
     bool backward, updating; /* in this step backward ops have been; after them updates, too */
 };
 
-static const struct ll_form *form_in_cut(const struct partitioning *c, uint32_t op)
+static const struct ll_op_signature *signature_in_cut(const struct partitioning *c, uint32_t op)
 {
-    return &c->trace->forms[c->trace->ops[op].form];
+    return &c->trace->signatures[c->trace->ops[op].signature];
 }
 
 /* What crosses. */
@@ -450,8 +453,8 @@ static const struct ll_tie *tie_summed_by(const struct partitioning *c, uint32_t
  * before replicas exchange it, or as an update has made it. */
 static enum ll_phase phase_of(const struct partitioning *c, uint32_t made, uint32_t read)
 {
-    enum ll_phase making = form_in_cut(c, made)->phase;
-    if (form_in_cut(c, read)->phase != LL_PHASE_UPDATE)
+    enum ll_phase making = signature_in_cut(c, made)->phase;
+    if (signature_in_cut(c, read)->phase != LL_PHASE_UPDATE)
         return making;
     return making == LL_PHASE_UPDATE || tie_summed_by(c, made) ? LL_PHASE_UPDATE : LL_PHASE_COMM;
 }
@@ -476,7 +479,7 @@ static bool list_op(struct partitioning *c, uint32_t op)
     uint32_t end = tie == LL_NONE ? first + 1 : c->vstages.count;
     if (first == LL_NONE || tie_summed_by(c, op))
         return true;
-    for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_in_cut(c, op)->view.input_count; i++)
         for (uint32_t vstage = first; vstage < end; vstage++)
             if (piece_runs(&c->vstages, vstage, op) &&
                 !list_reading(c, vstage, op, ll_op_input(c->trace, op, i)))
@@ -549,7 +552,7 @@ static bool list_transfers(struct partitioning *c)
         c->rows[c->row_count - 1].end = i + 1;
     }
     for (uint32_t op = 0; op < c->trace->op_count; op++)
-        for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
+        for (uint32_t i = 0; i < signature_in_cut(c, op)->view.input_count; i++)
             c->is_read[ll_op_input(c->trace, op, i)] = true;
     return true;
 }
@@ -570,7 +573,7 @@ static void receive(struct partitioning *c, const struct transfer *transfer)
     const struct ll_record record = {
         .kind = LL_OP_RECEIVE,
         .phase = transfer->phase,
-        .scope = ll_rewrite_string(&c->rewrite, form_in_cut(c, transfer->made)->scope),
+        .scope = ll_rewrite_string(&c->rewrite, signature_in_cut(c, transfer->made)->scope),
         .outputs = &desc,
         .output_count = 1,
         .attrs = &peer,
@@ -603,15 +606,15 @@ static uint32_t here(struct partitioning *c, uint32_t tensor);
 /* The virtual stage's own terms of a gradient, and then all virtual stages' by an exchange. */
 static void add_tied(struct partitioning *c, const struct ll_tie *tie)
 {
-    const struct ll_form *form = form_in_cut(c, tie->sum);
-    uint32_t count = 0, *terms = ll_alloc(&c->rewrite.arena, form->view.input_count, sizeof *terms);
-    uint32_t desc = ll_rewrite_desc(&c->rewrite, form->outputs[0]);
-    uint32_t scope = ll_rewrite_string(&c->rewrite, form->scope);
+    const struct ll_op_signature *signature = signature_in_cut(c, tie->sum);
+    uint32_t count = 0, *terms = ll_alloc(&c->rewrite.arena, signature->view.input_count, sizeof *terms);
+    uint32_t desc = ll_rewrite_desc(&c->rewrite, signature->outputs[0]);
+    uint32_t scope = ll_rewrite_string(&c->rewrite, signature->scope);
     if (!terms) {
         ll_rewrite_trouble(&c->rewrite, "memory ran out");
         return;
     }
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(c->trace, tie->sum, i);
         if (c->vstages.vstage_of[c->trace->tensors[tensor].producer] == c->partition->vstage)
             terms[count++] = here(c, tensor);
@@ -634,7 +637,7 @@ static void add_tied(struct partitioning *c, const struct ll_tie *tie)
 /* What every virtual stage makes for itself, views included: with what it reads. */
 static void make_here(struct partitioning *c, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_in_cut(c, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_in_cut(c, op)->view.input_count; i++)
         here(c, ll_op_input(c->trace, op, i));
     ll_rewrite_keep(&c->rewrite, op);
 }
@@ -664,16 +667,17 @@ static void send(struct partitioning *c, struct transfer *transfer)
     transfer->sent = true;
     uint32_t tensor = here(c, transfer->tensor);
     uint32_t desc = ll_rewrite_desc(&c->rewrite, c->trace->tensors[transfer->tensor].desc);
-    ll_rewrite_add(&c->rewrite, &(struct ll_record){.kind = LL_OP_SEND,
-                                                    .phase = transfer->phase,
-                                                    .scope = ll_rewrite_string(
-                                                        &c->rewrite, form_in_cut(c, transfer->made)->scope),
-                                                    .inputs = &tensor,
-                                                    .input_count = 1,
-                                                    .outputs = &desc,
-                                                    .output_count = 1,
-                                                    .attrs = attrs,
-                                                    .attr_count = 2});
+    ll_rewrite_add(&c->rewrite,
+                   &(struct ll_record){
+                       .kind = LL_OP_SEND,
+                       .phase = transfer->phase,
+                       .scope = ll_rewrite_string(&c->rewrite, signature_in_cut(c, transfer->made)->scope),
+                       .inputs = &tensor,
+                       .input_count = 1,
+                       .outputs = &desc,
+                       .output_count = 1,
+                       .attrs = attrs,
+                       .attr_count = 2});
 }
 
 /* What was just made and others read soon. */
@@ -688,7 +692,7 @@ static void send_made(struct partitioning *c, uint32_t op)
             high = middle;
     }
     for (; low < c->out.count && c->out.at[low].made == op; low++)
-        if (c->out.at[low].phase == form_in_cut(c, op)->phase)
+        if (c->out.at[low].phase == signature_in_cut(c, op)->phase)
             send(c, &c->out.at[low]);
 }
 
@@ -712,7 +716,7 @@ static void begin_updates(struct partitioning *c, uint32_t before_op)
 
 static void follow_phase(struct partitioning *c, uint32_t op)
 {
-    enum ll_phase phase = form_in_cut(c, op)->phase;
+    enum ll_phase phase = signature_in_cut(c, op)->phase;
     ll_rewrite_step(&c->rewrite, op);
     if (c->trace->ops[op].step != c->step)
         c->backward = c->updating = false;
@@ -730,7 +734,7 @@ static bool is_left_over(const struct partitioning *c, uint32_t op)
 {
     bool read =
         c->vstages.vstage_of[op] != LL_NONE || c->vstages.tie_of[op] != LL_NONE || c->partition->vstage != 0;
-    for (uint32_t i = 0; i < form_in_cut(c, op)->view.output_count; i++)
+    for (uint32_t i = 0; i < signature_in_cut(c, op)->view.output_count; i++)
         read |= c->is_read[ll_op_output(c->trace, op, i)];
     return !read;
 }

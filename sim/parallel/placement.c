@@ -38,7 +38,7 @@ static void find_what_stays(struct ll_shard_placement *placement, const struct l
         placement->stays[i] = memory == LL_WEIGHT || memory == LL_OPTIMIZER;
     }
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (ll_is_view(&trace->forms[trace->ops[op].form].view))
+        if (ll_is_view(&trace->signatures[trace->ops[op].signature].view))
             placement->stays[ll_op_output(trace, op, 0)] |= placement->stays[ll_op_input(trace, op, 0)];
 }
 
@@ -56,7 +56,7 @@ bool ll_placement_begin(struct ll_shard_placement *placement, const struct ll_tr
         placement->states[i].free = trace->tensors[i].producer == LL_NONE;
     }
     for (uint32_t op = 0; op < trace->op_count; op++)
-        for (uint32_t i = 0; i < trace->forms[trace->ops[op].form].view.input_count; i++)
+        for (uint32_t i = 0; i < trace->signatures[trace->ops[op].signature].view.input_count; i++)
             placement->readers[ll_op_input(trace, op, i)]++;
     return true;
 }
@@ -122,7 +122,7 @@ uint64_t ll_uneven_sequence(const struct ll_shard_placement *placement, const st
     return uneven;
 }
 
-static const struct ll_desc *desc_of(const struct ll_shard_placement *placement, uint32_t tensor)
+static const struct ll_tensor_desc *desc_of(const struct ll_shard_placement *placement, uint32_t tensor)
 {
     const struct ll_trace *trace = placement->rewrite.old;
     return &trace->descs[trace->tensors[tensor].desc];
@@ -155,7 +155,7 @@ double ll_placement_cost_bytes(const struct ll_shard_placement *placement, uint3
                                struct ll_shard_state wanted, enum ll_phase phase)
 {
     struct ll_shard_state now = placement->states[tensor];
-    const struct ll_desc *desc = desc_of(placement, tensor);
+    const struct ll_tensor_desc *desc = desc_of(placement, tensor);
     double bytes = (double)ll_size_bytes(&desc->shape);
     if (wanted.held == LL_PARTIAL_SUM && now.held != LL_PARTIAL_SUM)
         return LL_AVOIDED_BYTES;
@@ -226,7 +226,7 @@ static bool is_of_pass(const struct ll_shard_placement *placement, uint32_t tens
     const struct ll_trace *old = placement->rewrite.old;
     uint32_t maker = old->tensors[tensor].producer;
     return desc_of(placement, tensor)->memory == LL_GRADIENT && maker != LL_NONE &&
-           old->forms[old->ops[maker].form].phase != LL_PHASE_UPDATE;
+           old->signatures[old->ops[maker].signature].phase != LL_PHASE_UPDATE;
 }
 
 /* The sum, whole or scattered, which the tensor is from now on. */
@@ -300,13 +300,13 @@ static struct ll_shard_state state_along(int dim)
     return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, LL_ROLE_SEQUENCE, false};
 }
 
-static const struct ll_desc *context_desc_of(const struct ll_trace *trace, uint32_t tensor)
+static const struct ll_tensor_desc *context_desc_of(const struct ll_trace *trace, uint32_t tensor)
 {
     return &trace->descs[trace->tensors[tensor].desc];
 }
 
 /* Weights and what belongs to them. */
-static bool is_state(const struct ll_desc *desc)
+static bool is_state(const struct ll_tensor_desc *desc)
 {
     return desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
 }
@@ -336,10 +336,10 @@ static void begin_states(struct sharing *c)
 static void bring_inputs(struct sharing *c)
 {
     struct ll_sharding *s = &c->sharding;
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
-        int dim = dim_of_positions(c, &s->form->view.in[i]);
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
+        int dim = dim_of_positions(c, &s->signature->view.in[i]);
         if (dim >= 0 && ll_state_of_input(s, i).free)
-            ll_placement_convert(&s->placement, ll_old_input(s, i), state_along(dim), s->form->phase,
+            ll_placement_convert(&s->placement, ll_old_input(s, i), state_along(dim), s->signature->phase,
                                  LL_NONE);
     }
 }
@@ -367,8 +367,8 @@ static uint8_t axis_of_source(struct sharing *c)
 {
     struct ll_sharding *s = &c->sharding;
     uint8_t axis = 0;
-    for (uint32_t i = 0; i < s->form->view.output_count && makes_of_numbers(&s->form->view); i++) {
-        int dim = dim_of_positions(c, &s->form->view.out[i]);
+    for (uint32_t i = 0; i < s->signature->view.output_count && makes_of_numbers(&s->signature->view); i++) {
+        int dim = dim_of_positions(c, &s->signature->view.out[i]);
         if (dim >= 0 && (axis || (axis = ll_new_axis(&s->axes, false))))
             ll_set_axis_out(&s->axes, i, dim, axis);
     }
@@ -380,7 +380,7 @@ static uint8_t axis_of_op(struct sharing *c)
 {
     const struct ll_sharding *s = &c->sharding;
     uint8_t best = 0;
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
         uint8_t axis = axis_of_input(s, i);
         if (axis && (!best || (s->axes.summed[best] && !s->axes.summed[axis])))
             best = axis;
@@ -402,7 +402,7 @@ static bool is_of_keys(const struct ll_op_view *op, uint32_t input)
 static bool may_be_so(const struct sharing *c, uint8_t axis)
 {
     const struct ll_sharding *s = &c->sharding;
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     for (uint32_t i = 0; i < op->input_count; i++) {
         struct ll_shard_state now = ll_state_of_input(s, i), wanted = ll_wanted_state(s, i, axis);
         bool there = now.free || now.held != LL_SHARDED || (wanted.held == now.held && wanted.dim == now.dim);
@@ -421,7 +421,7 @@ static bool may_be_so(const struct sharing *c, uint8_t axis)
 /* Whether something lies along an axis that has no equal shares. */
 static bool is_uneven(const struct ll_sharding *s)
 {
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
         struct ll_shard_state state = ll_state_of_input(s, i);
         uint8_t axis = !state.free && state.held == LL_SHARDED ? ll_axis_in(&s->axes, i, state.dim) : 0;
         if (axis && !ll_axis_divides(s, axis))
@@ -433,7 +433,7 @@ static bool is_uneven(const struct ll_sharding *s)
 /* Whether causal attention can be shared out so that all do as much. */
 static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
     if (!attends || !axis)
         return true;
@@ -444,7 +444,8 @@ static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
 
 static bool complain(struct ll_sharding *s, const char *what)
 {
-    const char *kind = s->trace->strings[s->form->kind_name], *scope = s->trace->strings[s->form->scope];
+    const char *kind = s->trace->strings[s->signature->kind_name],
+               *scope = s->trace->strings[s->signature->scope];
     s->right = false;
     return ll_complain(s->diags, (struct ll_place){0}, "cp %" PRIu64 ": op %" PRIu32 ", %s%s%s, %s",
                        s->placement.ranks, s->op, kind, *scope ? " in " : "", scope, what);
@@ -454,17 +455,17 @@ static bool complain(struct ll_sharding *s, const char *what)
 static void scatter_sums(struct ll_sharding *s)
 {
     struct ll_shard_placement *placement = &s->placement;
-    for (uint32_t i = 0; i < s->form->view.output_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.output_count; i++) {
         uint32_t tensor = ll_op_output(s->trace, s->op, i);
-        int dim = ll_sequence_dim(placement, &s->form->view.out[i]);
+        int dim = ll_sequence_dim(placement, &s->signature->view.out[i]);
         bool scatters = placement->states[tensor].held == LL_PARTIAL_SUM && s->updated[tensor] == LL_NONE;
-        bool unread = placement->readers[tensor] == 0 && s->form->phase == LL_PHASE_FORWARD;
-        uint32_t scope = ll_rewrite_string(&placement->rewrite, s->form->scope);
+        bool unread = placement->readers[tensor] == 0 && s->signature->phase == LL_PHASE_FORWARD;
+        uint32_t scope = ll_rewrite_string(&placement->rewrite, s->signature->scope);
         if (scatters && dim >= 0)
-            ll_placement_convert(placement, tensor, state_along(dim), s->form->phase, scope);
+            ll_placement_convert(placement, tensor, state_along(dim), s->signature->phase, scope);
         else if (scatters && unread)
             ll_placement_convert(placement, tensor, (struct ll_shard_state){.held = LL_REPLICATED},
-                                 s->form->phase, scope);
+                                 s->signature->phase, scope);
     }
 }
 
@@ -472,10 +473,10 @@ static bool divide_op(struct sharing *c, uint32_t op)
 {
     struct ll_sharding *s = &c->sharding;
     struct ll_divided held = {.dim = -1};
-    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->signature = &s->trace->signatures[s->trace->ops[op].signature];
     s->op = op;
     bring_inputs(c);
-    if (s->form->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_SHARDED)
+    if (s->signature->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_SHARDED)
         held = (struct ll_divided){ll_state_of_input(s, 0).dim, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
         return false;
@@ -487,7 +488,7 @@ static bool divide_op(struct sharing *c, uint32_t op)
     if (!is_balanced(s, axis))
         return complain(s, "has a sequence that is no multiple of twice that");
     bool written = ll_shard_write_op(s, axis, terms);
-    for (uint32_t i = 0; i < s->form->view.output_count; i++)
+    for (uint32_t i = 0; i < s->signature->view.output_count; i++)
         s->placement.states[ll_op_output(s->trace, op, i)].role = LL_ROLE_SEQUENCE;
     if (written)
         scatter_sums(s);
@@ -511,7 +512,7 @@ static void pad_gradient(struct ll_sharding *s, uint32_t tensor)
         rewrite, tensor,
         ll_rewrite_add(rewrite, &(struct ll_record){.kind = LL_OP_PAD,
                                                     .phase = LL_PHASE_BACKWARD,
-                                                    .scope = ll_rewrite_string(rewrite, s->form->scope),
+                                                    .scope = ll_rewrite_string(rewrite, s->signature->scope),
                                                     .inputs = &input,
                                                     .input_count = 1,
                                                     .outputs = &desc,
@@ -524,9 +525,9 @@ static void pad_gradient(struct ll_sharding *s, uint32_t tensor)
 /* Each replica updates all weights; gradients are summed up before (exchange.h). */
 static bool keep_update(struct ll_sharding *s, uint32_t op)
 {
-    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->signature = &s->trace->signatures[s->trace->ops[op].signature];
     s->op = op;
-    for (uint32_t i = 0; i < s->form->view.input_count; i++)
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++)
         if (ll_state_of_input(s, i).held == LL_SHARDED)
             pad_gradient(s, ll_old_input(s, i));
     ll_rewrite_keep(&s->placement.rewrite, op);
@@ -536,7 +537,7 @@ static bool keep_update(struct ll_sharding *s, uint32_t op)
 static bool walk_op(struct sharing *c, uint32_t op)
 {
     struct ll_sharding *s = &c->sharding;
-    bool update = s->trace->forms[s->trace->ops[op].form].phase == LL_PHASE_UPDATE;
+    bool update = s->trace->signatures[s->trace->ops[op].signature].phase == LL_PHASE_UPDATE;
     bool going = update ? keep_update(s, op) : divide_op(c, op);
     ll_arena_reset(&s->scratch);
     return going;

@@ -528,7 +528,7 @@ double ll_ranks_time_s(const struct ll_ranks *ranks)
 
 struct ranks {
     const struct ll_trace *trace;
-    struct ll_life *lives;
+    struct ll_liveness *lives;
     uint32_t *rank_of; /* by storage; LL_NONE where no op touches it */
     struct ll_chains births, deaths;
     uint64_t *live_bytes, *most_bytes; /* by rank */
@@ -544,7 +544,7 @@ static void find_owners(struct ranks *r)
 {
     const struct ll_trace *trace = r->trace;
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
         for (uint32_t i = 0; i < view->input_count; i++)
             claim(r, ll_op_input(trace, op, i), trace->ops[op].thread);
         for (uint32_t i = 0; i < view->output_count; i++)
@@ -573,7 +573,7 @@ static void sum_lives(struct ranks *r)
 static bool make_room(struct ranks *r, uint32_t ranks, struct ll_arena *arena)
 {
     const struct ll_trace *trace = r->trace;
-    r->lives = ll_lives(trace, arena);
+    r->lives = ll_trace_liveness(trace, arena);
     r->rank_of = ll_alloc(arena, trace->storage_count + 1, sizeof *r->rank_of);
     r->live_bytes = ll_alloc(arena, ranks, sizeof *r->live_bytes);
     r->most_bytes = ll_alloc(arena, ranks, sizeof *r->most_bytes);
@@ -627,24 +627,24 @@ bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags)
                        ranks);
 }
 
-static const struct ll_form *form_of(const struct building *b, uint32_t seq)
+static const struct ll_op_signature *signature_of(const struct building *b, uint32_t seq)
 {
-    return &b->prepared->trace->forms[b->prepared->trace->ops[seq].form];
+    return &b->prepared->trace->signatures[b->prepared->trace->ops[seq].signature];
 }
 
 static uint32_t stream_of(const struct building *b, uint32_t seq)
 {
-    uint32_t form = b->prepared->trace->ops[seq].form;
-    switch (b->prepared->works[form].kind) {
+    uint32_t signature = b->prepared->trace->ops[seq].signature;
+    switch (b->prepared->works[signature].kind) {
     case LL_WORK_WAIT:
         return LL_NO_STREAM;
     case LL_WORK_HOST:
     case LL_WORK_SWAP:
         return STREAM_HOST;
     case LL_WORK_COLLECTIVE:
-        if (form_of(b, seq)->view.kind == LL_OP_RECEIVE)
+        if (signature_of(b, seq)->view.kind == LL_OP_RECEIVE)
             return LL_NO_STREAM; /* it holds nothing back until its message is there, as in ASTRA-sim */
-        return STREAM_NETWORK + b->plain->prices[form].outermost;
+        return STREAM_NETWORK + b->plain->prices[signature].outermost;
     default:
         return STREAM_DEVICE;
     }
@@ -653,14 +653,14 @@ static uint32_t stream_of(const struct building *b, uint32_t seq)
 /* What an exchange waits for beside its own rank. */
 static void meet_others(const struct building *b, uint32_t seq, struct ll_rank_task *task)
 {
-    const struct ll_op_view *view = &form_of(b, seq)->view;
-    uint32_t form = b->prepared->trace->ops[seq].form;
+    const struct ll_op_view *view = &signature_of(b, seq)->view;
+    uint32_t signature = b->prepared->trace->ops[seq].signature;
     int64_t other = (int64_t)task->rank + ll_attr_count(view, LL_ATTR_PEER, 0);
     if (view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE) {
         task->kind = view->kind == LL_OP_SEND ? LL_TASK_SEND : LL_TASK_RECEIVE;
         task->other = other >= 0 && other < (int64_t)UINT32_MAX ? (uint32_t)other : UINT32_MAX;
         task->tag = (uint64_t)ll_attr_count(view, LL_ATTR_TAG, 0);
-    } else if (b->prepared->works[form].kind == LL_WORK_COLLECTIVE) {
+    } else if (b->prepared->works[signature].kind == LL_WORK_COLLECTIVE) {
         int64_t devices = ll_attr_count(view, LL_ATTR_DEVICES, b->rank_count);
         task->kind = LL_TASK_JOIN;
         task->tag = (uint64_t)ll_attr_count(view, LL_ATTR_GROUP, 0);
@@ -677,7 +677,7 @@ static bool add_op(struct building *b, uint32_t seq)
                                 .rank = trace->ops[seq].thread,
                                 .stream = stream_of(b, seq),
                                 .time_s = b->plain->ops[seq - first].time_s,
-                                .name = trace->strings[form_of(b, seq)->scope]};
+                                .name = trace->strings[signature_of(b, seq)->scope]};
     if (!ll_grow(&b->after, &b->after_capacity, deps->first[seq + 1] - deps->first[seq] + 1,
                  sizeof *b->after))
         return false;
@@ -692,9 +692,9 @@ static bool add_op(struct building *b, uint32_t seq)
 static void spend_on_network(const struct building *b, uint32_t task, double spent_s,
                              struct ll_result *result)
 {
-    uint32_t form = b->prepared->trace->ops[b->prepared->first_op + task].form;
+    uint32_t signature = b->prepared->trace->ops[b->prepared->first_op + task].signature;
     if (result->ops[task].bound == LL_BOUND_NETWORK)
-        result->network.levels[result->prices[form].outermost].share += spent_s;
+        result->network.levels[result->prices[signature].outermost].share += spent_s;
 }
 
 /* Walks back along what was waited for; each link of the chain is spent on what bound the op. Members of an
@@ -709,7 +709,7 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
         double since_s = before == LL_NO_TASK ? 0 : ll_ranks_end_s(b->ranks, before);
         double here_s = fmax(0, ll_ranks_end_s(b->ranks, task) - since_s);
         spent_s[result->ops[task].bound] += here_s;
-        if (b->prepared->works[b->prepared->trace->ops[b->prepared->first_op + task].form].kind ==
+        if (b->prepared->works[b->prepared->trace->ops[b->prepared->first_op + task].signature].kind ==
             LL_WORK_WAIT)
             gaps_s += here_s;
         spend_on_network(b, task, here_s, result);

@@ -330,12 +330,13 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
     bool *added = ll_alloc(&scratch, program->storage_count + 1, sizeof *added);
     *bytes = 0;
     for (uint32_t op = 0; added && op < program->op_count; op++) {
-        const struct ll_form *form = &program->forms[program->ops[op].form];
-        for (uint32_t i = 0; ll_is_per_step(program, form) && i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = &program->signatures[program->ops[op].signature];
+        for (uint32_t i = 0; ll_is_per_step(program, signature) && i < signature->view.input_count; i++) {
             const struct ll_tensor *tensor = &program->tensors[ll_op_input(program, op, i)];
-            const struct ll_desc *desc = &program->descs[tensor->desc];
-            bool made = tensor->producer != LL_NONE &&
-                        !ll_is_per_step(program, &program->forms[program->ops[tensor->producer].form]);
+            const struct ll_tensor_desc *desc = &program->descs[tensor->desc];
+            bool made =
+                tensor->producer != LL_NONE &&
+                !ll_is_per_step(program, &program->signatures[program->ops[tensor->producer].signature]);
             if (!made || desc->memory != LL_GRADIENT || added[tensor->storage])
                 continue;
             added[tensor->storage] = true;
@@ -348,14 +349,14 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
 
 /* Gradients that an op of the phases comm or update reads are there when the next micro-batch comes. Those of
  * a later step take the place of the first one's. */
-static void keep_gradients(const struct ll_trace *program, struct ll_life *lives)
+static void keep_gradients(const struct ll_trace *program, struct ll_liveness *lives)
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
-        const struct ll_form *form = &program->forms[program->ops[op].form];
-        if (!ll_is_per_step(program, form))
+        const struct ll_op_signature *signature = &program->signatures[program->ops[op].signature];
+        if (!ll_is_per_step(program, signature))
             continue;
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
-            struct ll_life *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
+            struct ll_liveness *life = &lives[program->tensors[ll_op_input(program, op, i)].storage];
             if (life->memory != LL_GRADIENT || life->first == LL_NONE)
                 continue;
             bool later = program->ops[life->first].step != program->ops[0].step;
@@ -367,12 +368,12 @@ static void keep_gradients(const struct ll_trace *program, struct ll_life *lives
 
 /* Casts that several micro-batches read are there all along; those of a later step take the place of the
  * first one's. */
-static void keep_casts(const struct ll_trace *program, struct ll_life *lives)
+static void keep_casts(const struct ll_trace *program, struct ll_liveness *lives)
 {
     for (uint32_t op = 0; op < program->op_count; op++) {
-        if (!ll_is_lasting_cast(program, &program->forms[program->ops[op].form]))
+        if (!ll_is_lasting_cast(program, &program->signatures[program->ops[op].signature]))
             continue;
-        struct ll_life *life = &lives[program->tensors[ll_op_output(program, op, 0)].storage];
+        struct ll_liveness *life = &lives[program->tensors[ll_op_output(program, op, 0)].storage];
         life->first = program->ops[op].step != program->ops[0].step ? LL_NONE : 0;
         life->last = (uint32_t)(program->op_count - 1);
     }
@@ -382,12 +383,12 @@ uint32_t ll_end_of_forward(const struct ll_trace *program)
 {
     uint32_t last = LL_NONE;
     for (uint32_t op = 0; op < program->op_count && program->ops[op].step == program->ops[0].step; op++)
-        if (program->forms[program->ops[op].form].phase == LL_PHASE_FORWARD)
+        if (program->signatures[program->ops[op].signature].phase == LL_PHASE_FORWARD)
             last = op;
     return last;
 }
 
-static bool lasts(const struct ll_trace *program, const struct ll_life *life)
+static bool lasts(const struct ll_trace *program, const struct ll_liveness *life)
 {
     return life->first == 0 && life->last == program->op_count - 1 && life->memory != LL_ACTIVATION;
 }
@@ -405,12 +406,12 @@ static uint64_t all_of(const struct ll_class_bytes *bytes)
     return all;
 }
 
-static void sum_kept(const struct ll_trace *program, const struct ll_life *lives,
+static void sum_kept(const struct ll_trace *program, const struct ll_liveness *lives,
                      struct ll_vstage_memory *memory)
 {
     uint32_t boundary = ll_end_of_forward(program);
     for (uint64_t s = 0; s < program->storage_count; s++) {
-        const struct ll_life *life = &lives[s];
+        const struct ll_liveness *life = &lives[s];
         if (life->first == LL_NONE)
             continue;
         struct ll_kind_bytes *kind = &memory->kinds[ll_training_memory_of(life)];
@@ -426,7 +427,7 @@ static void sum_kept(const struct ll_trace *program, const struct ll_life *lives
 
 /* Births and deaths of a kind of memory, of all with LL_HOLDS_COUNT: [2 op] is born with an op, [2 op + 1]
  * dies after it. */
-static void find_changes(const struct ll_trace *program, const struct ll_life *lives, unsigned kind,
+static void find_changes(const struct ll_trace *program, const struct ll_liveness *lives, unsigned kind,
                          uint64_t *changes)
 {
     memset(changes, 0, 2 * program->op_count * sizeof *changes);
@@ -455,7 +456,7 @@ static uint64_t find_peak(uint64_t op_count, const uint64_t *changes, uint32_t *
     return most_bytes;
 }
 
-static void sum_peak(const struct ll_trace *program, const struct ll_life *lives, uint32_t peak,
+static void sum_peak(const struct ll_trace *program, const struct ll_liveness *lives, uint32_t peak,
                      struct ll_vstage_memory *memory)
 {
     for (uint64_t s = 0; s < program->storage_count; s++)
@@ -477,18 +478,18 @@ bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena)
     bool *carried = ll_alloc(arena, program->storage_count + 1, sizeof *carried);
     for (uint64_t i = 0; brought && carried && i < program->tensor_count; i++) {
         const struct ll_tensor *tensor = &program->tensors[i];
-        const struct ll_desc *desc = &program->descs[tensor->desc];
+        const struct ll_tensor_desc *desc = &program->descs[tensor->desc];
         if (tensor->producer == LL_NONE)
             brought[tensor->storage] |= desc->memory == LL_ACTIVATION && is_of_samples(&desc->shape);
-        else if (program->forms[program->ops[tensor->producer].form].bytes_written > 0)
+        else if (program->signatures[program->ops[tensor->producer].signature].bytes_written > 0)
             carried[tensor->storage] |= brought[tensor->storage];
     }
     return brought ? carried : NULL;
 }
 
 /* What all micro-batches carry is there all along, of which a pass alone has that of one. */
-static bool add_carried(const struct ll_trace *program, const struct ll_life *lives, uint64_t micro_batches,
-                        struct ll_arena *arena, struct ll_vstage_memory *memory)
+static bool add_carried(const struct ll_trace *program, const struct ll_liveness *lives,
+                        uint64_t micro_batches, struct ll_arena *arena, struct ll_vstage_memory *memory)
 {
     const bool *carried = ll_find_carried(program, arena);
     struct ll_kind_bytes *kind = &memory->kinds[LL_HOLDS_FEATURE_MAPS];
@@ -506,7 +507,7 @@ static bool add_carried(const struct ll_trace *program, const struct ll_life *li
 bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_vstage_memory *memory)
 {
     struct ll_arena arena = {0};
-    struct ll_life *lives = ll_lives(program, &arena);
+    struct ll_liveness *lives = ll_trace_liveness(program, &arena);
     uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
     bool done = lives && changes;
     uint32_t peak;

@@ -12,23 +12,23 @@
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rewrite.h"
 
-/* One walk over the forms, as tracer/transform/rescale.c: what no op makes goes by the roles of its
+/* One walk over the signatures, as tracer/transform/rescale.c: what no op makes goes by the roles of its
  * dimensions, what an op makes follows from what it reads. A view of queries has so many heads more, and
  * leaves so many of the group that one of them answers. What copies of a head add to the gradient of a weight
  * is summed before the update. */
 
 struct copying {
     struct ll_trace *trace; /* the copy; its descs and forms are new as far as `known` and the walk are */
-    const struct ll_desc *was;
+    const struct ll_tensor_desc *was;
     bool *known;                           /* by desc */
     uint64_t kv_heads, group, head, times; /* so often each key head is there */
 };
 
 /* Attention in which several rows of scores, or of queries, belong to a position: [..., key heads, rows, n].
  */
-static bool find_group(const struct ll_form *form, struct copying *c)
+static bool find_group(const struct ll_op_signature *signature, struct copying *c)
 {
-    const struct ll_op_view *view = &form->view;
+    const struct ll_op_view *view = &signature->view;
     const struct ll_shape *rows = view->input_count ? &view->in[0] : NULL;
     int64_t group = ll_attr_count(view, LL_ATTR_GROUPS, 1);
     if (!rows || rows->rank < 3 || rows->role[rows->rank - 3] != LL_ROLE_HEADS || group < 2)
@@ -39,10 +39,10 @@ static bool find_group(const struct ll_form *form, struct copying *c)
 }
 
 /* A view of one head after the other says how long they are. */
-static bool find_head(const struct ll_form *form, struct copying *c)
+static bool find_head(const struct ll_op_signature *signature, struct copying *c)
 {
-    const struct ll_shape *shape = form->view.output_count ? &form->view.out[0] : NULL;
-    for (unsigned i = 0; form->view.kind == LL_OP_RESHAPE && i + 1 < shape->rank; i++)
+    const struct ll_shape *shape = signature->view.output_count ? &signature->view.out[0] : NULL;
+    for (unsigned i = 0; signature->view.kind == LL_OP_RESHAPE && i + 1 < shape->rank; i++)
         if (shape->role[i] == LL_ROLE_HEADS && shape->dim[i] == c->kv_heads)
             c->head = shape->dim[shape->rank - 1];
     return c->head > 0;
@@ -54,14 +54,14 @@ static bool find_head(const struct ll_form *form, struct copying *c)
 static bool find_groups(const struct ll_trace *trace, uint64_t ranks, struct copying *c)
 {
     bool found = false;
-    for (uint64_t i = 0; i < trace->form_count && !found; i++)
-        found = find_group(&trace->forms[i], c);
+    for (uint64_t i = 0; i < trace->signature_count && !found; i++)
+        found = find_group(&trace->signatures[i], c);
     if (!found || ranks <= c->kv_heads || ranks % c->kv_heads != 0)
         return false;
     c->times = ranks / c->kv_heads;
     found = false;
-    for (uint64_t i = 0; i < trace->form_count && !found; i++)
-        found = find_head(&trace->forms[i], c);
+    for (uint64_t i = 0; i < trace->signature_count && !found; i++)
+        found = find_head(&trace->signatures[i], c);
     return found && c->group % c->times == 0;
 }
 
@@ -94,30 +94,30 @@ static void divide_group(const struct copying *c, const struct ll_shape *in, str
         }
 }
 
-static bool settle_inputs(struct copying *c, struct ll_form *form, bool *grown)
+static bool settle_inputs(struct copying *c, struct ll_op_signature *signature, bool *grown)
 {
-    struct ll_shape *in = ll_alloc(&c->trace->arena, form->view.input_count, sizeof *in);
-    for (uint32_t i = 0; in && i < form->view.input_count; i++) {
-        struct ll_shape *shape = &c->trace->descs[form->inputs[i]].shape;
-        if (!c->known[form->inputs[i]])
+    struct ll_shape *in = ll_alloc(&c->trace->arena, signature->view.input_count, sizeof *in);
+    for (uint32_t i = 0; in && i < signature->view.input_count; i++) {
+        struct ll_shape *shape = &c->trace->descs[signature->inputs[i]].shape;
+        if (!c->known[signature->inputs[i]])
             repeat_heads(c, shape);
-        c->known[form->inputs[i]] = true;
+        c->known[signature->inputs[i]] = true;
         in[i] = *shape;
-        *grown |= memcmp(shape->dim, c->was[form->inputs[i]].shape.dim, sizeof shape->dim) != 0;
+        *grown |= memcmp(shape->dim, c->was[signature->inputs[i]].shape.dim, sizeof shape->dim) != 0;
     }
-    form->view.in = in;
+    signature->view.in = in;
     return in != NULL;
 }
 
 /* Rows that belong to one position. */
-static bool settle_attributes(struct copying *c, struct ll_form *form)
+static bool settle_attributes(struct copying *c, struct ll_op_signature *signature)
 {
     struct ll_attr *attrs =
-        ll_copy(&c->trace->arena, form->view.attrs, form->view.attr_count * sizeof *attrs);
-    for (uint32_t i = 0; attrs && i < form->view.attr_count; i++)
+        ll_copy(&c->trace->arena, signature->view.attrs, signature->view.attr_count * sizeof *attrs);
+    for (uint32_t i = 0; attrs && i < signature->view.attr_count; i++)
         if (attrs[i].key == LL_ATTR_GROUPS && attrs[i].count == (int64_t)c->group)
             attrs[i].count /= (int64_t)c->times;
-    form->view.attrs = attrs;
+    signature->view.attrs = attrs;
     return attrs != NULL;
 }
 
@@ -134,14 +134,14 @@ static bool settle_result(struct copying *c, uint32_t desc, struct ll_shape *res
     return true;
 }
 
-static bool settle_results(struct copying *c, struct ll_form *form)
+static bool settle_results(struct copying *c, struct ll_op_signature *signature)
 {
-    struct ll_op_view *view = &form->view;
+    struct ll_op_view *view = &signature->view;
     uint32_t count = view->output_count;
     view->out =
         ll_alloc(&c->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
     for (uint32_t i = 0; view->out && i < count; i++) {
-        view->out[i] = c->was[form->outputs[i]].shape;
+        view->out[i] = c->was[signature->outputs[i]].shape;
         repeat_heads(c, &view->out[i]);
     }
     if (view->out && view->kind == LL_OP_RESHAPE)
@@ -149,21 +149,21 @@ static bool settle_results(struct copying *c, struct ll_form *form)
     if (!view->out || view->kind == LL_OP_NONE || ll_op_infer(view) || view->output_count != count)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!settle_result(c, form->outputs[i], &view->out[i]))
+        if (!settle_result(c, signature->outputs[i], &view->out[i]))
             return false;
     return true;
 }
 
-static bool settle(struct copying *c, struct ll_form *form)
+static bool settle(struct copying *c, struct ll_op_signature *signature)
 {
-    struct ll_form_counts counts;
+    struct ll_signature_counts counts;
     bool grown = false;
-    if (!settle_inputs(c, form, &grown) || (grown && !settle_attributes(c, form)) ||
-        !settle_results(c, form) || ll_form_count(&form->view, &counts))
+    if (!settle_inputs(c, signature, &grown) || (grown && !settle_attributes(c, signature)) ||
+        !settle_results(c, signature) || ll_signature_count(&signature->view, &counts))
         return false;
-    form->flops = counts.flops;
-    form->bytes_read = counts.bytes_read;
-    form->bytes_written = counts.bytes_written;
+    signature->flops = counts.flops;
+    signature->bytes_read = counts.bytes_read;
+    signature->bytes_written = counts.bytes_written;
     return true;
 }
 
@@ -172,8 +172,8 @@ static bool is_of_copies(const struct copying *c, uint32_t op, uint32_t tensor)
 {
     const struct ll_trace *trace = c->trace;
     uint32_t desc = trace->tensors[tensor].desc, from = trace->tensors[tensor].producer;
-    return trace->forms[trace->ops[op].form].phase == LL_PHASE_UPDATE && from != LL_NONE &&
-           trace->forms[trace->ops[from].form].phase != LL_PHASE_UPDATE &&
+    return trace->signatures[trace->ops[op].signature].phase == LL_PHASE_UPDATE && from != LL_NONE &&
+           trace->signatures[trace->ops[from].signature].phase != LL_PHASE_UPDATE &&
            trace->descs[desc].memory == LL_GRADIENT &&
            memcmp(trace->descs[desc].shape.dim, c->was[desc].shape.dim, sizeof c->was[desc].shape.dim) != 0;
 }
@@ -181,8 +181,8 @@ static bool is_of_copies(const struct copying *c, uint32_t op, uint32_t tensor)
 /* Devices with the same head are neighbours. */
 static void sum_copies(const struct copying *c, struct ll_rewrite *rewrite, uint32_t op, uint32_t tensor)
 {
-    const struct ll_form *form = &c->trace->forms[c->trace->ops[op].form];
-    const struct ll_exchange_place place = {.scope = ll_rewrite_string(rewrite, form->scope),
+    const struct ll_op_signature *signature = &c->trace->signatures[c->trace->ops[op].signature];
+    const struct ll_exchange_place place = {.scope = ll_rewrite_string(rewrite, signature->scope),
                                             .phase = LL_PHASE_UPDATE,
                                             .devices = c->times,
                                             .stride = 1};
@@ -203,7 +203,7 @@ static struct ll_trace *with_sums(const struct copying *c)
     if (!summed)
         ll_rewrite_trouble(&rewrite, "memory ran out");
     for (uint32_t op = 0; op < c->trace->op_count && !rewrite.trouble; op++) {
-        for (uint32_t i = 0; i < c->trace->forms[c->trace->ops[op].form].view.input_count; i++) {
+        for (uint32_t i = 0; i < c->trace->signatures[c->trace->ops[op].signature].view.input_count; i++) {
             uint32_t tensor = ll_op_input(c->trace, op, i);
             if (!summed[tensor] && is_of_copies(c, op, tensor))
                 sum_copies(c, &rewrite, op, tensor);
@@ -222,8 +222,8 @@ struct ll_trace *ll_replicate_kv_heads(const struct ll_trace *trace, uint64_t ra
     c.trace = ll_trace_copy(trace);
     c.known = calloc(trace->desc_count + 1, sizeof *c.known);
     bool right = c.trace && c.known;
-    for (uint64_t i = 0; right && i < trace->form_count; i++)
-        right = settle(&c, &c.trace->forms[i]);
+    for (uint64_t i = 0; right && i < trace->signature_count; i++)
+        right = settle(&c, &c.trace->signatures[i]);
     free(c.known);
     struct ll_trace *made = right ? with_sums(&c) : NULL;
     ll_trace_free(c.trace);
@@ -255,8 +255,8 @@ static void complain(struct ll_sharding *s, uint64_t extent, const char *what)
     if (!was_reported(s, extent))
         ll_complain(s->diags, (struct ll_place){0},
                     "op %" PRIu32 ", %s in %s: %" PRIu64 " %s cannot be divided among %" PRIu64 " ranks",
-                    s->op, s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], extent,
-                    what, s->placement.ranks);
+                    s->op, s->trace->strings[s->signature->kind_name], s->trace->strings[s->signature->scope],
+                    extent, what, s->placement.ranks);
 }
 
 struct ll_shard_state ll_wanted_state(const struct ll_sharding *s, uint32_t i, uint8_t axis)
@@ -264,13 +264,13 @@ struct ll_shard_state ll_wanted_state(const struct ll_sharding *s, uint32_t i, u
     int dim = axis ? ll_dim_in(&s->axes, i, axis) : -1;
     if (dim < 0)
         return (struct ll_shard_state){.held = LL_REPLICATED};
-    return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, s->form->view.in[i].role[dim], false};
+    return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, s->signature->view.in[i].role[dim], false};
 }
 
 /* Attributes that count along a divided axis must come out even, too. */
 static bool attributes_divide(const struct ll_sharding *s, int axis_dim)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool cuts = op->kind == LL_OP_SLICE || op->kind == LL_OP_PAD;
     if (!cuts || axis_dim != ll_attr_count(op, LL_ATTR_AXIS, 0))
         return true;
@@ -300,7 +300,7 @@ static bool add_extent(const struct ll_sharding *s, struct extents *extents, con
 
 bool ll_axis_divides(const struct ll_sharding *s, uint8_t axis)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     struct extents extents = {0};
     for (uint32_t i = 0; i < op->input_count; i++) {
         int dim = ll_dim_in(&s->axes, i, axis);
@@ -318,8 +318,8 @@ bool ll_axis_divides(const struct ll_sharding *s, uint8_t axis)
 /* What is overwritten stays as it is. */
 static bool may_overwrite(const struct ll_sharding *s, uint32_t output, uint8_t axis)
 {
-    uint32_t alias = s->form->aliases[output];
-    if (alias == LL_NONE || s->form->bytes_written == 0)
+    uint32_t alias = s->signature->aliases[output];
+    if (alias == LL_NONE || s->signature->bytes_written == 0)
         return true;
     struct ll_shard_state now = ll_state_of_input(s, alias), wanted = ll_wanted_state(s, alias, axis);
     return now.free || (now.held == wanted.held && (now.held != LL_SHARDED || now.dim == wanted.dim));
@@ -328,7 +328,7 @@ static bool may_overwrite(const struct ll_sharding *s, uint32_t output, uint8_t 
 /* Results that lie not along the axis are terms of sums, which somebody has to sum up. */
 static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     double cost = 0;
     for (uint32_t i = 0; i < op->output_count; i++) {
         if (!may_overwrite(s, i, axis))
@@ -346,16 +346,16 @@ static double cost_of_results(const struct ll_sharding *s, uint8_t axis)
 static double cost_of_axis(const struct ll_sharding *s, uint8_t axis)
 {
     double cost = axis && !ll_axis_divides(s, axis) ? LL_INFEASIBLE_BYTES : cost_of_results(s, axis);
-    for (uint32_t i = 0; i < s->form->view.input_count && cost < LL_INFEASIBLE_BYTES; i++)
+    for (uint32_t i = 0; i < s->signature->view.input_count && cost < LL_INFEASIBLE_BYTES; i++)
         cost += ll_placement_cost_bytes(&s->placement, ll_old_input(s, i), ll_wanted_state(s, i, axis),
-                                        s->form->phase);
+                                        s->signature->phase);
     return cost;
 }
 
 /* Whether an input suggests the axis: it is divided along it, or is a term that may be scattered along it. */
 static bool is_suggested(const struct ll_sharding *s, uint8_t axis)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool inside = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
         int dim = ll_dim_in(&s->axes, i, axis);
@@ -398,7 +398,7 @@ static bool is_undecided(const struct ll_sharding *s, uint32_t tensor)
 /* The weight that an op decides about: of a product, or a table of words; LL_NONE for none. */
 static uint32_t undecided_weight(const struct ll_sharding *s)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool takes = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL || op->kind == LL_OP_CONV2D ||
                  op->kind == LL_OP_GATHER;
     for (uint32_t i = 0; takes && i < op->input_count; i++)
@@ -416,7 +416,7 @@ static bool must_divide(uint8_t role)
  * words. */
 static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
 {
-    const struct ll_shape *shape = &s->form->view.in[weight];
+    const struct ll_shape *shape = &s->signature->view.in[weight];
     uint32_t other = weight ? 0 : 1;
     uint8_t columns = 0;
     for (unsigned dim = 0; dim < shape->rank; dim++) {
@@ -426,7 +426,7 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
         if (axis && s->axes.summed[axis] && there >= 0 && !state.free && state.held == LL_SHARDED &&
             state.dim == there && ll_axis_divides(s, axis))
             return axis;
-        if (s->form->view.kind == LL_OP_GATHER)
+        if (s->signature->view.kind == LL_OP_GATHER)
             columns = dim == 0 && shape->role[0] == LL_ROLE_VOCABULARY ? axis : columns;
         else if (axis && there < 0 && !s->axes.summed[axis] && shape->role[dim] != LL_ROLE_EXPERTS)
             columns = axis;
@@ -444,11 +444,11 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
  * would have to be scattered with each pass. */
 static uint8_t axis_of_gradient(const struct ll_sharding *s)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool multiplies = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL;
     uint32_t weight =
         multiplies && op->output_count == 1 ? s->updated[ll_op_output(s->trace, s->op, 0)] : LL_NONE;
-    if (weight == LL_NONE || s->form->phase != LL_PHASE_BACKWARD)
+    if (weight == LL_NONE || s->signature->phase != LL_PHASE_BACKWARD)
         return 0;
     struct ll_shard_state held = s->placement.states[weight];
     uint8_t axis = held.free || held.held != LL_SHARDED ? 0 : ll_axis_out(&s->axes, 0, held.dim);
@@ -458,7 +458,7 @@ static uint8_t axis_of_gradient(const struct ll_sharding *s)
 /* Regrouping what is divided: heads come whole. */
 static void check_heads(struct ll_sharding *s, uint8_t axis)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     if (op->kind != LL_OP_RESHAPE || axis != 0 || s->axes.count == 0)
         return;
     int dim = ll_dim_out(&s->axes, 0, 1);
@@ -513,7 +513,7 @@ static bool stays_term(const struct ll_sharding *s, uint32_t tensor)
 /* A single number that is whole may be a term, too: of one rank, with zeros of the others. */
 static bool passes_together(const struct ll_sharding *s)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     bool any = false;
     for (uint32_t i = 0; i < op->input_count; i++) {
         bool term = ll_state_of_input(s, i).held == LL_PARTIAL_SUM;
@@ -526,7 +526,7 @@ static bool passes_together(const struct ll_sharding *s)
 
 static bool passes_by_itself(const struct ll_sharding *s)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     uint32_t terms = 0, shares = 0, at = 0;
     for (uint32_t i = 0; i < op->input_count; i++) {
         struct ll_shard_state state = ll_state_of_input(s, i);
@@ -541,7 +541,7 @@ static bool passes_by_itself(const struct ll_sharding *s)
 /* Whether the op makes terms of terms, so that they are summed up later, once. */
 bool ll_shard_passes_terms(const struct ll_sharding *s)
 {
-    enum linearity linearity = linearity_of(s->form->view.kind);
+    enum linearity linearity = linearity_of(s->signature->view.kind);
     return (linearity == TOGETHER && passes_together(s)) || (linearity == BY_ITSELF && passes_by_itself(s));
 }
 
@@ -551,7 +551,7 @@ bool ll_shard_find_summed(struct ll_sharding *s)
     const struct ll_trace *trace = s->trace;
     s->summed = ll_alloc(&s->placement.rewrite.arena, trace->tensor_count + 1, sizeof *s->summed);
     for (uint32_t op = 0; s->summed && op < trace->op_count; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
         for (uint32_t i = 0; i < view->input_count; i++)
             s->summed[ll_op_input(trace, op, i)] |= linearity_of(view->kind) != BY_ITSELF;
     }
@@ -565,7 +565,7 @@ static bool take_view(struct ll_sharding *s, uint32_t tensor, struct ll_shard_st
 static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
 {
     struct ll_rewrite *rewrite = &s->placement.rewrite;
-    uint32_t count = s->form->view.input_count, scope = ll_rewrite_string(rewrite, s->form->scope);
+    uint32_t count = s->signature->view.input_count, scope = ll_rewrite_string(rewrite, s->signature->scope);
     s->inputs = ll_alloc(&s->scratch, count, sizeof *s->inputs);
     for (uint32_t i = 0; s->inputs && i < count; i++) {
         struct ll_shard_state wanted = ll_wanted_state(s, i, axis);
@@ -573,7 +573,8 @@ static bool convert_inputs(struct ll_sharding *s, uint8_t axis, bool terms)
             wanted.held = LL_PARTIAL_SUM;
         if (!take_view(s, ll_old_input(s, i), wanted))
             return false;
-        s->inputs[i] = ll_placement_convert(&s->placement, ll_old_input(s, i), wanted, s->form->phase, scope);
+        s->inputs[i] =
+            ll_placement_convert(&s->placement, ll_old_input(s, i), wanted, s->signature->phase, scope);
     }
     return s->inputs != NULL;
 }
@@ -587,10 +588,10 @@ static void settle_maxima(struct ll_sharding *s)
     largest.dim[0] = logits->dim[0];
     largest.role[0] = logits->role[0];
     const struct ll_attr axis = {.key = LL_ATTR_AXIS, .count = 1};
-    uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+    uint32_t scope = ll_rewrite_string(rewrite, s->signature->scope);
     uint32_t desc = ll_rewrite_new_desc(rewrite, "largest", &largest, LL_ACTIVATION);
     uint32_t tensor = ll_rewrite_add(rewrite, &(struct ll_record){.kind = LL_OP_MAX,
-                                                                  .phase = s->form->phase,
+                                                                  .phase = s->signature->phase,
                                                                   .scope = scope,
                                                                   .inputs = &s->inputs[0],
                                                                   .input_count = 1,
@@ -598,14 +599,15 @@ static void settle_maxima(struct ll_sharding *s)
                                                                   .output_count = 1,
                                                                   .attrs = &axis,
                                                                   .attr_count = 1});
-    const struct ll_exchange_place place = {scope, s->form->phase, s->placement.ranks, s->placement.stride};
+    const struct ll_exchange_place place = {scope, s->signature->phase, s->placement.ranks,
+                                            s->placement.stride};
     ll_rewrite_exchange(rewrite, LL_OP_ALL_REDUCE, tensor, desc, &place);
 }
 
 /* What a divided axis means: what it does where it is divided already, else what the result says. */
 static uint8_t role_of_axis(const struct ll_sharding *s, uint8_t axis, uint8_t otherwise)
 {
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
         struct ll_shard_state state = ll_state_of_input(s, i);
         if (state.held == LL_SHARDED && ll_dim_in(&s->axes, i, axis) == state.dim &&
             state.role == LL_ROLE_SEQUENCE)
@@ -623,13 +625,14 @@ static struct ll_shard_state state_of_result(const struct ll_sharding *s, uint32
     if (dim < 0)
         return (struct ll_shard_state){.held = LL_REPLICATED};
     return (struct ll_shard_state){LL_SHARDED, (uint8_t)dim,
-                                   role_of_axis(s, axis, s->form->view.out[i].role[dim]), false};
+                                   role_of_axis(s, axis, s->signature->view.out[i].role[dim]), false};
 }
 
 /* Rows of attention are so many shares of all. */
 static void add_parts(struct ll_sharding *s, struct ll_record *record)
 {
-    uint64_t parts = ll_mul((uint64_t)ll_attr_count(&s->form->view, LL_ATTR_PARTS, 1), s->placement.ranks);
+    uint64_t parts =
+        ll_mul((uint64_t)ll_attr_count(&s->signature->view, LL_ATTR_PARTS, 1), s->placement.ranks);
     struct ll_attr *attrs = s->placement.rewrite.attrs;
     for (uint32_t i = 0; i < record->attr_count; i++)
         if (attrs[i].key == LL_ATTR_PARTS) {
@@ -642,7 +645,7 @@ static void add_parts(struct ll_sharding *s, struct ll_record *record)
 
 static void share_attributes(struct ll_sharding *s, uint8_t axis, struct ll_record *record)
 {
-    const struct ll_op_view *op = &s->form->view;
+    const struct ll_op_view *op = &s->signature->view;
     struct ll_attr *attrs = s->placement.rewrite.attrs;
     bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
     if (attends && axis && ll_dim_in(&s->axes, 0, axis) == op->in[0].rank - 2)
@@ -672,8 +675,8 @@ bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
         return ll_rewrite_trouble(rewrite, "memory ran out");
     for (uint32_t i = 0; i < record.output_count; i++) {
         struct ll_shard_state state = state_of_result(s, i, axis, terms);
-        struct ll_shape shape = ll_shard_shape(&s->placement, s->form->view.out[i], state);
-        outputs[i] = ll_rewrite_reshaped(rewrite, s->form->outputs[i], &shape);
+        struct ll_shape shape = ll_shard_shape(&s->placement, s->signature->view.out[i], state);
+        outputs[i] = ll_rewrite_reshaped(rewrite, s->signature->outputs[i], &shape);
         s->placement.states[ll_op_output(s->trace, s->op, i)] = state;
     }
     share_attributes(s, axis, &record);
@@ -687,9 +690,9 @@ bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
 {
     s->op = op;
-    s->form = &s->trace->forms[s->trace->ops[op].form];
+    s->signature = &s->trace->signatures[s->trace->ops[op].signature];
     s->axes.held = held;
-    return ll_axes_of(&s->form->view, &s->scratch, &s->axes) ||
+    return ll_axes_of(&s->signature->view, &s->scratch, &s->axes) ||
            ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
 }
 
@@ -697,7 +700,7 @@ bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided hel
  * 0 when there is none. */
 static uint8_t axis_of_view(struct ll_sharding *s, struct ll_shard_state wanted)
 {
-    const struct ll_shape *in = &s->form->view.in[0];
+    const struct ll_shape *in = &s->signature->view.in[0];
     for (unsigned i = 0; wanted.held == LL_SHARDED && i < in->rank; i++) {
         ll_shard_begin_op(s, s->op, (struct ll_divided){(int)i, in->role[i]});
         uint8_t axis = s->axes.in ? ll_axis_in(&s->axes, 0, i) : 0;
@@ -715,7 +718,7 @@ static bool take_view(struct ll_sharding *s, uint32_t tensor, struct ll_shard_st
     bool written = ll_shard_begin_op(s, s->trace->tensors[tensor].producer, (struct ll_divided){.dim = -1}) &&
                    ll_shard_write_op(s, axis_of_view(s, wanted), false);
     s->op = outer.op;
-    s->form = outer.form;
+    s->signature = outer.signature;
     s->axes = outer.axes;
     s->inputs = outer.inputs;
     return written;
@@ -726,7 +729,7 @@ static bool take_view(struct ll_sharding *s, uint32_t tensor, struct ll_shard_st
 static void settle_gradients(struct ll_sharding *s)
 {
     struct ll_rewrite *rewrite = &s->placement.rewrite;
-    for (uint32_t i = 0; i < s->form->view.input_count; i++) {
+    for (uint32_t i = 0; i < s->signature->view.input_count; i++) {
         uint32_t tensor = ll_old_input(s, i), weight = s->updated[tensor];
         struct ll_shard_state now = s->placement.states[tensor], wanted = now;
         if (now.free)
@@ -735,7 +738,7 @@ static void settle_gradients(struct ll_sharding *s)
             wanted = s->placement.states[weight];
         else if (now.held == LL_SHARDED && now.role == LL_ROLE_SEQUENCE)
             wanted = (struct ll_shard_state){.held = LL_REPLICATED};
-        uint32_t scope = ll_rewrite_string(rewrite, s->form->scope);
+        uint32_t scope = ll_rewrite_string(rewrite, s->signature->scope);
         uint32_t settled = ll_placement_convert(&s->placement, tensor, wanted, LL_PHASE_UPDATE, scope);
         ll_rewrite_redirect(rewrite, tensor, settled);
         s->placement.states[tensor] = wanted;
@@ -750,20 +753,22 @@ static void finish_results(struct ll_sharding *s, bool settled)
 {
     const struct ll_op *next = s->op + 1 < s->trace->op_count ? &s->trace->ops[s->op + 1] : NULL;
     bool last = !next || next->step != s->trace->ops[s->op].step;
-    for (uint32_t i = 0; s->form->phase == LL_PHASE_FORWARD && i < s->form->view.output_count; i++) {
+    for (uint32_t i = 0; s->signature->phase == LL_PHASE_FORWARD && i < s->signature->view.output_count;
+         i++) {
         uint32_t tensor = ll_op_output(s->trace, s->op, i);
         bool term = s->placement.states[tensor].held == LL_PARTIAL_SUM;
         bool unread = s->placement.readers[tensor] == 0;
         if ((term && (settled || unread)) || (last && unread))
             ll_placement_convert(&s->placement, tensor, (struct ll_shard_state){.held = LL_REPLICATED},
-                                 s->form->phase, ll_rewrite_string(&s->placement.rewrite, s->form->scope));
+                                 s->signature->phase,
+                                 ll_rewrite_string(&s->placement.rewrite, s->signature->scope));
     }
 }
 
 /* Whether an op chooses experts for the rank's own words, or picks and places rows of these. */
 static bool is_of_own_words(const struct ll_sharding *s, uint32_t op)
 {
-    const struct ll_op_view *view = &s->trace->forms[s->trace->ops[op].form].view;
+    const struct ll_op_view *view = &s->trace->signatures[s->trace->ops[op].signature].view;
     bool picks = view->kind == LL_OP_GATHER && view->in[0].role[0] == LL_ROLE_BATCH;
     bool routes = view->kind == LL_OP_ROUTE, places = view->kind == LL_OP_SEGMENT_SUM;
     if (!s->placement.routes_own || !(picks || routes || places))
@@ -776,25 +781,27 @@ static bool is_of_own_words(const struct ll_sharding *s, uint32_t op)
  * back to where its words are by shares. */
 static void scatter_places(struct ll_sharding *s, uint32_t op)
 {
-    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
-    const struct ll_shape *shape = form->view.input_count ? &form->view.in[0] : NULL;
-    if (!s->placement.routes_own || form->view.kind != LL_OP_RESHAPE || shape->role[0] != LL_ROLE_EXPERTS)
+    const struct ll_op_signature *signature = &s->trace->signatures[s->trace->ops[op].signature];
+    const struct ll_shape *shape = signature->view.input_count ? &signature->view.in[0] : NULL;
+    if (!s->placement.routes_own || signature->view.kind != LL_OP_RESHAPE ||
+        shape->role[0] != LL_ROLE_EXPERTS)
         return;
     uint32_t tensor = ll_op_input(s->trace, op, 0);
     int dim = ll_sequence_dim(&s->placement, shape);
     if (s->placement.states[tensor].held == LL_PARTIAL_SUM && dim >= 0)
         ll_placement_convert(&s->placement, tensor,
                              (struct ll_shard_state){LL_SHARDED, (uint8_t)dim, LL_ROLE_SEQUENCE, false},
-                             form->phase, ll_rewrite_string(&s->placement.rewrite, form->scope));
+                             signature->phase, ll_rewrite_string(&s->placement.rewrite, signature->scope));
 }
 
 static bool shard_op(struct ll_sharding *s, uint32_t op)
 {
-    const struct ll_form *form = &s->trace->forms[s->trace->ops[op].form];
+    const struct ll_op_signature *signature = &s->trace->signatures[s->trace->ops[op].signature];
     struct ll_divided held = {.dim = -1};
     struct ll_shard_state *first =
-        form->view.input_count ? &s->placement.states[ll_op_input(s->trace, op, 0)] : NULL;
-    if (first && first->free && ll_is_view(&form->view) && is_undecided(s, ll_op_input(s->trace, op, 0))) {
+        signature->view.input_count ? &s->placement.states[ll_op_input(s->trace, op, 0)] : NULL;
+    if (first && first->free && ll_is_view(&signature->view) &&
+        is_undecided(s, ll_op_input(s->trace, op, 0))) {
         s->placement.states[ll_op_output(s->trace, op, 0)].free = true;
         return true;
     }
@@ -806,7 +813,7 @@ static bool shard_op(struct ll_sharding *s, uint32_t op)
         held = (struct ll_divided){0, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
         return false;
-    if (form->phase == LL_PHASE_UPDATE)
+    if (signature->phase == LL_PHASE_UPDATE)
         settle_gradients(s);
     bool terms = ll_shard_passes_terms(s);
     uint8_t axis = terms ? 0 : axis_of_op(s);
@@ -825,14 +832,16 @@ bool ll_shard_find_updated(struct ll_sharding *s)
     for (uint64_t i = 0; s->updated && i < trace->tensor_count; i++)
         s->updated[i] = LL_NONE;
     for (uint32_t op = (uint32_t)trace->op_count; s->updated && op-- > 0;) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        uint32_t first = form->view.output_count ? ll_op_output(trace, op, 0) : LL_NONE;
-        if (form->phase != LL_PHASE_UPDATE || first == LL_NONE)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        uint32_t first = signature->view.output_count ? ll_op_output(trace, op, 0) : LL_NONE;
+        if (signature->phase != LL_PHASE_UPDATE || first == LL_NONE)
             continue;
-        bool changes = form->aliases[0] != LL_NONE && trace->descs[form->outputs[0]].memory == LL_WEIGHT;
-        uint32_t weight = changes ? ll_op_input(trace, op, form->aliases[0]) : s->updated[first];
-        for (uint32_t i = 0; i < form->view.input_count; i++)
-            if (memcmp(form->view.in[i].dim, form->view.out[0].dim, sizeof form->view.out[0].dim) == 0)
+        bool changes =
+            signature->aliases[0] != LL_NONE && trace->descs[signature->outputs[0]].memory == LL_WEIGHT;
+        uint32_t weight = changes ? ll_op_input(trace, op, signature->aliases[0]) : s->updated[first];
+        for (uint32_t i = 0; i < signature->view.input_count; i++)
+            if (memcmp(signature->view.in[i].dim, signature->view.out[0].dim,
+                       sizeof signature->view.out[0].dim) == 0)
                 s->updated[ll_op_input(trace, op, i)] = weight;
     }
     return s->updated != NULL;
@@ -842,9 +851,10 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
 {
     const char *trouble = NULL;
     struct ll_trace *shard = ll_rewrite_end(&s->placement.rewrite, &trouble);
-    if (!shard && s->form && s->op < s->trace->op_count)
+    if (!shard && s->signature && s->op < s->trace->op_count)
         ll_complain(s->diags, (struct ll_place){0}, "op %" PRIu32 ", %s in %s: %s", s->op,
-                    s->trace->strings[s->form->kind_name], s->trace->strings[s->form->scope], trouble);
+                    s->trace->strings[s->signature->kind_name], s->trace->strings[s->signature->scope],
+                    trouble);
     else if (!shard)
         ll_complain(s->diags, (struct ll_place){0}, "%s", trouble);
     ll_arena_release(&s->scratch);

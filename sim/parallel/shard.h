@@ -208,7 +208,7 @@ struct ll_sharding {
     struct ll_diags *diags;
     struct ll_arena scratch; /* of the op at work */
     uint32_t op;
-    const struct ll_form *form;
+    const struct ll_op_signature *signature;
     struct ll_axes axes;
     uint32_t *inputs;  /* tensors of the new trace */
     uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */

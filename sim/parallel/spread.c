@@ -21,7 +21,7 @@ double ll_step_flops(const struct ll_trace *trace)
 {
     double flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++)
-        flops += (double)trace->forms[trace->ops[i].form].flops;
+        flops += (double)trace->signatures[trace->ops[i].signature].flops;
     return flops / (double)ll_max(trace->step_count, 1);
 }
 
@@ -44,15 +44,15 @@ struct bundling {
     uint32_t *next; /* by op: the next of its bundle; LL_NONE behind the last */
 };
 
-static const struct ll_form *x_bundle_form_of(const struct bundling *b, uint32_t op)
+static const struct ll_op_signature *x_bundle_signature_of(const struct bundling *b, uint32_t op)
 {
-    return &b->program->forms[b->program->ops[op].form];
+    return &b->program->signatures[b->program->ops[op].signature];
 }
 
 static bool is_sum_of_update(const struct bundling *b, uint32_t op)
 {
-    const struct ll_form *form = x_bundle_form_of(b, op);
-    return form->view.kind == LL_OP_ALL_REDUCE && form->phase == LL_PHASE_UPDATE;
+    const struct ll_op_signature *signature = x_bundle_signature_of(b, op);
+    return signature->view.kind == LL_OP_ALL_REDUCE && signature->phase == LL_PHASE_UPDATE;
 }
 
 static bool same_devices(const struct ll_op_view *x, const struct ll_op_view *y)
@@ -66,11 +66,11 @@ static bool same_devices(const struct ll_op_view *x, const struct ll_op_view *y)
  * reads is there. */
 static bool may_join(const struct bundling *b, uint32_t op, uint32_t head)
 {
-    const struct ll_form *form = x_bundle_form_of(b, op);
+    const struct ll_op_signature *signature = x_bundle_signature_of(b, op);
     if (head == LL_NONE || b->program->ops[op].step != b->program->ops[head].step ||
-        !same_devices(&form->view, &x_bundle_form_of(b, head)->view))
+        !same_devices(&signature->view, &x_bundle_signature_of(b, head)->view))
         return false;
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t producer = b->program->tensors[ll_op_input(b->program, op, i)].producer;
         if (producer != LL_NONE && producer > head)
             return false;
@@ -105,13 +105,13 @@ static uint32_t *list_tensors(struct bundling *b, uint32_t head, uint32_t *count
 {
     uint64_t all = 0;
     for (uint32_t op = head; op != LL_NONE; op = b->next[op])
-        all += x_bundle_form_of(b, op)->view.input_count;
+        all += x_bundle_signature_of(b, op)->view.input_count;
     uint32_t *list = ll_alloc(&b->rewrite.arena, 2 * all, sizeof *list);
     *count = 0;
     for (uint32_t op = head; list && op != LL_NONE; op = b->next[op])
-        for (uint32_t i = 0; i < x_bundle_form_of(b, op)->view.input_count; i++, (*count)++) {
+        for (uint32_t i = 0; i < x_bundle_signature_of(b, op)->view.input_count; i++, (*count)++) {
             list[*count] = ll_rewrite_tensor(&b->rewrite, ll_op_input(b->program, op, i));
-            list[all + *count] = ll_rewrite_desc(&b->rewrite, x_bundle_form_of(b, op)->outputs[i]);
+            list[all + *count] = ll_rewrite_desc(&b->rewrite, x_bundle_signature_of(b, op)->outputs[i]);
         }
     return list;
 }
@@ -131,7 +131,7 @@ static void put_bundle(struct bundling *b, uint32_t head)
     ll_rewrite_step(&b->rewrite, head);
     uint32_t made = ll_rewrite_add(&b->rewrite, &record);
     for (uint32_t op = head; made != LL_NONE && op != LL_NONE; op = b->next[op])
-        for (uint32_t i = 0; i < x_bundle_form_of(b, op)->view.output_count; i++)
+        for (uint32_t i = 0; i < x_bundle_signature_of(b, op)->view.output_count; i++)
             ll_rewrite_redirect(&b->rewrite, ll_op_output(b->program, op, i), made++);
 }
 
@@ -166,9 +166,9 @@ struct recasting {
     bool *again;   /* by op: it has been made again */
 };
 
-static const struct ll_form *form_of(const struct recasting *r, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct recasting *r, uint32_t op)
 {
-    return &r->program->forms[r->program->ops[op].form];
+    return &r->program->signatures[r->program->ops[op].signature];
 }
 
 /* The op that made an input and has to do with casts; LL_NONE: another, or none. */
@@ -184,9 +184,9 @@ static bool find_casts(struct recasting *r)
     r->of_cast = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->of_cast);
     r->again = ll_alloc(&r->rewrite.arena, ops + 1, sizeof *r->again);
     for (uint32_t op = 0; r->of_cast && op < ops; op++) {
-        const struct ll_form *form = form_of(r, op);
-        r->of_cast[op] = ll_is_lasting_cast(r->program, form) ||
-                         (ll_is_view(&form->view) && cast_behind(r, op, 0) != LL_NONE);
+        const struct ll_op_signature *signature = signature_of(r, op);
+        r->of_cast[op] = ll_is_lasting_cast(r->program, signature) ||
+                         (ll_is_view(&signature->view) && cast_behind(r, op, 0) != LL_NONE);
     }
     return r->of_cast && r->again;
 }
@@ -197,7 +197,7 @@ static void put_cast(struct recasting *r, uint32_t op, enum ll_phase phase)
     struct ll_record record;
     if (!ll_rewrite_record(&r->rewrite, op, &record))
         return;
-    const struct ll_desc *old = &r->program->descs[form_of(r, op)->outputs[0]];
+    const struct ll_tensor_desc *old = &r->program->descs[signature_of(r, op)->outputs[0]];
     uint32_t desc =
         ll_rewrite_new_desc(&r->rewrite, r->program->strings[old->name], &old->shape, LL_ACTIVATION);
     record.phase = phase;
@@ -210,7 +210,7 @@ static void make_again(struct recasting *r, uint32_t op)
     if (r->again[op])
         return;
     r->again[op] = true;
-    for (uint32_t i = 0; i < form_of(r, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_of(r, op)->view.input_count; i++)
         if (cast_behind(r, op, i) != LL_NONE)
             make_again(r, cast_behind(r, op, i));
     put_cast(r, op, LL_PHASE_BACKWARD);
@@ -218,13 +218,13 @@ static void make_again(struct recasting *r, uint32_t op)
 
 static void put(struct recasting *r, uint32_t op)
 {
-    enum ll_phase phase = form_of(r, op)->phase;
+    enum ll_phase phase = signature_of(r, op)->phase;
     if (r->of_cast[op]) {
         r->again[op] = phase == LL_PHASE_BACKWARD;
         put_cast(r, op, phase);
         return;
     }
-    for (uint32_t i = 0; phase == LL_PHASE_BACKWARD && i < form_of(r, op)->view.input_count; i++)
+    for (uint32_t i = 0; phase == LL_PHASE_BACKWARD && i < signature_of(r, op)->view.input_count; i++)
         if (cast_behind(r, op, i) != LL_NONE)
             make_again(r, cast_behind(r, op, i));
     ll_rewrite_keep(&r->rewrite, op);
@@ -232,8 +232,8 @@ static void put(struct recasting *r, uint32_t op)
 
 bool ll_has_lasting_casts(const struct ll_trace *program)
 {
-    for (uint64_t i = 0; i < program->form_count; i++)
-        if (ll_is_lasting_cast(program, &program->forms[i]))
+    for (uint64_t i = 0; i < program->signature_count; i++)
+        if (ll_is_lasting_cast(program, &program->signatures[i]))
             return true;
     return false;
 }
@@ -271,7 +271,7 @@ static bool same_bytes(const void *a, const void *b, size_t bytes)
 
 static bool same_desc(const struct ll_trace *a, uint32_t in_a, const struct ll_trace *b, uint32_t in_b)
 {
-    const struct ll_desc *x = &a->descs[in_a], *y = &b->descs[in_b];
+    const struct ll_tensor_desc *x = &a->descs[in_a], *y = &b->descs[in_b];
     return x->memory == y->memory && same_shape(&x->shape, &y->shape);
 }
 
@@ -287,8 +287,8 @@ static bool same_attrs(const struct ll_op_view *a, const struct ll_op_view *b)
     return true;
 }
 
-bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struct ll_trace *b,
-                  const struct ll_form *y)
+bool ll_same_signature(const struct ll_trace *a, const struct ll_op_signature *x, const struct ll_trace *b,
+                       const struct ll_op_signature *y)
 {
     const struct ll_op_view *v = &x->view, *w = &y->view;
     if (v->kind != w->kind || x->phase != y->phase || v->input_count != w->input_count ||
@@ -304,7 +304,7 @@ bool ll_same_form(const struct ll_trace *a, const struct ll_form *x, const struc
 }
 
 /* Inputs are distances, or tensors that were brought: these have to have equal numbers. */
-static bool same_links(const struct ll_links *x, const struct ll_links *y)
+static bool same_edges(const struct ll_op_edges *x, const struct ll_op_edges *y)
 {
     return x->input_count == y->input_count && x->control_count == y->control_count &&
            x->storage_count == y->storage_count && x->gap_count == y->gap_count &&
@@ -318,19 +318,20 @@ static bool same_sizes(const struct ll_trace *a, const struct ll_trace *b)
            a->storage_count == b->storage_count && a->step_count == b->step_count;
 }
 
-static bool same_ops(const struct ll_trace *a, const struct ll_trace *b, uint32_t *met_form,
-                     uint32_t *met_links)
+static bool same_ops(const struct ll_trace *a, const struct ll_trace *b, uint32_t *met_signature,
+                     uint32_t *met_edges)
 {
     for (uint64_t i = 0; i < a->op_count; i++) {
         const struct ll_op *x = &a->ops[i], *y = &b->ops[i];
         if (x->step != y->step || x->first_output != y->first_output)
             return false;
-        if (met_form[x->form] != y->form + 1 && !ll_same_form(a, &a->forms[x->form], b, &b->forms[y->form]))
+        if (met_signature[x->signature] != y->signature + 1 &&
+            !ll_same_signature(a, &a->signatures[x->signature], b, &b->signatures[y->signature]))
             return false;
-        if (met_links[x->links] != y->links + 1 && !same_links(&a->links[x->links], &b->links[y->links]))
+        if (met_edges[x->edges] != y->edges + 1 && !same_edges(&a->edges[x->edges], &b->edges[y->edges]))
             return false;
-        met_form[x->form] = y->form + 1;
-        met_links[x->links] = y->links + 1;
+        met_signature[x->signature] = y->signature + 1;
+        met_edges[x->edges] = y->edges + 1;
     }
     return true;
 }
@@ -351,24 +352,24 @@ bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b)
         return true;
     if (!same_sizes(a, b))
         return false;
-    uint32_t *met_form = calloc(a->form_count + 1, sizeof *met_form),
-             *met_links = calloc(a->links_count + 1, sizeof *met_links);
-    bool same = met_form && met_links && same_ops(a, b, met_form, met_links) && same_tensors(a, b);
-    free(met_form);
-    free(met_links);
+    uint32_t *met_signature = calloc(a->signature_count + 1, sizeof *met_signature),
+             *met_edges = calloc(a->edges_count + 1, sizeof *met_edges);
+    bool same = met_signature && met_edges && same_ops(a, b, met_signature, met_edges) && same_tensors(a, b);
+    free(met_signature);
+    free(met_edges);
     return same;
 }
 
-bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_form *form)
+bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_CAST && program->descs[form->inputs[0]].memory == LL_WEIGHT &&
-           program->descs[form->outputs[0]].memory == LL_WORKSPACE;
+    return signature->view.kind == LL_OP_CAST && program->descs[signature->inputs[0]].memory == LL_WEIGHT &&
+           program->descs[signature->outputs[0]].memory == LL_WORKSPACE;
 }
 
-bool ll_is_per_step(const struct ll_trace *program, const struct ll_form *form)
+bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature *signature)
 {
-    return form->phase == LL_PHASE_COMM || form->phase == LL_PHASE_UPDATE ||
-           ll_is_lasting_cast(program, form);
+    return signature->phase == LL_PHASE_COMM || signature->phase == LL_PHASE_UPDATE ||
+           ll_is_lasting_cast(program, signature);
 }
 
 /* One trace after the other; the last is what the next change begins with. */

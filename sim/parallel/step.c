@@ -238,9 +238,9 @@ struct run {
 
 /* --- what an exchange is for --- */
 
-static bool is_message(const struct ll_form *form)
+static bool is_message(const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_SEND || form->view.kind == LL_OP_RECEIVE;
+    return signature->view.kind == LL_OP_SEND || signature->view.kind == LL_OP_RECEIVE;
 }
 
 /* Devices of a stage. */
@@ -250,19 +250,20 @@ static uint64_t devices_of_stage(const struct ll_parallel *plan)
 }
 
 /* Weights and their gradients go among as many devices in a pass, too, of which parts are vectors. */
-static bool is_of_context(const struct ll_parallel *plan, const struct ll_form *form)
+static bool is_of_context(const struct ll_parallel *plan, const struct ll_op_signature *signature)
 {
-    const struct ll_op_view *view = &form->view;
+    const struct ll_op_view *view = &signature->view;
     bool vectors = view->input_count == 0 || view->in[0].rank != view->out[0].rank || view->in[0].rank == 1;
-    return plan->context > 1 && form->phase != LL_PHASE_COMM && !vectors &&
+    return plan->context > 1 && signature->phase != LL_PHASE_COMM && !vectors &&
            ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->context &&
            ll_attr_count(view, LL_ATTR_STRIDE, 1) == (int64_t)plan->tensor;
 }
 
-static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const struct ll_form *form)
+static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan,
+                                       const struct ll_op_signature *signature)
 {
-    const struct ll_op_view *view = &form->view;
-    if (is_message(form))
+    const struct ll_op_view *view = &signature->view;
+    if (is_message(signature))
         return LL_TRAFFIC_PIPELINE;
     if (view->kind == LL_OP_ALL_TO_ALL)
         return LL_TRAFFIC_EXPERT;
@@ -271,23 +272,23 @@ static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan, const str
         return LL_TRAFFIC_PIPELINE;
     bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
                   ll_attr_count(view, LL_ATTR_DEVICES, 0) > 1; /* some, where these hold the same key heads */
-    if (within && form->phase != LL_PHASE_COMM)
+    if (within && signature->phase != LL_PHASE_COMM)
         return LL_TRAFFIC_TENSOR;
-    return is_of_context(plan, form) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_DATA;
+    return is_of_context(plan, signature) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_DATA;
 }
 
-static bool is_exchange(const struct ll_form *form)
+static bool is_exchange(const struct ll_op_signature *signature)
 {
-    return form->view.kind < LL_OP_NONE && ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION;
+    return signature->view.kind < LL_OP_NONE && ll_op_class(signature->view.kind) == LL_CLASS_COMMUNICATION;
 }
 
 /* Messages between virtual stages are the pipeline's business, not the replay's; a trace that came with some
  * keeps them. */
-static bool is_idle(const struct run *run, const struct ll_trace *program, const struct ll_form *form,
-                    bool again)
+static bool is_idle(const struct run *run, const struct ll_trace *program,
+                    const struct ll_op_signature *signature, bool again)
 {
-    bool handed_on = is_message(form) && run->spread->vstage_count > 1;
-    return handed_on || (again && ll_is_per_step(program, form));
+    bool handed_on = is_message(signature) && run->spread->vstage_count > 1;
+    return handed_on || (again && ll_is_per_step(program, signature));
 }
 
 /* --- replays --- */
@@ -296,10 +297,10 @@ static const struct ll_result *replay(const struct run *run, const struct ll_dev
                                       bool again)
 {
     struct ll_arena scratch = {0};
-    uint64_t count = program->trace->form_count, idle_count = 0;
+    uint64_t count = program->trace->signature_count, idle_count = 0;
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
-        idle_count += idle[i] = is_idle(run, program->trace, &program->trace->forms[i], again);
+        idle_count += idle[i] = is_idle(run, program->trace, &program->trace->signatures[i], again);
     const struct ll_among among = {
         .exchanges = run->exchanges, .memo = run->memo, .idle = idle_count ? idle : NULL};
     const struct ll_result *result =
@@ -316,7 +317,7 @@ static double forward_s(const struct ll_result *result)
     double began_s = 0, end_s = 0, passed_s = 0, sum_s = 0;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
-        enum ll_phase phase = trace->forms[trace->ops[seq].form].phase;
+        enum ll_phase phase = trace->signatures[trace->ops[seq].signature].phase;
         if (seq > prepared->first_op && trace->ops[seq].step != trace->ops[seq - 1].step) {
             sum_s += fmax(0, passed_s - began_s);
             began_s = end_s;
@@ -399,12 +400,12 @@ static void note_message(struct run *run, const struct ll_vstage_message *messag
 }
 
 /* Adds what an op of a virtual stage sends, to what goes there already. False after a complaint. */
-static bool add_message(struct run *run, uint32_t vstage, const struct ll_form *form)
+static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_signature *signature)
 {
     const struct ll_parallel *plan = &run->spread->plan;
     int64_t apart = (int64_t)devices_of_stage(plan);
-    struct ll_asked asked = ll_asked_by(&form->view);
-    struct ll_vstage_message message = {.from = vstage, .backward = form->phase == LL_PHASE_BACKWARD};
+    struct ll_asked asked = ll_asked_by(&signature->view);
+    struct ll_vstage_message message = {.from = vstage, .backward = signature->phase == LL_PHASE_BACKWARD};
     if (!receiver_of(run->spread, vstage, asked.peer / apart, message.backward, &message.to))
         return true;
     asked.first = vstage % plan->pipeline * (uint64_t)apart;
@@ -435,9 +436,9 @@ static bool add_messages(struct run *run)
         const struct ll_op *ops = trace->ops;
         for (uint32_t seq = prepared->first_op;
              seq < prepared->end_op && ops[seq].step == ops[prepared->first_op].step; seq++) {
-            const struct ll_form *form = &trace->forms[ops[seq].form];
-            if (form->view.kind == LL_OP_SEND && !ll_is_per_step(trace, form) &&
-                !add_message(run, vstage, form))
+            const struct ll_op_signature *signature = &trace->signatures[ops[seq].signature];
+            if (signature->view.kind == LL_OP_SEND && !ll_is_per_step(trace, signature) &&
+                !add_message(run, vstage, signature))
                 return false;
         }
     }
@@ -620,11 +621,11 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
 {
     const struct ll_trace *trace = term->result->prepared->trace;
     struct ll_arena scratch = {0};
-    uint8_t *traffic = ll_alloc(&scratch, trace->form_count, sizeof *traffic);
+    uint8_t *traffic = ll_alloc(&scratch, trace->signature_count, sizeof *traffic);
     double shown_s[LL_TRAFFIC_COUNT] = {0};
-    for (uint64_t f = 0; traffic && f < trace->form_count; f++)
-        if (is_exchange(&trace->forms[f]))
-            traffic[f] = (uint8_t)traffic_of(&run->spread->plan, &trace->forms[f]);
+    for (uint64_t f = 0; traffic && f < trace->signature_count; f++)
+        if (is_exchange(&trace->signatures[f]))
+            traffic[f] = (uint8_t)traffic_of(&run->spread->plan, &trace->signatures[f]);
     bool done = traffic && ll_exposed_by_kind(term->result, traffic, shown_s);
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         exposed_s[i] += term->times * shown_s[i];

@@ -35,7 +35,7 @@ static void spend_on_network(struct ll_result *result, uint32_t seq, const struc
 {
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     if (op->bound == LL_BOUND_NETWORK)
-        result->network.levels[result->prices[result->prepared->trace->ops[seq].form].outermost].share +=
+        result->network.levels[result->prices[result->prepared->trace->ops[seq].signature].outermost].share +=
             op->time_s;
     else if (op->taken_s > 0)
         result->network.levels[part->taken_level].share += op->taken_s;
@@ -52,7 +52,7 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         spent_s[LL_BOUND_NETWORK] += op->taken_s;
         spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s - op->taken_s;
         spend_on_network(result, seq, part);
-        if (result->prepared->works[result->prepared->trace->ops[seq].form].kind == LL_WORK_WAIT)
+        if (result->prepared->works[result->prepared->trace->ops[seq].signature].kind == LL_WORK_WAIT)
             result->gap_share += op->time_s;
         seq = part->waited_for;
     }
@@ -113,24 +113,24 @@ static double host_bytes(const struct ll_work *work)
     return work->kind == LL_WORK_SWAP ? (double)ll_max(work->a_bytes, work->c_bytes) : 0;
 }
 
-/* Arithmetic, and bytes of the host, of all replayed steps together. Ops of a form mostly go the same way, so
- * the energy of the latest of each form is kept. False when memory ran out. */
+/* Arithmetic, and bytes of the host, of all replayed steps together. Ops of a signature mostly go the same
+ * way, so the energy of the latest of each signature is kept. False when memory ran out. */
 static bool sum_ops(struct ll_result *result, const bool *idle)
 {
     const struct ll_prepared *prepared = result->prepared;
     struct latest {
         const struct ll_cost *cost;
         double compute_j;
-    } *latest = calloc(prepared->trace->form_count + 1, sizeof *latest);
+    } *latest = calloc(prepared->trace->signature_count + 1, sizeof *latest);
     for (uint32_t seq = prepared->first_op; latest && seq < prepared->end_op; seq++) {
-        uint32_t form = prepared->trace->ops[seq].form;
-        const struct ll_work *work = &prepared->works[form];
+        uint32_t signature = prepared->trace->ops[seq].signature;
+        const struct ll_work *work = &prepared->works[signature];
         const struct ll_cost *cost = ll_replay_cost(result, seq);
-        if (idle && idle[form])
+        if (idle && idle[signature])
             continue;
-        if (latest[form].cost != cost)
-            latest[form] = (struct latest){cost, ll_cost_compute_j(result->machine, work, cost)};
-        result->energy.compute_j += latest[form].compute_j;
+        if (latest[signature].cost != cost)
+            latest[signature] = (struct latest){cost, ll_cost_compute_j(result->machine, work, cost)};
+        result->energy.compute_j += latest[signature].compute_j;
         result->host_bytes += host_bytes(work);
     }
     free(latest);
@@ -241,13 +241,14 @@ static double level_Bps(const struct ll_machine *machine, uint64_t l)
 }
 
 /* What an op got of the resource that bound it: bytes, or operations. */
-static double amount_of(const struct ll_form *form, const struct ll_op_result *op,
+static double amount_of(const struct ll_op_signature *signature, const struct ll_op_result *op,
                         const struct ll_tally *tally)
 {
     if (op->bound >= LL_BOUND_LEVEL)
         return tally->traffic_bytes[op->bound - LL_BOUND_LEVEL];
     bool moves = op->bound == LL_BOUND_HOST || op->bound == LL_BOUND_NETWORK;
-    return moves ? (double)form->bytes_read + (double)form->bytes_written : (double)form->flops;
+    return moves ? (double)signature->bytes_read + (double)signature->bytes_written
+                 : (double)signature->flops;
 }
 
 /* How long that would have taken at the resource's peak, 0 where it has none. */
@@ -274,24 +275,24 @@ void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result,
                       const struct ll_tally *tally)
 {
     const struct ll_trace *trace = result->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
-    uint32_t *row = &sums->rows[form->view.kind];
+    uint32_t *row = &sums->rows[signature->view.kind];
     if (*row == LL_NONE) {
         *row = sums->count++;
-        sums->kinds[*row] = (struct ll_kind_result){.kind = trace->strings[form->kind_name],
-                                                    .op_kind = form->view.kind,
-                                                    .op_class = ll_op_class(form->view.kind),
+        sums->kinds[*row] = (struct ll_kind_result){.kind = trace->strings[signature->kind_name],
+                                                    .op_kind = signature->view.kind,
+                                                    .op_class = ll_op_class(signature->view.kind),
                                                     .order = *row};
     }
     struct ll_kind_result *kind = &sums->kinds[*row];
     struct kind_sum *sum = &sums->sums[*row];
     kind->count += 1;
     kind->time_s += op->time_s;
-    kind->flops += (double)form->flops;
-    kind->bytes += (double)form->bytes_read + (double)form->bytes_written;
+    kind->flops += (double)signature->flops;
+    kind->bytes += (double)signature->bytes_read + (double)signature->bytes_written;
     sum->bound_s[op->bound] += op->time_s;
-    sum->amount[op->bound] += amount_of(form, op, tally);
+    sum->amount[op->bound] += amount_of(signature, op, tally);
     sum->peak_s[op->bound] += at_peak_s(result->machine, op, tally);
 }
 
@@ -339,7 +340,7 @@ void ll_kind_sums_end(struct ll_kind_sums *sums, struct ll_result *result)
 /* An exchange. */
 struct span {
     double start_s, end_s;
-    uint32_t form, order;
+    uint32_t signature, order;
 };
 
 /* All of them, in the order of their start. */
@@ -362,9 +363,9 @@ static int by_start(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static uint32_t form_of(const struct ll_result *result, uint32_t i)
+static uint32_t signature_of(const struct ll_result *result, uint32_t i)
 {
-    return result->prepared->trace->ops[result->prepared->first_op + i].form;
+    return result->prepared->trace->ops[result->prepared->first_op + i].signature;
 }
 
 static uint32_t op_count(const struct ll_result *result)
@@ -375,14 +376,15 @@ static uint32_t op_count(const struct ll_result *result)
 /* Whether the op is an exchange that takes place. */
 static bool is_exchange(const struct ll_result *result, uint32_t i)
 {
-    uint32_t form = form_of(result, i);
-    return result->prepared->works[form].kind == LL_WORK_COLLECTIVE && result->prices[form].devices > 0;
+    uint32_t signature = signature_of(result, i);
+    return result->prepared->works[signature].kind == LL_WORK_COLLECTIVE &&
+           result->prices[signature].devices > 0;
 }
 
 /* Whether the op runs on the device itself. */
 static bool is_computed(const struct ll_result *result, uint32_t i)
 {
-    uint64_t kind = result->prepared->works[form_of(result, i)].kind;
+    uint64_t kind = result->prepared->works[signature_of(result, i)].kind;
     return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 
@@ -396,7 +398,7 @@ static bool find_exchanges(const struct ll_result *result, const struct looked *
         const struct ll_op_result *op = &result->ops[looked->at[i]];
         if (is_exchange(result, looked->at[i]))
             spans->at[spans->count++] = (struct span){op->start_s, op->start_s + op->time_s,
-                                                      form_of(result, looked->at[i]), looked->at[i]};
+                                                      signature_of(result, looked->at[i]), looked->at[i]};
     }
     if (spans->at)
         qsort(spans->at, count, sizeof *spans->at, by_start);
@@ -441,14 +443,14 @@ static void sweep(const struct ll_result *result, const struct looked *looked, c
     for (uint32_t i = 0; i < exchanged->count; i++) {
         const struct span *span = &exchanged->at[i];
         double start_s = fmax(behind_s, span->start_s);
-        if (!(result->prices[span->form].levels & levels) || span->end_s <= start_s)
+        if (!(result->prices[span->signature].levels & levels) || span->end_s <= start_s)
             continue;
         *sums->busy_s += (span->end_s - start_s) * per_step;
         double covered = covered_s(result, looked, &next, start_s, span->end_s);
         double shown_s = (span->end_s - start_s - covered) * per_step;
         *sums->exposed_s += shown_s;
         if (sums->kinds)
-            sums->by_kind_s[sums->kinds[span->form]] += shown_s;
+            sums->by_kind_s[sums->kinds[span->signature]] += shown_s;
         behind_s = span->end_s;
     }
 }
@@ -457,7 +459,7 @@ static void sweep(const struct ll_result *result, const struct looked *looked, c
 static void sum_bytes(struct ll_result *result, const struct spans *exchanged)
 {
     for (uint32_t i = 0; i < exchanged->count; i++) {
-        const struct ll_price *price = &result->prices[exchanged->at[i].form];
+        const struct ll_price *price = &result->prices[exchanged->at[i].signature];
         double share = 1 / (double)price->devices / (double)result->prepared->steps;
         result->network.levels[price->outermost].sent_bytes += price->exchanged.sent_bytes * share;
         result->network.links_j += price->exchanged.links_j * share;
@@ -618,12 +620,12 @@ void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine 
     const struct ll_trace *trace = prepared->trace;
     double prepare_s = 0, transfer_s = 0;
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
-        uint32_t form = trace->ops[i].form;
+        uint32_t signature = trace->ops[i].signature;
         struct ll_cost cost;
         const char *trouble;
-        if (prepared->works[form].kind == LL_WORK_HOST &&
-            ll_cost_op(machine, trace->forms[form].view.kind, &prepared->works[form], &cost, NULL,
-                       &trouble)) {
+        if (prepared->works[signature].kind == LL_WORK_HOST &&
+            ll_cost_op(machine, trace->signatures[signature].view.kind, &prepared->works[signature], &cost,
+                       NULL, &trouble)) {
             prepare_s += cost.prepare_s;
             transfer_s += cost.host_s - cost.prepare_s;
         }
@@ -640,12 +642,12 @@ void ll_infeed_share(const struct ll_machine *machine, struct ll_infeed *infeed)
     infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
 }
 
-/* By form: what brings input. */
+/* By signature: what brings input. */
 static const bool *inputs_of(const struct ll_prepared *prepared, struct ll_arena *arena)
 {
-    bool *inputs = ll_alloc(arena, prepared->trace->form_count, sizeof *inputs);
-    for (uint64_t form = 0; inputs && form < prepared->trace->form_count; form++)
-        inputs[form] = prepared->works[form].kind == LL_WORK_HOST;
+    bool *inputs = ll_alloc(arena, prepared->trace->signature_count, sizeof *inputs);
+    for (uint64_t signature = 0; inputs && signature < prepared->trace->signature_count; signature++)
+        inputs[signature] = prepared->works[signature].kind == LL_WORK_HOST;
     return inputs;
 }
 

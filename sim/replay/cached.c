@@ -123,7 +123,7 @@ static void find_caches(const struct ll_machine *machine, uint64_t blocked_for, 
 
 bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
 {
-    const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
+    const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
     bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
     bool elsewhere = work->kind == LL_WORK_NOTHING || work->kind == LL_WORK_HOST ||
                      work->kind == LL_WORK_WAIT || work->kind == LL_WORK_SWAP ||
@@ -142,7 +142,7 @@ static bool are_whole(const struct ll_shape *shapes, uint32_t count)
 bool ll_has_whole_bytes(const struct ll_prepared *prepared, uint32_t seq)
 {
     const struct ll_trace *trace = prepared->trace;
-    const struct ll_op_view *op = &trace->forms[trace->ops[seq].form].view;
+    const struct ll_op_view *op = &trace->signatures[trace->ops[seq].signature].view;
     return are_whole(op->in, op->input_count) && are_whole(op->out, op->output_count);
 }
 
@@ -304,9 +304,9 @@ bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *
                    const struct ll_cached_request *request, struct ll_cached_op *cached)
 {
     const struct ll_trace *trace = prepared->trace;
-    uint32_t form = trace->ops[request->seq].form;
-    const struct ll_op_view *op = &trace->forms[form].view;
-    const struct ll_work *work = &prepared->works[form];
+    uint32_t signature = trace->ops[request->seq].signature;
+    const struct ll_op_view *op = &trace->signatures[signature].view;
+    const struct ll_work *work = &prepared->works[signature];
     struct ll_cache_level shapes[LL_MAX_LEVELS];
     assert(machine->levels[request->level].cache_given && ll_has_loops(prepared, request->seq) &&
            ll_has_whole_bytes(prepared, request->seq));

@@ -31,7 +31,7 @@
 
 /* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     struct ll_so_far so_far, struct ll_leftovers *found)
+                     struct ll_so_far so_far, struct ll_warm_bytes *found)
 {
     struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
     ll_residency_saved(prepared->residency, machine, seq, fused.held, so_far, found);
@@ -69,7 +69,7 @@ static const struct ll_cost *cost_here(const struct ll_cost *cost, bool follows,
 
 /* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const struct ll_leftovers *found, struct ll_timing *timing,
+                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing,
                 struct ll_explain *why)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
@@ -189,8 +189,8 @@ double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, dou
  * several ways to do an op (algorithms of a convolution) it goes the one by which it ends first, here and
  * now, with what earlier ops left on chip and what the software hides.
  *
- * Costs depend on the op's form only and are asked once (forms.h); what earlier ops left on chip is taken
- * off. */
+ * Costs depend on the op's signature only and are asked once (forms.h); what earlier ops left on chip is
+ * taken off. */
 
 enum stream {
     STREAM_DEVICE,
@@ -204,7 +204,7 @@ enum stream {
 
 /* An op by itself, whenever it starts. */
 struct alone {
-    struct ll_leftovers found;       /* of the ops before it */
+    struct ll_warm_bytes found;      /* of the ops before it */
     const struct ll_cost *ways;      /* `ways` of the first of them */
     struct ll_timing *timings;       /* by way: on an empty stream */
     const struct ll_tally **tallies; /* by way; NULL until one is asked for */
@@ -214,7 +214,7 @@ struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     const struct ll_among *among;
-    struct ll_forms forms;
+    struct ll_signatures signatures;
     struct ll_arena *arena, *scratch;
     struct alone **repeats; /* by prepared->repeats, NULL before the first; NULL: ops do not repeat here */
     struct alone once;      /* of an op that does not repeat; room for all of its ways */
@@ -371,7 +371,7 @@ static void pass_by(struct run *run, uint32_t seq, uint32_t streams, uint32_t bo
     result->unit = LL_NO_UNIT;
     result->bound = bound;
     place_op(run, seq, streams, start_s(run, seq, streams & ~(1u << STREAM_PROGRAM)),
-             &(struct tried){.cost = run->forms.ways[run->prepared->trace->ops[seq].form],
+             &(struct tried){.cost = run->signatures.ways[run->prepared->trace->ops[seq].signature],
                              .timing.time_s = time_s});
 }
 
@@ -385,12 +385,12 @@ static void run_wait(struct run *run, uint32_t seq)
 /* With other devices, on the streams of all levels whose links are used. */
 static void run_exchange(struct run *run, uint32_t seq)
 {
-    const struct ll_price *price = &run->forms.prices[run->prepared->trace->ops[seq].form];
+    const struct ll_price *price = &run->signatures.prices[run->prepared->trace->ops[seq].signature];
     pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
-                        const struct ll_leftovers *found, double time_s, struct ll_op_detail *detail)
+                        const struct ll_warm_bytes *found, double time_s, struct ll_op_detail *detail)
 {
     detail->compute_cycles = cost->compute_cycles;
     detail->stall_cycles = fmax(0, time_s * cost->clock_hz - cost->compute_cycles);
@@ -420,7 +420,8 @@ static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
 {
     const struct ll_prepared *prepared = run->prepared;
     ll_save_traffic(prepared, run->machine, seq, run->so_far, &alone->found);
-    alone->ways = ll_forms_ways(&run->forms, prepared->trace->ops[seq].form, &alone->found, run->arena);
+    alone->ways =
+        ll_signatures_ways(&run->signatures, prepared->trace->ops[seq].signature, &alone->found, run->arena);
     if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
         return false;
     for (uint32_t i = 0; i < alone->ways->ways; i++) {
@@ -448,7 +449,7 @@ static struct alone *alone_of(struct run *run, uint32_t seq)
 /* What the op adds to sums, done this way. NULL when memory ran out. */
 static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alone *alone, uint32_t way)
 {
-    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].form];
+    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].signature];
     struct ll_op_detail detail;
     if (alone->tallies[way])
         return alone->tallies[way];
@@ -490,10 +491,10 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct alone *a
 }
 
 /* Of equals that which leaves the device first is better, then what is better alone. */
-static bool is_better(const struct run *run, uint32_t seq, const struct ll_leftovers *found,
+static bool is_better(const struct run *run, uint32_t seq, const struct ll_warm_bytes *found,
                       const struct tried *a, const struct tried *b)
 {
-    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].form];
+    const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].signature];
     double a_s = a->timing.time_s + a->taken_s, b_s = b->timing.time_s + b->taken_s;
     struct ll_merit of_a = ll_cost_merit(run->machine, work, a->cost, found, a_s + a->late_s);
     struct ll_merit of_b = ll_cost_merit(run->machine, work, b->cost, found, b_s + b->late_s);
@@ -516,8 +517,8 @@ static struct tried best_way(struct run *run, uint32_t seq, const struct alone *
 static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 {
     const struct ll_prepared *prepared = run->prepared;
-    uint32_t form = prepared->trace->ops[seq].form, i = seq - prepared->first_op;
-    enum stream stream = stream_of(&prepared->works[form]);
+    uint32_t signature = prepared->trace->ops[seq].signature, i = seq - prepared->first_op;
+    enum stream stream = stream_of(&prepared->works[signature]);
     struct alone *alone = alone_of(run, seq);
     if (!alone)
         return NULL;
@@ -541,12 +542,12 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
 {
     const struct ll_prepared *prepared = result->prepared;
-    uint32_t form = prepared->trace->ops[seq].form;
+    uint32_t signature = prepared->trace->ops[seq].signature;
     struct ll_op_detail detail = {0};
-    struct ll_leftovers found;
-    if (prepared->works[form].kind == LL_WORK_COLLECTIVE)
-        detail.price = &result->prices[form];
-    else if (prepared->works[form].kind != LL_WORK_WAIT) {
+    struct ll_warm_bytes found;
+    if (prepared->works[signature].kind == LL_WORK_COLLECTIVE)
+        detail.price = &result->prices[signature];
+    else if (prepared->works[signature].kind != LL_WORK_WAIT) {
         ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
         fill_detail(result->machine, ll_replay_cost(result, seq), &found,
                     result->ops[seq - prepared->first_op].time_s, &detail);
@@ -558,12 +559,14 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
     return detail;
 }
 
-struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t form)
+struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t signature)
 {
     const struct ll_prepared *prepared = result->prepared;
-    if (prepared->works[form].kind == LL_WORK_WAIT || prepared->works[form].kind == LL_WORK_COLLECTIVE)
+    if (prepared->works[signature].kind == LL_WORK_WAIT ||
+        prepared->works[signature].kind == LL_WORK_COLLECTIVE)
         return (struct ll_bounds){0};
-    return ll_cost_bounds(result->machine, prepared->trace->forms[form].view.kind, &prepared->works[form]);
+    return ll_cost_bounds(result->machine, prepared->trace->signatures[signature].view.kind,
+                          &prepared->works[signature]);
 }
 
 /* Ops repeat where nothing but reuse distances tells what they find, and how long they take. */
@@ -573,15 +576,15 @@ static bool ops_repeat(const struct run *run)
            !ll_history_matters(run->history);
 }
 
-/* The costs of all forms are there. False when memory ran out. */
+/* The costs of all signatures are there. False when memory ran out. */
 static bool make_room(struct run *run)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint64_t ops = prepared->end_op - prepared->first_op;
     uint32_t most_ways = 1;
-    for (uint64_t form = 0; form < prepared->trace->form_count; form++)
-        if (run->forms.ways[form] && run->forms.ways[form]->ways > most_ways)
-            most_ways = run->forms.ways[form]->ways;
+    for (uint64_t signature = 0; signature < prepared->trace->signature_count; signature++)
+        if (run->signatures.ways[signature] && run->signatures.ways[signature]->ways > most_ways)
+            most_ways = run->signatures.ways[signature]->ways;
     run->ops = ll_alloc(run->arena, ops, sizeof *run->ops);
     run->costs = ll_alloc(run->arena, ops, sizeof *run->costs);
     run->begun_s = ll_alloc(run->arena, ops, sizeof *run->begun_s);
@@ -616,12 +619,12 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
     static const struct ll_tally nothing;
     const struct ll_prepared *prepared = run->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        uint32_t form = prepared->trace->ops[seq].form;
-        uint64_t kind = prepared->works[form].kind;
+        uint32_t signature = prepared->trace->ops[seq].signature;
+        uint64_t kind = prepared->works[signature].kind;
         const struct ll_tally *tally = &nothing;
         run->begun_s[seq - prepared->first_op] = run->active_s;
         ll_history_add(run->history, seq, run->so_far);
-        if (ll_form_is_idle(run->among, form)) {
+        if (ll_signature_is_idle(run->among, signature)) {
             run_idle(run, seq);
             continue;
         }
@@ -666,7 +669,8 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
     struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
     const struct ll_footprint *footprint = footprint_of(run, arena);
     run->scratch = &scratch;
-    bool done = result && kinds && footprint && ll_forms_cost(&run->forms, arena, diags) && make_room(run);
+    bool done =
+        result && kinds && footprint && ll_signatures_cost(&run->signatures, arena, diags) && make_room(run);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
@@ -674,10 +678,10 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
                                      .ops = run->ops,
                                      .costs = run->costs,
                                      .so_far = run->so_far,
-                                     .prices = run->forms.prices};
+                                     .prices = run->signatures.prices};
         done = run_ops(run, kinds, result) && sum_up(run, kinds, result);
     }
-    ll_forms_release(&run->forms);
+    ll_signatures_release(&run->signatures);
     ll_arena_release(&scratch);
     return done ? result : NULL;
 }
@@ -689,7 +693,7 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
     struct run run = {.prepared = prepared,
                       .machine = machine,
                       .among = among,
-                      .forms = {.prepared = prepared, .machine = machine, .among = among},
+                      .signatures = {.prepared = prepared, .machine = machine, .among = among},
                       .arena = arena};
     return replay(&run, arena, diags);
 }

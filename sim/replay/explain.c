@@ -56,11 +56,11 @@ static void find_ends(const struct ll_result *result, uint32_t seq, double level
     const struct ll_prepared *prepared = result->prepared;
     for (uint32_t i = prepared->first_op; i < seq; i++) {
         const struct ll_op_result *op = &result->ops[i - prepared->first_op];
-        uint32_t form = prepared->trace->ops[i].form;
-        if (prepared->works[form].kind != LL_WORK_COLLECTIVE)
+        uint32_t signature = prepared->trace->ops[i].signature;
+        if (prepared->works[signature].kind != LL_WORK_COLLECTIVE)
             continue;
-        for (unsigned l = 0; result->prices[form].levels >> l; l++)
-            if (result->prices[form].levels >> l & 1)
+        for (unsigned l = 0; result->prices[signature].levels >> l; l++)
+            if (result->prices[signature].levels >> l & 1)
                 level_end_s[l] = fmax(level_end_s[l], op->start_s + op->time_s);
     }
 }
@@ -84,28 +84,28 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     const struct ll_prepared *prepared = result->prepared;
     if (seq < prepared->first_op || seq >= prepared->end_op)
         return false;
-    uint32_t form = prepared->trace->ops[seq].form;
-    if (prepared->works[form].kind == LL_WORK_WAIT) {
+    uint32_t signature = prepared->trace->ops[seq].signature;
+    if (prepared->works[signature].kind == LL_WORK_WAIT) {
         double time_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
         ll_say(why,
                "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
                time_s);
         return true;
     }
-    if (prepared->works[form].kind == LL_WORK_COLLECTIVE) {
-        struct ll_asked asked = ll_asked_by(&prepared->trace->forms[form].view);
-        asked.first = result->prices[form].first;
-        asked.span = result->prices[form].span;
-        ll_tell_price(result->machine, &asked, &result->prices[form], why);
+    if (prepared->works[signature].kind == LL_WORK_COLLECTIVE) {
+        struct ll_asked asked = ll_asked_by(&prepared->trace->signatures[signature].view);
+        asked.first = result->prices[signature].first;
+        asked.span = result->prices[signature].span;
+        ll_tell_price(result->machine, &asked, &result->prices[signature], why);
         return true;
     }
     struct ll_cost cost;
     struct ll_timing timing;
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
     ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
-    const struct ll_work *work = &prepared->works[form];
+    const struct ll_work *work = &prepared->works[signature];
     const struct ll_cost *taken = ll_replay_cost(result, seq);
-    ll_cost_way(result->machine, prepared->trace->forms[form].view.kind, work, taken->way,
+    ll_cost_way(result->machine, prepared->trace->signatures[signature].view.kind, work, taken->way,
                 taken->next_to_found ? &(struct ll_next_to){.found = &found} : NULL, &cost, why);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};

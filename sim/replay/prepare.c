@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is found out once: ll_prepare derives from a trace its dependencies, liveness, reuse distances and the
- * work of each form, which hold for every machine; ll_forms_cost asks a machine for the cost of each form.
+ * work of each signature, which hold for every machine; ll_forms_cost asks a machine for the cost of each
+ * signature.
  *
  * The section between them is the fusion of element-wise ops. */
 #include <inttypes.h>
@@ -20,21 +21,21 @@ static bool is_computed(uint64_t kind)
     return kind != LL_WORK_NOTHING && kind != LL_WORK_WAIT;
 }
 
-static bool lower_forms(struct ll_prepared *prepared, struct ll_arena *arena, struct ll_diags *diags)
+static bool lower_signatures(struct ll_prepared *prepared, struct ll_arena *arena, struct ll_diags *diags)
 {
     const struct ll_trace *trace = prepared->trace;
-    struct ll_work *works = ll_alloc(arena, trace->form_count + 1, sizeof *works);
+    struct ll_work *works = ll_alloc(arena, trace->signature_count + 1, sizeof *works);
     struct ll_place place = {.file = ll_trace_fact(trace, "model")};
     bool all = works != NULL;
-    for (uint64_t i = 0; works && i < trace->form_count; i++) {
-        const struct ll_form *form = &trace->forms[i];
-        if (form->view.kind == LL_OP_NONE)
+    for (uint64_t i = 0; works && i < trace->signature_count; i++) {
+        const struct ll_op_signature *signature = &trace->signatures[i];
+        if (signature->view.kind == LL_OP_NONE)
             all = ll_complain(diags, place, "op kind `%s` is not known here, so nobody can say what it costs",
-                              trace->strings[form->kind_name]);
-        else if (!ll_op_lower(&form->view, &works[i]))
+                              trace->strings[signature->kind_name]);
+        else if (!ll_op_lower(&signature->view, &works[i]))
             all = ll_complain(diags, place, "an op `%s` is so large that its size does not fit in 64 bits",
-                              trace->strings[form->kind_name]);
-        else if (form->phase == LL_PHASE_INPUT && is_computed((enum ll_work_kind)works[i].kind))
+                              trace->strings[signature->kind_name]);
+        else if (signature->phase == LL_PHASE_INPUT && is_computed((enum ll_work_kind)works[i].kind))
             works[i].kind = LL_WORK_HOST;
     }
     prepared->works = works;
@@ -46,14 +47,14 @@ static bool find_same(struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
     struct ll_map works = {0};
-    uint32_t *same = ll_alloc(arena, trace->form_count + 1, sizeof *same);
-    uint32_t *first = ll_alloc(arena, trace->form_count + 1, sizeof *first); /* by id */
+    uint32_t *same = ll_alloc(arena, trace->signature_count + 1, sizeof *same);
+    uint32_t *first = ll_alloc(arena, trace->signature_count + 1, sizeof *first); /* by id */
     bool right = same && first;
-    for (uint32_t i = 0; right && i < trace->form_count; i++) {
+    for (uint32_t i = 0; right && i < trace->signature_count; i++) {
         struct {
             uint64_t kind;
             struct ll_work work;
-        } key = {trace->forms[i].view.kind, prepared->works[i]}; /* as in sim/cost/memo.c: no padding */
+        } key = {trace->signatures[i].view.kind, prepared->works[i]}; /* as in sim/cost/memo.c: no padding */
         bool is_new;
         uint32_t id = ll_map_intern(&works, &key, sizeof key, &is_new);
         right = id != LL_NO_ID;
@@ -71,10 +72,11 @@ static void count(struct ll_prepared *prepared)
 {
     double by_dtype[LL_DTYPE_COUNT] = {0}, bytes = 0, flops = 0;
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
-        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[i].form];
-        flops += (double)form->flops;
-        bytes += (double)form->bytes_read + (double)form->bytes_written;
-        by_dtype[prepared->works[prepared->trace->ops[i].form].dtype] += (double)form->flops;
+        const struct ll_op_signature *signature =
+            &prepared->trace->signatures[prepared->trace->ops[i].signature];
+        flops += (double)signature->flops;
+        bytes += (double)signature->bytes_read + (double)signature->bytes_written;
+        by_dtype[prepared->works[prepared->trace->ops[i].signature].dtype] += (double)signature->flops;
     }
     prepared->flops = flops / (double)prepared->steps;
     prepared->bytes = bytes / (double)prepared->steps;
@@ -90,7 +92,7 @@ static uint32_t number_of(const struct ll_prepared *prepared, uint32_t seq, stru
     struct { /* without gaps */
         uint64_t work, follows, held[LL_FUSION_COUNT];
         struct ll_reuse_hash reuse;
-    } key = {.work = prepared->same[prepared->trace->ops[seq].form]};
+    } key = {.work = prepared->same[prepared->trace->ops[seq].signature]};
     for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
         struct ll_fused fused = ll_fused_as(prepared, f, seq);
         key.follows |= (uint64_t)fused.follows << f;
@@ -144,7 +146,7 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
         return NULL;
     }
     prepared->steps = prepared->steps ? prepared->steps : 1;
-    if (!lower_forms(prepared, arena, diags) || !find_same(prepared, arena))
+    if (!lower_signatures(prepared, arena, diags) || !find_same(prepared, arena))
         return NULL;
     count(prepared);
     prepared->deps = ll_trace_deps(trace, arena);
@@ -167,7 +169,7 @@ static bool has_times(const struct ll_prepared *prepared)
 {
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++)
         if (prepared->trace->ops[i].duration_ns > 0 &&
-            prepared->works[prepared->trace->ops[i].form].kind != LL_WORK_COLLECTIVE)
+            prepared->works[prepared->trace->ops[i].signature].kind != LL_WORK_COLLECTIVE)
             return true;
     return false;
 }
@@ -207,7 +209,7 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
 {
     uint8_t *readers = ll_alloc(arena, trace->tensor_count, sizeof *readers);
     for (uint32_t seq = 0; readers && seq < trace->op_count; seq++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[seq].signature].view;
         for (uint32_t i = 0; i < view->input_count; i++) {
             uint32_t tensor = ll_op_input(trace, seq, i);
             readers[tensor] = (uint8_t)(readers[tensor] + (readers[tensor] < UINT8_MAX));
@@ -231,7 +233,7 @@ static bool stands_near(const struct ll_prepared *prepared, uint32_t leader, uin
 {
     bool near = seq - leader <= MOST_BETWEEN + 1;
     for (uint32_t between = leader + 1; near && between < seq; between++) {
-        const struct ll_work *work = &prepared->works[prepared->trace->ops[between].form];
+        const struct ll_work *work = &prepared->works[prepared->trace->ops[between].signature];
         near = ll_work_bytes(work) * NEXT_TO_NOTHING <= passed_bytes;
     }
     return near;
@@ -241,7 +243,7 @@ static bool stands_near(const struct ll_prepared *prepared, uint32_t leader, uin
 static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
 {
     const struct ll_trace *trace = prepared->trace;
-    const struct ll_op_view *view = &trace->forms[trace->ops[seq].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[seq].signature].view;
     uint32_t last = LL_NONE, leader = 0;
     if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE)
         return LL_NONE;
@@ -252,7 +254,7 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion
         last = i;
         leader = producer;
     }
-    bool leads = last != LL_NONE && ll_fusion_leads(fusion, &prepared->works[trace->ops[leader].form]);
+    bool leads = last != LL_NONE && ll_fusion_leads(fusion, &prepared->works[trace->ops[leader].signature]);
     return leads && stands_near(prepared, leader, seq, (double)ll_size_bytes(&view->in[last])) ? last
                                                                                                : LL_NONE;
 }
@@ -260,7 +262,7 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion
 static bool writes_over(const struct ll_trace *trace, uint32_t seq, uint32_t storage)
 {
     bool writes = false;
-    for (uint32_t i = 0; i < trace->forms[trace->ops[seq].form].view.output_count; i++)
+    for (uint32_t i = 0; i < trace->signatures[trace->ops[seq].signature].view.output_count; i++)
         writes |= trace->tensors[ll_op_output(trace, seq, i)].storage == storage;
     return writes;
 }
@@ -292,7 +294,7 @@ static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, en
         fused[seq].follows = true;
         fused[seq].leader = leader;
         fused[seq].held |= (uint64_t)1 << operand;
-        uint32_t output = trace->forms[trace->ops[leader].form].view.input_count +
+        uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
                           (tensor - trace->ops[leader].first_output);
         if (readers[tensor] == 1 && output < MOST_OPERANDS && ends_with(trace, tensor, seq))
             fused[leader].held |= (uint64_t)1 << output;
@@ -314,18 +316,18 @@ static enum ll_dtype fastest_type(const struct ll_machine *machine)
 
 /* Says once for each kind that the machine cannot run it, or once for all that it does not compute in such
  * a type; false. */
-static bool refuse(const struct ll_forms *forms, enum ll_op_kind kind, const struct ll_work *work,
+static bool refuse(const struct ll_signatures *signatures, enum ll_op_kind kind, const struct ll_work *work,
                    const char *trouble, bool refused[LL_OP_NONE], struct ll_diags *diags)
 {
-    struct ll_place place = {.file = forms->machine->path};
+    struct ll_place place = {.file = signatures->machine->path};
     enum ll_dtype dtype = (enum ll_dtype)work->dtype, computed;
-    if (!refused[kind] && ll_computed_peak_flops(forms->machine, dtype, &computed) == 0) {
-        const char *model = ll_trace_fact(forms->prepared->trace, "model");
+    if (!refused[kind] && ll_computed_peak_flops(signatures->machine, dtype, &computed) == 0) {
+        const char *model = ll_trace_fact(signatures->prepared->trace, "model");
         ll_complain(diags, place,
                     "nothing of this machine computes in %s, as %s does, or a wider type; as %s it could be "
                     "simulated (--as; dtype in a sweep file)",
                     ll_dtype_name(dtype), model ? model : "the trace",
-                    ll_dtype_name(fastest_type(forms->machine)));
+                    ll_dtype_name(fastest_type(signatures->machine)));
         memset(refused, true, LL_OP_NONE * sizeof *refused);
     }
     if (!refused[kind])
@@ -336,74 +338,76 @@ static bool refuse(const struct ll_forms *forms, enum ll_op_kind kind, const str
 }
 
 /* Says once for each kind that its exchange cannot be; false. */
-static bool refuse_exchange(const struct ll_forms *forms, uint32_t seq, uint64_t devices, const char *trouble,
-                            bool refused[LL_OP_NONE], struct ll_diags *diags)
+static bool refuse_exchange(const struct ll_signatures *signatures, uint32_t seq, uint64_t devices,
+                            const char *trouble, bool refused[LL_OP_NONE], struct ll_diags *diags)
 {
-    const struct ll_trace *trace = forms->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
-    const char *scope = trace->strings[form->scope];
-    struct ll_place place = {.file = forms->machine->path};
-    if (!refused[form->view.kind] && devices > 0)
+    const struct ll_trace *trace = signatures->prepared->trace;
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+    const char *scope = trace->strings[signature->scope];
+    struct ll_place place = {.file = signatures->machine->path};
+    if (!refused[signature->view.kind] && devices > 0)
         ll_complain(diags, place, "op %" PRIu32 ", %s%s%s among %" PRIu64 " devices: %s", seq,
-                    trace->strings[form->kind_name], *scope ? " in " : "", scope, devices, trouble);
-    else if (!refused[form->view.kind])
-        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s: %s", seq, trace->strings[form->kind_name],
+                    trace->strings[signature->kind_name], *scope ? " in " : "", scope, devices, trouble);
+    else if (!refused[signature->view.kind])
+        ll_complain(diags, place, "op %" PRIu32 ", %s%s%s: %s", seq, trace->strings[signature->kind_name],
                     *scope ? " in " : "", scope, trouble);
-    refused[form->view.kind] = true;
+    refused[signature->view.kind] = true;
     return false;
 }
 
 /* False when memory ran out. */
-static bool find_ranks(struct ll_forms *forms, struct ll_arena *arena)
+static bool find_ranks(struct ll_signatures *signatures, struct ll_arena *arena)
 {
-    const struct ll_trace *trace = forms->prepared->trace;
+    const struct ll_trace *trace = signatures->prepared->trace;
     if (ll_trace_ranks(trace) < 2)
         return true;
-    forms->ranks = ll_alloc(arena, trace->form_count, sizeof *forms->ranks);
-    for (uint32_t i = forms->prepared->first_op; forms->ranks && i < forms->prepared->end_op; i++) {
-        struct ll_form_ranks *ranks = &forms->ranks[trace->ops[i].form];
+    signatures->ranks = ll_alloc(arena, trace->signature_count, sizeof *signatures->ranks);
+    for (uint32_t i = signatures->prepared->first_op; signatures->ranks && i < signatures->prepared->end_op;
+         i++) {
+        struct ll_signature_ranks *ranks = &signatures->ranks[trace->ops[i].signature];
         uint32_t rank = trace->ops[i].thread;
         ranks->first = ranks->end == 0 || rank < ranks->first ? rank : ranks->first;
         ranks->end = rank >= ranks->end ? rank + 1 : ranks->end;
     }
-    return forms->ranks;
+    return signatures->ranks;
 }
 
 /* Of several ranks those send or receive at once that have such an op. */
-static struct ll_asked asked_by(const struct ll_forms *forms, uint32_t form)
+static struct ll_asked asked_by(const struct ll_signatures *signatures, uint32_t signature)
 {
-    struct ll_asked asked = ll_asked_by(&forms->prepared->trace->forms[form].view);
-    if (forms->ranks && asked.peer) {
-        asked.first = forms->ranks[form].first;
-        asked.span = forms->ranks[form].end - asked.first;
+    struct ll_asked asked = ll_asked_by(&signatures->prepared->trace->signatures[signature].view);
+    if (signatures->ranks && asked.peer) {
+        asked.first = signatures->ranks[signature].first;
+        asked.span = signatures->ranks[signature].end - asked.first;
     }
     return asked;
 }
 
-/* The price of the exchange that this op, the first of its form, asks for. */
-static bool price_form(struct ll_forms *forms, uint32_t seq, bool refused[LL_OP_NONE],
-                       struct ll_diags *diags)
+/* The price of the exchange that this op, the first of its signature, asks for. */
+static bool price_signature(struct ll_signatures *signatures, uint32_t seq, bool refused[LL_OP_NONE],
+                            struct ll_diags *diags)
 {
     static const struct ll_cost no_unit = {.unit = LL_NO_UNIT, .ways = 1};
-    uint32_t form = forms->prepared->trace->ops[seq].form;
-    struct ll_asked asked = asked_by(forms, form);
-    const struct ll_price *price = forms->among->prices ? &forms->among->prices[form]
-                                                        : ll_exchanges_price(forms->among->exchanges, &asked);
+    uint32_t signature = signatures->prepared->trace->ops[seq].signature;
+    struct ll_asked asked = asked_by(signatures, signature);
+    const struct ll_price *price = signatures->among->prices
+                                       ? &signatures->among->prices[signature]
+                                       : ll_exchanges_price(signatures->among->exchanges, &asked);
     const char *trouble = price ? price->trouble : "memory ran out";
     if (trouble)
-        return refuse_exchange(forms, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
-    forms->prices[form] = *price;
-    forms->ways[form] = &no_unit;
+        return refuse_exchange(signatures, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
+    signatures->prices[signature] = *price;
+    signatures->ways[signature] = &no_unit;
     return true;
 }
 
 /* The costs of all ways to do this, in the arena, first the one that is the fastest on an empty machine; NULL
  * when memory ran out. */
-static const struct ll_cost *ways_of(const struct ll_forms *forms, enum ll_op_kind kind,
+static const struct ll_cost *ways_of(const struct ll_signatures *signatures, enum ll_op_kind kind,
                                      const struct ll_work *work, struct ll_cost fastest,
                                      struct ll_arena *arena)
 {
-    const struct ll_cost *each = ll_memo_ways(forms->among->memo, kind, work);
+    const struct ll_cost *each = ll_memo_ways(signatures->among->memo, kind, work);
     struct ll_cost *ways = each ? ll_alloc(arena, fastest.ways, sizeof *ways) : NULL;
     if (ways) {
         memcpy(ways, each, fastest.ways * sizeof *ways);
@@ -413,98 +417,102 @@ static const struct ll_cost *ways_of(const struct ll_forms *forms, enum ll_op_ki
     return ways;
 }
 
-/* The costs of a form, which are those of the first form with the same work. */
-static bool cost_form(struct ll_forms *forms, uint32_t form, bool refused[LL_OP_NONE],
-                      struct ll_arena *arena, struct ll_diags *diags)
+/* The costs of a signature, which are those of the first signature with the same work. */
+static bool cost_signature(struct ll_signatures *signatures, uint32_t signature, bool refused[LL_OP_NONE],
+                           struct ll_arena *arena, struct ll_diags *diags)
 {
-    const struct ll_work *work = &forms->prepared->works[form];
-    enum ll_op_kind kind = forms->prepared->trace->forms[form].view.kind;
-    uint32_t same = forms->prepared->same[form];
+    const struct ll_work *work = &signatures->prepared->works[signature];
+    enum ll_op_kind kind = signatures->prepared->trace->signatures[signature].view.kind;
+    uint32_t same = signatures->prepared->same[signature];
     const char *trouble = NULL;
-    if (same != form && forms->known[same]) {
-        forms->ways[form] = forms->ways[same];
+    if (same != signature && signatures->known[same]) {
+        signatures->ways[signature] = signatures->ways[same];
         return true; /* of a refused one the complaint was made */
     }
-    const struct ll_cost *cost = ll_memo_cost(forms->among->memo, kind, work, &trouble);
-    forms->ways[form] = cost ? ways_of(forms, kind, work, *cost, arena) : NULL;
-    return forms->ways[form] ||
-           refuse(forms, kind, work, trouble ? trouble : "memory ran out", refused, diags);
+    const struct ll_cost *cost = ll_memo_cost(signatures->among->memo, kind, work, &trouble);
+    signatures->ways[signature] = cost ? ways_of(signatures, kind, work, *cost, arena) : NULL;
+    return signatures->ways[signature] ||
+           refuse(signatures, kind, work, trouble ? trouble : "memory ran out", refused, diags);
 }
 
 static bool has_exchanges(const struct ll_prepared *prepared)
 {
-    uint64_t form = 0;
-    while (form < prepared->trace->form_count && prepared->works[form].kind != LL_WORK_COLLECTIVE)
-        form++;
-    return form < prepared->trace->form_count;
+    uint64_t signature = 0;
+    while (signature < prepared->trace->signature_count &&
+           prepared->works[signature].kind != LL_WORK_COLLECTIVE)
+        signature++;
+    return signature < prepared->trace->signature_count;
 }
 
-bool ll_forms_cost(struct ll_forms *forms, struct ll_arena *arena, struct ll_diags *diags)
+bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena, struct ll_diags *diags)
 {
-    const struct ll_prepared *prepared = forms->prepared;
+    const struct ll_prepared *prepared = signatures->prepared;
     const struct ll_trace *trace = prepared->trace;
     bool refused[LL_OP_NONE] = {false}, all = true, exchanges = has_exchanges(prepared);
-    forms->ways = ll_alloc(arena, trace->form_count, sizeof *forms->ways);
-    forms->prices = exchanges ? ll_alloc(arena, trace->form_count, sizeof *forms->prices) : NULL;
-    forms->known = ll_alloc(arena, trace->form_count, sizeof *forms->known);
-    if (!forms->ways || !forms->known || (exchanges && (!forms->prices || !find_ranks(forms, arena))))
+    signatures->ways = ll_alloc(arena, trace->signature_count, sizeof *signatures->ways);
+    signatures->prices =
+        exchanges ? ll_alloc(arena, trace->signature_count, sizeof *signatures->prices) : NULL;
+    signatures->known = ll_alloc(arena, trace->signature_count, sizeof *signatures->known);
+    if (!signatures->ways || !signatures->known ||
+        (exchanges && (!signatures->prices || !find_ranks(signatures, arena))))
         return false;
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
-        uint32_t form = trace->ops[i].form;
-        if (forms->known[form] || ll_form_is_idle(forms->among, form))
+        uint32_t signature = trace->ops[i].signature;
+        if (signatures->known[signature] || ll_signature_is_idle(signatures->among, signature))
             continue;
-        all &= prepared->works[form].kind == LL_WORK_COLLECTIVE
-                   ? price_form(forms, i, refused, diags)
-                   : cost_form(forms, form, refused, arena, diags);
-        forms->known[form] = true;
+        all &= prepared->works[signature].kind == LL_WORK_COLLECTIVE
+                   ? price_signature(signatures, i, refused, diags)
+                   : cost_signature(signatures, signature, refused, arena, diags);
+        signatures->known[signature] = true;
     }
     return all;
 }
 
 /* Whether what was found may decide how it is done, by one of the ways. */
-static bool heeds(const struct ll_forms *forms, uint32_t form, const struct ll_leftovers *found)
+static bool heeds(const struct ll_signatures *signatures, uint32_t signature,
+                  const struct ll_warm_bytes *found)
 {
-    const struct ll_cost *ways = forms->ways[form];
+    const struct ll_cost *ways = signatures->ways[signature];
     bool any = false;
     for (uint32_t i = 0; i < ways->ways; i++)
-        any = any || ll_cost_heeds(forms->machine, &ways[i], found);
+        any = any || ll_cost_heeds(signatures->machine, &ways[i], found);
     return any;
 }
 
 /* The same ways once more; NULL when memory ran out. */
-static const struct ll_cost *next_to(const struct ll_forms *forms, uint32_t form,
-                                     const struct ll_leftovers *found, struct ll_arena *arena)
+static const struct ll_cost *next_to(const struct ll_signatures *signatures, uint32_t signature,
+                                     const struct ll_warm_bytes *found, struct ll_arena *arena)
 {
-    const struct ll_cost *alone = forms->ways[form];
-    enum ll_op_kind kind = forms->prepared->trace->forms[form].view.kind;
+    const struct ll_cost *alone = signatures->ways[signature];
+    enum ll_op_kind kind = signatures->prepared->trace->signatures[signature].view.kind;
     struct ll_cost *ways = ll_alloc(arena, alone->ways, sizeof *ways);
     for (uint32_t i = 0; ways && i < alone->ways; i++)
-        ll_cost_way(forms->machine, kind, &forms->prepared->works[form], alone[i].way,
+        ll_cost_way(signatures->machine, kind, &signatures->prepared->works[signature], alone[i].way,
                     &(struct ll_next_to){found, &alone[i]}, &ways[i], NULL);
     return ways;
 }
 
-const struct ll_cost *ll_forms_ways(struct ll_forms *forms, uint32_t form, const struct ll_leftovers *found,
-                                    struct ll_arena *arena)
+const struct ll_cost *ll_signatures_ways(struct ll_signatures *signatures, uint32_t signature,
+                                         const struct ll_warm_bytes *found, struct ll_arena *arena)
 {
     struct { /* without gaps */
-        uint64_t form;
-        struct ll_leftovers found;
-    } key = {.form = forms->prepared->same[form], .found = *found};
+        uint64_t signature;
+        struct ll_warm_bytes found;
+    } key = {.signature = signatures->prepared->same[signature], .found = *found};
     bool is_new;
-    if (!heeds(forms, form, found))
-        return forms->ways[form];
-    uint32_t id = ll_map_intern(&forms->keys, &key, sizeof key, &is_new);
+    if (!heeds(signatures, signature, found))
+        return signatures->ways[signature];
+    uint32_t id = ll_map_intern(&signatures->keys, &key, sizeof key, &is_new);
     if (id == LL_NO_ID ||
-        !ll_grow(&forms->next_to, &forms->capacity, (uint64_t)id + 1, sizeof *forms->next_to))
+        !ll_grow(&signatures->next_to, &signatures->capacity, (uint64_t)id + 1, sizeof *signatures->next_to))
         return NULL;
     if (is_new)
-        forms->next_to[id] = next_to(forms, form, found, arena);
-    return forms->next_to[id];
+        signatures->next_to[id] = next_to(signatures, signature, found, arena);
+    return signatures->next_to[id];
 }
 
-void ll_forms_release(struct ll_forms *forms)
+void ll_signatures_release(struct ll_signatures *signatures)
 {
-    ll_map_release(&forms->keys);
-    free(forms->next_to);
+    ll_map_release(&signatures->keys);
+    free(signatures->next_to);
 }

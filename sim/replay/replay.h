@@ -24,8 +24,8 @@ struct ll_fused {
     uint32_t leader; /* that one, which may follow another */
 };
 
-/* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each form. Made
- * once, immutable afterwards. */
+/* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each signature.
+ * Made once, immutable afterwards. */
 struct ll_prepared {
     const struct ll_trace *trace;
     uint32_t first_op, end_op; /* the ops that are replayed */
@@ -34,11 +34,11 @@ struct ll_prepared {
     const struct ll_residency *residency;
     struct ll_footprint footprint;
     const struct ll_fused *fused[LL_FUSION_COUNT]; /* by op; NULL without fusion */
-    const struct ll_work *works;                   /* by form */
-    const uint32_t *same; /* by form: the first of the same kind and work, for what it costs */
-    /* By op, from first_op on: a number that ops share which are the same on every machine whose caches keep no
-     * history (ll_history_matters): the same work and fusion, and the same reuse of bytes. LL_NONE: of this op
-     * there is no second one. Numbers are below repeat_count. */
+    const struct ll_work *works;                   /* by signature */
+    const uint32_t *same; /* by signature: the first of the same kind and work, for what it costs */
+    /* By op, from first_op on: a number that ops share which are the same on every machine whose caches keep
+     * no history (ll_history_matters): the same work and fusion, and the same reuse of bytes. LL_NONE: of
+     * this op there is no second one. Numbers are below repeat_count. */
     const uint32_t *repeats;
     uint32_t repeat_count;
     double flops, bytes; /* algorithmic, a step */
@@ -96,7 +96,8 @@ struct ll_kind_result {
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
     /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
-     * the network; else FLOP), and over its peak, 0 when it is no resource; and how long they took, a step. */
+     * the network; else FLOP), and over its peak, 0 when it is no resource; and how long they took, a step.
+     */
     double rate, peak_share, bound_s;
 };
 
@@ -147,7 +148,7 @@ struct ll_result {
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     const struct ll_cost *const *costs; /* of each, the way it was done; NULL of idle ones */
     struct ll_so_far so_far;            /* when the device began them, and what its caches have met */
-    const struct ll_price *prices;      /* by form, of exchanges; NULL when there are none */
+    const struct ll_price *prices;      /* by signature, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
 };
@@ -177,11 +178,12 @@ bool ll_find_exposure_of_ranks(struct ll_result *result, uint32_t ranks);
 /* What several replays on one machine share. */
 struct ll_among {
     struct ll_exchanges *exchanges; /* NULL where prices are given */
-    /* By form, of exchanges, as a result has them; NULL: exchanges are asked. */
+    /* By signature, of exchanges, as a result has them; NULL: exchanges are asked. */
     const struct ll_price *prices;
     struct ll_memo *memo; /* turned to the machine */
-    const bool *idle;     /* by form: as if such ops were not there but for what waits for what; NULL: none */
-    bool apart;           /* ops of several devices: exchanges take no units from those behind them */
+    const bool
+        *idle;  /* by signature: as if such ops were not there but for what waits for what; NULL: none */
+    bool apart; /* ops of several devices: exchanges take no units from those behind them */
 };
 
 /* ll_replay with all of that given. */
@@ -198,9 +200,9 @@ static inline const struct ll_cost *ll_replay_cost(const struct ll_result *resul
 /* What else is known of op seq, which is among the replayed ones and not idle. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
 
-/* How long ops of this form, which is no exchange, take alone on an empty machine. Looks for the best way
- * anew. Pure. */
-struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t form);
+/* How long ops of this signature, which is no exchange, take alone on an empty machine. Looks for the best
+ * way anew. Pure. */
+struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t signature);
 
 /* The derivation of one op's time, which is not idle: lines of text with numbers filled in. False when seq is
  * not among the replayed ops. */

@@ -17,11 +17,11 @@ struct ll_op_parts {
 
 /* What residency and fusion take off the op's traffic. */
 void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     struct ll_so_far so_far, struct ll_leftovers *found);
+                     struct ll_so_far so_far, struct ll_warm_bytes *found);
 
 /* The op's time on an empty stream, with what it `found` taken off the traffic that its cost says. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const struct ll_leftovers *found, struct ll_timing *timing,
+                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing,
                 struct ll_explain *why);
 
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
@@ -38,7 +38,7 @@ struct ll_slowed {
     const struct ll_machine *machine;
     uint32_t seq;
     const struct ll_cost *cost;
-    const struct ll_leftovers *found;
+    const struct ll_warm_bytes *found;
     double alone_s;
 };
 
@@ -77,8 +77,8 @@ struct ll_tally {
 void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost,
                  const struct ll_op_detail *detail, struct ll_tally *tally);
 
-/* Fills energy_j and area_m2, when times and network are there; accessed_bytes: of all ops. idle, by form:
- * such ops take none; NULL: all do. False when memory ran out. */
+/* Fills energy_j and area_m2, when times and network are there; accessed_bytes: of all ops. idle, by
+ * signature: such ops take none; NULL: all do. False when memory ran out. */
 bool ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes);
 
 /* Op kinds, summed op by op while these are replayed. In the arena of the first call. */
@@ -93,41 +93,42 @@ void ll_kind_sums_end(struct ll_kind_sums *sums, struct ll_result *result);
 /* What each form of a trace costs, or its exchange: asked once, for ops differ by what they find alone.
  * Private to sim/replay. */
 
-/* Ranks of a trace that have ops of a form, from the lowest number to the highest; none: end is 0. */
-struct ll_form_ranks {
+/* Ranks of a trace that have ops of a signature, from the lowest number to the highest; none: end is 0. */
+struct ll_signature_ranks {
     uint32_t first, end;
 };
 
-struct ll_forms {
+struct ll_signatures {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     const struct ll_among *among;
-    const struct ll_cost **ways; /* by form: each way to do it, in no order; NULL of idle ones */
-    struct ll_price *prices;     /* by form; NULL without exchanges */
-    bool *known;                 /* by form */
-    struct ll_form_ranks *ranks; /* by form; NULL where a trace is of one rank */
-    /* The ways next to what earlier ops left, where that decides: by form and what is saved. */
+    const struct ll_cost **ways;      /* by signature: each way to do it, in no order; NULL of idle ones */
+    struct ll_price *prices;          /* by signature; NULL without exchanges */
+    bool *known;                      /* by signature */
+    struct ll_signature_ranks *ranks; /* by signature; NULL where a trace is of one rank */
+    /* The ways next to what earlier ops left, where that decides: by signature and what is saved. */
     struct ll_map keys;
     const struct ll_cost **next_to;
     uint64_t capacity;
 };
 
-/* Whether ops of this form are left out. Pure. */
-static inline bool ll_form_is_idle(const struct ll_among *among, uint32_t form)
+/* Whether ops of this signature are left out. Pure. */
+static inline bool ll_signature_is_idle(const struct ll_among *among, uint32_t signature)
 {
-    return among->idle && among->idle[form];
+    return among->idle && among->idle[signature];
 }
 
-/* Costs of all forms that the replayed ops use, in the arena. The first three fields are there, the rest is
- * zero. False when memory ran out, or after complaining, once for each kind, of what the machine cannot
+/* Costs of all signatures that the replayed ops use, in the arena. The first three fields are there, the rest
+ * is zero. False when memory ran out, or after complaining, once for each kind, of what the machine cannot
  * run. */
-bool ll_forms_cost(struct ll_forms *forms, struct ll_arena *arena, struct ll_diags *diags);
+bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena, struct ll_diags *diags);
 
-/* The ways to do this form next to what was found: `ways` of the first of them. NULL when memory ran out. */
-const struct ll_cost *ll_forms_ways(struct ll_forms *forms, uint32_t form, const struct ll_leftovers *found,
-                                    struct ll_arena *arena);
+/* The ways to do this signature next to what was found: `ways` of the first of them. NULL when memory ran
+ * out. */
+const struct ll_cost *ll_signatures_ways(struct ll_signatures *signatures, uint32_t signature,
+                                         const struct ll_warm_bytes *found, struct ll_arena *arena);
 
 /* What does not lie in an arena. */
-void ll_forms_release(struct ll_forms *forms);
+void ll_signatures_release(struct ll_signatures *signatures);
 
 #endif

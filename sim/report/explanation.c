@@ -6,12 +6,12 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static const struct ll_form *form_of(const struct ll_report *report, uint32_t seq)
+static const struct ll_op_signature *signature_of(const struct ll_report *report, uint32_t seq)
 {
     const struct ll_prepared *prepared = report->result->prepared;
     const struct ll_trace *trace = prepared->trace;
     assert(seq >= prepared->first_op && seq < prepared->end_op);
-    return &trace->forms[trace->ops[seq].form];
+    return &trace->signatures[trace->ops[seq].signature];
 }
 
 /* Behind so many shapes, only how many more there are. */
@@ -39,13 +39,13 @@ static void add_shapes(const struct ll_shape *shapes, uint32_t count, struct ll_
 }
 
 /* What the sizes in the lines below come from. */
-static void tell_operands(const struct ll_form *form, struct ll_explain *why)
+static void tell_operands(const struct ll_op_signature *signature, struct ll_explain *why)
 {
     struct ll_str text = {0};
     ll_str_add(&text, "reads ");
-    add_shapes(form->view.in, form->view.input_count, &text);
+    add_shapes(signature->view.in, signature->view.input_count, &text);
     ll_str_add(&text, "; writes ");
-    add_shapes(form->view.out, form->view.output_count, &text);
+    add_shapes(signature->view.out, signature->view.output_count, &text);
     why->failed |= text.failed;
     if (!text.failed)
         ll_say(why, "%s", text.text);
@@ -56,7 +56,7 @@ static void tell_operands(const struct ll_form *form, struct ll_explain *why)
 static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
                              struct ll_explain *why)
 {
-    struct ll_asked asked = ll_asked_by(&form_of(report, seq)->view);
+    struct ll_asked asked = ll_asked_by(&signature_of(report, seq)->view);
     asked.first = price->first;
     asked.span = price->span;
     struct ll_prices prices = {0};
@@ -77,7 +77,7 @@ static bool explain(const struct ll_report *report, uint32_t seq, struct ll_expl
 {
     const struct ll_result *result = report->result;
     const struct ll_price *price = ll_replay_detail(result, seq).price;
-    tell_operands(form_of(report, seq), why);
+    tell_operands(signature_of(report, seq), why);
     uint64_t told = why->line_count;
     bool right = ll_replay_explain(result, seq, why);
     if (!right || !price || why->line_count == told)
@@ -107,11 +107,11 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
     for (size_t i = 0; i < count; i++) {
         const struct ll_report *report = &reports[i];
         const char *const *strings = report->result->prepared->trace->strings;
-        const struct ll_form *form = form_of(report, seq);
-        const char *scope = strings[form->scope];
+        const struct ll_op_signature *signature = signature_of(report, seq);
+        const char *scope = strings[signature->scope];
         struct ll_explain why = {0};
-        ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on ", seq, strings[form->kind_name], *scope ? " in " : "",
-                    scope);
+        ll_str_addf(out, "op %" PRIu32 ", %s%s%s, on ", seq, strings[signature->kind_name],
+                    *scope ? " in " : "", scope);
         ll_report_whose_ops(reports, count, report, out);
         ll_str_add(out, "\n");
         out->failed |= !explain(report, seq, &why);
@@ -125,7 +125,7 @@ static void one_explanation(const struct ll_report *report, const char *machine,
                             struct ll_json *json)
 {
     const char *const *strings = report->result->prepared->trace->strings;
-    const struct ll_form *form = form_of(report, seq);
+    const struct ll_op_signature *signature = signature_of(report, seq);
     struct ll_explain why = {0};
     json->out->failed |= !explain(report, seq, &why);
     ll_json_open_object(json);
@@ -134,8 +134,8 @@ static void one_explanation(const struct ll_report *report, const char *machine,
     if (is_of_stage(report))
         ll_json_put_count(json, "stage", report->parallel->slowest);
     ll_json_put_count(json, "seq", seq);
-    ll_json_put_text(json, "kind", strings[form->kind_name]);
-    ll_json_put_text(json, "scope", strings[form->scope]);
+    ll_json_put_text(json, "kind", strings[signature->kind_name]);
+    ll_json_put_text(json, "scope", strings[signature->scope]);
     ll_json_key(json, "lines");
     ll_json_open_list(json);
     for (uint64_t line = 0; line < why.line_count; line++)

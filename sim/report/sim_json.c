@@ -194,7 +194,8 @@ struct known_bounds {
     size_t capacity;
 };
 
-static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t form, struct known_bounds *known)
+static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t signature,
+                                  struct known_bounds *known)
 {
     struct {
         uint64_t kind;
@@ -202,13 +203,13 @@ static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t form,
     } key;
     bool is_new = true;
     memset(&key, 0, sizeof key);
-    key.kind = result->prepared->trace->forms[form].view.kind;
-    memcpy(&key.work, &result->prepared->works[form], sizeof key.work);
+    key.kind = result->prepared->trace->signatures[signature].view.kind;
+    memcpy(&key.work, &result->prepared->works[signature], sizeof key.work);
     uint32_t id = ll_map_intern(&known->works, &key, sizeof key, &is_new);
     if (id == LL_NO_ID || !ll_grow(&known->at, &known->capacity, id + 1u, sizeof *known->at))
-        return ll_replay_bounds(result, form); /* memory ran out: anew each time */
+        return ll_replay_bounds(result, signature); /* memory ran out: anew each time */
     if (is_new)
-        known->at[id] = ll_replay_bounds(result, form);
+        known->at[id] = ll_replay_bounds(result, signature);
     return known->at[id];
 }
 
@@ -216,15 +217,15 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
                    struct ll_json *json)
 {
     const struct ll_trace *trace = result->prepared->trace;
-    const struct ll_form *form = &trace->forms[trace->ops[seq].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     struct ll_op_detail detail = ll_replay_detail(result, seq);
-    struct ll_bounds bounds = bounds_of(result, trace->ops[seq].form, known);
+    struct ll_bounds bounds = bounds_of(result, trace->ops[seq].signature, known);
     ll_json_open_object(json);
     ll_json_put_count(json, "seq", seq);
-    ll_json_put_text(json, "kind", trace->strings[form->kind_name]);
-    ll_json_put_text(json, "scope", trace->strings[form->scope]);
-    ll_json_put_text(json, "phase", ll_phase_name(form->phase));
+    ll_json_put_text(json, "kind", trace->strings[signature->kind_name]);
+    ll_json_put_text(json, "scope", trace->strings[signature->scope]);
+    ll_json_put_text(json, "phase", ll_phase_name(signature->phase));
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);

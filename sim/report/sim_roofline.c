@@ -13,9 +13,9 @@
 
 enum { COLUMNS = 2, WIDTH = 560, HEIGHT = 460 };
 
-/* Ops of one form, summed. */
+/* Ops of one signature, summed. */
 struct sum {
-    uint32_t form;
+    uint32_t signature;
     double flops, bytes, time_s;
 };
 
@@ -40,11 +40,11 @@ static void sum_ops(const struct ll_result *result, struct sum *sums)
 {
     const struct ll_prepared *prepared = result->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        uint32_t form = prepared->trace->ops[seq].form;
-        const struct ll_work *work = &prepared->works[form];
-        uint32_t first = leader_of(result, seq), leader = prepared->trace->ops[first].form;
+        uint32_t signature = prepared->trace->ops[seq].signature;
+        const struct ll_work *work = &prepared->works[signature];
+        uint32_t first = leader_of(result, seq), leader = prepared->trace->ops[first].signature;
         struct sum *sum = &sums[leader];
-        sum->form = leader;
+        sum->signature = leader;
         sum->flops += (double)work->flops;
         sum->bytes += bytes_of(work, first != seq);
         sum->time_s += result->ops[seq - prepared->first_op].time_s;
@@ -56,7 +56,7 @@ static int by_time(const void *a, const void *b)
     const struct sum *x = a, *y = b;
     if (x->time_s != y->time_s)
         return x->time_s < y->time_s ? 1 : -1;
-    return (x->form > y->form) - (x->form < y->form);
+    return (x->signature > y->signature) - (x->signature < y->signature);
 }
 
 static bool is_work(const struct sum *sum)
@@ -78,17 +78,17 @@ struct drawing {
 static bool make_points(struct drawing *d)
 {
     const struct ll_trace *trace = d->result->prepared->trace;
-    struct sum *sums = ll_alloc(d->arena, trace->form_count, sizeof *sums);
+    struct sum *sums = ll_alloc(d->arena, trace->signature_count, sizeof *sums);
     double all_s = 0;
-    d->points = ll_alloc(d->arena, trace->form_count, sizeof *d->points);
+    d->points = ll_alloc(d->arena, trace->signature_count, sizeof *d->points);
     if (!sums || !d->points)
         return false;
     sum_ops(d->result, sums);
-    qsort(sums, trace->form_count, sizeof *sums, by_time);
-    for (uint64_t i = 0; i < trace->form_count; i++)
+    qsort(sums, trace->signature_count, sizeof *sums, by_time);
+    for (uint64_t i = 0; i < trace->signature_count; i++)
         all_s += sums[i].time_s;
-    for (uint64_t i = 0; i < trace->form_count; i++) {
-        enum ll_op_kind kind = trace->forms[sums[i].form].view.kind;
+    for (uint64_t i = 0; i < trace->signature_count; i++) {
+        enum ll_op_kind kind = trace->signatures[sums[i].signature].view.kind;
         if (!is_work(&sums[i]))
             continue;
         d->points[d->point_count++] =
@@ -120,7 +120,7 @@ static void find_used(const struct ll_result *result, bool used[LL_MAX_UNITS][LL
 {
     const struct ll_prepared *prepared = result->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].form];
+        const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
         uint32_t unit = result->ops[seq - prepared->first_op].unit;
         if (unit != LL_NO_UNIT && work->flops > 0)
             used[unit][ll_computed_on(&result->machine->units[unit], (enum ll_dtype)work->dtype)] = true;

@@ -196,12 +196,12 @@ double ll_report_tokens(const struct ll_trace *trace)
     double tokens = 0;
     uint64_t lookups = 0, batch = ll_trace_batch(trace);
     for (uint64_t i = 0; batch > 0 && i < trace->op_count && trace->ops[i].step == trace->ops[0].step; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->phase != LL_PHASE_FORWARD || form->view.kind != LL_OP_GATHER ||
-            form->view.input_count < 2 || form->view.in[0].role[0] != LL_ROLE_VOCABULARY)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->phase != LL_PHASE_FORWARD || signature->view.kind != LL_OP_GATHER ||
+            signature->view.input_count < 2 || signature->view.in[0].role[0] != LL_ROLE_VOCABULARY)
             continue;
         lookups++;
-        tokens = (double)ll_elements(&form->view.in[1]);
+        tokens = (double)ll_elements(&signature->view.in[1]);
     }
     return lookups == 1 ? tokens / (double)batch : 0;
 }
@@ -792,11 +792,12 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
     struct ll_table *table = ll_table_new(">op|kind|scope|?phase|unit|?>start|>time|?>utilization|bound by");
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
-        const struct ll_form *form = &prepared->trace->forms[prepared->trace->ops[seq].form];
+        const struct ll_op_signature *signature =
+            &prepared->trace->signatures[prepared->trace->ops[seq].signature];
         double utilization = ll_replay_detail(result, seq).utilization;
         struct ll_human start, time, percent;
-        ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[form->kind_name],
-                     prepared->trace->strings[form->scope], ll_phase_name(form->phase),
+        ll_table_row(table, "%u|%s|%s|%s|%s|%s|%s|%s|%s", seq, prepared->trace->strings[signature->kind_name],
+                     prepared->trace->strings[signature->scope], ll_phase_name(signature->phase),
                      op->unit == LL_NO_UNIT ? "" : result->machine->units[op->unit].name,
                      ll_format_si(&start, op->start_s, "s"), ll_format_si(&time, op->time_s, "s"),
                      ll_format_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));

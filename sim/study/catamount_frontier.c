@@ -332,10 +332,10 @@ static double tiled_s(const struct ll_trace *trace, const struct single *one, do
 {
     double time_s = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        const struct ll_account account = ll_catamount_op(&form->view, form->phase);
-        const double bytes =
-            form->view.kind == LL_OP_MATMUL ? tiled_bytes(&form->view, tile) : (double)account.bytes;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        const struct ll_account account = ll_catamount_op(&signature->view, signature->phase);
+        const double bytes = signature->view.kind == LL_OP_MATMUL ? tiled_bytes(&signature->view, tile)
+                                                                  : (double)account.bytes;
         time_s += fmax((double)account.flops / one->rates.flops, bytes / one->rates.Bps);
     }
     return time_s;

@@ -100,8 +100,8 @@ double ll_catamount_sum_s(const struct ll_trace *trace, double flops_per_s, doub
     const struct ll_step step = ll_trace_typical_step(trace);
     double time_s = 0;
     for (uint32_t i = 0; i < step.op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[step.first_op + i].form];
-        const struct ll_account account = ll_catamount_op(&form->view, form->phase);
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[step.first_op + i].signature];
+        const struct ll_account account = ll_catamount_op(&signature->view, signature->phase);
         time_s += fmax((double)account.flops / flops_per_s, (double)account.bytes / bytes_per_s);
     }
     return time_s;

@@ -320,11 +320,11 @@ static double scope_share(const struct ll_result *replay, const char *scope)
     const struct ll_trace *trace = prepared->trace;
     double part = 0, all = 0;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_form *form = &trace->forms[trace->ops[seq].form];
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
         double time_s = replay->ops[seq - prepared->first_op].time_s;
-        if (ll_op_class(form->view.kind) == LL_CLASS_INPUT)
+        if (ll_op_class(signature->view.kind) == LL_CLASS_INPUT)
             continue;
-        part += strncmp(trace->strings[form->scope], scope, strlen(scope)) == 0 ? time_s : 0;
+        part += strncmp(trace->strings[signature->scope], scope, strlen(scope)) == 0 ? time_s : 0;
         all += time_s;
     }
     return part / all;

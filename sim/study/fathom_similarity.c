@@ -107,32 +107,32 @@ static bool fathom_profile_classes(const struct ll_runs *runs, enum ll_fathom_ro
 
 /* The paper counts layers now so, now so; each rule is the one that gives its number, asked of the ops of one
  * inference. */
-static bool is_convolution(const struct ll_form *form)
+static bool is_convolution(const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_CONV2D;
+    return signature->view.kind == LL_OP_CONV2D;
 }
 
-static bool is_product(const struct ll_form *form)
+static bool is_product(const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_MATMUL || is_convolution(form);
+    return signature->view.kind == LL_OP_MATMUL || is_convolution(signature);
 }
 
 /* Shortcuts, which convolve single pixels, are no layers. */
-static bool is_wide_product(const struct ll_form *form)
+static bool is_wide_product(const struct ll_op_signature *signature)
 {
-    return is_product(form) && !(is_convolution(form) && form->view.in[1].dim[0] == 1);
+    return is_product(signature) && !(is_convolution(signature) && signature->view.in[1].dim[0] == 1);
 }
 
-static bool is_softmax(const struct ll_form *form)
+static bool is_softmax(const struct ll_op_signature *signature)
 {
-    return strcmp(ll_op_name(form->view.kind), "softmax") == 0;
+    return strcmp(ll_op_name(signature->view.kind), "softmax") == 0;
 }
 
 /* Which ops are counted. With `scopes`, not the ops count but the parts of the network that have some: names
  * in their scopes that hold such a text. */
 struct rule {
     const char *name;
-    bool (*counts)(const struct ll_form *form);
+    bool (*counts)(const struct ll_op_signature *signature);
     const char *scopes[2];
 };
 static const struct rule convolutions = {"convolutions", is_convolution, {NULL}},
@@ -198,10 +198,10 @@ static size_t count_layers(const struct ll_trace *trace, const struct rule *rule
     struct ll_map parts = {0};
     size_t ops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind == LL_OP_NONE || !rule->counts(form))
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind == LL_OP_NONE || !rule->counts(signature))
             continue;
-        const char *scope = trace->strings[form->scope];
+        const char *scope = trace->strings[signature->scope];
         size_t length = part_length(scope, rule->scopes);
         if (length && ll_map_intern(&parts, scope, length, NULL) == LL_NO_ID)
             break;

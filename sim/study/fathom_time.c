@@ -18,15 +18,15 @@ struct building {
     struct ll_arena *arena;
 };
 
-static bool counts(const struct ll_form *form)
+static bool counts(const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_NONE || ll_op_class(form->view.kind) != LL_CLASS_INPUT;
+    return signature->view.kind == LL_OP_NONE || ll_op_class(signature->view.kind) != LL_CLASS_INPUT;
 }
 
 /* The times of a kind, made when it is first seen. NULL when memory ran out. */
-static double *times_of(struct building *b, const struct ll_form *form)
+static double *times_of(struct building *b, const struct ll_op_signature *signature)
 {
-    const char *name = b->trace->strings[form->kind_name];
+    const char *name = b->trace->strings[signature->kind_name];
     bool is_new;
     uint32_t id = ll_map_intern(&b->kinds, name, strlen(name), &is_new);
     if (id == LL_NO_ID)
@@ -34,7 +34,7 @@ static double *times_of(struct building *b, const struct ll_form *form)
     if (is_new) {
         b->time_s[id] = ll_alloc(b->arena, b->timeline->step_count, sizeof **b->time_s);
         b->timeline->kinds[id] =
-            (struct ll_timeline_kind){.name = name, .kind = form->view.kind, .time_s = b->time_s[id]};
+            (struct ll_timeline_kind){.name = name, .kind = signature->view.kind, .time_s = b->time_s[id]};
         b->timeline->kind_count = id + 1;
     }
     return b->time_s[id];
@@ -47,12 +47,12 @@ static bool add_step(struct building *b, const struct ll_step *step, size_t at)
     timeline->recording_s[at] = (double)step->recording_ns * 1e-9;
     for (uint32_t i = step->first_op; i < step->first_op + step->op_count; i++) {
         const struct ll_op *op = &b->trace->ops[i];
-        const struct ll_form *form = &b->trace->forms[op->form];
+        const struct ll_op_signature *signature = &b->trace->signatures[op->signature];
         double time_s = (double)op->duration_ns * 1e-9;
         timeline->ops_s[at] += time_s;
-        if (!counts(form))
+        if (!counts(signature))
             continue;
-        double *times = times_of(b, form);
+        double *times = times_of(b, signature);
         if (!times)
             return false;
         times[at] += time_s;
@@ -84,8 +84,8 @@ static void sum_up(struct ll_timeline *timeline, struct ll_arena *arena)
 static bool make_room(struct building *b)
 {
     struct ll_timeline *timeline = b->timeline;
-    timeline->kinds = ll_alloc(b->arena, b->trace->form_count + 1, sizeof *timeline->kinds);
-    b->time_s = ll_alloc(b->arena, b->trace->form_count + 1, sizeof *b->time_s);
+    timeline->kinds = ll_alloc(b->arena, b->trace->signature_count + 1, sizeof *timeline->kinds);
+    b->time_s = ll_alloc(b->arena, b->trace->signature_count + 1, sizeof *b->time_s);
     timeline->wall_s = ll_alloc(b->arena, timeline->step_count + 1, sizeof *timeline->wall_s);
     timeline->ops_s = ll_alloc(b->arena, timeline->step_count + 1, sizeof *timeline->ops_s);
     timeline->recording_s = ll_alloc(b->arena, timeline->step_count + 1, sizeof *timeline->recording_s);

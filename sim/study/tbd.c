@@ -12,15 +12,15 @@
 
 /* The paper does not say how it counts layers; each rule is the one that gives its number, asked of the
  * forward ops of a training step. */
-static bool is_image_product(const struct ll_form *form)
+static bool is_image_product(const struct ll_op_signature *signature)
 {
-    return form->view.kind == LL_OP_CONV2D || form->view.kind == LL_OP_MATMUL;
+    return signature->view.kind == LL_OP_CONV2D || signature->view.kind == LL_OP_MATMUL;
 }
 
 /* Shortcuts of a residual network are no layers. */
-static bool is_layer(const struct ll_form *form, const char *scope)
+static bool is_layer(const struct ll_op_signature *signature, const char *scope)
 {
-    return is_image_product(form) && !strstr(scope, "shortcut");
+    return is_image_product(signature) && !strstr(scope, "shortcut");
 }
 
 /* Table II, with the dominant layer; the parameters are those of the suite's code. `counted`: whether layers
@@ -59,13 +59,13 @@ static struct counts count(const struct ll_trace *trace)
 {
     struct counts counts = {.layers = 0};
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (trace->ops[i].step != trace->ops[0].step || form->view.kind == LL_OP_NONE)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (trace->ops[i].step != trace->ops[0].step || signature->view.kind == LL_OP_NONE)
             continue;
-        const char *scope = trace->strings[form->scope];
-        counts.layers += form->phase == LL_PHASE_FORWARD && is_layer(form, scope);
-        counts.class_flops[ll_op_class(form->view.kind)] += (double)form->flops;
-        counts.flops += (double)form->flops;
+        const char *scope = trace->strings[signature->scope];
+        counts.layers += signature->phase == LL_PHASE_FORWARD && is_layer(signature, scope);
+        counts.class_flops[ll_op_class(signature->view.kind)] += (double)signature->flops;
+        counts.flops += (double)signature->flops;
     }
     return counts;
 }
@@ -176,9 +176,9 @@ static void plan_data(struct ll_study_plan *plan)
 static const struct ll_shape *first_input(const struct ll_trace *trace)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind == LL_OP_HOST_INPUT && form->view.out[0].rank == MOST_DIMS + 1)
-            return &form->view.out[0];
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind == LL_OP_HOST_INPUT && signature->view.out[0].rank == MOST_DIMS + 1)
+            return &signature->view.out[0];
     }
     return NULL;
 }

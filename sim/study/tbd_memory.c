@@ -320,12 +320,12 @@ static void collect_kernels(const struct ll_result *replay, struct kernels *kern
            flops = 0;
     *kernels = (struct kernels){.count = 0};
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        const struct ll_form *form = &trace->forms[trace->ops[seq].form];
-        if (ll_op_class(form->view.kind) == LL_CLASS_INPUT)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+        if (ll_op_class(signature->view.kind) == LL_CLASS_INPUT)
             continue;
-        struct kernel *kernel = find(kernels, form->view.kind, trace->strings[form->kind_name]);
+        struct kernel *kernel = find(kernels, signature->view.kind, trace->strings[signature->kind_name]);
         kernel->active_s += replay->ops[seq - prepared->first_op].active_s;
-        kernel->flops += (double)form->flops;
+        kernel->flops += (double)signature->flops;
     }
     for (size_t i = 0; i < kernels->count; i++) {
         active_s += kernels->at[i].active_s;

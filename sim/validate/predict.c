@@ -35,7 +35,7 @@ double ll_work_roofline_s(const struct ll_machine *machine, const struct ll_work
 /* How much of an element-wise op's traffic a fusing stack leaves out: one operand comes from registers, and
  * the result takes the place of the leader's. */
 static void save_held(const struct ll_work *work, const struct ll_cost *cost, uint64_t level_count,
-                      struct ll_leftovers *left)
+                      struct ll_warm_bytes *left)
 {
     double moved = (double)work->a_bytes + (double)work->c_bytes;
     double held = moved > 0 ? fmin(1, 2 * (double)work->c_bytes / moved) : 0;
@@ -47,7 +47,7 @@ static void save_held(const struct ll_work *work, const struct ll_cost *cost, ui
  * then has what it keeps of them from the run before. Results alternate between two blocks, since the next
  * one is asked for while the last is still held. */
 static void save_repeated(const struct ll_machine *machine, const struct ll_work *work,
-                          const struct ll_cost *cost, struct ll_leftovers *left)
+                          const struct ll_cost *cost, struct ll_warm_bytes *left)
 {
     uint64_t outermost = machine->level_count - 1;
     if (outermost == 0 || !machine->levels[outermost - 1].cache_given)
@@ -175,7 +175,7 @@ static bool joins(const struct ll_machine *machine, const struct ll_measured_par
 /* As a replay does: the unit's way and its blocks are those that suit what is found, which may not be those
  * that suit an empty machine. */
 static void heed(const struct ll_machine *machine, const struct ll_measured_part *part,
-                 const struct ll_leftovers *left, struct ll_cost *cost)
+                 const struct ll_warm_bytes *left, struct ll_cost *cost)
 {
     const struct ll_cost alone = *cost;
     if (ll_cost_heeds(machine, cost, left))
@@ -190,7 +190,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
 {
     struct ll_cost cost;
     struct ll_timing timing;
-    struct ll_leftovers left = {0};
+    struct ll_warm_bytes left = {0};
     double times = (double)part->times;
     bool follows = joins(machine, part, before);
     if (part->work.kind == LL_WORK_COLLECTIVE)

@@ -272,12 +272,12 @@ static void add_roofline(const struct ll_measured_step *step, const struct ll_tr
     double micro_batches = (double)plan->batch / ((double)plan->micro_batch * (double)plan->data);
     double devices = (double)plan->tensor * (double)plan->context * (double)plan->pipeline;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
         struct ll_work work;
-        if (form->view.kind == LL_OP_NONE || !ll_op_lower(&form->view, &work) || work.kind == LL_WORK_HOST ||
-            work.kind == LL_WORK_NOTHING)
+        if (signature->view.kind == LL_OP_NONE || !ll_op_lower(&signature->view, &work) ||
+            work.kind == LL_WORK_HOST || work.kind == LL_WORK_NOTHING)
             continue;
-        double often = form->phase != LL_PHASE_UPDATE ? micro_batches : !step->without_update;
+        double often = signature->phase != LL_PHASE_UPDATE ? micro_batches : !step->without_update;
         times->flops += often * (double)work.flops / devices;
         times->bytes += often * ll_work_operand_bytes(&work) / devices;
         times->roofline_s += often * ll_work_roofline_s(machine, &work) / devices;

@@ -123,7 +123,7 @@ static void collect(const struct ll_trace *trace, struct products *products)
         uint64_t batch;
         double flops;
         size_t at = 0;
-        if (!product_of(&trace->forms[trace->ops[i].form].view, &product, &batch, &flops))
+        if (!product_of(&trace->signatures[trace->ops[i].signature].view, &product, &batch, &flops))
             continue;
         while (at < products->count && !is_same(&products->at[at].product, &product))
             at++;

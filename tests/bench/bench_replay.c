@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What replaying costs: a training loop of some hundred ops a step on a GPU, first all that a trace is asked
- * once, then a replay of all of it, costs of its forms included. */
+ * once, then a replay of all of it, costs of its signatures included. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "loop.h"

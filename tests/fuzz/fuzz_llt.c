@@ -47,10 +47,10 @@ static void use(struct ll_trace *trace)
     for (uint64_t op = 0; op < trace->op_count; op++)
         for (uint64_t i = deps->first[op]; i < deps->first[op + 1]; i++)
             demand(deps->ops[i] < op && (i == deps->first[op] || deps->ops[i - 1] < deps->ops[i]));
-    for (uint64_t i = 0; i < trace->form_count; i++) {
+    for (uint64_t i = 0; i < trace->signature_count; i++) {
         struct ll_work work;
-        if (trace->forms[i].view.kind < LL_OP_NONE)
-            ll_op_lower(&trace->forms[i].view, &work);
+        if (trace->signatures[i].view.kind < LL_OP_NONE)
+            ll_op_lower(&trace->signatures[i].view, &work);
     }
     demand(ll_catamount(trace, &accounts));
     rescale(trace, &arena);

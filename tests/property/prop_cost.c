@@ -15,7 +15,7 @@ static uint64_t first_seed;
 struct sample {
     struct ll_machine machine;
     struct ll_work work;
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
 };
 
 /* Some units skip zeros, and some right operands have some. */
@@ -72,7 +72,7 @@ static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_
 
 /* By the way that is the fastest on an empty machine, or next to what was found. */
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_work *work,
-                                  const struct ll_leftovers *found)
+                                  const struct ll_warm_bytes *found)
 {
     struct ll_cost cost = cost_of(machine, work);
     struct ll_timing best, timing;

@@ -154,8 +154,10 @@ static void flops_are_conserved(void **state)
         double per_batch = 0, per_step = 0, steps = (double)whole->steps,
                m = (double)programs->sizes.micro_batches;
         for (uint32_t op = whole->first_op; op < whole->end_op; op++) {
-            const struct ll_form *form = &scene.trace->forms[scene.trace->ops[op].form];
-            *(form->phase == LL_PHASE_UPDATE ? &per_step : &per_batch) += (double)form->flops / steps;
+            const struct ll_op_signature *signature =
+                &scene.trace->signatures[scene.trace->ops[op].signature];
+            *(signature->phase == LL_PHASE_UPDATE ? &per_step : &per_batch) +=
+                (double)signature->flops / steps;
         }
         assert_near(run(&scene, programs)->flops, (double)plan.data * (m * per_batch + per_step), 1e-9);
         ll_spread_free(programs);

@@ -27,8 +27,8 @@ static uint64_t flops_of(const struct ll_trace *trace, enum ll_phase phase)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        flops += form->phase == phase ? form->flops : 0;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        flops += signature->phase == phase ? signature->flops : 0;
     }
     return flops;
 }
@@ -37,8 +37,8 @@ static uint64_t bytes_of(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     uint64_t bytes = 0;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        bytes += form->view.kind == kind ? form->bytes_written : 0;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        bytes += signature->view.kind == kind ? signature->bytes_written : 0;
     }
     return bytes;
 }

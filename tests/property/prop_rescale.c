@@ -25,11 +25,13 @@ struct place {
 
 static void note(struct place *place, const char *what, uint64_t a, uint64_t b)
 {
-    const struct ll_form *form = &place->recorded->forms[place->recorded->ops[place->op].form];
+    const struct ll_op_signature *signature =
+        &place->recorded->signatures[place->recorded->ops[place->op].signature];
     if (place->wrong++ < 5)
         print_error("%s op %u %s (%s): %s %llu, recorded %llu\n", place->known->name, place->op,
-                    place->recorded->strings[form->kind_name], place->recorded->strings[form->scope], what,
-                    (unsigned long long)a, (unsigned long long)b);
+                    place->recorded->strings[signature->kind_name],
+                    place->recorded->strings[signature->scope], what, (unsigned long long)a,
+                    (unsigned long long)b);
 }
 
 static void compare(struct place *place, const char *what, uint64_t a, uint64_t b)
@@ -48,7 +50,8 @@ static void compare_shapes(struct place *place, const char *what, const struct l
     }
 }
 
-static void compare_forms(struct place *place, const struct ll_form *a, const struct ll_form *b)
+static void compare_signatures(struct place *place, const struct ll_op_signature *a,
+                               const struct ll_op_signature *b)
 {
     compare(place, "kind", a->view.kind, b->view.kind);
     compare(place, "flops", a->flops, b->flops);
@@ -72,9 +75,9 @@ static int differences(const struct known *known, const struct ll_trace *scaled,
     compare(&place, "tensors", scaled->tensor_count, recorded->tensor_count);
     compare(&place, "storages", scaled->storage_count, recorded->storage_count);
     for (; place.op < recorded->op_count && place.op < scaled->op_count; place.op++) {
-        const struct ll_form *a = &scaled->forms[scaled->ops[place.op].form],
-                             *b = &recorded->forms[recorded->ops[place.op].form];
-        compare_forms(&place, a, b);
+        const struct ll_op_signature *a = &scaled->signatures[scaled->ops[place.op].signature],
+                                     *b = &recorded->signatures[recorded->ops[place.op].signature];
+        compare_signatures(&place, a, b);
         for (uint32_t i = 0; i < b->view.input_count; i++)
             compare(&place, "edge", ll_op_input(scaled, place.op, i), ll_op_input(recorded, place.op, i));
     }

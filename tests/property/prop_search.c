@@ -15,7 +15,7 @@ enum { CASES = 4000 / ONE_IN, REPLAYS = 40 / ONE_IN };
 struct sample {
     struct ll_machine machine;
     struct ll_work work;
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
 };
 
 /* On an outer memory all lie; of the others the first may be each unit's own. */

@@ -265,7 +265,7 @@ static void carry_out(struct run *run, uint64_t seed, const struct ll_trace *who
         brought++;
     }
     for (uint32_t op = 0; op < run->trace->op_count; op++) {
-        const struct ll_op_view *view = &run->trace->forms[run->trace->ops[op].form].view;
+        const struct ll_op_view *view = &run->trace->signatures[run->trace->ops[op].signature].view;
         uint32_t from = ll_op_input(run->trace, op, 0), to = ll_op_output(run->trace, op, 0);
         if (is_between_ranks(view->kind)) {
             exchange(run, view, from, to);
@@ -291,7 +291,7 @@ static void release(struct run *run)
 /* The results of updates, in the order in which they come. */
 static uint32_t next_update(const struct ll_trace *trace, uint32_t op)
 {
-    while (op < trace->op_count && trace->forms[trace->ops[op].form].view.kind != LL_OP_SGD)
+    while (op < trace->op_count && trace->signatures[trace->ops[op].signature].view.kind != LL_OP_SGD)
         op++;
     return op;
 }

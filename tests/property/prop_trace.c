@@ -173,7 +173,7 @@ static void compare_tensors(const struct told *told, const struct ll_trace *trac
     assert_int_equal(trace->storage_count, told->storage_count);
     for (uint32_t i = 0; i < told->tensor_count; i++) {
         const struct ll_tensor *tensor = &trace->tensors[i];
-        const struct ll_desc *desc = &trace->descs[tensor->desc];
+        const struct ll_tensor_desc *desc = &trace->descs[tensor->desc];
         struct ll_shape shape = shape_of(told->desc_of[i]);
         assert_string_equal(trace->strings[desc->name], desc_names[told->desc_of[i]]);
         assert_int_equal(desc->memory, told->desc_of[i] % LL_MEMORY_COUNT);
@@ -187,25 +187,25 @@ static void compare_op(const struct told *told, const struct ll_trace *trace, ui
 {
     const struct told_op *op = &told->ops[i];
     const struct ll_op *read = &trace->ops[i];
-    const struct ll_form *form = &trace->forms[read->form];
-    const struct ll_links *links = &trace->links[read->links];
-    assert_int_equal(form->view.kind, op->kind);
-    assert_string_equal(trace->strings[form->kind_name], ll_op_name(op->kind));
-    assert_string_equal(trace->strings[form->scope], scope_names[op->scope]);
-    assert_int_equal(form->phase, op->phase);
-    assert_int_equal(form->view.input_count, op->input_count);
-    assert_int_equal(form->view.output_count, op->output_count);
-    assert_int_equal(form->view.attr_count, op->attr_count);
+    const struct ll_op_signature *signature = &trace->signatures[read->signature];
+    const struct ll_op_edges *links = &trace->edges[read->edges];
+    assert_int_equal(signature->view.kind, op->kind);
+    assert_string_equal(trace->strings[signature->kind_name], ll_op_name(op->kind));
+    assert_string_equal(trace->strings[signature->scope], scope_names[op->scope]);
+    assert_int_equal(signature->phase, op->phase);
+    assert_int_equal(signature->view.input_count, op->input_count);
+    assert_int_equal(signature->view.output_count, op->output_count);
+    assert_int_equal(signature->view.attr_count, op->attr_count);
     assert_int_equal(links->control_count, op->control_count);
     for (uint32_t k = 0; k < op->input_count; k++)
         assert_int_equal(ll_op_input(trace, i, k), op->inputs[k]);
     for (uint32_t k = 0; k < op->output_count; k++)
         assert_int_equal(ll_op_output(trace, i, k), op->first_output + k);
     for (uint32_t k = 0; k < op->attr_count; k++)
-        assert_memory_equal(&form->view.attrs[k], &op->attrs[k], sizeof op->attrs[k]);
+        assert_memory_equal(&signature->view.attrs[k], &op->attrs[k], sizeof op->attrs[k]);
     for (uint32_t k = 0; k < op->control_count; k++)
         assert_int_equal(i - links->controls[k], op->controls[k]);
-    assert_int_equal(form->flops, ll_op_flops(&form->view));
+    assert_int_equal(signature->flops, ll_op_flops(&signature->view));
     assert_int_equal(read->thread, op->thread);
     assert_int_equal(read->step, op->step);
     assert_int_equal(read->duration_ns, op->duration_ns);

@@ -99,7 +99,7 @@ static uint32_t twin_of(const struct ll_op *op)
 
 static void descs_agree(const struct ll_trace *trace, uint32_t desc, uint32_t true_desc)
 {
-    const struct ll_desc *a = &trace->descs[desc], *b = &whole.trace->descs[true_desc];
+    const struct ll_tensor_desc *a = &trace->descs[desc], *b = &whole.trace->descs[true_desc];
     assert_string_equal(trace->strings[a->name], whole.trace->strings[b->name]);
     assert_int_equal(a->memory, b->memory);
     assert_memory_equal(&a->shape, &b->shape, sizeof a->shape);
@@ -108,8 +108,8 @@ static void descs_agree(const struct ll_trace *trace, uint32_t desc, uint32_t tr
 /* An input is made by the op that truly made it, or by none when that one is lost. */
 static void inputs_agree(const struct ll_trace *trace, uint32_t op, uint32_t twin)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
         const struct ll_tensor *true_tensor = &whole.trace->tensors[ll_op_input(whole.trace, twin, i)];
         descs_agree(trace, tensor->desc, true_tensor->desc);
@@ -122,10 +122,10 @@ static void inputs_agree(const struct ll_trace *trace, uint32_t op, uint32_t twi
                                      whole.trace->ops[true_tensor->producer].start_ns);
         }
     }
-    const struct ll_links *links = &trace->links[trace->ops[op].links];
+    const struct ll_op_edges *links = &trace->edges[trace->ops[op].edges];
     for (uint32_t i = 0; i < links->control_count; i++) {
         uint32_t control = twin_of(&trace->ops[op - links->controls[i]]);
-        const struct ll_links *true_links = &whole.trace->links[whole.trace->ops[twin].links];
+        const struct ll_op_edges *true_links = &whole.trace->edges[whole.trace->ops[twin].edges];
         assert_int_equal(twin - control, true_links->controls[0]); /* the loop has one at most */
     }
 }
@@ -135,12 +135,14 @@ static void survivors_are_true(const struct ll_trace *trace)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
         uint32_t twin = twin_of(&trace->ops[i]);
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        const struct ll_form *true_form = &whole.trace->forms[whole.trace->ops[twin].form];
-        assert_string_equal(trace->strings[form->kind_name], whole.trace->strings[true_form->kind_name]);
-        assert_string_equal(trace->strings[form->scope], whole.trace->strings[true_form->scope]);
-        assert_int_equal(form->phase, true_form->phase);
-        assert_int_equal(form->flops, true_form->flops);
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        const struct ll_op_signature *true_signature =
+            &whole.trace->signatures[whole.trace->ops[twin].signature];
+        assert_string_equal(trace->strings[signature->kind_name],
+                            whole.trace->strings[true_signature->kind_name]);
+        assert_string_equal(trace->strings[signature->scope], whole.trace->strings[true_signature->scope]);
+        assert_int_equal(signature->phase, true_signature->phase);
+        assert_int_equal(signature->flops, true_signature->flops);
         assert_int_equal(trace->ops[i].duration_ns, whole.trace->ops[twin].duration_ns);
         assert_int_equal(trace->ops[i].step, whole.trace->ops[twin].step);
         inputs_agree(trace, i, twin);

@@ -19,15 +19,15 @@
 
 enum { SEQ = 2048, HIDDEN = 12288, HEADS = 96, RANKS = 8 }; /* GPT-3, eight ranks, one sentence */
 
-static const struct ll_form *form_of(const struct ll_trace *trace, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct ll_trace *trace, uint32_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 static uint32_t first_backward(const struct ll_trace *trace)
 {
     uint32_t op = 0;
-    while (form_of(trace, op)->phase != LL_PHASE_BACKWARD)
+    while (signature_of(trace, op)->phase != LL_PHASE_BACKWARD)
         op++;
     return op;
 }
@@ -36,7 +36,7 @@ static uint32_t first_backward(const struct ll_trace *trace)
 static double kept_bytes(const struct ll_trace *trace)
 {
     struct ll_arena arena = {0};
-    const struct ll_life *lives = ll_lives(trace, &arena);
+    const struct ll_liveness *lives = ll_trace_liveness(trace, &arena);
     uint32_t turn = first_backward(trace);
     double bytes = 0;
     for (uint64_t s = 0; s < trace->storage_count; s++)

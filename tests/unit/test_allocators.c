@@ -184,7 +184,7 @@ static void an_arena_lays_out_every_step_as_the_first(void **state)
         struct ll_trace *trace = dry_steps(models[i], i == 1, 8, 3, NULL, 0);
         struct ll_arena arena = {0};
         struct ll_chains births, deaths;
-        struct ll_life *lives = ll_lives(trace, &arena);
+        struct ll_liveness *lives = ll_trace_liveness(trace, &arena);
         assert_true(lives && ll_chain(trace, lives, false, &births, &arena) &&
                     ll_chain(trace, lives, true, &deaths, &arena));
         const uint64_t *address = ll_arena_addresses(trace, lives, &births, &deaths, &arena);

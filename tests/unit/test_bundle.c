@@ -38,13 +38,13 @@ struct counted {
 static void count(const struct ll_trace *trace, uint64_t devices, struct counted *counted)
 {
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind != LL_OP_ALL_REDUCE || form->phase != LL_PHASE_UPDATE ||
-            (uint64_t)ll_attr_count(&form->view, LL_ATTR_DEVICES, 1) != devices)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind != LL_OP_ALL_REDUCE || signature->phase != LL_PHASE_UPDATE ||
+            (uint64_t)ll_attr_count(&signature->view, LL_ATTR_DEVICES, 1) != devices)
             continue;
         counted->ops++;
-        for (uint32_t k = 0; k < form->view.input_count; k++)
-            counted->elements += ll_elements(&form->view.in[k]);
+        for (uint32_t k = 0; k < signature->view.input_count; k++)
+            counted->elements += ll_elements(&signature->view.in[k]);
     }
 }
 
@@ -77,7 +77,7 @@ static void a_stage_sums_its_whole_weights_at_once(void **state)
 static uint32_t first_update(const struct ll_trace *trace)
 {
     uint32_t op = 0;
-    while (trace->forms[trace->ops[op].form].phase != LL_PHASE_UPDATE)
+    while (trace->signatures[trace->ops[op].signature].phase != LL_PHASE_UPDATE)
         op++;
     return op;
 }
@@ -100,9 +100,10 @@ static void updates_read_what_they_did(void **state)
     assert_int_equal(after.elements, before.elements);
     assert_int_equal(made->op_count, rank->op_count - before.ops + 1);
     for (uint32_t op = first_update(made); op < made->op_count; op++) {
-        const struct ll_form *form = &made->forms[made->ops[op].form];
-        for (uint32_t i = 0; form->view.kind == LL_OP_ADAM && i < 4; i++)
-            assert_memory_equal(form->view.in[i].dim, form->view.in[0].dim, sizeof form->view.in[0].dim);
+        const struct ll_op_signature *signature = &made->signatures[made->ops[op].signature];
+        for (uint32_t i = 0; signature->view.kind == LL_OP_ADAM && i < 4; i++)
+            assert_memory_equal(signature->view.in[i].dim, signature->view.in[0].dim,
+                                sizeof signature->view.in[0].dim);
     }
     ll_trace_free(ll_bundle_sums(made, &trouble));
     assert_null(trouble);

@@ -123,7 +123,7 @@ static void end(struct program *program)
 static const char *kind_of(const struct program *program, uint32_t op)
 {
     const struct ll_trace *trace = program->trace;
-    return trace->strings[trace->forms[trace->ops[op].form].kind_name];
+    return trace->strings[trace->signatures[trace->ops[op].signature].kind_name];
 }
 
 /* Why op waits for dep; NULL when it does not. */

@@ -60,8 +60,8 @@ static void our_traces_come_back_and_take_as_long(void **state)
         assert_int_equal(c.trace->tensor_count, trace->tensor_count);
         assert_int_equal(c.trace->storage_count, trace->storage_count);
         for (uint64_t i = 0; i < trace->op_count; i++) {
-            const struct ll_form *a = &trace->forms[trace->ops[i].form];
-            const struct ll_form *b = &c.trace->forms[c.trace->ops[i].form];
+            const struct ll_op_signature *a = &trace->signatures[trace->ops[i].signature];
+            const struct ll_op_signature *b = &c.trace->signatures[c.trace->ops[i].signature];
             assert_int_equal(a->view.kind, b->view.kind);
             assert_int_equal(a->flops, b->flops);
             assert_int_equal(a->bytes_read, b->bytes_read);
@@ -365,7 +365,7 @@ static void groups_are_the_ranks_that_speak_of_them(void **state)
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 8);
     for (uint32_t i = 0; i < 8; i++) {
-        const struct ll_op_view *view = &c.trace->forms[c.trace->ops[i].form].view;
+        const struct ll_op_view *view = &c.trace->signatures[c.trace->ops[i].signature].view;
         int64_t group = ll_attr_count(view, LL_ATTR_GROUP, -1), at = group ? group - 4 : 0;
         assert_int_equal(ll_attr_count(view, LL_ATTR_DEVICES, 0), devices[at]);
         assert_int_equal(ll_attr_count(view, LL_ATTR_STRIDE, 0), strides[at]);
@@ -401,11 +401,11 @@ static void groups_are_named_in_words(void **state)
     assert_non_null(c.trace);
     int64_t groups[3] = {0};
     for (uint32_t i = 0; i < c.trace->op_count; i++) {
-        const struct ll_form *form = &c.trace->forms[c.trace->ops[i].form];
-        const char *name = c.trace->strings[form->scope];
-        int64_t group = ll_attr_count(&form->view, LL_ATTR_GROUP, -1);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), *name ? 2 : 4);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), *name == '0' ? 3 : 1);
+        const struct ll_op_signature *signature = &c.trace->signatures[c.trace->ops[i].signature];
+        const char *name = c.trace->strings[signature->scope];
+        int64_t group = ll_attr_count(&signature->view, LL_ATTR_GROUP, -1);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0), *name ? 2 : 4);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), *name == '0' ? 3 : 1);
         if (*name)
             groups[*name == '0' ? 0 : *name == '1' ? 1 : 2] = group;
         else

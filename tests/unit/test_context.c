@@ -61,14 +61,15 @@ static void expect_exchanges(const struct ll_trace *trace, enum ll_op_kind kind,
 {
     uint64_t found = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind != kind || form->phase != phase ||
-            strncmp(trace->strings[form->scope], scope, strlen(scope)) != 0)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind != kind || signature->phase != phase ||
+            strncmp(trace->strings[signature->scope], scope, strlen(scope)) != 0)
             continue;
         found++;
-        assert_int_equal(form->view.input_count, 1);
-        assert_int_equal(ll_max(ll_elements(&form->view.in[0]), ll_elements(&form->view.out[0])), elements);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), TENSOR);
+        assert_int_equal(signature->view.input_count, 1);
+        assert_int_equal(ll_max(ll_elements(&signature->view.in[0]), ll_elements(&signature->view.out[0])),
+                         elements);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), TENSOR);
     }
     assert_int_equal(found, ops);
 }
@@ -106,10 +107,10 @@ static uint64_t flops_of(const struct ll_trace *trace, bool products)
 {
     uint64_t flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        bool matrix = ll_op_class(form->view.kind) == LL_CLASS_MATRIX;
-        if (form->phase != LL_PHASE_UPDATE && (matrix || !products))
-            flops += form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        bool matrix = ll_op_class(signature->view.kind) == LL_CLASS_MATRIX;
+        if (signature->phase != LL_PHASE_UPDATE && (matrix || !products))
+            flops += signature->flops;
     }
     return flops;
 }
@@ -138,11 +139,11 @@ static void devices_share_all_work(void **state)
     }
 }
 
-static const struct ll_form *find(const struct ll_trace *trace, enum ll_op_kind kind)
+static const struct ll_op_signature *find(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     for (uint32_t i = 0; i < trace->op_count; i++)
-        if (trace->forms[trace->ops[i].form].view.kind == kind)
-            return &trace->forms[trace->ops[i].form];
+        if (trace->signatures[trace->ops[i].signature].view.kind == kind)
+            return &trace->signatures[trace->ops[i].signature];
     fail_msg("there is no %s", ll_op_name(kind));
     return NULL;
 }
@@ -156,8 +157,8 @@ static void causal_attention_is_balanced(void **state)
     struct ll_trace *trace = record("llama", small_llama);
     for (uint64_t ranks = 2; ranks <= 8; ranks *= 2) {
         struct ll_trace *made = share(trace, ranks);
-        const struct ll_form *forward = find(made, LL_OP_CAUSAL_ATTENTION),
-                             *backward = find(made, LL_OP_CAUSAL_ATTENTION_GRAD);
+        const struct ll_op_signature *forward = find(made, LL_OP_CAUSAL_ATTENTION),
+                                     *backward = find(made, LL_OP_CAUSAL_ATTENTION_GRAD);
         assert_int_equal(forward->flops, 2 * 2 * 8 * BATCH * HEADS * SEQ * 9 / ranks);
         assert_int_equal(backward->flops, 5 * 2 * 8 * BATCH * HEADS * SEQ * 9 / ranks);
         assert_int_equal(ll_attr_count(&forward->view, LL_ATTR_PARTS, 1), ranks);
@@ -176,12 +177,12 @@ static uint64_t activation_bytes(const struct ll_trace *trace)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (ll_op_class(form->view.kind) == LL_CLASS_COMMUNICATION || form->view.kind == LL_OP_SLICE ||
-            form->phase != LL_PHASE_FORWARD)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (ll_op_class(signature->view.kind) == LL_CLASS_COMMUNICATION ||
+            signature->view.kind == LL_OP_SLICE || signature->phase != LL_PHASE_FORWARD)
             continue;
-        for (uint32_t k = 0; k < form->view.output_count; k++)
-            bytes += form->view.out[k].rank > 0 ? ll_size_bytes(&form->view.out[k]) : 0;
+        for (uint32_t k = 0; k < signature->view.output_count; k++)
+            bytes += signature->view.out[k].rank > 0 ? ll_size_bytes(&signature->view.out[k]) : 0;
     }
     return bytes;
 }
@@ -190,7 +191,7 @@ static uint64_t brought_bytes(const struct ll_trace *trace)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         bool kept = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
         bytes += kept && trace->tensors[i].producer == LL_NONE ? ll_size_bytes(&desc->shape) : 0;
     }
@@ -216,7 +217,7 @@ static void gradients_of_positions_are_as_long_as_all(void **state)
 {
     (void)state;
     struct ll_trace *trace = record("gpt", small_gpt), *made = share(trace, 2);
-    const struct ll_form *pad = find(made, LL_OP_PAD);
+    const struct ll_op_signature *pad = find(made, LL_OP_PAD);
     assert_int_equal(pad->phase, LL_PHASE_BACKWARD);
     assert_int_equal(ll_elements(&pad->view.in[0]), SEQ / 2 * HIDDEN);
     assert_int_equal(ll_elements(&pad->view.out[0]), SEQ * HIDDEN);
@@ -230,12 +231,12 @@ static void expect_group(const struct ll_trace *trace, enum ll_op_kind kind, enu
 {
     uint64_t found = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind != kind || form->phase != phase)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind != kind || signature->phase != phase)
             continue;
         found++;
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), devices);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), stride);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0), devices);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), stride);
     }
     assert_true(found > 0);
 }
@@ -271,7 +272,7 @@ static void gradients_are_summed_up_by_all_that_have_the_weights(void **state)
     const struct ll_trace *program = made->programs[0].trace;
     bool found = false;
     for (uint64_t i = 0; i < program->tensor_count; i++) {
-        const struct ll_desc *desc = &program->descs[program->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &program->descs[program->tensors[i].desc];
         found |= desc->memory == LL_OPTIMIZER && ll_elements(&desc->shape) == 171;
     }
     assert_true(found);
@@ -290,7 +291,7 @@ static void stages_hand_on_a_share(void **state)
     plan.pipeline = 2;
     struct ll_spread *made = spread(trace, &plan);
     assert_int_equal(made->sizes.devices, 32);
-    const struct ll_form *send = find(made->programs[made->program_of[0]].trace, LL_OP_SEND);
+    const struct ll_op_signature *send = find(made->programs[made->program_of[0]].trace, LL_OP_SEND);
     assert_int_equal(ll_attr_count(&send->view, LL_ATTR_PEER, 0), 2 * 4 * 2);
     assert_int_equal(ll_elements(&send->view.in[0]), BATCH * SEQ * HIDDEN / 4);
     ll_spread_free(made);
@@ -350,7 +351,7 @@ static void samples_are_not_divided(void **state)
     (void)state;
     struct ll_diags diags = {0};
     struct ll_trace *trace = record("llama", small_llama);
-    struct ll_form *view = &trace->forms[find(trace, LL_OP_RESHAPE) - trace->forms];
+    struct ll_op_signature *view = &trace->signatures[find(trace, LL_OP_RESHAPE) - trace->signatures];
     struct ll_parallel plan = plan_of(2);
     assert_int_equal(view->view.out[0].role[1], LL_ROLE_SEQUENCE);
     view->view.out[0].role[1] = LL_ROLE_PLAIN;
@@ -404,7 +405,7 @@ static void a_product_is_divided_by_queries_wherever_they_stand(void **state)
     toy_op(toy, LL_OP_BATCH_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){keys, scores}, 2, turned, 2, LL_ACTIVATION,
            NULL);
     struct ll_trace *trace = toy_close(toy, path), *made = share(trace, 2);
-    const struct ll_form *last = &made->forms[made->ops[made->op_count - 1].form];
+    const struct ll_op_signature *last = &made->signatures[made->ops[made->op_count - 1].signature];
     assert_int_equal(last->view.kind, LL_OP_BATCH_MATMUL);
     assert_int_equal(last->view.out[0].dim[1], 4);
     assert_int_equal(last->view.out[0].dim[2], 8 / 2);

@@ -25,17 +25,18 @@ static void expect_same_ops(const struct ll_trace *one, const struct ll_trace *o
     assert_int_equal(one->storage_count, other->storage_count);
     for (uint32_t i = 0; i < one->op_count; i++) {
         const struct ll_op *a = &one->ops[i], *b = &other->ops[i];
-        const struct ll_form *form = &one->forms[a->form], *again = &other->forms[b->form];
-        assert_string_equal(one->strings[form->kind_name], other->strings[again->kind_name]);
-        assert_string_equal(one->strings[form->scope], other->strings[again->scope]);
-        assert_int_equal(form->phase, again->phase);
-        assert_int_equal(form->flops, again->flops);
+        const struct ll_op_signature *signature = &one->signatures[a->signature],
+                                     *again = &other->signatures[b->signature];
+        assert_string_equal(one->strings[signature->kind_name], other->strings[again->kind_name]);
+        assert_string_equal(one->strings[signature->scope], other->strings[again->scope]);
+        assert_int_equal(signature->phase, again->phase);
+        assert_int_equal(signature->flops, again->flops);
         assert_int_equal(a->step, b->step);
         assert_int_equal(a->thread, b->thread);
         assert_int_equal(a->first_output, b->first_output);
         assert_int_equal(a->start_ns, b->start_ns);
         assert_int_equal(a->duration_ns, b->duration_ns);
-        const struct ll_links *links = &one->links[a->links], *others = &other->links[b->links];
+        const struct ll_op_edges *links = &one->edges[a->edges], *others = &other->edges[b->edges];
         assert_int_equal(links->input_count, others->input_count);
         assert_int_equal(links->control_count, others->control_count);
         assert_int_equal(links->gap_count, others->gap_count);
@@ -45,8 +46,8 @@ static void expect_same_ops(const struct ll_trace *one, const struct ll_trace *o
             assert_int_equal(links->controls[k], others->controls[k]);
     }
     for (uint64_t i = 0; i < one->tensor_count; i++) {
-        const struct ll_desc *a = &one->descs[one->tensors[i].desc],
-                             *b = &other->descs[other->tensors[i].desc];
+        const struct ll_tensor_desc *a = &one->descs[one->tensors[i].desc],
+                                    *b = &other->descs[other->tensors[i].desc];
         assert_string_equal(one->strings[a->name], other->strings[b->name]);
         assert_int_equal(a->memory, b->memory);
         assert_memory_equal(&a->shape, &b->shape, sizeof a->shape);

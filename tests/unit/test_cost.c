@@ -23,7 +23,7 @@ static struct ll_machine simple(void)
 }
 
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
-                                  const struct ll_leftovers *found)
+                                  const struct ll_warm_bytes *found)
 {
     struct ll_timing timing;
     ll_cost_time(machine, cost, found, &timing, NULL);
@@ -269,7 +269,7 @@ static void what_was_left_inside_is_not_moved_again(void **state)
     struct ll_machine machine = simple();
     struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4000, .c_bytes = 4000};
     struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
-    struct ll_leftovers found = {.saved_bytes = {0, 0, 6000}};
+    struct ll_warm_bytes found = {.saved_bytes = {0, 0, 6000}};
     struct ll_timing timing = timing_of(&machine, &cost, &found);
     assert_near(timing.time_s, 4e-6, 1e-15);
     assert_int_equal(timing.bound, LL_BOUND_LEVEL + 1);
@@ -288,7 +288,7 @@ static void others_drop_what_is_overwritten_while_the_unit_computes(void **state
     machine.levels[1].cache.invalidation_s = 20e-9;
     struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4000, .c_bytes = 4096};
     struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
-    struct ll_leftovers found = {.shared_bytes = {0, 4096, 0}};
+    struct ll_warm_bytes found = {.shared_bytes = {0, 4096, 0}};
     double drop_s = 64 * 20e-9 / (double)cost.units_used;
     double moving_s = timing_of(&machine, &cost, NULL).time_s;
     const double computing_s[] = {0, moving_s / 2, moving_s, moving_s + drop_s / 4, moving_s + 2 * drop_s};
@@ -307,7 +307,7 @@ static void a_tiny_op_waits_for_its_dependent_accesses(void **state)
     struct ll_work work = {.kind = LL_WORK_MOVE, .a_bytes = 4, .c_bytes = 4};
     struct ll_cost cost = cost_of(&machine, LL_OP_CAST, &work);
     assert_int_equal(timing_of(&machine, &cost, NULL).bound, LL_BOUND_DEPENDENCY);
-    struct ll_leftovers found = {.saved_bytes = {0, 0, 8}};
+    struct ll_warm_bytes found = {.saved_bytes = {0, 0, 8}};
     assert_true(timing_of(&machine, &cost, &found).time_s < 1e-7);
 }
 

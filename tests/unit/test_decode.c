@@ -285,15 +285,15 @@ static const struct ll_symbol_row *find_symbol(const char *name)
  */
 static void each_routine_has_names_for_integers_of_64_bits(void **state)
 {
-    static const char *const forms[] = {"%s64_", "scipy_%s64_"};
+    static const char *const signatures[] = {"%s64_", "scipy_%s64_"};
     const struct ll_symbol_row *row;
     (void)state;
     for (uint32_t i = 0; (row = ll_symbol_row(i)); i++) {
         if (strstr(row->name, "64_") || strncmp(row->name, "dnnl_", 5) == 0)
             continue;
-        for (size_t form = 0; form < 2; form++) {
+        for (size_t signature = 0; signature < 2; signature++) {
             char name[64];
-            snprintf(name, sizeof name, forms[form], row->name);
+            snprintf(name, sizeof name, signatures[signature], row->name);
             const struct ll_symbol_row *wide = find_symbol(name);
             if (!wide)
                 fail_msg("%s is missing", name);

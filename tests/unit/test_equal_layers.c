@@ -19,7 +19,7 @@ static uint64_t flops_of(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++)
-        flops += trace->forms[trace->ops[i].form].flops;
+        flops += trace->signatures[trace->ops[i].signature].flops;
     return flops;
 }
 
@@ -28,8 +28,8 @@ static uint64_t products_of(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        flops += ll_op_class(form->view.kind) == LL_CLASS_MATRIX ? form->flops : 0;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        flops += ll_op_class(signature->view.kind) == LL_CLASS_MATRIX ? signature->flops : 0;
     }
     return flops;
 }

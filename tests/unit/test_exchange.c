@@ -9,9 +9,9 @@
 #include "sim/parallel/exchange.h"
 #include "tracer/transform/rewrite.h"
 
-static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
+static const struct ll_op_signature *signature_of(const struct ll_trace *trace, uint64_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 static struct ll_trace *exchanged(const struct ll_trace *trace, const struct ll_parallel *plan)
@@ -36,12 +36,12 @@ static double sent_bytes(const struct ll_trace *trace)
 {
     double bytes = 0;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = form_of(trace, op);
-        if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION)
+        const struct ll_op_signature *signature = signature_of(trace, op);
+        if (ll_op_class(signature->view.kind) != LL_CLASS_COMMUNICATION)
             continue;
-        double devices = (double)ll_attr_count(&form->view, LL_ATTR_DEVICES, 1);
-        double size = (double)ll_max(form->bytes_read, form->bytes_written);
-        bytes += (form->view.kind == LL_OP_ALL_REDUCE ? 2 : 1) * (devices - 1) / devices * size;
+        double devices = (double)ll_attr_count(&signature->view, LL_ATTR_DEVICES, 1);
+        double size = (double)ll_max(signature->bytes_read, signature->bytes_written);
+        bytes += (signature->view.kind == LL_OP_ALL_REDUCE ? 2 : 1) * (devices - 1) / devices * size;
     }
     return bytes;
 }
@@ -50,7 +50,7 @@ static uint64_t flops_of(const struct ll_trace *trace, enum ll_phase phase)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        flops += form_of(trace, op)->phase == phase ? form_of(trace, op)->flops : 0;
+        flops += signature_of(trace, op)->phase == phase ? signature_of(trace, op)->flops : 0;
     return flops;
 }
 
@@ -58,7 +58,7 @@ static uint64_t count_kind(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     uint64_t count = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        count += form_of(trace, op)->view.kind == kind;
+        count += signature_of(trace, op)->view.kind == kind;
     return count;
 }
 
@@ -155,14 +155,15 @@ static void groups_share_and_add_up_with_their_likes(void **state)
         struct ll_trace *new = exchanged(trace, &plan);
         double within = 0, between = 0;
         for (uint64_t op = 0; op < new->op_count; op++) {
-            const struct ll_form *form = form_of(new, op);
-            if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION)
+            const struct ll_op_signature *signature = signature_of(new, op);
+            if (ll_op_class(signature->view.kind) != LL_CLASS_COMMUNICATION)
                 continue;
-            double devices = (double)ll_attr_count(&form->view, LL_ATTR_DEVICES, 1);
-            double size = (double)ll_max(form->bytes_read, form->bytes_written);
-            bool sum = form->view.kind == LL_OP_ALL_REDUCE;
+            double devices = (double)ll_attr_count(&signature->view, LL_ATTR_DEVICES, 1);
+            double size = (double)ll_max(signature->bytes_read, signature->bytes_written);
+            bool sum = signature->view.kind == LL_OP_ALL_REDUCE;
             assert_int_equal(devices, sum ? DATA / WITHIN : WITHIN);
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 1), sum ? TENSOR * WITHIN : TENSOR);
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 1),
+                             sum ? TENSOR * WITHIN : TENSOR);
             *(sum ? &between : &within) += (sum ? 2 : 1) * (devices - 1) / devices * size;
         }
         assert_near(within, 2.0 * (WITHIN - 1) / WITHIN * 4 * PARAMETERS, 1e-5);
@@ -212,10 +213,10 @@ static void buckets_leave_when_they_are_full(void **state)
         struct ll_trace *new = exchanged(trace, &plan);
         uint64_t early = 0, last_backward = 0, sums = count_kind(new, LL_OP_ALL_REDUCE);
         for (uint64_t op = 0; op < new->op_count; op++)
-            if (form_of(new, op)->phase == LL_PHASE_BACKWARD)
+            if (signature_of(new, op)->phase == LL_PHASE_BACKWARD)
                 last_backward = op;
         for (uint64_t op = 0; op < last_backward; op++)
-            early += form_of(new, op)->view.kind == LL_OP_ALL_REDUCE;
+            early += signature_of(new, op)->view.kind == LL_OP_ALL_REDUCE;
         /* 25,549,483 parameters of 4 bytes make three buckets of 25 MiB and a rest */
         assert_in_range(sums, 3, 4);
         if (overlap)
@@ -229,7 +230,7 @@ static void buckets_leave_when_they_are_full(void **state)
 
 static bool awaits(const struct ll_trace *trace, uint64_t op, uint64_t distance)
 {
-    const struct ll_links *waits = &trace->links[trace->ops[op].links];
+    const struct ll_op_edges *waits = &trace->edges[trace->ops[op].edges];
     for (uint32_t i = 0; i < waits->control_count; i++)
         if (waits->controls[i] == distance)
             return true;
@@ -250,8 +251,8 @@ static void without_overlap_the_passes_wait_for_exchanges(void **state)
         struct ll_trace *new = exchanged(trace, &plan);
         uint64_t early = 0;
         for (uint64_t op = 1; op + 1 < new->op_count; op++) {
-            if (form_of(new, op)->view.kind != LL_OP_REDUCE_SCATTER ||
-                form_of(new, op + 1)->phase != LL_PHASE_BACKWARD)
+            if (signature_of(new, op)->view.kind != LL_OP_REDUCE_SCATTER ||
+                signature_of(new, op + 1)->phase != LL_PHASE_BACKWARD)
                 continue;
             assert_int_equal(awaits(new, op, 1), !overlap);
             assert_int_equal(awaits(new, op + 1, 1), !overlap);
@@ -286,12 +287,14 @@ static void rows_of_tables_are_gathered(void **state)
         struct ll_trace *new = exchanged(trace, &plan);
         uint64_t before = 0, after = 0, gathers = 0;
         for (uint64_t op = 0; op < trace->op_count; op++)
-            before += form_of(trace, op)->view.kind == LL_OP_SGD_ROWS ? form_of(trace, op)->flops : 0;
+            before +=
+                signature_of(trace, op)->view.kind == LL_OP_SGD_ROWS ? signature_of(trace, op)->flops : 0;
         for (uint64_t op = 0; op < new->op_count; op++) {
-            const struct ll_form *form = form_of(new, op);
-            after += form->view.kind == LL_OP_SGD_ROWS ? form->flops : 0;
-            gathers += form->view.kind == LL_OP_ALL_GATHER && form->phase == LL_PHASE_COMM &&
-                       form->view.input_count == 1 && strcmp(new->strings[form->scope], "gradients") == 0;
+            const struct ll_op_signature *signature = signature_of(new, op);
+            after += signature->view.kind == LL_OP_SGD_ROWS ? signature->flops : 0;
+            gathers += signature->view.kind == LL_OP_ALL_GATHER && signature->phase == LL_PHASE_COMM &&
+                       signature->view.input_count == 1 &&
+                       strcmp(new->strings[signature->scope], "gradients") == 0;
         }
         assert_int_equal(after, DATA * before);
         assert_int_equal(gathers, 6);
@@ -317,16 +320,16 @@ static void gradients_of_experts_go_between_those_who_have_them(void **state)
         struct ll_trace *new = exchanged(own, &plan);
         uint64_t few = 0, all = 0, scattered[2] = {0}, gathered[2] = {0};
         for (uint64_t op = 0; op < new->op_count; op++) {
-            const struct ll_form *form = form_of(new, op);
-            bool gradients = form->view.kind == LL_OP_REDUCE_SCATTER; /* zero 2: with each micro-batch */
-            if (ll_op_class(form->view.kind) != LL_CLASS_COMMUNICATION ||
-                (form->phase != LL_PHASE_COMM && !gradients))
+            const struct ll_op_signature *signature = signature_of(new, op);
+            bool gradients = signature->view.kind == LL_OP_REDUCE_SCATTER; /* zero 2: with each micro-batch */
+            if (ll_op_class(signature->view.kind) != LL_CLASS_COMMUNICATION ||
+                (signature->phase != LL_PHASE_COMM && !gradients))
                 continue;
-            bool of_experts = ll_attr_count(&form->view, LL_ATTR_DEVICES, 0) == 2;
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), of_experts ? 16 : 4);
-            *(of_experts ? &few : &all) += form->view.input_count;
-            if (form->view.kind != LL_OP_ALL_REDUCE)
-                (gradients ? scattered : gathered)[of_experts] += form->view.input_count;
+            bool of_experts = ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0) == 2;
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), of_experts ? 16 : 4);
+            *(of_experts ? &few : &all) += signature->view.input_count;
+            if (signature->view.kind != LL_OP_ALL_REDUCE)
+                (gradients ? scattered : gathered)[of_experts] += signature->view.input_count;
         }
         assert_true(few > 0 && all > 0);
         assert_int_equal(gathered[0], zero < 3 ? scattered[0] : 0);
@@ -345,7 +348,7 @@ static struct ll_trace *without_updates(const struct ll_trace *trace)
     const char *trouble;
     ll_rewrite_begin(&rewrite, trace, NULL, 0);
     for (uint32_t op = 0; op < trace->op_count; op++)
-        if (form_of(trace, op)->phase != LL_PHASE_UPDATE)
+        if (signature_of(trace, op)->phase != LL_PHASE_UPDATE)
             ll_rewrite_keep(&rewrite, op);
     struct ll_trace *passes = ll_rewrite_end(&rewrite, &trouble);
     assert_non_null(passes);

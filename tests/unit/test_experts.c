@@ -41,13 +41,13 @@ static void what_experts_read_and_write_crosses_twice_each_way(void **state)
     struct ll_trace *trace = record(true), *replica = spread(trace);
     uint64_t ops[LL_PHASE_COUNT] = {0};
     for (uint32_t i = 0; i < replica->op_count; i++) {
-        const struct ll_form *form = &replica->forms[replica->ops[i].form];
-        if (form->view.kind != LL_OP_ALL_TO_ALL)
+        const struct ll_op_signature *signature = &replica->signatures[replica->ops[i].signature];
+        if (signature->view.kind != LL_OP_ALL_TO_ALL)
             continue;
-        ops[form->phase]++;
-        assert_int_equal(ll_elements(&form->view.in[0]), EXPERTS * PLACES * HIDDEN);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), REPLICAS);
-        assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), plan.tensor);
+        ops[signature->phase]++;
+        assert_int_equal(ll_elements(&signature->view.in[0]), EXPERTS * PLACES * HIDDEN);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0), REPLICAS);
+        assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), plan.tensor);
     }
     assert_int_equal(ops[LL_PHASE_FORWARD], 2 * LAYERS);
     assert_int_equal(ops[LL_PHASE_BACKWARD], 2 * LAYERS);
@@ -68,12 +68,13 @@ static void words_of_all_replicas_choose_experts(void **state)
                     *replica = spread(trace);
     uint64_t products = 0;
     for (uint32_t i = 0; i < replica->op_count; i++) {
-        const struct ll_form *form = &replica->forms[replica->ops[i].form];
-        if (form->view.kind != LL_OP_BATCH_MATMUL || ll_attr_count(&form->view, LL_ATTR_FILLED, 0) == 0)
+        const struct ll_op_signature *signature = &replica->signatures[replica->ops[i].signature];
+        if (signature->view.kind != LL_OP_BATCH_MATMUL ||
+            ll_attr_count(&signature->view, LL_ATTR_FILLED, 0) == 0)
             continue;
         products++;
-        assert_int_equal(form->view.in[0].dim[0], EXPERTS / REPLICAS);
-        assert_int_equal(form->flops, 2 * 2 * form->view.in[0].dim[1] * HIDDEN * INNER);
+        assert_int_equal(signature->view.in[0].dim[0], EXPERTS / REPLICAS);
+        assert_int_equal(signature->flops, 2 * 2 * signature->view.in[0].dim[1] * HIDDEN * INNER);
     }
     assert_int_equal(products, LAYERS * 3);
     ll_trace_free(trace);
@@ -97,15 +98,15 @@ static void devices_of_a_product_send_their_share_of_words(void **state)
     assert_non_null(replica);
     uint64_t ops = 0, gathered = 0, scattered = 0;
     for (uint32_t i = 0; i < replica->op_count; i++) {
-        const struct ll_form *form = &replica->forms[replica->ops[i].form];
-        bool of_rows = form->view.input_count == 1 && form->view.in[0].rank == 3 &&
-                       form->view.in[0].dim[0] == EXPERTS / REPLICAS;
-        gathered += form->view.kind == LL_OP_ALL_GATHER && of_rows;
-        scattered += form->view.kind == LL_OP_REDUCE_SCATTER && of_rows;
-        if (form->view.kind != LL_OP_ALL_TO_ALL)
+        const struct ll_op_signature *signature = &replica->signatures[replica->ops[i].signature];
+        bool of_rows = signature->view.input_count == 1 && signature->view.in[0].rank == 3 &&
+                       signature->view.in[0].dim[0] == EXPERTS / REPLICAS;
+        gathered += signature->view.kind == LL_OP_ALL_GATHER && of_rows;
+        scattered += signature->view.kind == LL_OP_REDUCE_SCATTER && of_rows;
+        if (signature->view.kind != LL_OP_ALL_TO_ALL)
             continue;
         ops++;
-        assert_int_equal(ll_elements(&form->view.in[0]), EXPERTS * (12 / plan.tensor) * HIDDEN);
+        assert_int_equal(ll_elements(&signature->view.in[0]), EXPERTS * (12 / plan.tensor) * HIDDEN);
     }
     assert_int_equal(ops, 2 * 2 * LAYERS);
     assert_int_equal(gathered, 3 * LAYERS); /* what they read, again going backward, and what flows back */
@@ -119,9 +120,9 @@ static uint64_t flops_of_products(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (ll_op_class(form->view.kind) == LL_CLASS_MATRIX)
-            flops += form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (ll_op_class(signature->view.kind) == LL_CLASS_MATRIX)
+            flops += signature->flops;
     }
     return flops;
 }
@@ -130,7 +131,7 @@ static uint64_t weight_bytes(const struct ll_trace *trace)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_WEIGHT)
             bytes += ll_size_bytes(&desc->shape);
     }
@@ -159,8 +160,8 @@ static bool is_of_weights(const struct ll_shape *shape)
 static uint32_t past_what_crosses(const struct ll_trace *replica, uint32_t op)
 {
     while (op + 1 < replica->op_count) {
-        enum ll_op_kind kind = replica->forms[replica->ops[op].form].view.kind,
-                        next = replica->forms[replica->ops[op + 1].form].view.kind;
+        enum ll_op_kind kind = replica->signatures[replica->ops[op].signature].view.kind,
+                        next = replica->signatures[replica->ops[op + 1].signature].view.kind;
         bool there = kind == LL_OP_ALL_TO_ALL && next == LL_OP_RESHAPE,
              back = kind == LL_OP_RESHAPE && next == LL_OP_ALL_TO_ALL;
         if ((!there && !back) || ll_op_input(replica, op + 1, 0) != ll_op_output(replica, op, 0))
@@ -184,8 +185,8 @@ static void the_rest_is_as_it_was(void **state)
     for (uint32_t op = 0; op < trace->op_count; op++, at++) {
         at = past_what_crosses(replica, at);
         assert_true(at < replica->op_count);
-        const struct ll_op_view *was = &trace->forms[trace->ops[op].form].view,
-                                *is = &replica->forms[replica->ops[at].form].view;
+        const struct ll_op_view *was = &trace->signatures[trace->ops[op].signature].view,
+                                *is = &replica->signatures[replica->ops[at].signature].view;
         assert_string_equal(ll_op_name(is->kind), ll_op_name(was->kind));
         assert_int_equal(is->output_count, was->output_count);
         for (uint32_t i = 0; i < was->output_count; i++) {
@@ -209,14 +210,14 @@ static void gradients_of_experts_are_summed_where_these_are(void **state)
     assert_non_null(all);
     uint64_t of_experts = 0, of_others = 0;
     for (uint32_t i = 0; i < all->op_count; i++) {
-        const struct ll_form *form = &all->forms[all->ops[i].form];
-        if (form->view.kind != LL_OP_ALL_REDUCE)
+        const struct ll_op_signature *signature = &all->signatures[all->ops[i].signature];
+        if (signature->view.kind != LL_OP_ALL_REDUCE)
             continue;
-        for (uint32_t k = 0; k < form->view.input_count; k++) {
-            bool experts = ll_is_of_experts(&all->descs[form->inputs[k]]);
+        for (uint32_t k = 0; k < signature->view.input_count; k++) {
+            bool experts = ll_is_of_experts(&all->descs[signature->inputs[k]]);
             (*(experts ? &of_experts : &of_others))++;
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), experts ? 2 : 2 * REPLICAS);
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), experts ? 2 * REPLICAS : 2);
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0), experts ? 2 : 2 * REPLICAS);
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), experts ? 2 * REPLICAS : 2);
         }
     }
     assert_int_equal(of_experts, LAYERS * 3);
@@ -240,12 +241,12 @@ static void add_shapes(struct ll_str *line, const struct ll_shape *shapes, uint3
 static void assert_ops(const struct ll_trace *trace, const char *const *expected, uint64_t count)
 {
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
         struct ll_str line = {0};
-        ll_str_addf(&line, "%s", trace->strings[form->kind_name]);
-        add_shapes(&line, form->view.in, form->view.input_count);
+        ll_str_addf(&line, "%s", trace->strings[signature->kind_name]);
+        add_shapes(&line, signature->view.in, signature->view.input_count);
         ll_str_addf(&line, " >");
-        add_shapes(&line, form->view.out, form->view.output_count);
+        add_shapes(&line, signature->view.out, signature->view.output_count);
         assert_true(op < count);
         assert_string_equal(line.text, expected[op]);
         ll_str_release(&line);
@@ -387,7 +388,7 @@ static void wider_results_stay_so(void **state)
                                                       .outputs = &desc,
                                                       .output_count = 1});
     struct ll_trace *replica = spread_among_two(toy_close(toy, path));
-    const struct ll_op_view *last = &replica->forms[replica->ops[replica->op_count - 1].form].view;
+    const struct ll_op_view *last = &replica->signatures[replica->ops[replica->op_count - 1].signature].view;
     assert_int_equal(last->kind, LL_OP_BATCH_MATMUL);
     assert_int_equal(last->in[0].dtype, LL_BF16);
     assert_int_equal(last->out[0].dtype, LL_F32);
@@ -461,7 +462,7 @@ static void what_has_experts_is_known_by_its_first_dimension(void **state)
 {
     (void)state;
     static const enum ll_memory_class kept[] = {LL_WEIGHT, LL_OPTIMIZER, LL_GRADIENT};
-    struct ll_desc desc = {.shape = cube(8, 64, LL_ROLE_FFN_HIDDEN, 96)};
+    struct ll_tensor_desc desc = {.shape = cube(8, 64, LL_ROLE_FFN_HIDDEN, 96)};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         desc.memory = kept[i];
         assert_true(ll_is_of_experts(&desc));

@@ -114,7 +114,7 @@ static bool check_line(const char *line, double *claimed)
 
 /* Every line of how the work's time on the machine, with something saved, comes about. */
 static void follow(const struct ll_machine *machine, const struct ll_work *work,
-                   const struct ll_leftovers *found)
+                   const struct ll_warm_bytes *found)
 {
     struct ll_explain why = {0};
     struct ll_cost cost;
@@ -139,7 +139,7 @@ static void every_line_can_be_followed_with_a_pocket_calculator(void **state)
     for (int i = 0; i < 5000; i++) {
         struct ll_machine machine = random_machine(&dice);
         struct ll_work work = random_work(&dice);
-        struct ll_leftovers found = {0};
+        struct ll_warm_bytes found = {0};
         found.saved_bytes[machine.level_count - 1] = roll_between(&dice, 0, 1) ? (double)work.a_bytes : 0;
         follow(&machine, &work, &found);
     }
@@ -212,7 +212,7 @@ static void also_where_hardly_anything_is_left_to_move(void **state)
         struct ll_machine machine = random_machine(&dice);
         struct ll_work work = gemm_work(LL_F32, 64, 64, 64, 1);
         struct ll_explain why = {0};
-        struct ll_leftovers found = {0};
+        struct ll_warm_bytes found = {0};
         struct ll_cost cost;
         struct ll_timing timing;
         const char *trouble;

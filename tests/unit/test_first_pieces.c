@@ -26,7 +26,7 @@ static struct ll_machine two_levels(void)
 }
 
 static struct ll_timing timing_of(const struct ll_machine *machine, const struct ll_cost *cost,
-                                  const struct ll_leftovers *found)
+                                  const struct ll_warm_bytes *found)
 {
     struct ll_timing timing;
     ll_cost_time(machine, cost, found, &timing, NULL);
@@ -50,9 +50,9 @@ static void pieces_that_are_there_already_are_not_waited_for(void **state)
     (void)state;
     struct ll_machine machine = two_levels();
     struct ll_cost cost = four_units();
-    assert_near(timing_of(&machine, &cost, &(struct ll_leftovers){.saved_bytes = {0, 3.5}}).time_s,
+    assert_near(timing_of(&machine, &cost, &(struct ll_warm_bytes){.saved_bytes = {0, 3.5}}).time_s,
                 1.35 + 0.25 + 9, 1e-12);
-    assert_near(timing_of(&machine, &cost, &(struct ll_leftovers){.saved_bytes = {0, 4}}).time_s, 1.1 + 9,
+    assert_near(timing_of(&machine, &cost, &(struct ll_warm_bytes){.saved_bytes = {0, 4}}).time_s, 1.1 + 9,
                 1e-12);
 }
 

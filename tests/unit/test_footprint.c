@@ -9,7 +9,7 @@
 /* The dumb twin: for each op, walk over all storages and ask all ops whether it is live there. */
 static bool touches(const struct ll_trace *trace, uint32_t op, uint32_t storage)
 {
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
     for (uint32_t i = 0; i < view->input_count; i++)
         if (trace->tensors[ll_op_input(trace, op, i)].storage == storage)
             return true;
@@ -55,7 +55,7 @@ static uint64_t live_bytes(const struct ll_trace *trace, uint32_t rank, uint32_t
         for (uint64_t i = 0; i < trace->tensor_count; i++) {
             if (trace->tensors[i].storage != storage)
                 continue;
-            const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+            const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
             memory = met ? memory : desc->memory;
             brought = brought || trace->tensors[i].producer == LL_NONE;
             bytes = ll_max(bytes, ll_size_bytes(&desc->shape));
@@ -178,8 +178,8 @@ static void classes_sum_to_the_peak(void **state)
 static bool is_for_update(const struct ll_trace *trace, uint32_t storage)
 {
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        for (uint32_t i = 0; form->phase == LL_PHASE_UPDATE && i < form->view.input_count; i++)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        for (uint32_t i = 0; signature->phase == LL_PHASE_UPDATE && i < signature->view.input_count; i++)
             if (trace->tensors[ll_op_input(trace, op, i)].storage == storage)
                 return true;
     }

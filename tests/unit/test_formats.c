@@ -24,10 +24,10 @@ static void topologies_have_their_macs(void **state)
     (void)state;
     struct conversion c = import_choosing(ll_import_SCALESIM, convs, NULL, NULL);
     assert_non_null(c.trace);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2ull * 55 * 55 * 96 * 11 * 11 * 3);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2ull * 26 * 26 * 16 * 9);
-    assert_int_equal(c.trace->forms[c.trace->ops[2].form].flops, 14400);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.in[0].dtype, LL_INT8);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].flops, 2ull * 55 * 55 * 96 * 11 * 11 * 3);
+    assert_int_equal(c.trace->signatures[c.trace->ops[1].signature].flops, 2ull * 26 * 26 * 16 * 9);
+    assert_int_equal(c.trace->signatures[c.trace->ops[2].signature].flops, 14400);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].view.in[0].dtype, LL_INT8);
     struct ll_str text = exported(ll_export_SCALESIM, c.trace);
     assert_non_null(strstr(text.text, "224, 224, 11, 11, 3, 96, 4, 4,"));
     assert_non_null(strstr(text.text, "10, 10, 3, 3, 8, 4, 2, 2,"));
@@ -35,8 +35,8 @@ static void topologies_have_their_macs(void **state)
     end_conversion(&c);
     c = import_choosing(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f16");
     assert_non_null(c.trace);
-    assert_int_equal(c.trace->forms[0].flops, 2ull * 128 * 256 * 512);
-    assert_int_equal(c.trace->forms[0].bytes_read, 2ull * (128 * 512 + 512 * 256));
+    assert_int_equal(c.trace->signatures[0].flops, 2ull * 128 * 256 * 512);
+    assert_int_equal(c.trace->signatures[0].bytes_read, 2ull * (128 * 512 + 512 * 256));
     end_conversion(&c);
     c = import_choosing(ll_import_SCALESIM, "Layer,M,N,K,\nfc,128,256,512,\n", "dtype", "f17");
     assert_true(complained(&c, "-p dtype=f17: expected a type of elements"));
@@ -133,7 +133,7 @@ static void rows_become_the_work_that_validation_predicts(void **state)
         assert_null(ll_measured_works(&rows[i], NULL, &works));
         for (uint64_t p = 0; p < works.count; p++, op++) {
             struct ll_work work;
-            const struct ll_op_view *view = &c.trace->forms[c.trace->ops[op].form].view;
+            const struct ll_op_view *view = &c.trace->signatures[c.trace->ops[op].signature].view;
             assert_true(ll_op_lower(view, &work));
             if (view->kind != works.at[p].kind || work.kind != works.at[p].work.kind ||
                 work.flops != works.at[p].work.flops || work.a_bytes != works.at[p].work.a_bytes ||
@@ -185,8 +185,8 @@ static void ops_without_a_name_come_back_whole(void **state)
     assert_non_null(second.trace);
     assert_int_equal(second.trace->op_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
-        const struct ll_form *a = &first.trace->forms[first.trace->ops[i].form],
-                             *b = &second.trace->forms[second.trace->ops[i].form];
+        const struct ll_op_signature *a = &first.trace->signatures[first.trace->ops[i].signature],
+                                     *b = &second.trace->signatures[second.trace->ops[i].signature];
         assert_int_equal(a->view.kind, b->view.kind);
         assert_int_equal(a->flops, b->flops);
         assert_int_equal(a->bytes_read, b->bytes_read);
@@ -284,7 +284,7 @@ static void time_outside_of_ops_comes_back_as_such(void **state)
     struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 2);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_GAP);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].view.kind, LL_OP_GAP);
     assert_int_equal(c.trace->ops[0].duration_ns, 500000000);
     end_conversion(&c);
 }

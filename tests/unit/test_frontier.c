@@ -103,10 +103,10 @@ static void a_layer_has_the_flops_of_the_closed_form(void **state)
     struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 2});
     double flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        bool is_product = ll_op_class(form->view.kind) == LL_CLASS_MATRIX;
-        if (is_product && strncmp(trace->strings[form->scope], "layer7/", 7) == 0)
-            flops += (double)form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        bool is_product = ll_op_class(signature->view.kind) == LL_CLASS_MATRIX;
+        if (is_product && strncmp(trace->strings[signature->scope], "layer7/", 7) == 0)
+            flops += (double)signature->flops;
     }
     assert_true(flops == 24. * 2 * 1024 * 768 * 768 + 4. * 2 * 1024 * 1024 * 768);
     ll_trace_free(trace);
@@ -121,7 +121,7 @@ static void mixed_precision_takes_sixteen_bytes_a_parameter(void **state)
         dry("gpt", &(struct ll_run_options){.train = true, .batch = 1, .settings = settings});
     double bytes[LL_MEMORY_COUNT] = {0};
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         if (trace->tensors[i].producer == LL_NONE)
             bytes[desc->memory] += (double)ll_size_bytes(&desc->shape);
     }
@@ -140,7 +140,7 @@ static void decoding_reads_what_is_remembered(void **state)
     struct ll_trace *trace = dry("gpt", &(struct ll_run_options){.batch = 4, .settings = settings});
     double remembered = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_ACTIVATION)
             remembered += (double)ll_size_bytes(&desc->shape);
     }
@@ -184,7 +184,7 @@ static void a_piece_may_be_all(void **state)
     for (int i = 0; i < 2; i++) {
         struct ll_trace *other = dry("llama", &(struct ll_run_options){.batch = 2, .settings = same[i]});
         assert_int_equal(one->op_count, other->op_count);
-        assert_int_equal(one->form_count, other->form_count);
+        assert_int_equal(one->signature_count, other->signature_count);
         assert_true(product_flops(one) == product_flops(other));
         ll_trace_free(other);
     }
@@ -199,10 +199,11 @@ static void experts_compute_on_their_places(void **state)
     struct ll_trace *trace = dry("moe", &(struct ll_run_options){.batch = 2});
     double flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        bool stacked = form->view.kind == LL_OP_BATCH_MATMUL && form->view.in[0].role[0] == LL_ROLE_EXPERTS;
-        if (stacked && strncmp(trace->strings[form->scope], "layer3/experts/", 15) == 0)
-            flops += (double)form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        bool stacked =
+            signature->view.kind == LL_OP_BATCH_MATMUL && signature->view.in[0].role[0] == LL_ROLE_EXPERTS;
+        if (stacked && strncmp(trace->strings[signature->scope], "layer3/experts/", 15) == 0)
+            flops += (double)signature->flops;
     }
     assert_true(flops == 6 * 8 * places * h * f);
     ll_trace_free(trace);
@@ -223,10 +224,10 @@ static void experts_that_no_word_has_chosen_are_not_read(void **state)
         struct ll_trace *trace = dry("moe", &(struct ll_run_options){.batch = words, .settings = settings});
         uint64_t read = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
-            const struct ll_form *form = &trace->forms[trace->ops[i].form];
-            bool experts =
-                form->view.kind == LL_OP_BATCH_MATMUL && form->view.in[0].role[0] == LL_ROLE_EXPERTS;
-            read += experts ? form->bytes_read : 0;
+            const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+            bool experts = signature->view.kind == LL_OP_BATCH_MATMUL &&
+                           signature->view.in[0].role[0] == LL_ROLE_EXPERTS;
+            read += experts ? signature->bytes_read : 0;
         }
         assert_int_equal(read, 4 * asked * (3 * 64 * 96 + places * (64 + 64 + 96)));
         ll_trace_free(trace);
@@ -254,10 +255,10 @@ static void products_of_weights_are_of_eight_bits_where_that_is_asked_for(void *
                     .train = true, .batch = 2, .settings = rows[row].settings, .setting_count = 0});
         uint64_t narrow = 0, wide = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
-            const struct ll_form *form = &trace->forms[trace->ops[i].form];
-            if (ll_op_class(form->view.kind) != LL_CLASS_MATRIX || form->phase != LL_PHASE_FORWARD)
+            const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+            if (ll_op_class(signature->view.kind) != LL_CLASS_MATRIX || signature->phase != LL_PHASE_FORWARD)
                 continue;
-            bool reads_f8 = form->view.in[0].dtype == LL_F8 && form->view.in[1].dtype == LL_F8;
+            bool reads_f8 = signature->view.in[0].dtype == LL_F8 && signature->view.in[1].dtype == LL_F8;
             narrow += reads_f8;
             wide += !reads_f8;
         }
@@ -283,7 +284,7 @@ static void what_products_of_eight_bits_read_is_cast_once(void **state)
         uint64_t casts = 0, others, products;
         const char *trouble;
         for (uint32_t i = 0; i < trace->op_count; i++) {
-            const struct ll_op_view *view = &trace->forms[trace->ops[i].form].view;
+            const struct ll_op_view *view = &trace->signatures[trace->ops[i].signature].view;
             if (ll_op_class(view->kind) == LL_CLASS_MATRIX)
                 assert_int_equal(view->out[0].dtype, LL_BF16);
             if (view->kind != LL_OP_CAST || view->out[0].dtype != LL_F8)
@@ -319,9 +320,9 @@ static void weights_of_eight_bits_are_held_where_nobody_trains_them(void **state
             dry(models[m / 2], &(struct ll_run_options){.train = train, .batch = 1, .settings = settings});
         uint64_t casts = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
-            const struct ll_form *form = &trace->forms[trace->ops[i].form];
-            casts += form->view.kind == LL_OP_CAST && form->view.in[0].rank > 1 &&
-                     trace->descs[form->inputs[0]].memory == LL_WEIGHT;
+            const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+            casts += signature->view.kind == LL_OP_CAST && signature->view.in[0].rank > 1 &&
+                     trace->descs[signature->inputs[0]].memory == LL_WEIGHT;
         }
         assert_true(train ? casts > 0 : casts == 0);
         ll_trace_free(trace);
@@ -339,11 +340,11 @@ static void cross_entropies_are_of_32_bits(void **state)
             dry(models[m], &(struct ll_run_options){.train = true, .batch = 1, .settings = settings});
         uint64_t losses = 0;
         for (uint32_t i = 0; i < trace->op_count; i++) {
-            const struct ll_form *form = &trace->forms[trace->ops[i].form];
-            if (form->view.kind != LL_OP_SOFTMAX_XENT)
+            const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+            if (signature->view.kind != LL_OP_SOFTMAX_XENT)
                 continue;
             losses++;
-            assert_int_equal(form->view.in[0].dtype, LL_F32);
+            assert_int_equal(signature->view.in[0].dtype, LL_F32);
         }
         assert_int_equal(losses, strcmp(models[m], "bert") == 0 ? 2 : 1);
         ll_trace_free(trace);

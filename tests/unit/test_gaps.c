@@ -27,13 +27,13 @@ static void words_and_numbers_are_factors(void **state)
 static void only_what_waits_is_scaled(void **state)
 {
     (void)state;
-    struct ll_form forms[] = {
+    struct ll_op_signature signatures[] = {
         {.view.kind = LL_OP_GAP}, {.view.kind = LL_OP_MATMUL}, {.view.kind = LL_OP_OPAQUE}};
-    struct ll_op ops[] = {{.form = 0, .duration_ns = 1001},
-                          {.form = 1, .duration_ns = 1000},
-                          {.form = 2, .duration_ns = 10},
-                          {.form = 0, .duration_ns = UINT64_MAX}};
-    struct ll_trace trace = {.forms = forms, .form_count = 3, .ops = ops, .op_count = 4};
+    struct ll_op ops[] = {{.signature = 0, .duration_ns = 1001},
+                          {.signature = 1, .duration_ns = 1000},
+                          {.signature = 2, .duration_ns = 10},
+                          {.signature = 0, .duration_ns = UINT64_MAX}};
+    struct ll_trace trace = {.signatures = signatures, .signature_count = 3, .ops = ops, .op_count = 4};
     assert_true(ll_gaps_scale(&trace, 1));
     assert_null(ll_trace_fact(&trace, "gaps"));
     assert_true(ll_gaps_scale(&trace, 0.25));

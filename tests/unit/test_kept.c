@@ -92,7 +92,7 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
         machine.levels[0].cache_given = true;
         struct ll_arena arena = {0};
         struct ll_so_far so_far = met_by(&residency, &machine, TIMES, &arena);
-        struct ll_leftovers found;
+        struct ll_warm_bytes found;
         double hits[TIMES];
         hits_of_times(&cache, round / 64, hits);
         for (uint32_t j = 0; j < TIMES; j++) {
@@ -151,7 +151,7 @@ static void what_comes_once_displaces_what_came_often_by_what_is_let_in(void **s
         struct ll_arena arena = {0};
         struct ll_so_far so_far = met_by(&residency, &machine, USES, &arena);
         for (uint32_t use = OFTEN + 1; use < USES; use++) {
-            struct ll_leftovers found;
+            struct ll_warm_bytes found;
             ll_residency_saved(&residency, &machine, use, 0, so_far, &found);
             assert_true(fabs(found.saved_bytes[1] / (double)(64 * block) - hits[use]) < 0.04);
         }
@@ -178,7 +178,7 @@ static double last_finds(const struct ll_machine *machine, struct ll_reuse *reus
     for (uint32_t use = 0; use < count; use++)
         reuses[use].op = use;
     const struct ll_residency residency = {first, reuses};
-    struct ll_leftovers found, later;
+    struct ll_warm_bytes found, later;
     ll_residency_saved(&residency, machine, count - 1, 0, met_by(&residency, machine, count, &arena), &found);
     struct ll_history *history = ll_history_new(&residency, machine, count - 1, count, &arena);
     struct ll_so_far so_far = {NULL, count - 1, history};
@@ -341,7 +341,7 @@ static void check_rest(enum ll_cache_policy policy, double share, double others)
     machine.levels[0].cache_given = true;
     machine.levels[0].cache.corunners_Bps = others * (double)lines * 64;
     static const double begun_s[] = {0, 0, 0, 1};
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
     for (int rests = 0; rests < 2; rests++) {
         struct ll_history *history = ll_history_new(&residency, &machine, 3, 7, &arena);
         const struct ll_so_far so_far = {rests ? begun_s : NULL, 3, history};
@@ -385,7 +385,7 @@ static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
                                               .kind = j % 2 == 0 ? LL_OP_MATMUL : LL_OP_ADD};
             }
             const struct ll_residency residency = {first, reuses};
-            struct ll_leftovers found;
+            struct ll_warm_bytes found;
             machine.levels[0].cache.affinity = affinity;
             for (uint32_t op = 0; op < 4; op++) {
                 ll_residency_saved(&residency, &machine, op, 0, timeless, &found);
@@ -431,7 +431,7 @@ static void what_all_units_have_read_is_dropped_by_the_others_when_it_is_overwri
         reuses[1].everywhere = cases[i].everywhere;
         reuses[2].written = cases[i].written;
         const struct ll_residency residency = {first, reuses};
-        struct ll_leftovers found;
+        struct ll_warm_bytes found;
         for (uint32_t op = 0; op < 3; op++) {
             ll_residency_saved(&residency, &machine, op, 0, timeless, &found);
             assert_near(found.shared_bytes[0] + found.shared_bytes[1],
@@ -460,7 +460,7 @@ static double found_behind(const struct ll_reuse *write, bool by_host, uint64_t 
     *(by_host ? &reuses[1].arrived : &reuses[1].before) = 1;
     *(by_host ? &reuses[1].since_arrival : &reuses[1].since) = 500;
     const struct ll_residency residency = {first, reuses};
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
     machine->levels[0].size_bytes = bytes;
     ll_residency_saved(&residency, machine, 0, 0, timeless, &found);
     assert_near(found.saved_bytes[1], 0, 0);

@@ -32,9 +32,9 @@ static struct ll_trace *rank_of(struct ll_trace *trace, uint64_t ranks, bool seq
 /* Whether it sums what the devices with a copy of the same head have. */
 static bool sums_copies(const struct ll_trace *rank, uint64_t op, uint64_t copies)
 {
-    const struct ll_form *form = &rank->forms[rank->ops[op].form];
-    return form->view.kind == LL_OP_ALL_REDUCE && form->phase == LL_PHASE_UPDATE &&
-           ll_attr_count(&form->view, LL_ATTR_DEVICES, 0) == (int64_t)copies;
+    const struct ll_op_signature *signature = &rank->signatures[rank->ops[op].signature];
+    return signature->view.kind == LL_OP_ALL_REDUCE && signature->phase == LL_PHASE_UPDATE &&
+           ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0) == (int64_t)copies;
 }
 
 /* Takes the rank. Without those sums. */
@@ -60,7 +60,8 @@ static void check_same_work(struct ll_trace *a, struct ll_trace *b)
 {
     assert_int_equal(a->op_count, b->op_count);
     for (uint64_t op = 0; op < a->op_count; op++) {
-        const struct ll_form *of_a = &a->forms[a->ops[op].form], *of_b = &b->forms[b->ops[op].form];
+        const struct ll_op_signature *of_a = &a->signatures[a->ops[op].signature],
+                                     *of_b = &b->signatures[b->ops[op].signature];
         assert_int_equal(of_a->view.kind, of_b->view.kind);
         assert_int_equal(of_a->flops, of_b->flops);
         assert_int_equal(of_a->bytes_read, of_b->bytes_read);
@@ -93,7 +94,7 @@ static void holders_of_a_copy_sum_its_gradients(void **state)
     struct ll_trace *rank = rank_of(record("llama", true, "2", "forward"), RANKS, false);
     uint64_t bytes = 0;
     for (uint64_t op = 0; op < rank->op_count; op++)
-        bytes += sums_copies(rank, op, RANKS / 2) ? rank->forms[rank->ops[op].form].bytes_read : 0;
+        bytes += sums_copies(rank, op, RANKS / 2) ? rank->signatures[rank->ops[op].signature].bytes_read : 0;
     assert_int_equal(bytes, 2 * 2 * 64 * 4 * 4);
     ll_trace_free(rank);
 }

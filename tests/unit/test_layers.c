@@ -17,7 +17,7 @@ static uint32_t layer_named(const struct ll_layers *layers, const char *name)
 
 static const char *scope_of(const struct ll_trace *trace, uint32_t op)
 {
-    return trace->strings[trace->forms[trace->ops[op].form].scope];
+    return trace->strings[trace->signatures[trace->ops[op].signature].scope];
 }
 
 static void a_transformer_has_the_layers_that_it_numbers(void **state)
@@ -57,14 +57,14 @@ static void what_lies_between_layers_follows_the_data(void **state)
     assert_true(ll_layers_find(trace, &arena, &layers));
     uint32_t last = layer_named(&layers, "decoder/layer5"), first = layer_named(&layers, "encoder/layer0");
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        if (form->view.kind == LL_OP_HOST_INPUT)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        if (signature->view.kind == LL_OP_HOST_INPUT)
             assert_int_equal(layers.owner[op], LL_NONE);
-        if (strcmp(scope_of(trace, op), "softmax") == 0 && form->phase != LL_PHASE_UPDATE)
+        if (strcmp(scope_of(trace, op), "softmax") == 0 && signature->phase != LL_PHASE_UPDATE)
             assert_int_equal(layers.owner[op], last);
         if (strcmp(scope_of(trace, op), "decoder/norm") == 0)
             assert_int_equal(layers.owner[op], last);
-        if (form->view.kind == LL_OP_GATHER && strcmp(scope_of(trace, op), "encoder") == 0)
+        if (signature->view.kind == LL_OP_GATHER && strcmp(scope_of(trace, op), "encoder") == 0)
             assert_int_equal(layers.owner[op], first);
     }
     ll_trace_free(trace);
@@ -83,7 +83,7 @@ static void every_op_of_a_weight_belongs_to_a_layer(void **state)
         assert_true(layers.count >= 2);
         for (uint32_t op = 0; op < trace->op_count; op++) {
             bool weight = false;
-            for (uint32_t in = 0; in < trace->forms[trace->ops[op].form].view.input_count; in++)
+            for (uint32_t in = 0; in < trace->signatures[trace->ops[op].signature].view.input_count; in++)
                 weight |= trace->descs[trace->tensors[ll_op_input(trace, op, in)].desc].memory == LL_WEIGHT;
             if (weight && layers.owner[op] >= layers.count)
                 fail_msg("%s: op %u (%s) belongs to no layer", models[i], op, scope_of(trace, op));

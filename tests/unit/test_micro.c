@@ -30,8 +30,8 @@ static bool is_tried(const struct ll_trace *trace, enum ll_op_kind kind, const c
     char scope[128];
     snprintf(scope, sizeof scope, "%s/%s", how, ll_op_name(kind));
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind == kind && strcmp(trace->strings[form->scope], scope) == 0)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind == kind && strcmp(trace->strings[signature->scope], scope) == 0)
             return true;
     }
     return false;

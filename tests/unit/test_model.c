@@ -116,7 +116,7 @@ static struct ll_run_report run_small(const struct known *known, struct ll_run_o
     return report;
 }
 
-static void check_same_form(const struct ll_form *a, const struct ll_form *b)
+static void check_same_signature(const struct ll_op_signature *a, const struct ll_op_signature *b)
 {
     assert_int_equal(a->kind_name, b->kind_name);
     assert_int_equal(a->scope, b->scope);
@@ -137,8 +137,8 @@ static void check_same_trace(const struct ll_trace *a, const struct ll_trace *b)
 {
     assert_int_equal(a->string_count, b->string_count);
     assert_int_equal(a->desc_count, b->desc_count);
-    assert_int_equal(a->form_count, b->form_count);
-    assert_int_equal(a->links_count, b->links_count);
+    assert_int_equal(a->signature_count, b->signature_count);
+    assert_int_equal(a->edges_count, b->edges_count);
     assert_int_equal(a->op_count, b->op_count);
     assert_int_equal(a->tensor_count, b->tensor_count);
     assert_int_equal(a->storage_count, b->storage_count);
@@ -146,14 +146,14 @@ static void check_same_trace(const struct ll_trace *a, const struct ll_trace *b)
         assert_string_equal(a->strings[i], b->strings[i]);
     assert_memory_equal(a->descs, b->descs, a->desc_count * sizeof *a->descs);
     assert_memory_equal(a->tensors, b->tensors, a->tensor_count * sizeof *a->tensors);
-    for (uint64_t i = 0; i < a->form_count; i++)
-        check_same_form(&a->forms[i], &b->forms[i]);
+    for (uint64_t i = 0; i < a->signature_count; i++)
+        check_same_signature(&a->signatures[i], &b->signatures[i]);
     for (uint32_t i = 0; i < a->op_count; i++) {
-        assert_int_equal(a->ops[i].form, b->ops[i].form);
-        assert_int_equal(a->ops[i].links, b->ops[i].links);
+        assert_int_equal(a->ops[i].signature, b->ops[i].signature);
+        assert_int_equal(a->ops[i].edges, b->ops[i].edges);
         assert_int_equal(a->ops[i].step, b->ops[i].step);
         assert_int_equal(a->ops[i].first_output, b->ops[i].first_output);
-        for (uint32_t j = 0; j < a->forms[a->ops[i].form].view.input_count; j++)
+        for (uint32_t j = 0; j < a->signatures[a->ops[i].signature].view.input_count; j++)
             assert_int_equal(ll_op_input(a, i, j), ll_op_input(b, i, j));
     }
 }
@@ -198,9 +198,9 @@ static void steps_repeat_themselves(void **state)
         uint64_t each = trace->op_count / 3;
         expect(&known_rows[i], "ops in a training step", each, known_rows[i].train_ops);
         for (uint64_t j = each; j < trace->op_count; j++) {
-            assert_int_equal(trace->ops[j].form, trace->ops[j - each].form);
+            assert_int_equal(trace->ops[j].signature, trace->ops[j - each].signature);
             if (j >= 2 * each)
-                assert_int_equal(trace->ops[j].links, trace->ops[j - each].links);
+                assert_int_equal(trace->ops[j].edges, trace->ops[j - each].edges);
         }
         ll_trace_free(trace);
     }
@@ -212,7 +212,7 @@ static uint64_t count_constants(const struct ll_trace *trace)
     bool *seen = calloc(trace->tensor_count, sizeof *seen);
     uint64_t count = 0;
     for (uint32_t i = trace->steps[trace->step_count - 1].first_op; i < trace->op_count; i++)
-        for (uint32_t j = 0; j < trace->forms[trace->ops[i].form].view.input_count; j++) {
+        for (uint32_t j = 0; j < trace->signatures[trace->ops[i].signature].view.input_count; j++) {
             uint32_t tensor = ll_op_input(trace, i, j);
             count += trace->tensors[tensor].producer == LL_NONE && !seen[tensor];
             seen[tensor] = true;
@@ -234,12 +234,12 @@ static void steps_go_on_from_each_other(void **state)
         run_small(&known_rows[i], options, &trace);
         uint32_t *newest = calloc(trace->storage_count, sizeof *newest);
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            const struct ll_form *form = &trace->forms[trace->ops[op].form];
-            for (uint32_t j = 0; j < form->view.input_count; j++) {
+            const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+            for (uint32_t j = 0; j < signature->view.input_count; j++) {
                 uint32_t tensor = ll_op_input(trace, op, j);
                 assert_true(tensor >= newest[trace->tensors[tensor].storage]);
             }
-            for (uint32_t j = 0; form->bytes_written > 0 && j < form->view.output_count; j++)
+            for (uint32_t j = 0; signature->bytes_written > 0 && j < signature->view.output_count; j++)
                 newest[trace->tensors[ll_op_output(trace, op, j)].storage] = ll_op_output(trace, op, j);
         }
         expect(&known_rows[i], "constants", count_constants(trace), known_rows[i].constants);
@@ -517,9 +517,9 @@ static void a_dry_run_has_any_type(void **state)
     struct ll_trace *trace;
     run_small(&known, (struct ll_run_options){.steps = 1, .dry_run = true}, &trace);
     assert_int_equal(trace->op_count, 1);
-    assert_int_equal(trace->forms[0].flops, 2 * 3 * 5 * 7);
-    assert_int_equal(trace->forms[0].bytes_read, 2 * (3 * 7 + 7 * 5));
-    assert_int_equal(trace->forms[0].bytes_written, 2 * 3 * 5);
+    assert_int_equal(trace->signatures[0].flops, 2 * 3 * 5 * 7);
+    assert_int_equal(trace->signatures[0].bytes_read, 2 * (3 * 7 + 7 * 5));
+    assert_int_equal(trace->signatures[0].bytes_written, 2 * 3 * 5);
     assert_string_equal(ll_trace_fact(trace, "batch"), "3");
     assert_string_equal(ll_trace_fact(trace, "param.dtype"), "f16");
     assert_string_equal(ll_trace_fact(trace, "param.ta"), "N");

@@ -125,8 +125,8 @@ static void a_message_is_of_ranks_that_send_alone(void **state)
     const struct ll_multi_rank_result *multi_rank = replay(&scene);
     assert_non_null(multi_rank);
     assert_near(multi_rank->result->time_s, 1, 1e-3);
-    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].form].groups, 1);
-    assert_int_equal(multi_rank->result->prices[scene.trace->ops[1].form].groups, 1);
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].signature].groups, 1);
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[1].signature].groups, 1);
     close_scene(&scene);
 }
 
@@ -146,7 +146,7 @@ static void a_sum_is_of_ranks_alone(void **state)
     const struct ll_multi_rank_result *multi_rank = replay(&scene);
     assert_non_null(multi_rank);
     assert_near(multi_rank->result->time_s, 1, 1e-3); /* 2 (M / 2) / B */
-    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].form].groups, 1);
+    assert_int_equal(multi_rank->result->prices[scene.trace->ops[0].signature].groups, 1);
     close_scene(&scene);
 }
 

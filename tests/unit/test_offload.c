@@ -7,9 +7,9 @@
 #include "sim/memory/footprint.h"
 #include "sim/parallel/exchange.h"
 
-static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
+static const struct ll_op_signature *signature_of(const struct ll_trace *trace, uint64_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 static struct ll_trace *offloaded_by(const struct ll_trace *trace, struct ll_offload offload, bool overlap)
@@ -38,9 +38,9 @@ static struct ll_trace *offloaded(const struct ll_trace *trace, struct ll_offloa
 }
 
 /* What the ops are, a letter each: forward, backward, update; v: a view. > goes to the host, < comes. */
-static char letter_of(const struct ll_form *form)
+static char letter_of(const struct ll_op_signature *signature)
 {
-    switch (form->view.kind) {
+    switch (signature->view.kind) {
     case LL_OP_TO_HOST:
         return '>';
     case LL_OP_FROM_HOST:
@@ -48,7 +48,7 @@ static char letter_of(const struct ll_form *form)
     case LL_OP_RESHAPE:
         return 'v';
     default:
-        return form->phase == LL_PHASE_FORWARD ? 'f' : form->phase == LL_PHASE_BACKWARD ? 'b' : 'u';
+        return signature->phase == LL_PHASE_FORWARD ? 'f' : signature->phase == LL_PHASE_BACKWARD ? 'b' : 'u';
     }
 }
 
@@ -59,7 +59,7 @@ static void assert_ops(struct ll_trace *trace, struct ll_offload offload, bool o
     char ops[64] = "";
     assert_true(new->op_count < sizeof ops);
     for (uint64_t op = 0; op < new->op_count; op++)
-        ops[op] = letter_of(form_of(new, op));
+        ops[op] = letter_of(signature_of(new, op));
     assert_string_equal(ops, expected);
     ll_trace_free(new);
     ll_trace_free(trace);
@@ -69,8 +69,8 @@ static uint64_t moved_bytes(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     uint64_t bytes = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        if (form_of(trace, op)->view.kind == kind)
-            bytes += form_of(trace, op)->bytes_read + form_of(trace, op)->bytes_written;
+        if (signature_of(trace, op)->view.kind == kind)
+            bytes += signature_of(trace, op)->bytes_read + signature_of(trace, op)->bytes_written;
     return bytes;
 }
 
@@ -85,7 +85,7 @@ static uint64_t flops_of(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        flops += form_of(trace, op)->flops;
+        flops += signature_of(trace, op)->flops;
     return flops;
 }
 
@@ -129,7 +129,7 @@ static void memory_is_free_when_it_is_empty(void **state)
         bool waits = false;
         for (uint64_t d = deps->first[op]; d < deps->first[op + 1]; d++)
             waits |= deps->ops[d] == op - 1;
-        if (letter_of(form_of(new, op)) == '>' || letter_of(form_of(new, op - 1)) != '>')
+        if (letter_of(signature_of(new, op)) == '>' || letter_of(signature_of(new, op - 1)) != '>')
             continue;
         assert_true(waits);
         waited_for++;
@@ -207,8 +207,8 @@ static void what_comes_back_does_so_going_backward(void **state)
     bool backward = false;
     assert_true(new->op_count > trace->op_count);
     for (uint64_t op = 0; op < new->op_count; op++) {
-        backward |= form_of(new, op)->phase == LL_PHASE_BACKWARD;
-        assert_false(backward && form_of(new, op)->phase == LL_PHASE_FORWARD);
+        backward |= signature_of(new, op)->phase == LL_PHASE_BACKWARD;
+        assert_false(backward && signature_of(new, op)->phase == LL_PHASE_FORWARD);
     }
     assert_true(backward);
     ll_trace_free(new);
@@ -291,9 +291,9 @@ static void nothing_comes_before_there_is_room(void **state)
         bool waits = false;
         for (uint64_t d = deps->first[op]; d < deps->first[op + 1]; d++)
             waits |= deps->ops[d] == worked;
-        if (letter_of(form_of(new, op)) != '<' && letter_of(form_of(new, op)) != '>')
+        if (letter_of(signature_of(new, op)) != '<' && letter_of(signature_of(new, op)) != '>')
             worked = op;
-        else if (letter_of(form_of(new, op)) == '<' && worked != LL_NONE)
+        else if (letter_of(signature_of(new, op)) == '<' && worked != LL_NONE)
             assert_true(waits && ++came);
     }
     assert_int_equal(came, 15); /* <<f<f<f>fb<<b<b<bb<bbb<<u<<u>><<u>><<u>>>>: all but the first two */

@@ -54,11 +54,11 @@ static void onednn_logs_tell_what_recorded_calls_tell(void **state)
         struct conversion c = import_choosing(ll_import_ONEDNN, text, NULL, NULL);
         if (!c.trace)
             fail_msg("%s", c.diags.kept[0].message);
-        const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
-        assert_string_equal(c.trace->strings[form->kind_name], rows[i].kind);
-        assert_int_equal(form->flops, rows[i].flops);
-        assert_int_equal(form->bytes_read, rows[i].bytes_read);
-        assert_int_equal(form->bytes_written, rows[i].bytes_written);
+        const struct ll_op_signature *signature = &c.trace->signatures[c.trace->ops[0].signature];
+        assert_string_equal(c.trace->strings[signature->kind_name], rows[i].kind);
+        assert_int_equal(signature->flops, rows[i].flops);
+        assert_int_equal(signature->bytes_read, rows[i].bytes_read);
+        assert_int_equal(signature->bytes_written, rows[i].bytes_written);
         end_conversion(&c);
     }
 }
@@ -100,10 +100,11 @@ static void onednn_logs_of_all_versions_are_read(void **state)
         fail_msg("%s", c.diags.kept[0].message);
     assert_int_equal(c.trace->op_count, 4);
     for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(c.trace->forms[c.trace->ops[i].form].view.kind, kinds[i]);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 64 * 1024 * 512);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 2 * 4 * 8 * 16 * 32);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].bytes_read, 2 * (4 * 8 * 16 + 4 * 16 * 32));
+        assert_int_equal(c.trace->signatures[c.trace->ops[i].signature].view.kind, kinds[i]);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].flops, 2 * 64 * 1024 * 512);
+    assert_int_equal(c.trace->signatures[c.trace->ops[1].signature].flops, 2 * 4 * 8 * 16 * 32);
+    assert_int_equal(c.trace->signatures[c.trace->ops[1].signature].bytes_read,
+                     2 * (4 * 8 * 16 + 4 * 16 * 32));
     assert_int_equal(c.trace->ops[2].start_ns - c.trace->ops[1].start_ns, 250000);
     end_conversion(&c);
 }
@@ -124,7 +125,7 @@ static void a_repeated_log_is_steps_over_the_same_weights(void **state)
     assert_non_null(c.trace);
     assert_int_equal(c.trace->step_count, 3);
     assert_int_equal(c.trace->op_count, 9); /* with the biases */
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].flops, 2 * 25 * 8 * 9 * 2);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].flops, 2 * 25 * 8 * 9 * 2);
     assert_int_equal(ll_op_input(c.trace, 3, 1), ll_op_input(c.trace, 0, 1));
     assert_int_equal(ll_op_input(c.trace, 7, 1), ll_op_input(c.trace, 1, 1));
     end_conversion(&c);
@@ -281,11 +282,11 @@ static void primitives_of_version_3_have_their_work(void **state)
         struct conversion c = import_choosing(ll_import_ONEDNN, rows[i].line, NULL, NULL);
         if (!c.trace)
             fail_msg("%s", c.diags.kept[0].message);
-        const struct ll_form *form = &c.trace->forms[c.trace->ops[0].form];
-        assert_string_equal(c.trace->strings[form->kind_name], rows[i].kind);
-        assert_int_equal(form->flops, rows[i].flops);
-        assert_int_equal(form->bytes_read, rows[i].bytes_read);
-        assert_int_equal(form->bytes_written, rows[i].bytes_written);
+        const struct ll_op_signature *signature = &c.trace->signatures[c.trace->ops[0].signature];
+        assert_string_equal(c.trace->strings[signature->kind_name], rows[i].kind);
+        assert_int_equal(signature->flops, rows[i].flops);
+        assert_int_equal(signature->bytes_read, rows[i].bytes_read);
+        assert_int_equal(signature->bytes_written, rows[i].bytes_written);
         end_conversion(&c);
     }
 }
@@ -332,7 +333,7 @@ static void what_a_partition_consists_of_counts_once(void **state)
     struct conversion c = import_choosing(ll_import_ONEDNN, text, "steps", "1");
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 4);
-    assert_int_equal(c.trace->forms[c.trace->ops[3].form].view.kind, LL_OP_CAUSAL_ATTENTION);
+    assert_int_equal(c.trace->signatures[c.trace->ops[3].signature].view.kind, LL_OP_CAUSAL_ATTENTION);
     assert_true(complained(&c, "1 line of graphs passed over"));
     end_conversion(&c);
 }

@@ -12,7 +12,7 @@ static void each_moment_is_the_sum_of_what_lives_then(void **state)
     struct ll_arena arena = {0};
     struct ll_trace *trace = dry_model("alexnet", true, 4, NULL, 0);
     const struct ll_over_time *course = ll_over_time(trace, UINT32_MAX, &arena);
-    const struct ll_life *lives = ll_lives(trace, &arena);
+    const struct ll_liveness *lives = ll_trace_liveness(trace, &arena);
     assert_int_equal(course->count, trace->op_count);
     for (uint32_t op = 0; op < trace->op_count; op++) {
         uint64_t bytes = 0, classes = 0;

@@ -38,9 +38,9 @@ static void free_all(struct programs *p)
     ll_arena_release(&p->arena);
 }
 
-static const struct ll_form *form_of(const struct ll_trace *trace, uint64_t op)
+static const struct ll_op_signature *signature_of(const struct ll_trace *trace, uint64_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 /* FLOPs of what is not done on several pieces: nobody's ops, updates of tied weights and sums of their
@@ -52,7 +52,7 @@ static uint64_t flops_of(const struct ll_trace *trace, const struct ll_virtual_s
         bool per_step = vstages->vstage_of[op] != LL_NONE && vstages->tie_of[op] == LL_NONE;
         for (uint32_t tie = 0; tie < vstages->tie_count; tie++)
             per_step &= vstages->ties[tie].sum != op;
-        flops += per_step ? form_of(trace, op)->flops : 0;
+        flops += per_step ? signature_of(trace, op)->flops : 0;
     }
     return flops;
 }
@@ -61,7 +61,7 @@ static uint64_t count_flops(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        flops += form_of(trace, op)->flops;
+        flops += signature_of(trace, op)->flops;
     return flops;
 }
 
@@ -94,24 +94,24 @@ static void match(const struct programs *p, uint32_t from, uint32_t to)
     for (unsigned phase = 0; phase < LL_PHASE_COUNT; phase++) {
         uint64_t at = 0;
         for (uint64_t op = 0; op < sender->op_count; op++) {
-            const struct ll_form *sent = form_of(sender, op), *got = NULL;
+            const struct ll_op_signature *sent = signature_of(sender, op), *got = NULL;
             if (sent->view.kind != LL_OP_SEND || sent->phase != phase ||
                 ll_attr_count(&sent->view, LL_ATTR_PEER, 0) != distance)
                 continue;
             while (at < receiver->op_count && !got) {
-                const struct ll_form *form = form_of(receiver, at++);
-                if (form->view.kind == LL_OP_RECEIVE && form->phase == phase &&
-                    ll_attr_count(&form->view, LL_ATTR_PEER, 0) == -distance)
-                    got = form;
+                const struct ll_op_signature *signature = signature_of(receiver, at++);
+                if (signature->view.kind == LL_OP_RECEIVE && signature->phase == phase &&
+                    ll_attr_count(&signature->view, LL_ATTR_PEER, 0) == -distance)
+                    got = signature;
             }
             assert_non_null(got);
             assert_int_equal(got->bytes_written, sent->bytes_read);
             assert_string_equal(receiver->strings[got->scope], sender->strings[sent->scope]);
         }
         for (; at < receiver->op_count; at++) {
-            const struct ll_form *form = form_of(receiver, at);
-            assert_false(form->view.kind == LL_OP_RECEIVE && form->phase == phase &&
-                         ll_attr_count(&form->view, LL_ATTR_PEER, 0) == -distance);
+            const struct ll_op_signature *signature = signature_of(receiver, at);
+            assert_false(signature->view.kind == LL_OP_RECEIVE && signature->phase == phase &&
+                         ll_attr_count(&signature->view, LL_ATTR_PEER, 0) == -distance);
         }
     }
 }
@@ -135,7 +135,7 @@ static uint64_t bytes_sent(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     uint64_t bytes = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        bytes += form_of(trace, op)->view.kind == kind ? form_of(trace, op)->bytes_written : 0;
+        bytes += signature_of(trace, op)->view.kind == kind ? signature_of(trace, op)->bytes_written : 0;
     return bytes;
 }
 
@@ -163,14 +163,14 @@ static void a_tied_weight_is_on_both_ends_and_its_gradients_are_added(void **sta
     for (uint32_t vstage = 0; vstage < 2; vstage++) {
         uint64_t updates = 0, sums = 0;
         for (uint64_t op = 0; op < p.vstage[vstage]->op_count; op++) {
-            const struct ll_form *form = form_of(p.vstage[vstage], op);
-            updates += form->view.kind == LL_OP_ADAM && form->view.in[0].dim[0] == 33708;
-            if (form->view.kind != LL_OP_ALL_REDUCE)
+            const struct ll_op_signature *signature = signature_of(p.vstage[vstage], op);
+            updates += signature->view.kind == LL_OP_ADAM && signature->view.in[0].dim[0] == 33708;
+            if (signature->view.kind != LL_OP_ALL_REDUCE)
                 continue;
             sums++;
-            assert_int_equal(form->bytes_read, 33708 * 512 * 4);
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_DEVICES, 0), 2);
-            assert_int_equal(ll_attr_count(&form->view, LL_ATTR_STRIDE, 0), 6);
+            assert_int_equal(signature->bytes_read, 33708 * 512 * 4);
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_DEVICES, 0), 2);
+            assert_int_equal(ll_attr_count(&signature->view, LL_ATTR_STRIDE, 0), 6);
         }
         assert_int_equal(updates, 1);
         assert_int_equal(sums, 1);

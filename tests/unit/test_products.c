@@ -85,26 +85,26 @@ static struct ll_trace *narrowed(const struct ll_trace *trace, uint64_t expected
     return narrow;
 }
 
-static const struct ll_form *form_at(const struct ll_trace *trace, uint32_t op)
+static const struct ll_op_signature *signature_at(const struct ll_trace *trace, uint32_t op)
 {
-    return &trace->forms[trace->ops[op].form];
+    return &trace->signatures[trace->ops[op].signature];
 }
 
 static uint32_t count_of(const struct ll_trace *trace, enum ll_op_kind kind)
 {
     uint32_t count = 0;
     for (uint32_t op = 0; op < trace->op_count; op++)
-        count += form_at(trace, op)->view.kind == kind;
+        count += signature_at(trace, op)->view.kind == kind;
     return count;
 }
 
 static void assert_op(const struct ll_trace *trace, uint32_t op, enum ll_op_kind kind, uint64_t bytes_read,
                       uint64_t bytes_written)
 {
-    const struct ll_form *form = form_at(trace, op);
-    assert_int_equal(form->view.kind, kind);
-    assert_int_equal(form->bytes_read, bytes_read);
-    assert_int_equal(form->bytes_written, bytes_written);
+    const struct ll_op_signature *signature = signature_at(trace, op);
+    assert_int_equal(signature->view.kind, kind);
+    assert_int_equal(signature->bytes_read, bytes_read);
+    assert_int_equal(signature->bytes_written, bytes_written);
 }
 
 /* x and w are cast for the layer, dy for the first of its gradients; the second finds all cast. */
@@ -121,12 +121,12 @@ static void products_of_weights_read_what_was_cast_and_write_what_they_wrote(voi
     assert_op(narrow, 8, LL_OP_CAST, 2 * Y, Y);
     assert_op(narrow, 9, LL_OP_MATMUL, Y + W, 2 * X);
     assert_op(narrow, 10, LL_OP_MATMUL, X + Y, 2 * W);
-    assert_int_equal(form_at(narrow, 3)->view.in[0].dtype, LL_F8);
-    assert_int_equal(form_at(narrow, 3)->view.in[1].dtype, LL_F8);
-    assert_int_equal(form_at(narrow, 3)->view.out[0].dtype, LL_BF16);
+    assert_int_equal(signature_at(narrow, 3)->view.in[0].dtype, LL_F8);
+    assert_int_equal(signature_at(narrow, 3)->view.in[1].dtype, LL_F8);
+    assert_int_equal(signature_at(narrow, 3)->view.out[0].dtype, LL_BF16);
     for (uint32_t op = 0; op < OPS; op++) { /* all else as it was */
         static const uint32_t now[OPS] = {0, 3, 4, 5, 6, 7, 9, 10, 11, 12};
-        const struct ll_form *was = form_at(trace, op), *is = form_at(narrow, now[op]);
+        const struct ll_op_signature *was = signature_at(trace, op), *is = signature_at(narrow, now[op]);
         bool changes = op == LAYER || op == BACK || op == WEIGHTS;
         assert_int_equal(is->view.kind, was->view.kind);
         assert_int_equal(is->flops, was->flops);
@@ -208,7 +208,7 @@ static uint64_t weight_bytes(const struct ll_trace *trace)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         bytes += desc->memory == LL_WEIGHT ? ll_size_bytes(&desc->shape) : 0;
     }
     return bytes;
@@ -287,12 +287,12 @@ static void attention_stays(void **state)
     struct ll_trace *trace = dry_model("llama", true, 2, of_two_layers, 7),
                     *narrow = narrowed(trace, 2 * 7 * 3);
     for (uint32_t op = 0; op < narrow->op_count; op++) {
-        const struct ll_form *form = form_at(narrow, op);
-        if (form->view.kind == LL_OP_BATCH_MATMUL)
-            assert_int_equal(form->view.in[0].dtype, LL_F32);
-        if (form->view.kind == LL_OP_MATMUL)
-            assert_int_equal(form->view.in[0].dtype,
-                             strstr(narrow->strings[form->scope], "layer") ? LL_F8 : LL_F32);
+        const struct ll_op_signature *signature = signature_at(narrow, op);
+        if (signature->view.kind == LL_OP_BATCH_MATMUL)
+            assert_int_equal(signature->view.in[0].dtype, LL_F32);
+        if (signature->view.kind == LL_OP_MATMUL)
+            assert_int_equal(signature->view.in[0].dtype,
+                             strstr(narrow->strings[signature->scope], "layer") ? LL_F8 : LL_F32);
     }
     ll_trace_free(narrow);
     ll_trace_free(trace);
@@ -328,7 +328,7 @@ static void what_is_in_the_type_already_is_not_cast(void **state)
     assert_int_equal(narrow->op_count, trace->op_count);
     assert_int_equal(count_of(narrow, LL_OP_CAST), 0);
     for (uint32_t op = 0; op < narrow->op_count; op++)
-        assert_int_equal(form_at(narrow, op)->bytes_read, form_at(trace, op)->bytes_read);
+        assert_int_equal(signature_at(narrow, op)->bytes_read, signature_at(trace, op)->bytes_read);
     ll_trace_free(narrow);
     ll_trace_free(trace);
 }
@@ -368,10 +368,10 @@ static struct ll_trace *without_casts(const struct ll_trace *trace)
 {
     struct ll_trace *free_of = ll_trace_copy(trace);
     assert_non_null(free_of);
-    for (uint64_t i = 0; i < free_of->form_count; i++) {
-        struct ll_form *form = &free_of->forms[i];
-        if (form->view.kind == LL_OP_CAST && form->view.out[0].dtype == LL_F8)
-            form->view.kind = LL_OP_RESHAPE;
+    for (uint64_t i = 0; i < free_of->signature_count; i++) {
+        struct ll_op_signature *signature = &free_of->signatures[i];
+        if (signature->view.kind == LL_OP_CAST && signature->view.out[0].dtype == LL_F8)
+            signature->view.kind = LL_OP_RESHAPE;
     }
     return free_of;
 }
@@ -418,14 +418,14 @@ static struct spread_count count_spread(const struct ll_trace *trace, const stru
         fail_msg("%s", diags.kept[0].message);
     for (uint32_t i = 0; i < spread->program_count; i++)
         for (uint32_t op = 0; op < spread->programs[i].trace->op_count; op++) {
-            const struct ll_form *form = form_at(spread->programs[i].trace, op);
-            enum ll_op_class op_class = ll_op_class(form->view.kind);
+            const struct ll_op_signature *signature = signature_at(spread->programs[i].trace, op);
+            enum ll_op_class op_class = ll_op_class(signature->view.kind);
             count.exchanges += op_class == LL_CLASS_COMMUNICATION;
-            count.gathered_bytes += form->view.kind == LL_OP_ALL_GATHER ? form->bytes_written : 0;
+            count.gathered_bytes += signature->view.kind == LL_OP_ALL_GATHER ? signature->bytes_written : 0;
             if (!ll_class_is_product(op_class))
                 continue;
-            count.narrow += form->view.in[0].dtype == LL_F8;
-            assert_int_equal(form->view.out[0].dtype, LL_F32);
+            count.narrow += signature->view.in[0].dtype == LL_F8;
+            assert_int_equal(signature->view.out[0].dtype, LL_F32);
         }
     ll_spread_free(spread);
     ll_diags_release(&diags);
@@ -483,9 +483,9 @@ static void what_is_cast_of_weights_serves_all_micro_batches(void **state)
     (void)state;
     struct ll_trace *trace = record_training(1), *narrow = narrowed(trace, 3);
     struct ll_vstage_memory one, several;
-    assert_false(ll_is_per_step(narrow, form_at(narrow, 1)));
-    assert_true(ll_is_per_step(narrow, form_at(narrow, 2)));
-    assert_false(ll_is_per_step(narrow, form_at(narrow, 8)));
+    assert_false(ll_is_per_step(narrow, signature_at(narrow, 1)));
+    assert_true(ll_is_per_step(narrow, signature_at(narrow, 2)));
+    assert_false(ll_is_per_step(narrow, signature_at(narrow, 8)));
     assert_true(ll_vstage_memory(narrow, 1, &one));
     assert_true(ll_vstage_memory(narrow, 2, &several));
     assert_int_equal(one.kept.of[LL_WORKSPACE], FEATURES * WIDE);
@@ -500,7 +500,7 @@ static uint32_t lasting_casts(const struct ll_trace *trace)
 {
     uint32_t count = 0;
     for (uint32_t op = 0; op < trace->op_count; op++)
-        count += ll_is_lasting_cast(trace, form_at(trace, op));
+        count += ll_is_lasting_cast(trace, signature_at(trace, op));
     return count;
 }
 
@@ -526,12 +526,13 @@ static uint32_t readers_across(const struct ll_trace *trace)
 {
     uint32_t count = 0;
     for (uint32_t op = 0; op < trace->op_count; op++)
-        for (uint32_t i = 0; i < form_at(trace, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature_at(trace, op)->view.input_count; i++) {
             uint32_t from = trace->tensors[ll_op_input(trace, op, i)].producer;
-            const struct ll_form *form = from == LL_NONE ? NULL : form_at(trace, from);
-            count += form && form->view.kind == LL_OP_CAST && form->phase == LL_PHASE_FORWARD &&
-                     trace->descs[form->inputs[0]].memory == LL_WEIGHT &&
-                     form_at(trace, op)->phase == LL_PHASE_BACKWARD;
+            const struct ll_op_signature *signature = from == LL_NONE ? NULL : signature_at(trace, from);
+            count += signature && signature->view.kind == LL_OP_CAST &&
+                     signature->phase == LL_PHASE_FORWARD &&
+                     trace->descs[signature->inputs[0]].memory == LL_WEIGHT &&
+                     signature_at(trace, op)->phase == LL_PHASE_BACKWARD;
         }
     return count;
 }

@@ -3,10 +3,10 @@
 
 #include "tracer/ir/profile.h"
 
-/* A trace put together by hand: steps of two ops, the first of a form that does 10 FLOPs, 3 bytes. */
+/* A trace put together by hand: steps of two ops, the first of a signature that does 10 FLOPs, 3 bytes. */
 enum { STEPS = 3, OPS = 2 * STEPS };
 
-static struct ll_form forms[2] = {
+static struct ll_op_signature signatures[2] = {
     {.view = {.kind = LL_OP_RELU},
      .phase = LL_PHASE_FORWARD,
      .kind_name = 0,
@@ -27,11 +27,11 @@ static struct ll_trace hand_made(void)
 {
     const uint64_t recording_ns[STEPS] = {9000, 200, 400};
     for (uint32_t i = 0; i < OPS; i++)
-        ops[i] = (struct ll_op){.form = i % 2, .step = i / 2, .duration_ns = i % 2 ? 300 : 100};
+        ops[i] = (struct ll_op){.signature = i % 2, .step = i / 2, .duration_ns = i % 2 ? 300 : 100};
     for (uint32_t i = 0; i < STEPS; i++)
         steps[i] = (struct ll_step){2 * i, 2, 0, 500, recording_ns[i], true};
-    return (struct ll_trace){.forms = forms,
-                             .form_count = 2,
+    return (struct ll_trace){.signatures = signatures,
+                             .signature_count = 2,
                              .ops = ops,
                              .op_count = OPS,
                              .steps = steps,

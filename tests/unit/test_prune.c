@@ -137,21 +137,21 @@ enum {
  * product sums over. */
 static void check_pruned(const struct ll_trace *trace)
 {
-    const struct ll_form *forms = trace->forms;
+    const struct ll_op_signature *signatures = trace->signatures;
     struct ll_work work;
     assert_sound(trace);
     assert_string_equal(ll_trace_fact(trace, "pruned"), "2:4");
-    assert_int_equal(forms[GATHER].view.in[0].of, 0);
-    assert_int_equal(forms[FORWARD].flops, PRODUCT / 2);
-    assert_int_equal(forms[FORWARD].bytes_read, DENSE_BYTES + BYTES);
-    assert_int_equal(forms[DATA_GRADIENT].flops, PRODUCT / 2);
-    assert_int_equal(forms[WEIGHT_GRADIENT].flops, PRODUCT);
-    assert_int_equal(forms[WEIGHT_GRADIENT].bytes_written, DENSE_BYTES);
-    assert_true(ll_op_lower(&forms[FORWARD].view, &work));
+    assert_int_equal(signatures[GATHER].view.in[0].of, 0);
+    assert_int_equal(signatures[FORWARD].flops, PRODUCT / 2);
+    assert_int_equal(signatures[FORWARD].bytes_read, DENSE_BYTES + BYTES);
+    assert_int_equal(signatures[DATA_GRADIENT].flops, PRODUCT / 2);
+    assert_int_equal(signatures[WEIGHT_GRADIENT].flops, PRODUCT);
+    assert_int_equal(signatures[WEIGHT_GRADIENT].bytes_written, DENSE_BYTES);
+    assert_true(ll_op_lower(&signatures[FORWARD].view, &work));
     assert_int_equal(work.kept, 2);
     assert_int_equal(work.of, 4);
     assert_int_equal(work.b_bytes, BYTES);
-    assert_true(ll_op_lower(&forms[DATA_GRADIENT].view, &work));
+    assert_true(ll_op_lower(&signatures[DATA_GRADIENT].view, &work));
     assert_int_equal(work.of, 0); /* its zeros lie along n */
 }
 
@@ -174,7 +174,7 @@ static void zeros_may_lie_anywhere(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_layer(64);
-    const struct ll_form *forms = trace->forms;
+    const struct ll_op_signature *signatures = trace->signatures;
     struct ll_work work;
     const char *trouble;
     uint64_t weights;
@@ -182,11 +182,11 @@ static void zeros_may_lie_anywhere(void **state)
     assert_int_equal(weights, 1);
     assert_sound(trace);
     assert_string_equal(ll_trace_fact(trace, "pruned"), "75%");
-    assert_int_equal(forms[FORWARD].flops, PRODUCT / 4);
-    assert_int_equal(forms[DATA_GRADIENT].flops, PRODUCT / 4);
-    assert_int_equal(forms[WEIGHT_GRADIENT].flops, PRODUCT);
+    assert_int_equal(signatures[FORWARD].flops, PRODUCT / 4);
+    assert_int_equal(signatures[DATA_GRADIENT].flops, PRODUCT / 4);
+    assert_int_equal(signatures[WEIGHT_GRADIENT].flops, PRODUCT);
     for (int i = FORWARD; i <= DATA_GRADIENT; i++) {
-        assert_true(ll_op_lower(&forms[i].view, &work));
+        assert_true(ll_op_lower(&signatures[i].view, &work));
         assert_int_equal(work.kept, 25);
         assert_int_equal(work.of, 100);
         assert_int_equal(work.unstructured, 1);
@@ -230,9 +230,9 @@ static void so_is_one_with_zeros_anywhere(void **state)
     assert_true(ll_trace_prune(trace, &(struct ll_pattern){1, 100, true}, &weights, &trouble));
     struct ll_trace *again = made_again(trace);
     assert_sound(again);
-    assert_memory_equal(&again->forms[FORWARD].view.in[1], &trace->forms[FORWARD].view.in[1],
+    assert_memory_equal(&again->signatures[FORWARD].view.in[1], &trace->signatures[FORWARD].view.in[1],
                         sizeof(struct ll_shape));
-    assert_int_equal(again->forms[FORWARD].view.in[1].unstructured, 1);
+    assert_int_equal(again->signatures[FORWARD].view.in[1].unstructured, 1);
     ll_trace_free(again);
     ll_trace_free(trace);
 }
@@ -245,7 +245,7 @@ static void groups_are_whole(void **state)
     uint64_t weights;
     assert_true(ll_trace_prune(trace, &(struct ll_pattern){2, 4, false}, &weights, &trouble));
     assert_int_equal(weights, 0);
-    assert_int_equal(trace->forms[FORWARD].flops, 2 * 64 * 62 * 64);
+    assert_int_equal(trace->signatures[FORWARD].flops, 2 * 64 * 62 * 64);
     assert_sound(trace);
     ll_trace_free(trace);
 }

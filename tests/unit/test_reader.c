@@ -178,7 +178,7 @@ static void a_file_made_by_hand_is_read(void **state)
     assert_int_equal(diags.count, 1);
     assert_complaint("the index is missing");
     assert_int_equal(trace->op_count, 1);
-    assert_int_equal(trace->forms[0].view.kind, LL_OP_RELU);
+    assert_int_equal(trace->signatures[0].view.kind, LL_OP_RELU);
     assert_int_equal(trace->tensor_count, 2);
     assert_false(trace->closed);
     release(trace);
@@ -194,10 +194,10 @@ static void a_kind_that_nobody_knows_keeps_its_name_and_counts(void **state)
     struct ll_trace *trace = read_plan(&plan);
     assert_int_equal(trace->op_count, 1);
     assert_int_equal(diags.count, 1);
-    assert_int_equal(trace->forms[0].view.kind, LL_OP_NONE);
-    assert_string_equal(trace->strings[trace->forms[0].kind_name], "warp");
-    assert_int_equal(trace->forms[0].flops, 12345);
-    assert_int_equal(trace->forms[0].view.attr_count, 0);
+    assert_int_equal(trace->signatures[0].view.kind, LL_OP_NONE);
+    assert_string_equal(trace->strings[trace->signatures[0].kind_name], "warp");
+    assert_int_equal(trace->signatures[0].flops, 12345);
+    assert_int_equal(trace->signatures[0].view.attr_count, 0);
     release(trace);
 }
 
@@ -364,7 +364,7 @@ static void claims_are_bounded(void (*exaggerate)(struct ll_bytes *content), con
     uint64_t limit = ll_growth_limit(file.size);
     struct ll_trace *trace = parse(&file);
     assert_complaint(complaint);
-    uint64_t filled = trace->string_count * LL_WEIGHT_STRING + trace->links_count * LL_WEIGHT_LINKS +
+    uint64_t filled = trace->string_count * LL_WEIGHT_STRING + trace->edges_count * LL_WEIGHT_LINKS +
                       trace->tensor_count * LL_WEIGHT_TENSOR + trace->step_count * LL_WEIGHT_STEP;
     assert_true(filled <= limit);
     release(trace);
@@ -431,8 +431,8 @@ static void an_op_that_waited_for_a_lost_one_stays_behind_a_hole_at_the_beginnin
     struct ll_trace *trace = read_plan(&plan);
     assert_int_equal(trace->op_count, 1);
     assert_int_equal(trace->lost_ops, 2);
-    assert_int_equal(trace->links[trace->ops[0].links].control_count, 0);
-    assert_int_equal(trace->links[trace->ops[0].links].input_count, 1);
+    assert_int_equal(trace->edges[trace->ops[0].edges].control_count, 0);
+    assert_int_equal(trace->edges[trace->ops[0].edges].input_count, 1);
     release(trace);
 }
 

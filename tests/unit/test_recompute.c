@@ -10,7 +10,7 @@ static uint64_t flops_of(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        flops += trace->forms[trace->ops[op].form].flops;
+        flops += trace->signatures[trace->ops[op].signature].flops;
     return flops;
 }
 
@@ -42,9 +42,9 @@ static uint64_t layers_forward(const struct ll_trace *trace)
     uint64_t flops = 0;
     assert_true(ll_layers_find(trace, &arena, &layers));
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        if (form->phase == LL_PHASE_FORWARD && layers.named[op] != LL_NONE)
-            flops += form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        if (signature->phase == LL_PHASE_FORWARD && layers.named[op] != LL_NONE)
+            flops += signature->flops;
     }
     ll_arena_release(&arena);
     return flops;
@@ -130,11 +130,11 @@ static void what_computed_gradients_still_does(void **state)
     struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_FULL);
     uint32_t old_op = 0;
     for (uint32_t op = 0; op < new->op_count &&old_op < trace->op_count; op++) {
-        const struct ll_form *form = &new->forms[new->ops[op].form],
-                             *old = &trace->forms[trace->ops[old_op].form];
-        old_op += form->view.kind == old->view.kind && form->phase == old->phase &&
-                  form->flops == old->flops &&
-                  strcmp(new->strings[form->scope], trace->strings[old->scope]) == 0;
+        const struct ll_op_signature *signature = &new->signatures[new->ops[op].signature],
+                                     *old = &trace->signatures[trace->ops[old_op].signature];
+        old_op += signature->view.kind == old->view.kind && signature->phase == old->phase &&
+                  signature->flops == old->flops &&
+                  strcmp(new->strings[signature->scope], trace->strings[old->scope]) == 0;
     }
     assert_int_equal(old_op, trace->op_count);
     ll_trace_free(new);
@@ -151,10 +151,10 @@ static void backward_ops_read_what_was_made_again(void **state)
     struct ll_trace *new = recomputed(trace, LL_RECOMPUTE_FULL);
     assert_true(ll_layers_find(new, &arena, &layers));
     for (uint32_t op = 0; op < new->op_count; op++) {
-        const struct ll_form *form = &new->forms[new->ops[op].form];
-        for (uint32_t i = 0; i < form->view.input_count && form->phase == LL_PHASE_BACKWARD; i++) {
+        const struct ll_op_signature *signature = &new->signatures[new->ops[op].signature];
+        for (uint32_t i = 0; i < signature->view.input_count && signature->phase == LL_PHASE_BACKWARD; i++) {
             uint32_t from = new->tensors[ll_op_input(new, op, i)].producer;
-            if (from != LL_NONE && new->forms[new->ops[from].form].phase == LL_PHASE_FORWARD)
+            if (from != LL_NONE && new->signatures[new->ops[from].signature].phase == LL_PHASE_FORWARD)
                 assert_true(layers.named[from] == LL_NONE || layers.named[from] != layers.named[op]);
         }
     }

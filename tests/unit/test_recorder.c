@@ -120,8 +120,8 @@ static void a_loop_that_repeats_itself_adds_no_definitions(void **state)
     (void)state;
     struct loop loop;
     struct ll_trace *few = record_loop(&loop, 5, 3, true), *many = record_loop(&loop, 5, 30, true);
-    assert_int_equal(few->form_count, many->form_count);
-    assert_int_equal(few->links_count, many->links_count);
+    assert_int_equal(few->signature_count, many->signature_count);
+    assert_int_equal(few->edges_count, many->edges_count);
     assert_int_equal(few->string_count, many->string_count);
     assert_int_equal(few->desc_count, many->desc_count);
     ll_trace_free(few);
@@ -150,7 +150,7 @@ static void a_dry_run_has_no_times_and_equals_another(void **state)
     for (uint64_t i = 0; i < one->op_count;
          i++) { /* not as bytes: what lies between the members is anyone's */
         const struct ll_op *a = &one->ops[i], *b = &other->ops[i];
-        assert_true(a->form == b->form && a->links == b->links && a->step == b->step);
+        assert_true(a->signature == b->signature && a->edges == b->edges && a->step == b->step);
         assert_true(a->thread == b->thread && a->first_output == b->first_output);
     }
     assert_memory_equal(one->tensors, other->tensors, one->tensor_count * sizeof *one->tensors);
@@ -265,14 +265,14 @@ static void what_a_dimension_means_and_attributes_are_kept(void **state)
     struct ll_trace *trace = record_loop(&loop, 2, 1, true);
     bool seen = false;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind != LL_OP_MOMENTUM)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind != LL_OP_MOMENTUM)
             continue;
         seen = true;
-        assert_near(ll_attr_real(&form->view, LL_ATTR_LEARNING_RATE, 0), 0.01, 0);
-        assert_near(ll_attr_real(&form->view, LL_ATTR_MOMENTUM, 0), 0.9, 0);
-        assert_int_equal(form->phase, LL_PHASE_UPDATE);
-        const struct ll_desc *weight = &trace->descs[form->inputs[0]];
+        assert_near(ll_attr_real(&signature->view, LL_ATTR_LEARNING_RATE, 0), 0.01, 0);
+        assert_near(ll_attr_real(&signature->view, LL_ATTR_MOMENTUM, 0), 0.9, 0);
+        assert_int_equal(signature->phase, LL_PHASE_UPDATE);
+        const struct ll_tensor_desc *weight = &trace->descs[signature->inputs[0]];
         assert_int_equal(weight->memory, LL_WEIGHT);
         assert_int_equal(weight->shape.role[0], LL_ROLE_HIDDEN);
         const struct ll_tensor *before = &trace->tensors[ll_op_input(trace, (uint32_t)i, 0)];

@@ -59,9 +59,9 @@ static void what_lies_beside_the_batch_stays_as_long_as_it_is(void **state)
         struct ll_trace *scaled = ll_trace_rescale(trace, 12, &trouble);
         assert_non_null(scaled);
         assert_string_equal(ll_trace_fact(scaled, "batch"), "12");
-        assert_int_equal(scaled->forms[0].view.out[0].dim[0], 12 + 5);
-        for (uint64_t i = 0; i < there->form_count; i++) {
-            const struct ll_form *a = &scaled->forms[i], *b = &there->forms[i];
+        assert_int_equal(scaled->signatures[0].view.out[0].dim[0], 12 + 5);
+        for (uint64_t i = 0; i < there->signature_count; i++) {
+            const struct ll_op_signature *a = &scaled->signatures[i], *b = &there->signatures[i];
             assert_memory_equal(a->view.out, b->view.out, sizeof *a->view.out);
             assert_memory_equal(a->view.attrs, b->view.attrs, b->view.attr_count * sizeof *b->view.attrs);
             assert_int_equal(a->bytes_read, b->bytes_read);
@@ -163,10 +163,10 @@ static void what_a_product_writes_keeps_its_type(void **state)
     const char *trouble;
     struct ll_trace *larger = ll_trace_rescale(trace, 8, &trouble);
     assert_non_null(larger);
-    assert_int_equal(larger->forms[0].view.in[0].dtype, LL_F8);
-    assert_int_equal(larger->forms[0].view.out[0].dtype, LL_BF16);
-    assert_int_equal(larger->forms[0].bytes_read, 8 * 3 + 3 * 3);
-    assert_int_equal(larger->forms[0].bytes_written, 2 * 8 * 3);
+    assert_int_equal(larger->signatures[0].view.in[0].dtype, LL_F8);
+    assert_int_equal(larger->signatures[0].view.out[0].dtype, LL_BF16);
+    assert_int_equal(larger->signatures[0].bytes_read, 8 * 3 + 3 * 3);
+    assert_int_equal(larger->signatures[0].bytes_written, 2 * 8 * 3);
     ll_trace_free(larger);
     ll_trace_free(trace);
 }
@@ -182,7 +182,7 @@ static void a_batch_is_found_in_front_of_what_comes_in(void **state)
     assert_true(ll_trace_find_batch(trace, 4, &trouble));
     assert_true(ll_trace_knows_batch(trace));
     assert_int_equal(ll_trace_batch(trace), 4);
-    assert_int_equal(trace->descs[trace->forms[0].outputs[0]].shape.role[0], LL_ROLE_BATCH);
+    assert_int_equal(trace->descs[trace->signatures[0].outputs[0]].shape.role[0], LL_ROLE_BATCH);
     ll_trace_free(trace);
 }
 

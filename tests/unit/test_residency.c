@@ -22,7 +22,7 @@ static struct words words_of(const struct ll_trace *trace, struct ll_arena *aren
 {
     struct words w = {.trace = trace};
     struct ll_chains births, deaths;
-    struct ll_life *lives = ll_lives(trace, arena);
+    struct ll_liveness *lives = ll_trace_liveness(trace, arena);
     assert_true(ll_chain(trace, lives, false, &births, arena) &&
                 ll_chain(trace, lives, true, &deaths, arena));
     w.address = ll_arena_addresses(trace, lives, &births, &deaths, arena);
@@ -110,7 +110,7 @@ static const struct ll_reuse *read_in_place(const struct ll_trace *trace,
 {
     const struct ll_reuse *read = NULL;
     uint32_t storage = trace->tensors[ll_op_output(trace, op, output)].storage;
-    for (uint32_t i = 0; i < trace->forms[trace->ops[op].form].view.input_count; i++)
+    for (uint32_t i = 0; i < trace->signatures[trace->ops[op].signature].view.input_count; i++)
         if (trace->tensors[ll_op_input(trace, op, i)].storage == storage)
             read = &residency->reuses[residency->first[op] + i];
     return read;
@@ -131,7 +131,7 @@ static void distances_agree_with_the_times_of_single_words(void **state)
         struct arrival *arrivals = calloc(trace->storage_count, sizeof *arrivals);
         assert_true(residency && touched && arrivals);
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
             const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
             for (int everywhere = 0; everywhere < 2; everywhere++)
                 for (uint32_t i = 0; i < view->input_count; i++)
@@ -174,7 +174,7 @@ static uint64_t fate(const struct ll_trace *trace, const struct ll_residency *re
     uint64_t farthest = 0;
     bool read = false, overwritten = false;
     for (uint32_t op = writer + 1; op < trace->op_count && !overwritten; op++) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
         for (uint32_t i = 0; i < view->input_count; i++)
             if (trace->tensors[ll_op_input(trace, op, i)].storage == storage) {
                 farthest = ll_max(farthest, residency->reuses[residency->first[op] + i].distance);
@@ -196,7 +196,7 @@ static void writes_agree_with_following_each_to_its_end(void **state)
         struct ll_arena arena = {0};
         const struct ll_residency *residency = ll_residency_new(trace, &arena);
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
             const struct ll_reuse *written = &residency->reuses[residency->first[op] + view->input_count];
             if (view->kind == LL_OP_HOST_INPUT)
                 assert_true(written->distance == LL_NO_FIT);
@@ -215,11 +215,11 @@ static double saved_in_all(const struct ll_trace *trace, const struct ll_residen
     struct ll_arena arena = {0};
     struct ll_so_far so_far = met_by(residency, machine, (uint32_t)trace->op_count, &arena);
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        struct ll_leftovers found;
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
+        struct ll_warm_bytes found;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
         ll_residency_saved(residency, machine, op, 0, so_far, &found);
         assert_near(found.saved_bytes[0], 0, 0);
-        assert_true(found.saved_bytes[1] <= (double)form->bytes_read + (double)form->bytes_written);
+        assert_true(found.saved_bytes[1] <= (double)signature->bytes_read + (double)signature->bytes_written);
         sum += found.saved_bytes[1];
     }
     ll_arena_release(&arena);
@@ -260,7 +260,7 @@ static void a_cache_saves_writes_by_when_their_addresses_were_touched(void **sta
         struct ll_machine machine = two_levels(20000, LL_SCOPE_DEVICE, 4);
         machine.levels[0].cache_given = true;
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            struct ll_leftovers found;
+            struct ll_warm_bytes found;
             uint64_t kept = 0;
             for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
                 const struct ll_reuse *reuse = &residency->reuses[i];
@@ -295,7 +295,7 @@ static void what_is_not_cut_is_read_by_every_unit(void **state)
         const struct ll_residency *residency = ll_residency_new(trace, &arena);
         assert_non_null(residency);
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
             const struct ll_reuse *reuse = &residency->reuses[residency->first[op]];
             if (view->kind != kinds[k].kind)
                 continue;
@@ -331,7 +331,7 @@ static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
 
 static enum ll_operand role_of(const struct ll_trace *trace, uint32_t op, uint32_t input)
 {
-    enum ll_op_kind kind = trace->forms[trace->ops[op].form].view.kind;
+    enum ll_op_kind kind = trace->signatures[trace->ops[op].signature].view.kind;
     bool product = kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
     return product && input > 0 ? LL_OPERAND_B : LL_OPERAND_A;
 }
@@ -346,7 +346,7 @@ static bool is_weight_later(const struct ll_trace *trace, uint32_t op, uint32_t 
 {
     bool weight = false, ends = false;
     while (!ends && ++op < trace->op_count) {
-        const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+        const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
         for (uint32_t i = 0; i < view->input_count; i++)
             weight |= storage_of(trace, ll_op_input(trace, op, i)) == storage &&
                       role_of(trace, op, i) == LL_OPERAND_B;
@@ -370,9 +370,9 @@ static void a_memory_of_some_operands_keeps_what_stays_one_of_them(void **state)
         near->holds_given = near->holds[LL_OPERAND_A] = near->holds[LL_OPERAND_C] = true;
         enum ll_operand *latest = calloc(trace->storage_count, sizeof *latest);
         for (uint32_t op = 0; op < trace->op_count; op++) {
-            const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+            const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
             const struct ll_reuse *use = &residency->reuses[residency->first[op]];
-            struct ll_leftovers found;
+            struct ll_warm_bytes found;
             double expected = 0;
             for (uint32_t i = 0; i < view->input_count; i++, use++) {
                 uint32_t storage = storage_of(trace, ll_op_input(trace, op, i));
@@ -407,7 +407,7 @@ static void operands_that_pass_through_registers_save_all_their_traffic(void **s
     struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 1);
     uint32_t op = (uint32_t)trace->op_count - 1;
     const struct ll_reuse *second = &residency->reuses[residency->first[op] + 1];
-    struct ll_leftovers found;
+    struct ll_warm_bytes found;
     ll_residency_saved(residency, &machine, op, 2, timeless, &found);
     assert_near(found.saved_bytes[0], (double)second->bytes, 0);
     assert_near(found.saved_bytes[1], (double)second->bytes, 0);

@@ -6,9 +6,9 @@
 
 /* A trace by hand. */
 struct hand {
-    struct ll_desc descs[2];
-    struct ll_form forms[2];
-    struct ll_links links[1];
+    struct ll_tensor_desc descs[2];
+    struct ll_op_signature signatures[2];
+    struct ll_op_edges edges[1];
     struct ll_op ops[4];
     struct ll_tensor tensors[2];
     uint64_t inputs[2];
@@ -27,17 +27,17 @@ static void hand_trace(struct hand *hand)
         .inputs = {2 * 0 + 1, 2 * 1 + 1},
     };
     for (int i = 0; i < 2; i++)
-        hand->forms[i] = (struct ll_form){
+        hand->signatures[i] = (struct ll_op_signature){
             .view = {.kind = LL_OP_ADD, .input_count = 2}, .inputs = descs, .bytes_read = i == 0 ? 1100 : 50};
-    hand->links[0] = (struct ll_links){.inputs = hand->inputs, .input_count = 2};
+    hand->edges[0] = (struct ll_op_edges){.inputs = hand->inputs, .input_count = 2};
     for (int i = 0; i < 4; i++)
-        hand->ops[i] = (struct ll_op){.form = i == 1, .first_output = 2};
+        hand->ops[i] = (struct ll_op){.signature = i == 1, .first_output = 2};
     hand->trace = (struct ll_trace){.descs = hand->descs,
                                     .desc_count = 2,
-                                    .forms = hand->forms,
-                                    .form_count = 2,
-                                    .links = hand->links,
-                                    .links_count = 1,
+                                    .signatures = hand->signatures,
+                                    .signature_count = 2,
+                                    .edges = hand->edges,
+                                    .edges_count = 1,
                                     .ops = hand->ops,
                                     .op_count = 4,
                                     .tensors = hand->tensors,
@@ -47,13 +47,13 @@ static void hand_trace(struct hand *hand)
 
 /* The same table and vector with other tensors and ops. */
 static const struct ll_reuse *reuses_of(struct hand *hand, struct ll_tensor *tensors, size_t tensor_count,
-                                        struct ll_form *forms, struct ll_op *ops, size_t op_count,
-                                        struct ll_arena *arena)
+                                        struct ll_op_signature *signatures, struct ll_op *ops,
+                                        size_t op_count, struct ll_arena *arena)
 {
     hand_trace(hand);
     hand->trace.tensors = tensors;
     hand->trace.tensor_count = tensor_count;
-    hand->trace.forms = forms;
+    hand->trace.signatures = signatures;
     hand->trace.ops = ops;
     hand->trace.op_count = op_count;
     return ll_residency_new(&hand->trace, arena)->reuses;
@@ -123,14 +123,15 @@ static void the_last_write_goes_out_unless_it_was_used(void **state)
     struct hand hand;
     struct ll_arena arena = {0};
     struct ll_tensor tensors[] = {{1, 0, 0}, {0, 1, 0}, {1, 0, 2}};
-    struct ll_form forms[] = {
+    struct ll_op_signature signatures[] = {
         {.view = {.kind = LL_OP_ADD, .output_count = 2}, .bytes_written = 1100},
         {.view = {.kind = LL_OP_ADD, .input_count = 2}, .bytes_read = 1100},
         {.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
     };
-    struct ll_op ops[] = {
-        {.form = 0, .first_output = 0}, {.form = 1, .first_output = 2}, {.form = 2, .first_output = 2}};
-    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 3, forms, ops, 3, &arena);
+    struct ll_op ops[] = {{.signature = 0, .first_output = 0},
+                          {.signature = 1, .first_output = 2},
+                          {.signature = 2, .first_output = 2}};
+    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 3, signatures, ops, 3, &arena);
     assert_int_equal(reuses[0].distance, 1000);
     assert_true(reuses[1].distance == LL_NO_FIT);
     assert_true(reuses[4].distance == LL_NO_FIT);
@@ -144,10 +145,11 @@ static void what_is_read_in_parts_is_as_far_back_as_all_of_it(void **state)
     struct hand hand;
     struct ll_arena arena = {0};
     struct ll_tensor tensors[] = {{1, 0, 0}};
-    struct ll_form forms[] = {{.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
-                              {.view = {.kind = LL_OP_ADD, .input_count = 1}, .bytes_read = 50}};
-    struct ll_op ops[] = {{.form = 0, .first_output = 0}, {.form = 1, .first_output = 1}};
-    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 1, forms, ops, 2, &arena);
+    struct ll_op_signature signatures[] = {
+        {.view = {.kind = LL_OP_ADD, .output_count = 1}, .bytes_written = 100},
+        {.view = {.kind = LL_OP_ADD, .input_count = 1}, .bytes_read = 50}};
+    struct ll_op ops[] = {{.signature = 0, .first_output = 0}, {.signature = 1, .first_output = 1}};
+    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 1, signatures, ops, 2, &arena);
     assert_int_equal(reuses[0].distance, 50);
     assert_int_equal(reuses[1].distance, 50);
     ll_arena_release(&arena);
@@ -161,12 +163,13 @@ static void of_what_is_overwritten_in_part_nothing_is_read(void **state)
     struct hand hand;
     struct ll_arena arena = {0};
     struct ll_tensor tensors[] = {{0, 0, LL_NONE}, {1, 1, LL_NONE}, {0, 0, 1}};
-    struct ll_form forms[] = {{.view = {.kind = LL_OP_ADD, .input_count = 2}, .bytes_read = 1100},
-                              {.view = {.kind = LL_OP_ADD, .input_count = 2, .output_count = 1},
-                               .bytes_read = 100,
-                               .bytes_written = 100}};
-    struct ll_op ops[] = {{.form = 0, .first_output = 2}, {.form = 1, .first_output = 2}};
-    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 3, forms, ops, 2, &arena);
+    struct ll_op_signature signatures[] = {
+        {.view = {.kind = LL_OP_ADD, .input_count = 2}, .bytes_read = 1100},
+        {.view = {.kind = LL_OP_ADD, .input_count = 2, .output_count = 1},
+         .bytes_read = 100,
+         .bytes_written = 100}};
+    struct ll_op ops[] = {{.signature = 0, .first_output = 2}, {.signature = 1, .first_output = 2}};
+    const struct ll_reuse *reuses = reuses_of(&hand, tensors, 3, signatures, ops, 2, &arena);
     assert_int_equal(reuses[2].bytes, 0);
     assert_int_equal(reuses[3].distance, 0);
     assert_int_equal(reuses[4].bytes, 100);

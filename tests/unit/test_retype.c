@@ -26,15 +26,15 @@ static void floats_become_the_type_and_integers_stay(void **state)
     (void)state;
     struct ll_trace *trace = record_layer();
     const char *trouble;
-    uint64_t flops = trace->forms[0].flops;
+    uint64_t flops = trace->signatures[0].flops;
     assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
     assert_null(trouble);
-    assert_int_equal(trace->forms[0].flops, flops);
-    assert_int_equal(trace->forms[0].bytes_read, 2 * 64 * 64);
-    assert_int_equal(trace->forms[0].bytes_written, 64 * 64);
-    assert_int_equal(trace->forms[0].view.in[1].dtype, LL_INT8);
-    assert_int_equal(trace->forms[2].view.in[0].dtype, LL_INT8);
-    assert_int_equal(trace->forms[2].view.out[0].dtype, LL_I32); /* the places of maxima */
+    assert_int_equal(trace->signatures[0].flops, flops);
+    assert_int_equal(trace->signatures[0].bytes_read, 2 * 64 * 64);
+    assert_int_equal(trace->signatures[0].bytes_written, 64 * 64);
+    assert_int_equal(trace->signatures[0].view.in[1].dtype, LL_INT8);
+    assert_int_equal(trace->signatures[2].view.in[0].dtype, LL_INT8);
+    assert_int_equal(trace->signatures[2].view.out[0].dtype, LL_I32); /* the places of maxima */
     ll_trace_free(trace);
 }
 
@@ -58,8 +58,8 @@ static void complex_numbers_stay_complex(void **state)
         struct ll_trace *trace = toy_close(toy, path);
         const char *trouble;
         assert_true(ll_trace_change_dtype(trace, cases[i].to, &trouble));
-        assert_int_equal(trace->forms[0].view.in[0].dtype, cases[i].expected);
-        assert_int_equal(trace->forms[0].view.out[0].dtype, cases[i].expected);
+        assert_int_equal(trace->signatures[0].view.in[0].dtype, cases[i].expected);
+        assert_int_equal(trace->signatures[0].view.out[0].dtype, cases[i].expected);
         ll_trace_free(trace);
     }
 }
@@ -85,25 +85,25 @@ static void what_was_f32_and_becomes_f32_is_the_same(void **state)
     const char *trouble;
     assert_true(ll_trace_change_dtype(trace, LL_BF16, &trouble));
     assert_true(ll_trace_change_dtype(trace, LL_F32, &trouble));
-    for (uint64_t i = 0; i < trace->form_count; i++) {
-        assert_int_equal(trace->forms[i].bytes_read, same->forms[i].bytes_read);
-        assert_int_equal(trace->forms[i].bytes_written, same->forms[i].bytes_written);
+    for (uint64_t i = 0; i < trace->signature_count; i++) {
+        assert_int_equal(trace->signatures[i].bytes_read, same->signatures[i].bytes_read);
+        assert_int_equal(trace->signatures[i].bytes_written, same->signatures[i].bytes_written);
     }
     ll_trace_free(trace);
     ll_trace_free(same);
 }
 
-static void a_form_that_the_op_table_refuses_keeps_its_counts(void **state)
+static void a_signature_that_the_op_table_refuses_keeps_its_counts(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_layer();
     const char *trouble;
-    trace->descs[trace->forms[0].inputs[1]].shape.dim[0] = 63; /* rows of the right matrix */
+    trace->descs[trace->signatures[0].inputs[1]].shape.dim[0] = 63; /* rows of the right matrix */
     assert_false(ll_trace_change_dtype(trace, LL_BF16, &trouble));
     assert_string_equal(trouble,
                         "the columns of the left matrix must be as many as the rows of the right one");
-    assert_int_equal(trace->forms[0].flops, 2 * 64 * 64 * 64);
-    assert_int_equal(trace->forms[0].bytes_written, 4 * 64 * 64);
+    assert_int_equal(trace->signatures[0].flops, 2 * 64 * 64 * 64);
+    assert_int_equal(trace->signatures[0].bytes_written, 4 * 64 * 64);
     ll_trace_free(trace);
 }
 
@@ -121,7 +121,7 @@ int main(void)
         cmocka_unit_test(complex_numbers_stay_complex),
         cmocka_unit_test(a_retyped_trace_is_sound),
         cmocka_unit_test(what_was_f32_and_becomes_f32_is_the_same),
-        cmocka_unit_test(a_form_that_the_op_table_refuses_keeps_its_counts),
+        cmocka_unit_test(a_signature_that_the_op_table_refuses_keeps_its_counts),
         cmocka_unit_test(a_type_is_found_by_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static uint64_t flops_of(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++)
-        flops += trace->forms[trace->ops[op].form].flops;
+        flops += trace->signatures[trace->ops[op].signature].flops;
     return flops;
 }
 
@@ -54,11 +54,11 @@ static void what_is_kept_as_a_whole_stays_the_same(void **state)
     assert_int_equal(new->tensor_count, old->tensor_count);
     assert_int_equal(new->storage_count, old->storage_count);
     assert_int_equal(new->step_count, old->step_count);
-    assert_int_equal(new->form_count, old->form_count);
+    assert_int_equal(new->signature_count, old->signature_count);
     assert_int_equal(flops_of(new), flops_of(old));
     for (uint64_t i = 0; i < old->op_count; i++)
-        assert_string_equal(new->strings[new->forms[new->ops[i].form].scope],
-                            old->strings[old->forms[old->ops[i].form].scope]);
+        assert_string_equal(new->strings[new->signatures[new->ops[i].signature].scope],
+                            old->strings[old->signatures[old->ops[i].signature].scope]);
     assert_string_equal(ll_trace_fact(new, "batch"), "64");
     assert_string_equal(ll_trace_fact(new, "model"), "perceptron");
     assert_string_equal(ll_trace_fact(new, "native"), "no");
@@ -121,11 +121,11 @@ static void an_exchange_put_before_an_op_is_what_the_op_reads(void **state)
     uint64_t updates = 0;
     ll_rewrite_begin(&rewrite, old, NULL, 0);
     for (uint32_t op = 0; op < old->op_count; op++) {
-        const struct ll_form *form = &old->forms[old->ops[op].form];
-        if (form->phase == LL_PHASE_UPDATE && form->view.kind == LL_OP_MOMENTUM) {
+        const struct ll_op_signature *signature = &old->signatures[old->ops[op].signature];
+        if (signature->phase == LL_PHASE_UPDATE && signature->view.kind == LL_OP_MOMENTUM) {
             uint32_t gradient = ll_op_input(old, op, 2);
-            const struct ll_exchange_place place = {ll_rewrite_string(&rewrite, form->scope), LL_PHASE_COMM,
-                                                    8, 2};
+            const struct ll_exchange_place place = {ll_rewrite_string(&rewrite, signature->scope),
+                                                    LL_PHASE_COMM, 8, 2};
             uint32_t sum =
                 ll_rewrite_exchange(&rewrite, LL_OP_ALL_REDUCE, ll_rewrite_tensor(&rewrite, gradient),
                                     ll_rewrite_desc(&rewrite, old->tensors[gradient].desc), &place);
@@ -140,11 +140,11 @@ static void an_exchange_put_before_an_op_is_what_the_op_reads(void **state)
     assert_true(updates > 0);
     assert_int_equal(new->op_count, old->op_count + updates);
     for (uint32_t op = 0; op < new->op_count; op++) {
-        const struct ll_op_view *view = &new->forms[new->ops[op].form].view;
+        const struct ll_op_view *view = &new->signatures[new->ops[op].signature].view;
         if (view->kind != LL_OP_MOMENTUM)
             continue;
         uint32_t from = new->tensors[ll_op_input(new, op, 2)].producer;
-        const struct ll_op_view *sum = &new->forms[new->ops[from].form].view;
+        const struct ll_op_view *sum = &new->signatures[new->ops[from].signature].view;
         assert_int_equal(sum->kind, LL_OP_ALL_REDUCE);
         assert_int_equal(ll_attr_count(sum, LL_ATTR_DEVICES, 0), 8);
         assert_int_equal(ll_attr_count(sum, LL_ATTR_STRIDE, 0), 2);

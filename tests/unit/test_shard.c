@@ -48,13 +48,14 @@ static struct counted count(const struct ll_trace *trace, enum ll_op_kind kind, 
 {
     struct counted counted = {0, 0};
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (form->view.kind != kind || form->phase != phase ||
-            strncmp(trace->strings[form->scope], scope, strlen(scope)) != 0)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (signature->view.kind != kind || signature->phase != phase ||
+            strncmp(trace->strings[signature->scope], scope, strlen(scope)) != 0)
             continue;
         counted.ops++;
-        for (uint32_t k = 0; k < form->view.input_count; k++)
-            counted.elements += ll_max(ll_elements(&form->view.in[k]), ll_elements(&form->view.out[k]));
+        for (uint32_t k = 0; k < signature->view.input_count; k++)
+            counted.elements +=
+                ll_max(ll_elements(&signature->view.in[k]), ll_elements(&signature->view.out[k]));
     }
     return counted;
 }
@@ -128,9 +129,9 @@ static uint64_t flops_of_products(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        if (ll_op_class(form->view.kind) == LL_CLASS_MATRIX)
-            flops += form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        if (ll_op_class(signature->view.kind) == LL_CLASS_MATRIX)
+            flops += signature->flops;
     }
     return flops;
 }
@@ -156,7 +157,7 @@ static uint64_t brought_bytes(const struct ll_trace *trace, bool divided)
 {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         bool vector = desc->shape.rank == 1 && desc->shape.role[0] == LL_ROLE_HIDDEN;
         bool positions = desc->shape.role[0] == LL_ROLE_SEQUENCE;
         if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_WEIGHT &&
@@ -199,7 +200,7 @@ static void an_inference_ends_with_all_scores(void **state)
 {
     (void)state;
     struct ll_trace *trace = record("gpt", false, small_gpt), *rank = shard(trace, RANKS, false);
-    const struct ll_form *last = &rank->forms[rank->ops[rank->op_count - 1].form];
+    const struct ll_op_signature *last = &rank->signatures[rank->ops[rank->op_count - 1].signature];
     assert_int_equal(last->view.kind, LL_OP_ALL_GATHER);
     assert_int_equal(last->view.in[0].dim[1], VOCABULARY / RANKS);
     assert_int_equal(last->view.out[0].dim[1], VOCABULARY);

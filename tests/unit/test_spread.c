@@ -113,8 +113,8 @@ static uint64_t flops_of_products(const struct ll_trace *trace)
 {
     uint64_t flops = 0;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        flops += ll_op_class(form->view.kind) == LL_CLASS_MATRIX ? form->flops : 0;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        flops += ll_op_class(signature->view.kind) == LL_CLASS_MATRIX ? signature->flops : 0;
     }
     return flops;
 }
@@ -160,10 +160,10 @@ static void what_is_not_kept_is_computed_again(void **state)
     struct ll_trace *trace = dry_model("gpt", true, 2, sizes, 5);
     uint64_t whole = flops_of_products(trace), again = 0;
     for (uint64_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        if (form->phase == LL_PHASE_FORWARD && ll_op_class(form->view.kind) == LL_CLASS_MATRIX &&
-            strncmp(trace->strings[form->scope], "layer", strlen("layer")) == 0)
-            again += form->flops;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        if (signature->phase == LL_PHASE_FORWARD && ll_op_class(signature->view.kind) == LL_CLASS_MATRIX &&
+            strncmp(trace->strings[signature->scope], "layer", strlen("layer")) == 0)
+            again += signature->flops;
     }
     for (int full = 0; full < 2; full++) {
         struct ll_parallel plan = ll_plan_of_one();

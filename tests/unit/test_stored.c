@@ -62,21 +62,21 @@ static void weights_of_products_alone_are_stored(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_network();
-    const struct ll_form *forms = trace->forms;
+    const struct ll_op_signature *signatures = trace->signatures;
     struct ll_arena arena = {0};
     const char *trouble;
-    uint64_t weights, flops = forms[INNER].flops;
+    uint64_t weights, flops = signatures[INNER].flops;
     assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_null(trouble);
     assert_int_equal(weights, 1);
     assert_null(ll_trace_check(trace, &arena));
     assert_string_equal(ll_trace_fact(trace, "weights"), "int4");
-    assert_int_equal(forms[TIED].bytes_read, 4 * (10 * 64 + 100 * 64));
-    assert_int_equal(forms[INNER].bytes_read, 4 * 10 * 64 + 64 * 33 / 2);
-    assert_int_equal(forms[INNER].view.out[0].dtype, LL_F32);
-    assert_int_equal(forms[INNER].flops, flops);
-    assert_int_equal(forms[UPDATED].bytes_read, 4 * (10 * 33 + 33 * 20));
-    assert_int_equal(forms[UPDATE].view.in[0].dtype, LL_F32);
+    assert_int_equal(signatures[TIED].bytes_read, 4 * (10 * 64 + 100 * 64));
+    assert_int_equal(signatures[INNER].bytes_read, 4 * 10 * 64 + 64 * 33 / 2);
+    assert_int_equal(signatures[INNER].view.out[0].dtype, LL_F32);
+    assert_int_equal(signatures[INNER].flops, flops);
+    assert_int_equal(signatures[UPDATED].bytes_read, 4 * (10 * 33 + 33 * 20));
+    assert_int_equal(signatures[UPDATE].view.in[0].dtype, LL_F32);
     ll_arena_release(&arena);
     ll_trace_free(trace);
 }
@@ -86,14 +86,14 @@ static void weights_of_integer_products_are_stored_too(void **state)
 {
     (void)state;
     struct ll_trace *trace = record_network();
-    const struct ll_form *forms = trace->forms;
+    const struct ll_op_signature *signatures = trace->signatures;
     const char *trouble;
     uint64_t weights;
     assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
     assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 1);
-    assert_int_equal(forms[INNER].bytes_read, 10 * 64 + 64 * 33 / 2);
-    assert_int_equal(forms[LOOKED_UP].view.in[1].dtype, LL_I32);
+    assert_int_equal(signatures[INNER].bytes_read, 10 * 64 + 64 * 33 / 2);
+    assert_int_equal(signatures[LOOKED_UP].view.in[1].dtype, LL_I32);
     ll_trace_free(trace);
 }
 
@@ -118,16 +118,16 @@ static void a_look_at_a_weight_is_one(void **state)
     toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){c, c}, 2, NULL, 0, LL_ACTIVATION, NULL);
     ll_recorder_step_end(toy->recorder);
     struct ll_trace *trace = toy_close(toy, path);
-    const struct ll_form *forms = trace->forms;
+    const struct ll_op_signature *signatures = trace->signatures;
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t weights;
     assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 2); /* the weight, and the first look, which the trace calls a weight */
     assert_null(ll_trace_check(trace, &arena));
-    assert_int_equal(forms[3].bytes_read, 4 * 4 * 16 + 256);
-    assert_int_equal(forms[4].bytes_read, 4 * 4 * 64 + 256);
-    assert_int_equal(forms[5].bytes_read, 2 * 4 * 32 * 32);
+    assert_int_equal(signatures[3].bytes_read, 4 * 4 * 16 + 256);
+    assert_int_equal(signatures[4].bytes_read, 4 * 4 * 64 + 256);
+    assert_int_equal(signatures[5].bytes_read, 2 * 4 * 32 * 32);
     ll_arena_release(&arena);
     ll_trace_free(trace);
 }

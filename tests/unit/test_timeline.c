@@ -14,7 +14,7 @@ enum { OPS = 10 };
 struct sample {
     struct ll_trace trace;
     const char *strings[3];
-    struct ll_form forms[3];
+    struct ll_op_signature signatures[3];
     struct ll_op ops[OPS];
     struct ll_step steps[4];
 };
@@ -25,7 +25,7 @@ static void fill(struct sample *sample)
 {
     static const enum ll_op_kind kinds[] = {LL_OP_HOST_INPUT, LL_OP_MATMUL, LL_OP_ADD};
     static const struct {
-        uint32_t form, step;
+        uint32_t signature, step;
         uint64_t us;
     } ops[OPS] = {{INPUT, 0, 5}, {MATMUL, 0, 90}, {ADD, 0, 7},    {INPUT, 1, 5},   {MATMUL, 1, 20},
                   {ADD, 1, 10},  {ADD, 1, 10},    {MATMUL, 2, 1}, {MATMUL, 3, 40}, {ADD, 3, 20}};
@@ -35,15 +35,15 @@ static void fill(struct sample *sample)
                                         {8, 2, 0, 70000, 3000, true}}};
     for (uint32_t i = 0; i < 3; i++) {
         sample->strings[i] = ll_op_name(kinds[i]);
-        sample->forms[i] = (struct ll_form){.view = {.kind = kinds[i]}, .kind_name = i};
+        sample->signatures[i] = (struct ll_op_signature){.view = {.kind = kinds[i]}, .kind_name = i};
     }
     for (uint32_t i = 0; i < OPS; i++)
-        sample->ops[i] =
-            (struct ll_op){.form = ops[i].form, .step = ops[i].step, .duration_ns = 1000 * ops[i].us};
+        sample->ops[i] = (struct ll_op){
+            .signature = ops[i].signature, .step = ops[i].step, .duration_ns = 1000 * ops[i].us};
     sample->trace = (struct ll_trace){.strings = sample->strings,
                                       .string_count = 3,
-                                      .forms = sample->forms,
-                                      .form_count = 3,
+                                      .signatures = sample->signatures,
+                                      .signature_count = 3,
                                       .ops = sample->ops,
                                       .op_count = OPS,
                                       .steps = sample->steps,

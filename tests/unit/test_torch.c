@@ -117,12 +117,12 @@ static void gradients_depend_on_the_forward_pass(void **state)
     uint32_t first_conv = LL_NONE, last = trace->steps[0].op_count - 1, forward = 0;
     reached[last] = true;
     for (uint32_t op = last + 1; op-- > 0;) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        if (form->view.kind == LL_OP_CONV2D)
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        if (signature->view.kind == LL_OP_CONV2D)
             first_conv = op;
         for (uint64_t d = deps->first[op]; reached[op] && d < deps->first[op + 1]; d++)
             reached[deps->ops[d]] = true;
-        forward += reached[op] && form->view.kind == LL_OP_CONV2D;
+        forward += reached[op] && signature->view.kind == LL_OP_CONV2D;
     }
     assert_true(reached[first_conv]);
     assert_int_equal(forward, 20);
@@ -181,8 +181,8 @@ static void check_linear(const struct ll_trace *trace)
     assert_non_null(trace);
     assert_int_equal(trace->op_count, 3);
     for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(trace->forms[trace->ops[i].form].view.kind, kinds[i]);
-    assert_int_equal(trace->forms[trace->ops[0].form].flops, 2 * 2 * 3 * 4);
+        assert_int_equal(trace->signatures[trace->ops[i].signature].view.kind, kinds[i]);
+    assert_int_equal(trace->signatures[trace->ops[0].signature].flops, 2 * 2 * 3 * 4);
     assert_int_equal(trace->descs[trace->tensors[ll_op_input(trace, 0, 1)].desc].memory, LL_WEIGHT);
     /* The ReLU overwrites what it reads. */
     assert_int_equal(trace->tensors[ll_op_output(trace, 2, 0)].storage,
@@ -222,8 +222,8 @@ static void what_is_added_to_a_product_may_repeat(void **state)
     struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 2);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].view.kind, LL_OP_ADD);
-    assert_int_equal(c.trace->forms[c.trace->ops[1].form].flops, 3 * 5);
+    assert_int_equal(c.trace->signatures[c.trace->ops[1].signature].view.kind, LL_OP_ADD);
+    assert_int_equal(c.trace->signatures[c.trace->ops[1].signature].flops, 3 * 5);
     end_conversion(&c);
 }
 
@@ -242,7 +242,7 @@ static void joining_nothing_with_nothing_is_no_op(void **state)
     struct conversion c = import_text(ll_import_TORCH_GRAPH, text, false);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 1);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_RELU);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].view.kind, LL_OP_RELU);
     end_conversion(&c);
 }
 
@@ -257,9 +257,9 @@ static void unknown_operators_are_named_or_kept(void **state)
     expect_refusal(ll_import_TORCH_GRAPH, text, "mine::op: nobody knows this operator");
     struct conversion c = import_text(ll_import_TORCH_GRAPH, text, true);
     assert_non_null(c.trace);
-    assert_int_equal(c.trace->forms[0].view.kind, LL_OP_FOREIGN);
-    assert_string_equal(c.trace->strings[c.trace->forms[0].scope], "mine::op");
-    assert_int_equal(c.trace->forms[0].bytes_read, 32);
+    assert_int_equal(c.trace->signatures[0].view.kind, LL_OP_FOREIGN);
+    assert_string_equal(c.trace->strings[c.trace->signatures[0].scope], "mine::op");
+    assert_int_equal(c.trace->signatures[0].bytes_read, 32);
     end_conversion(&c);
 }
 
@@ -288,7 +288,7 @@ static void what_an_operator_calls_must_be_all_that_it_does(void **state)
         expect_refusal(ll_import_TORCH_GRAPH, lost[i], "mine::pick: nobody knows this operator");
     struct conversion kept = import_text(ll_import_TORCH_GRAPH, lost[2], true);
     assert_int_equal(kept.trace->op_count, 1);
-    assert_int_equal(kept.trace->forms[0].view.kind, LL_OP_FOREIGN);
+    assert_int_equal(kept.trace->signatures[0].view.kind, LL_OP_FOREIGN);
     struct conversion c = import_text(ll_import_TORCH_GRAPH,
                                       GRAPH(NODE("mine::pick", 2, 1, 11, "[8,4]", 12, "[4,8]") "," NODE(
                                           "aten::exp", 3, 2, 11, "[8,4]", 13,
@@ -340,7 +340,7 @@ static void what_changes_its_argument_is_what_does_not_in_place(void **state)
         import_text(ll_import_TORCH_GRAPH, GRAPH(NODE("aten::exp_", 2, 1, 11, "[8,4]", 11, "[8,4]")), false);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 1);
-    assert_int_equal(c.trace->forms[0].view.kind, LL_OP_EXP);
+    assert_int_equal(c.trace->signatures[0].view.kind, LL_OP_EXP);
     assert_int_equal(c.trace->tensors[ll_op_output(c.trace, 0, 0)].storage,
                      c.trace->tensors[ll_op_input(c.trace, 0, 0)].storage);
     end_conversion(&c);
@@ -379,9 +379,9 @@ static void elements_are_picked_put_ordered_and_resized(void **state)
     if (!c.trace)
         fail_msg("%s", c.diags.kept[0].message);
     uint64_t scattered = 0;
-    while (c.trace->forms[c.trace->ops[scattered].form].view.kind != LL_OP_SCATTER)
+    while (c.trace->signatures[c.trace->ops[scattered].signature].view.kind != LL_OP_SCATTER)
         scattered++;
-    const struct ll_form *scatter = &c.trace->forms[c.trace->ops[scattered].form];
+    const struct ll_op_signature *scatter = &c.trace->signatures[c.trace->ops[scattered].signature];
     assert_int_equal(ll_elements(&op_of_kind(c.trace, LL_OP_GATHER, 0)->out[0]), 2 * 4);
     assert_int_equal(scatter->bytes_read, 2 * 4 + 2 * 4);
     assert_int_equal(scatter->bytes_written, 2 * 4);
@@ -468,7 +468,7 @@ static void profiles_have_times_of_kernels_and_order(void **state)
     struct conversion c = import_text(ll_import_TORCH_PROFILE, text, false);
     assert_non_null(c.trace);
     assert_int_equal(c.trace->op_count, 2);
-    assert_int_equal(c.trace->forms[c.trace->ops[0].form].view.kind, LL_OP_MATMUL);
+    assert_int_equal(c.trace->signatures[c.trace->ops[0].signature].view.kind, LL_OP_MATMUL);
     assert_int_equal(c.trace->ops[0].duration_ns, 33500);
     assert_int_equal(c.trace->ops[1].duration_ns, 3250);
     assert_int_equal(c.trace->ops[1].start_ns - c.trace->ops[0].start_ns, 130000 - 60125);
@@ -487,7 +487,7 @@ static void fused_attention_is_the_products_that_it_stands_for(void **state)
     convert(&c);
     assert_non_null(c.trace);
     assert_near(class_flops(c.trace, LL_CLASS_MATRIX), 7. * 2 * 2 * 4 * 16 * 16 * 32, 0);
-    assert_int_equal(c.trace->forms[c.trace->ops[3].form].phase, LL_PHASE_BACKWARD);
+    assert_int_equal(c.trace->signatures[c.trace->ops[3].signature].phase, LL_PHASE_BACKWARD);
     end_conversion(&c);
     ll_arena_release(&arena);
 }
@@ -510,7 +510,7 @@ static void numbers_of_any_type_can_be_drawn(void **state)
     const enum ll_dtype types[] = {LL_I32, LL_F16};
     uint32_t drawn = 0;
     for (uint64_t i = 0; i < c.trace->op_count; i++) {
-        const struct ll_op_view *view = &c.trace->forms[c.trace->ops[i].form].view;
+        const struct ll_op_view *view = &c.trace->signatures[c.trace->ops[i].signature].view;
         if (view->kind == LL_OP_RANDOM_UNIFORM)
             assert_int_equal(view->out[0].dtype, types[drawn++]);
     }

@@ -145,9 +145,9 @@ static void compiled_kernels_move_their_bytes(void **state)
         struct conversion c = import_events(rows[i], i == 1);
         assert_non_null(c.trace);
         assert_int_equal(c.trace->op_count, 3);
-        const struct ll_form *form = &c.trace->forms[c.trace->ops[2].form];
-        assert_int_equal(form->view.kind, LL_OP_FOREIGN);
-        assert_int_equal(form->bytes_read + form->bytes_written, 2 * 8 * 128 * 4);
+        const struct ll_op_signature *signature = &c.trace->signatures[c.trace->ops[2].signature];
+        assert_int_equal(signature->view.kind, LL_OP_FOREIGN);
+        assert_int_equal(signature->bytes_read + signature->bytes_written, 2 * 8 * 128 * 4);
         assert_true(warned(&c, i ? "_my_kernel" : "triton_poi_fused_relu_0"));
         end_conversion(&c);
     }
@@ -204,9 +204,9 @@ static void lists_of_tensors_have_the_type_that_was_seen(void **state)
               "'c10::BFloat16'")) "," OP("aten::cat", 20, 4,
                                          TAKES("[[4,4],[2,4]],[]",
                                                "'TensorList','Scalar'") ",'Concrete Inputs':['','0']"));
-    const struct ll_form *form = &c.trace->forms[c.trace->ops[2].form];
-    assert_int_equal(form->view.kind, LL_OP_CONCAT);
-    assert_int_equal(form->bytes_read, 24 * 2);
+    const struct ll_op_signature *signature = &c.trace->signatures[c.trace->ops[2].signature];
+    assert_int_equal(signature->view.kind, LL_OP_CONCAT);
+    assert_int_equal(signature->bytes_read, 24 * 2);
     end_conversion(&c);
 }
 

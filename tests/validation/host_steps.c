@@ -86,7 +86,7 @@ static double kind_s(const struct ll_trace *trace, enum ll_op_kind kind, double 
         const struct ll_step *step = &trace->steps[i];
         values[i] = 0;
         for (uint32_t op = step->first_op; op < step->first_op + step->op_count; op++)
-            if (trace->forms[trace->ops[op].form].view.kind == kind)
+            if (trace->signatures[trace->ops[op].signature].view.kind == kind)
                 values[i] += (double)trace->ops[op].duration_ns * 1e-9;
     }
     return ll_median(values, trace->step_count);

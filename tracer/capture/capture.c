@@ -516,7 +516,7 @@ static void note_gap(struct ll_capture *capture, struct thread *thread, uint64_t
 }
 
 /* What the thread did before, unless the op waits for it anyway. The reasons stand in the order of struct
- * ll_links: order, storage, gap. */
+ * ll_op_edges: order, storage, gap. */
 static void add_thread_order(struct ll_capture *capture, const struct thread *thread, const uint32_t *inputs,
                              uint32_t input_count, struct ll_record *op)
 {

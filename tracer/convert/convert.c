@@ -146,7 +146,7 @@ static void dump_shape(struct ll_json *json, const struct ll_shape *shape)
 
 static void dump_tensor(struct ll_json *json, const struct ll_trace *trace, uint32_t id)
 {
-    const struct ll_desc *desc = &trace->descs[trace->tensors[id].desc];
+    const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[id].desc];
     ll_json_open_object(json);
     ll_json_put_count(json, "id", id);
     ll_json_put_text(json, "name", trace->strings[desc->name]);
@@ -173,7 +173,7 @@ static void dump_attrs(struct ll_json *json, const struct ll_op_view *view)
 
 static void dump_tensors(struct ll_json *json, const struct ll_trace *trace, uint32_t op)
 {
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
     ll_json_key(json, "inputs");
     ll_json_open_list(json);
     for (uint32_t i = 0; i < view->input_count; i++)
@@ -186,14 +186,17 @@ static void dump_tensors(struct ll_json *json, const struct ll_trace *trace, uin
     ll_json_close_list(json);
 }
 
-static void dump_counts(struct ll_json *json, const struct ll_form *form, const struct ll_op *op)
+static void dump_counts(struct ll_json *json, const struct ll_op_signature *signature, const struct ll_op *op)
 {
     const struct {
         const char *key;
         uint64_t count;
-    } counts[] = {
-        {"flops", form->flops},     {"bytes_read", form->bytes_read}, {"bytes_written", form->bytes_written},
-        {"start_ns", op->start_ns}, {"duration_ns", op->duration_ns}, {"thread", op->thread}};
+    } counts[] = {{"flops", signature->flops},
+                  {"bytes_read", signature->bytes_read},
+                  {"bytes_written", signature->bytes_written},
+                  {"start_ns", op->start_ns},
+                  {"duration_ns", op->duration_ns},
+                  {"thread", op->thread}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         ll_json_put_count(json, counts[i].key, counts[i].count);
     }
@@ -204,17 +207,17 @@ static void dump_op(struct ll_str *out, const struct ll_trace *trace, const stru
                     uint32_t seq)
 {
     const struct ll_op *op = &trace->ops[seq];
-    const struct ll_form *form = &trace->forms[op->form];
+    const struct ll_op_signature *signature = &trace->signatures[op->signature];
     struct ll_json json = {.out = out};
     ll_json_open_object(&json);
     ll_json_put_count(&json, "seq", seq);
-    ll_json_put_text(&json, "kind", trace->strings[form->kind_name]);
-    ll_json_put_text(&json, "phase", ll_phase_name(form->phase));
-    ll_json_put_text(&json, "scope", trace->strings[form->scope]);
+    ll_json_put_text(&json, "kind", trace->strings[signature->kind_name]);
+    ll_json_put_text(&json, "phase", ll_phase_name(signature->phase));
+    ll_json_put_text(&json, "scope", trace->strings[signature->scope]);
     ll_json_put_count(&json, "step", op->step);
     dump_tensors(&json, trace, seq);
-    dump_attrs(&json, &form->view);
-    dump_counts(&json, form, op);
+    dump_attrs(&json, &signature->view);
+    dump_counts(&json, signature, op);
     ll_json_key(&json, "deps");
     ll_json_open_list(&json);
     for (uint64_t i = deps->first[seq]; i < deps->first[seq + 1]; i++)
@@ -608,13 +611,13 @@ static bool place_ops(const struct ll_trace *trace, struct ll_map *threads, stru
 {
     for (uint64_t i = 0; i < trace->op_count; i++) {
         const struct ll_op *op = &trace->ops[i];
-        const struct ll_form *form = &trace->forms[op->form];
+        const struct ll_op_signature *signature = &trace->signatures[op->signature];
         uint32_t track = ll_map_intern(threads, &op->thread, sizeof op->thread, NULL);
         if (track == LL_NO_ID)
             return false;
         ops[i] = (struct ll_scheduled){
             .start_s = (double)op->start_ns * 1e-9, .time_s = (double)op->duration_ns * 1e-9, .track = track};
-        bytes[i] = (double)form->bytes_read + (double)form->bytes_written;
+        bytes[i] = (double)signature->bytes_read + (double)signature->bytes_written;
         *timed = *timed || op->duration_ns > 0;
     }
     return true;
@@ -750,18 +753,18 @@ static void put_shapes(struct ll_json *json, const char *key, const struct ll_sh
 static void write_op(struct timeline *t, uint32_t op)
 {
     const struct ll_scheduled *at = placed(t, op);
-    const struct ll_form *form = &t->trace->forms[t->trace->ops[op].form];
-    struct ll_json json = begin(t, "X", t->trace->strings[form->kind_name], at->track, at->start_s);
+    const struct ll_op_signature *signature = &t->trace->signatures[t->trace->ops[op].signature];
+    struct ll_json json = begin(t, "X", t->trace->strings[signature->kind_name], at->track, at->start_s);
     ll_json_put_number(&json, "dur", (in_ns(at->start_s + at->time_s) - in_ns(at->start_s)) / 1e3);
-    ll_json_put_text(&json, "cat", ll_phase_name(form->phase));
+    ll_json_put_text(&json, "cat", ll_phase_name(signature->phase));
     ll_json_key(&json, "args");
     ll_json_open_object(&json);
     ll_json_put_count(&json, "seq", op);
-    ll_json_put_text(&json, "scope", t->trace->strings[form->scope]);
-    put_shapes(&json, "inputs", form->view.in, form->view.input_count);
-    put_shapes(&json, "outputs", form->view.out, form->view.output_count);
-    ll_json_put_count(&json, "flops", form->flops);
-    ll_json_put_count(&json, "bytes", ll_add(form->bytes_read, form->bytes_written));
+    ll_json_put_text(&json, "scope", t->trace->strings[signature->scope]);
+    put_shapes(&json, "inputs", signature->view.in, signature->view.input_count);
+    put_shapes(&json, "outputs", signature->view.out, signature->view.output_count);
+    ll_json_put_count(&json, "flops", signature->flops);
+    ll_json_put_count(&json, "bytes", ll_add(signature->bytes_read, signature->bytes_written));
     if (at->bound)
         ll_json_put_text(&json, "bound", at->bound);
     ll_json_close_object(&json);
@@ -852,13 +855,13 @@ static void write_counters(struct timeline *t, uint32_t op)
 static bool find_memory(struct timeline *t)
 {
     const struct ll_trace *trace = t->trace;
-    const struct ll_life *lives = ll_lives(trace, &t->export->arena);
+    const struct ll_liveness *lives = ll_trace_liveness(trace, &t->export->arena);
     t->born = ll_alloc(&t->export->arena, trace->op_count, sizeof *t->born);
     t->dead = ll_alloc(&t->export->arena, trace->op_count, sizeof *t->dead);
     if (!lives || !t->born || !t->dead)
         return false;
     for (uint64_t s = 0; s < trace->storage_count; s++) {
-        const struct ll_life *life = &lives[s];
+        const struct ll_liveness *life = &lives[s];
         if (life->first == LL_NONE)
             continue;
         t->born[life->first][life->memory] = ll_add(t->born[life->first][life->memory], life->bytes);

@@ -2,8 +2,8 @@
 /* A trace from the frames of a file: its definitions, then its ops (reader.c takes all else).
  *
  * Definitions refer only backwards, so each is complete or lost at once: a string by its frame, a desc by its
- * strings, a form by its strings and descs. Names that this program does not know cost exactly what needs
- * them; only the kind of an op may be unknown. */
+ * strings, a signature by its strings and descs. Names that this program does not know cost exactly what
+ * needs them; only the kind of an op may be unknown. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -144,7 +144,8 @@ static bool take_zeros(uint64_t packed, struct ll_shape *shape)
 }
 
 /* NULL, or why the desc is lost. */
-static const char *take_desc(struct ll_trace_build *build, struct columns *columns, struct ll_desc *desc)
+static const char *take_desc(struct ll_trace_build *build, struct columns *columns,
+                             struct ll_tensor_desc *desc)
 {
     uint32_t dtype = FIND(build, next(columns, LL_DEF_DESC_DTYPE), dtype_names);
     uint64_t rank = next(columns, LL_DEF_DESC_RANK);
@@ -233,32 +234,32 @@ static bool take_aliases(struct columns *columns, const struct ll_op_view *view,
     return sound;
 }
 
-/* The counts of a known kind are those of the op table here, or the form is not to be trusted. */
-static const char *check_counts(const struct ll_form *form)
+/* The counts of a known kind are those of the op table here, or the signature is not to be trusted. */
+static const char *check_counts(const struct ll_op_signature *signature)
 {
-    struct ll_form_counts counts;
-    if (!ll_fits(form->flops) || !ll_fits(form->bytes_read) || !ll_fits(form->bytes_written))
+    struct ll_signature_counts counts;
+    if (!ll_fits(signature->flops) || !ll_fits(signature->bytes_read) || !ll_fits(signature->bytes_written))
         return "a count does not fit in 64 bits";
-    if (form->view.kind == LL_OP_NONE)
+    if (signature->view.kind == LL_OP_NONE)
         return NULL;
-    const char *trouble = ll_form_count(&form->view, &counts);
-    if (!trouble && (counts.flops != form->flops || counts.bytes_read != form->bytes_read ||
-                     counts.bytes_written != form->bytes_written))
+    const char *trouble = ll_signature_count(&signature->view, &counts);
+    if (!trouble && (counts.flops != signature->flops || counts.bytes_read != signature->bytes_read ||
+                     counts.bytes_written != signature->bytes_written))
         trouble = "its FLOPs or bytes are not those that the op table here gives";
     return trouble;
 }
 
-/* What of a form could be understood. */
+/* What of a signature could be understood. */
 struct known {
     bool descs, attrs, aliases;
 };
 
 /* Inputs, outputs and attributes, whose numbers are in the view; false when memory ran out. */
 static bool take_lists(struct ll_trace_build *build, struct columns *columns, uint64_t attr_count,
-                       struct ll_form *form, struct known *known)
+                       struct ll_op_signature *signature, struct known *known)
 {
     struct ll_arena *arena = &build->trace->arena;
-    struct ll_op_view *view = &form->view;
+    struct ll_op_view *view = &signature->view;
     uint64_t kept_attrs = attr_count < LL_MAX_ATTRS ? attr_count : LL_MAX_ATTRS;
     struct ll_shape *in = ll_alloc(arena, view->input_count, sizeof *in);
     struct ll_shape *out = ll_alloc(arena, view->output_count, sizeof *out);
@@ -275,19 +276,19 @@ static bool take_lists(struct ll_trace_build *build, struct columns *columns, ui
     known->aliases = take_aliases(columns, view, aliases);
     view->in = in;
     view->out = out;
-    form->inputs = inputs;
-    form->outputs = outputs;
-    form->aliases = aliases;
+    signature->inputs = inputs;
+    signature->outputs = outputs;
+    signature->aliases = aliases;
     return true;
 }
 
-/* NULL, or why the form is lost. */
-static const char *judge_form(const struct ll_form *form, const struct known *known)
+/* NULL, or why the signature is lost. */
+static const char *judge_signature(const struct ll_op_signature *signature, const struct known *known)
 {
-    const struct ll_op_view *view = &form->view;
-    if (form->kind_name == LL_NONE || form->scope == LL_NONE)
+    const struct ll_op_view *view = &signature->view;
+    if (signature->kind_name == LL_NONE || signature->scope == LL_NONE)
         return "its kind or scope is lost";
-    if (form->phase == LL_PHASE_COUNT)
+    if (signature->phase == LL_PHASE_COUNT)
         return "its phase is lost or not known here";
     if (!known->descs)
         return "a desc that it needs is lost";
@@ -295,43 +296,46 @@ static const char *judge_form(const struct ll_form *form, const struct known *kn
         return "it has too many inputs or outputs";
     if (!known->attrs && view->kind < LL_OP_NONE)
         return "an attribute of it is lost or not known here";
-    return known->aliases ? check_counts(form)
+    return known->aliases ? check_counts(signature)
                           : "its outputs do not take over storages as this kind of op does";
 }
 
 /* The same. All items of the columns are used up in any case. */
-static const char *take_form(struct ll_trace_build *build, struct columns *columns, struct ll_form *form)
+static const char *take_signature(struct ll_trace_build *build, struct columns *columns,
+                                  struct ll_op_signature *signature)
 {
     uint64_t kind = next(columns, LL_DEF_FORM_KIND), phase = next(columns, LL_DEF_FORM_PHASE);
     uint64_t attr_count = next(columns, LL_DEF_FORM_ATTRS);
-    struct ll_op_view *view = &form->view;
+    struct ll_op_view *view = &signature->view;
     struct known known = {false};
-    *form = (struct ll_form){.kind_name = ll_build_place(&build->strings, kind)};
-    form->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
+    *signature = (struct ll_op_signature){.kind_name = ll_build_place(&build->strings, kind)};
+    signature->scope = ll_build_place(&build->strings, next(columns, LL_DEF_FORM_SCOPE));
     view->input_count = (uint32_t)next(columns, LL_DEF_FORM_INPUTS);
     view->output_count = (uint32_t)next(columns, LL_DEF_FORM_OUTPUTS);
-    view->kind =
-        form->kind_name == LL_NONE ? LL_OP_NONE : ll_op_find(build->trace->strings[form->kind_name]);
-    form->phase = (enum ll_phase)FIND(build, phase, phase_names);
-    if (!take_lists(build, columns, attr_count, form, &known))
+    view->kind = signature->kind_name == LL_NONE ? LL_OP_NONE
+                                                 : ll_op_find(build->trace->strings[signature->kind_name]);
+    signature->phase = (enum ll_phase)FIND(build, phase, phase_names);
+    if (!take_lists(build, columns, attr_count, signature, &known))
         return "memory ran out";
-    form->flops = next(columns, LL_DEF_FORM_FLOPS);
-    form->bytes_read = next(columns, LL_DEF_FORM_READ);
-    form->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
-    return judge_form(form, &known);
+    signature->flops = next(columns, LL_DEF_FORM_FLOPS);
+    signature->bytes_read = next(columns, LL_DEF_FORM_READ);
+    signature->bytes_written = next(columns, LL_DEF_FORM_WRITTEN);
+    return judge_signature(signature, &known);
 }
 
-static bool add_forms(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
+static bool add_signatures(struct ll_trace_build *build, struct columns *columns, uint64_t first,
+                           uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow(&trace->forms, &build->form_capacity, trace->form_count + count, sizeof *trace->forms))
+    if (!ll_grow(&trace->signatures, &build->signature_capacity, trace->signature_count + count,
+                 sizeof *trace->signatures))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count && build->status == LL_OK; i++) {
-        const char *why = take_form(build, columns, &trace->forms[trace->form_count]);
+        const char *why = take_signature(build, columns, &trace->signatures[trace->signature_count]);
         if (why)
             lose(build, "form", first + i, why);
         else
-            build->forms.at[first + i] = (uint32_t)trace->form_count++;
+            build->signatures.at[first + i] = (uint32_t)trace->signature_count++;
     }
     return build->status == LL_OK;
 }
@@ -341,7 +345,7 @@ static bool add_forms(struct ll_trace_build *build, struct columns *columns, uin
 static bool add_links(struct ll_trace_build *build, struct columns *columns, uint64_t first, uint64_t count)
 {
     struct ll_trace *trace = build->trace;
-    if (!ll_grow(&trace->links, &build->links_capacity, trace->links_count + count, sizeof *trace->links))
+    if (!ll_grow(&trace->edges, &build->links_capacity, trace->edges_count + count, sizeof *trace->edges))
         return ll_build_no_memory(build);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t inputs = next(columns, LL_DEF_LINKS_INPUTS), controls = next(columns, LL_DEF_LINKS_CONTROLS);
@@ -358,16 +362,16 @@ static bool add_links(struct ll_trace_build *build, struct columns *columns, uin
             lose(build, "links", first + i, "they give reasons for more than there are");
             continue;
         }
-        struct ll_links links = {ll_copy(&trace->arena, input, inputs * sizeof *input),
-                                 ll_copy(&trace->arena, control, controls * sizeof *control),
-                                 (uint32_t)inputs,
-                                 (uint32_t)controls,
-                                 (uint32_t)storage,
-                                 (uint32_t)gaps};
-        if (!links.inputs || !links.controls)
+        struct ll_op_edges edges = {ll_copy(&trace->arena, input, inputs * sizeof *input),
+                                    ll_copy(&trace->arena, control, controls * sizeof *control),
+                                    (uint32_t)inputs,
+                                    (uint32_t)controls,
+                                    (uint32_t)storage,
+                                    (uint32_t)gaps};
+        if (!edges.inputs || !edges.controls)
             return ll_build_no_memory(build);
-        build->links.at[first + i] = (uint32_t)trace->links_count;
-        trace->links[trace->links_count++] = links;
+        build->edges.at[first + i] = (uint32_t)trace->edges_count;
+        trace->edges[trace->edges_count++] = edges;
     }
     return true;
 }
@@ -469,17 +473,19 @@ bool ll_build_definitions(struct ll_trace_build *build)
         return false;
     uint64_t strings = ll_block_count(block, LL_DEF_STRING_SIZE),
              descs = ll_block_count(block, LL_DEF_DESC_NAME);
-    uint64_t forms = ll_block_count(block, LL_DEF_FORM_KIND),
-             links = ll_block_count(block, LL_DEF_LINKS_INPUTS);
+    uint64_t signatures = ll_block_count(block, LL_DEF_FORM_KIND),
+             edges = ll_block_count(block, LL_DEF_LINKS_INPUTS);
     struct ll_view text;
     ll_block_bytes(block, LL_DEF_TEXT, &text);
     if (ll_build_sum(columns.of[LL_DEF_STRING_SIZE], strings) != (uint64_t)(text.end - text.at))
         return ll_build_refuse(build, "its columns do not fit together");
     return reserve(build, &build->strings, first[0], strings) &&
-           reserve(build, &build->descs, first[1], descs) && reserve(build, &build->forms, first[2], forms) &&
-           reserve(build, &build->links, first[3], links) &&
+           reserve(build, &build->descs, first[1], descs) &&
+           reserve(build, &build->signatures, first[2], signatures) &&
+           reserve(build, &build->edges, first[3], edges) &&
            add_strings(build, &columns, first[0], strings) && add_descs(build, &columns, first[1], descs) &&
-           add_forms(build, &columns, first[2], forms) && add_links(build, &columns, first[3], links);
+           add_signatures(build, &columns, first[2], signatures) &&
+           add_links(build, &columns, first[3], edges);
 }
 
 bool ll_build_no_memory(struct ll_trace_build *build)
@@ -525,7 +531,8 @@ uint64_t ll_build_sum(const uint64_t *values, uint64_t count)
 
 /* The columns of the frame, and what was lost of it. */
 struct ops {
-    const uint64_t *form, *links, *step, *thread, *outputs, *gap, *duration, *brought_before, *brought_desc;
+    const uint64_t *signature, *edges, *step, *thread, *outputs, *gap, *duration, *brought_before,
+        *brought_desc;
     uint64_t first_op, first_tensor, base_ns, count, brought;
     uint64_t without_definitions, contradicting, beyond; /* of the ops of more steps than a file may hold */
     uint64_t end_ns[LL_TRACKS];
@@ -549,11 +556,11 @@ static void add_brought(struct ll_trace_build *build, const struct ops *ops, uin
         add_tensor(build, ll_build_place(&build->descs, ops->brought_desc[*brought]), LL_NONE, LL_NONE);
 }
 
-/* Outputs of an op that is lost; their descs, where its form is known. */
-static void add_orphans(struct ll_trace_build *build, const struct ll_form *form, uint64_t count)
+/* Outputs of an op that is lost; their descs, where its signature is known. */
+static void add_orphans(struct ll_trace_build *build, const struct ll_op_signature *signature, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        add_tensor(build, form ? form->outputs[i] : LL_NONE, LL_NONE, LL_NONE);
+        add_tensor(build, signature ? signature->outputs[i] : LL_NONE, LL_NONE, LL_NONE);
 }
 
 /* The tensor that a link means; LL_NONE when it is not one that exists before the op. */
@@ -568,21 +575,21 @@ static uint32_t resolve(const struct ll_trace *trace, uint64_t link)
     return tensor < first_output ? (uint32_t)tensor : LL_NONE;
 }
 
-/* Whether the inputs are there and look as the form says. One that a lost op made, of unknown looks, gets
- * them now. */
-static bool inputs_agree(const struct ll_trace *trace, const struct ll_form *form,
-                         const struct ll_links *links)
+/* Whether the inputs are there and look as the signature says. One that a lost op made, of unknown looks,
+ * gets them now. */
+static bool inputs_agree(const struct ll_trace *trace, const struct ll_op_signature *signature,
+                         const struct ll_op_edges *edges)
 {
-    if (links->input_count != form->view.input_count)
+    if (edges->input_count != signature->view.input_count)
         return false;
-    for (uint32_t i = 0; i < links->input_count; i++) {
-        uint32_t number = resolve(trace, links->inputs[i]);
+    for (uint32_t i = 0; i < edges->input_count; i++) {
+        uint32_t number = resolve(trace, edges->inputs[i]);
         if (number == LL_NONE)
             return false;
         struct ll_tensor *tensor = &trace->tensors[number];
         if (tensor->desc == LL_NONE)
-            tensor->desc = form->inputs[i];
-        if (tensor->desc != form->inputs[i])
+            tensor->desc = signature->inputs[i];
+        if (tensor->desc != signature->inputs[i])
             return false;
     }
     return true;
@@ -634,17 +641,17 @@ static uint32_t find_op(const struct ll_trace_build *build, uint64_t file_op)
 static bool renumber_controls(struct ll_trace_build *build, uint64_t file_op, uint32_t *number)
 {
     struct ll_trace *trace = build->trace;
-    const struct ll_links old = trace->links[*number];
+    const struct ll_op_edges old = trace->edges[*number];
     uint64_t refs = (uint64_t)old.input_count + old.control_count;
     if (!ll_build_afford(build, &build->weight, 1, LL_WEIGHT_LINKS) ||
         !ll_build_afford(build, &build->weight, refs, LL_WEIGHT_LINKS_REF))
         return false;
     uint64_t *controls = ll_alloc(&trace->arena, old.control_count, sizeof *controls);
     if (!controls ||
-        !ll_grow(&trace->links, &build->links_capacity, trace->links_count + 1, sizeof *trace->links))
+        !ll_grow(&trace->edges, &build->links_capacity, trace->edges_count + 1, sizeof *trace->edges))
         return ll_build_no_memory(build);
     uint32_t ordered = old.control_count - old.storage_count - old.gap_count;
-    struct ll_links new = {.inputs = old.inputs, .controls = controls, .input_count = old.input_count};
+    struct ll_op_edges new = {.inputs = old.inputs, .controls = controls, .input_count = old.input_count};
     for (uint32_t i = 0; i < old.control_count; i++) {
         uint32_t op = old.controls[i] <= file_op ? find_op(build, file_op - old.controls[i]) : LL_NONE;
         if (op == LL_NONE)
@@ -653,15 +660,15 @@ static bool renumber_controls(struct ll_trace_build *build, uint64_t file_op, ui
         new.storage_count += i >= ordered &&i < ordered + old.storage_count;
         new.gap_count += i >= ordered + old.storage_count;
     }
-    *number = (uint32_t)trace->links_count;
-    trace->links[trace->links_count++] = new;
+    *number = (uint32_t)trace->edges_count;
+    trace->edges[trace->edges_count++] = new;
     return true;
 }
 
-static bool controls_agree(const struct ll_trace *trace, const struct ll_links *links)
+static bool controls_agree(const struct ll_trace *trace, const struct ll_op_edges *edges)
 {
-    for (uint32_t i = 0; i < links->control_count; i++)
-        if (links->controls[i] == 0 || links->controls[i] > trace->op_count)
+    for (uint32_t i = 0; i < edges->control_count; i++)
+        if (edges->controls[i] == 0 || edges->controls[i] > trace->op_count)
             return false;
     return true;
 }
@@ -682,17 +689,18 @@ static bool note_stretch(struct ll_trace_build *build, uint64_t file_op)
 }
 
 /* The op without its outputs; false when something about it cannot be. */
-static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, uint32_t form_number,
-                    uint32_t links, struct ll_op *op)
+static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, uint32_t signature_number,
+                    uint32_t edges, struct ll_op *op)
 {
     struct ll_trace *trace = build->trace;
-    const struct ll_form *form = &trace->forms[form_number];
+    const struct ll_op_signature *signature = &trace->signatures[signature_number];
     uint64_t file_op = ops->first_op + i, *end_ns = &ops->end_ns[ops->thread[i] % LL_TRACKS];
     uint64_t start_ns = *end_ns + ll_unzigzag(ops->gap[i]);
     *end_ns = start_ns + ops->duration[i];
     uint32_t last_step = trace->op_count ? trace->ops[trace->op_count - 1].step : 0;
-    if (ops->outputs[i] != form->view.output_count || ops->step[i] < last_step || ops->thread[i] >= LL_NONE ||
-        !ll_fits(ll_add(start_ns, ops->duration[i])) || !inputs_agree(trace, form, &trace->links[links]))
+    if (ops->outputs[i] != signature->view.output_count || ops->step[i] < last_step ||
+        ops->thread[i] >= LL_NONE || !ll_fits(ll_add(start_ns, ops->duration[i])) ||
+        !inputs_agree(trace, signature, &trace->edges[edges]))
         return false;
     if (!ll_build_reach_step(build, ops->step[i])) {
         ops->beyond++;
@@ -700,13 +708,13 @@ static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, u
     }
     if (!note_stretch(build, file_op))
         return false;
-    if (file_op != trace->op_count && trace->links[links].control_count > 0 &&
-        !renumber_controls(build, file_op, &links))
+    if (file_op != trace->op_count && trace->edges[edges].control_count > 0 &&
+        !renumber_controls(build, file_op, &edges))
         return false;
-    if (!controls_agree(trace, &trace->links[links]))
+    if (!controls_agree(trace, &trace->edges[edges]))
         return false;
-    *op = (struct ll_op){.form = form_number,
-                         .links = links,
+    *op = (struct ll_op){.signature = signature_number,
+                         .edges = edges,
                          .step = (uint32_t)ops->step[i],
                          .thread = (uint32_t)ops->thread[i],
                          .first_output = (uint32_t)trace->tensor_count,
@@ -715,42 +723,44 @@ static bool take_op(struct ll_trace_build *build, struct ops *ops, uint64_t i, u
     return true;
 }
 
-static void add_outputs(struct ll_trace_build *build, const struct ll_form *form,
-                        const struct ll_links *links)
+static void add_outputs(struct ll_trace_build *build, const struct ll_op_signature *signature,
+                        const struct ll_op_edges *edges)
 {
     struct ll_trace *trace = build->trace;
     uint32_t producer = (uint32_t)trace->op_count;
-    if (form->view.output_count == 0)
+    if (signature->view.output_count == 0)
         return;
     struct ll_tensor *outputs = &trace->tensors[trace->tensor_count];
-    for (uint32_t i = 0; i < form->view.output_count; i++) { /* resolved before the first output is there */
-        uint32_t alias = form->aliases[i];
+    for (uint32_t i = 0; i < signature->view.output_count;
+         i++) { /* resolved before the first output is there */
+        uint32_t alias = signature->aliases[i];
         outputs[i].storage =
-            alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, links->inputs[alias])].storage;
+            alias == LL_NONE ? LL_NONE : trace->tensors[resolve(trace, edges->inputs[alias])].storage;
     }
-    for (uint32_t i = 0; i < form->view.output_count; i++)
-        add_tensor(build, form->outputs[i], outputs[i].storage, producer);
+    for (uint32_t i = 0; i < signature->view.output_count; i++)
+        add_tensor(build, signature->outputs[i], outputs[i].storage, producer);
 }
 
 static void add_op(struct ll_trace_build *build, struct ops *ops, uint64_t i)
 {
     struct ll_trace *trace = build->trace;
-    uint32_t form_number = ll_build_place(&build->forms, ops->form[i]),
-             links = ll_build_place(&build->links, ops->links[i]);
-    const struct ll_form *form = form_number == LL_NONE ? NULL : &trace->forms[form_number];
+    uint32_t signature_number = ll_build_place(&build->signatures, ops->signature[i]),
+             edges = ll_build_place(&build->edges, ops->edges[i]);
+    const struct ll_op_signature *signature =
+        signature_number == LL_NONE ? NULL : &trace->signatures[signature_number];
     struct ll_op op;
-    if (form_number == LL_NONE || links == LL_NONE) {
+    if (signature_number == LL_NONE || edges == LL_NONE) {
         ops->without_definitions++;
         ops->end_ns[ops->thread[i] % LL_TRACKS] += ll_unzigzag(ops->gap[i]) + ops->duration[i];
-    } else if (take_op(build, ops, i, form_number, links, &op)) {
-        add_outputs(build, form, &trace->links[op.links]);
+    } else if (take_op(build, ops, i, signature_number, edges, &op)) {
+        add_outputs(build, signature, &trace->edges[op.edges]);
         trace->ops[trace->op_count++] = op;
         return;
     } else {
         ops->contradicting++;
     }
-    bool known = form && form->view.output_count == ops->outputs[i];
-    add_orphans(build, known ? form : NULL, ops->outputs[i]);
+    bool known = signature && signature->view.output_count == ops->outputs[i];
+    add_orphans(build, known ? signature : NULL, ops->outputs[i]);
 }
 
 /* Inputs, outputs and controls of all ops: what following them will cost. */
@@ -758,11 +768,11 @@ static uint64_t count_refs(const struct ll_trace_build *build, const struct ops 
 {
     uint64_t refs = 0;
     for (uint64_t i = 0; i < ops->count; i++) {
-        uint32_t links = ll_build_place(&build->links, ops->links[i]);
+        uint32_t edges = ll_build_place(&build->edges, ops->edges[i]);
         refs += ops->outputs[i];
-        if (links != LL_NONE)
+        if (edges != LL_NONE)
             refs +=
-                (uint64_t)build->trace->links[links].input_count + build->trace->links[links].control_count;
+                (uint64_t)build->trace->edges[edges].input_count + build->trace->edges[edges].control_count;
     }
     return refs;
 }
@@ -785,8 +795,8 @@ static bool decode_ops(struct ll_trace_build *build, struct ops *ops)
     if (!ll_build_charge(build, ops->count, LL_WEIGHT_OP) ||
         !ll_build_charge(build, ops->brought, LL_WEIGHT_TENSOR))
         return false;
-    ops->form = ll_block_numbers(block, LL_OPS_FORM, ops->count);
-    ops->links = ll_block_numbers(block, LL_OPS_LINKS, ops->count);
+    ops->signature = ll_block_numbers(block, LL_OPS_FORM, ops->count);
+    ops->edges = ll_block_numbers(block, LL_OPS_LINKS, ops->count);
     ops->step = ll_block_numbers(block, LL_OPS_STEP, ops->count);
     ops->thread = ll_block_numbers(block, LL_OPS_THREAD, ops->count);
     ops->outputs = ll_block_numbers(block, LL_OPS_OUTPUTS, ops->count);
@@ -794,7 +804,7 @@ static bool decode_ops(struct ll_trace_build *build, struct ops *ops)
     ops->duration = ll_block_numbers(block, LL_OPS_DURATION, ops->count);
     ops->brought_before = ll_block_numbers(block, LL_OPS_BROUGHT_BEFORE, ops->brought);
     ops->brought_desc = ll_block_numbers(block, LL_OPS_BROUGHT_DESC, ops->brought);
-    if (!ops->form || !ops->links || !ops->step || !ops->thread || !ops->outputs || !ops->gap ||
+    if (!ops->signature || !ops->edges || !ops->step || !ops->thread || !ops->outputs || !ops->gap ||
         !ops->duration || !ops->brought_before || !ops->brought_desc)
         return ll_build_refuse(build, "its columns do not fit together");
     for (uint64_t i = 0; i < ops->count; i++)

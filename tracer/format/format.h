@@ -194,7 +194,7 @@ enum ll_ops_tag {
     LL_OPS_LINKS,
     LL_OPS_STEP,
     LL_OPS_THREAD,
-    LL_OPS_OUTPUTS,        /* how many: known from the form, unless the form is lost */
+    LL_OPS_OUTPUTS,        /* how many: known from the signature, unless the signature is lost */
     LL_OPS_GAP,            /* zigzag: start minus the end of the last op in this track */
     LL_OPS_DURATION,       /* ns */
     LL_OPS_BROUGHT_BEFORE, /* for each tensor that no op made: how many ops of this frame came before it */

@@ -561,7 +561,7 @@ static bool give_looks(struct ll_trace_build *build)
                 !ll_grow(&trace->descs, &build->desc_capacity, trace->desc_count + 1, sizeof *trace->descs))
                 return ll_build_no_memory(build);
             trace->strings[trace->string_count++] = "lost";
-            trace->descs[trace->desc_count++] = (struct ll_desc){
+            trace->descs[trace->desc_count++] = (struct ll_tensor_desc){
                 .name = (uint32_t)(trace->string_count - 1), .memory = LL_WORKSPACE, .shape = {.rank = 1}};
         }
         trace->tensors[i].desc = lost;
@@ -651,8 +651,8 @@ static void build_release(struct ll_trace_build *build)
     ll_block_release(&build->block);
     free(build->strings.at);
     free(build->descs.at);
-    free(build->forms.at);
-    free(build->links.at);
+    free(build->signatures.at);
+    free(build->edges.at);
     free(build->stretches);
     free(build->step_recorded);
     free(build->cuts);

@@ -96,9 +96,10 @@ struct ll_trace_build {
     /* Of steps, of all else; what each may be, by the bytes so far (ll_growth_limit). Files whose writers did
      * not count the steps that ops reach are whole all the same. */
     uint64_t step_weight, weight, weight_limit;
-    uint64_t fact_capacity, string_capacity, desc_capacity, form_capacity, links_capacity;
+    uint64_t fact_capacity, string_capacity, desc_capacity, signature_capacity, links_capacity;
     uint64_t op_capacity, tensor_capacity, step_capacity;
-    struct ll_places strings, descs, forms, links; /* where the definitions of the file are in the trace */
+    struct ll_places strings, descs, signatures,
+        edges; /* where the definitions of the file are in the trace */
 
     uint64_t next_op, next_tensor; /* numbers in the file */
     struct ll_stretch *stretches;  /* in order; a hole begins the next one */

@@ -49,8 +49,8 @@ static struct ll_counted stedc(uint64_t n)
 /* These, and n reflectors applied to n vectors. */
 static struct ll_counted syevd(uint64_t n, bool with_vectors)
 {
-    struct ll_counted form = ll_counted_sytrd(n);
-    return with_vectors ? ll_both(form, ll_both(stedc(n), ll_counted_ormqr(n, n, n))) : form;
+    struct ll_counted signature = ll_counted_sytrd(n);
+    return with_vectors ? ll_both(signature, ll_both(stedc(n), ll_counted_ormqr(n, n, n))) : signature;
 }
 
 /* Vectors of a tridiagonal matrix in n^2 each (Dhillon and Parlett, Linear Algebra Appl. 387, 2004), so that
@@ -81,8 +81,9 @@ uint64_t ll_flops_SYEVR(const struct ll_op_view *op)
 static struct ll_counted generalized(uint64_t n, uint64_t wanted)
 {
     uint64_t lines = ll_mul(n, wanted), triangle = ll_mul(lines, n);
-    struct ll_counted back = ll_halves(ll_mul(6, triangle)), form = ll_halves(ll_mul(6, ll_mul3(n, n, n)));
-    return ll_both(ll_counted_potrf(n), ll_both(form, back));
+    struct ll_counted back = ll_halves(ll_mul(6, triangle)),
+                      signature = ll_halves(ll_mul(6, ll_mul3(n, n, n)));
+    return ll_both(ll_counted_potrf(n), ll_both(signature, back));
 }
 
 uint64_t ll_flops_SYGV(const struct ll_op_view *op)
@@ -138,17 +139,17 @@ static struct ll_counted sbev(const struct ll_op_view *op)
 static struct ll_counted sbevd(const struct ll_op_view *op)
 {
     uint64_t n = columns(op, 0);
-    struct ll_counted form = sbtrd(n, diagonals(op, 0), vectors(op));
+    struct ll_counted signature = sbtrd(n, diagonals(op, 0), vectors(op));
     if (!vectors(op))
-        return ll_both(form, steqr(n, false));
-    return ll_both(form, ll_both(stedc(n), ll_halves(ll_mul(12, ll_mul3(n, n, n)))));
+        return ll_both(signature, steqr(n, false));
+    return ll_both(signature, ll_both(stedc(n), ll_halves(ll_mul(12, ll_mul3(n, n, n)))));
 }
 
 static struct ll_counted sbevx(const struct ll_op_view *op)
 {
     uint64_t n = columns(op, 0), wanted = found(op);
-    struct ll_counted form = sbtrd(n, diagonals(op, 0), wanted);
-    return ll_both(form, ll_both(steqr(n, false), ll_halves(ll_mul(12, ll_mul3(n, n, wanted)))));
+    struct ll_counted signature = sbtrd(n, diagonals(op, 0), wanted);
+    return ll_both(signature, ll_both(steqr(n, false), ll_halves(ll_mul(12, ll_mul3(n, n, wanted)))));
 }
 
 uint64_t ll_flops_SBEV(const struct ll_op_view *op)
@@ -271,11 +272,11 @@ uint64_t ll_flops_GESVD(const struct ll_op_view *op)
 uint64_t ll_flops_GESDD(const struct ll_op_view *op)
 {
     uint64_t m = longer(op), n = shorter(op);
-    struct ll_counted form = ll_counted_gebrd(m, n);
+    struct ll_counted signature = ll_counted_gebrd(m, n);
     if (vectors(op) == 0)
-        return ll_weigh(op, form);
+        return ll_weigh(op, signature);
     struct ll_counted left = ll_counted_ormqr(m, vectors(op) == 1 ? n : m, n);
-    return ll_weigh(op, ll_both(form, ll_both(left, ll_counted_ormqr(n, n, n))));
+    return ll_weigh(op, ll_both(signature, ll_both(left, ll_counted_ormqr(n, n, n))));
 }
 
 /* The same of those vectors that were found, which are outputs from 2 on: the left ones are columns, the

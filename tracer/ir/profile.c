@@ -50,8 +50,8 @@ static uint64_t count_parameters_of_step(const struct ll_trace *trace)
     bool *met = calloc(trace->storage_count + 1, sizeof *met);
     uint64_t parameters = met ? 0 : LL_NO_FIT;
     for (uint32_t op = step.first_op; met && op < step.first_op + step.op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
             const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, op, i)];
             if (trace->descs[tensor->desc].memory == LL_WEIGHT && !met[tensor->storage])
                 parameters = ll_add(parameters, ll_elements(&trace->descs[tensor->desc].shape));
@@ -78,15 +78,15 @@ static uint64_t count_parameters(const struct ll_trace *trace)
 static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_trace *trace,
                    const struct ll_op *op)
 {
-    const struct ll_form *form = &trace->forms[op->form];
+    const struct ll_op_signature *signature = &trace->signatures[op->signature];
     struct ll_kind_total *total = &kinds[row];
-    total->kind = trace->strings[form->kind_name];
-    total->op_kind = form->view.kind;
-    total->phase = form->phase;
+    total->kind = trace->strings[signature->kind_name];
+    total->op_kind = signature->view.kind;
+    total->phase = signature->phase;
     total->order = row;
     total->count += 1;
-    total->flops += (double)form->flops;
-    total->bytes += (double)form->bytes_read + (double)form->bytes_written;
+    total->flops += (double)signature->flops;
+    total->bytes += (double)signature->bytes_read + (double)signature->bytes_written;
     total->time_s += (double)op->duration_ns * 1e-9;
 }
 
@@ -114,15 +114,15 @@ static bool sum_steps(const struct ll_trace *trace, struct ll_profile *profile)
 const struct ll_profile *ll_profile(const struct ll_trace *trace, struct ll_arena *arena)
 {
     struct ll_profile *profile = ll_alloc(arena, 1, sizeof *profile);
-    struct ll_kind_total *kinds = ll_alloc(arena, trace->form_count + 1, sizeof *kinds);
+    struct ll_kind_total *kinds = ll_alloc(arena, trace->signature_count + 1, sizeof *kinds);
     if (!profile || !kinds)
         return NULL;
     uint32_t first, end;
     ll_trace_range(trace, &first, &end, &profile->steps);
     struct ll_map rows = {0};
     for (uint32_t i = first; i < end; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        uint32_t key[2] = {form->kind_name, form->phase};
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        uint32_t key[2] = {signature->kind_name, signature->phase};
         uint32_t row = ll_map_intern(&rows, key, sizeof key, NULL);
         if (row == LL_NO_ID) {
             ll_map_release(&rows);
@@ -342,7 +342,7 @@ struct ll_account ll_catamount_op(const struct ll_op_view *op, enum ll_phase pha
 static void add_variables(const struct ll_trace *trace, struct ll_accounts *accounts)
 {
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
-        const struct ll_desc *desc = &trace->descs[trace->tensors[i].desc];
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
         bool variable = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
         if (trace->tensors[i].producer != LL_NONE || !variable)
             continue;
@@ -362,19 +362,19 @@ static void count_op(const struct ll_account *op, struct ll_accounts *accounts)
 bool ll_catamount(const struct ll_trace *trace, struct ll_accounts *accounts)
 {
     struct ll_arena arena = {0};
-    struct ll_account *forms = ll_alloc(&arena, trace->form_count, sizeof *forms);
+    struct ll_account *signatures = ll_alloc(&arena, trace->signature_count, sizeof *signatures);
     *accounts = (struct ll_accounts){0};
-    for (uint64_t i = 0; forms && i < trace->form_count; i++)
-        forms[i] = ll_catamount_op(&trace->forms[i].view, trace->forms[i].phase);
-    if (forms)
+    for (uint64_t i = 0; signatures && i < trace->signature_count; i++)
+        signatures[i] = ll_catamount_op(&trace->signatures[i].view, trace->signatures[i].phase);
+    if (signatures)
         add_variables(trace, accounts);
     const struct ll_step step = ll_trace_typical_step(trace);
-    for (uint32_t i = 0; forms && i < step.op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[step.first_op + i].form];
-        count_op(&forms[form - trace->forms], accounts);
-        if (form->view.kind == LL_OP_HOST_INPUT)
-            accounts->io_bytes = ll_add(accounts->io_bytes, outputs(&form->view));
+    for (uint32_t i = 0; signatures && i < step.op_count; i++) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[step.first_op + i].signature];
+        count_op(&signatures[signature - trace->signatures], accounts);
+        if (signature->view.kind == LL_OP_HOST_INPUT)
+            accounts->io_bytes = ll_add(accounts->io_bytes, outputs(&signature->view));
     }
     ll_arena_release(&arena);
-    return forms != NULL;
+    return signatures != NULL;
 }

@@ -16,8 +16,8 @@ void ll_trace_free(struct ll_trace *trace)
     free(trace->facts);
     free(trace->strings);
     free(trace->descs);
-    free(trace->forms);
-    free(trace->links);
+    free(trace->signatures);
+    free(trace->edges);
     free(trace->ops);
     free(trace->tensors);
     free(trace->steps);
@@ -96,17 +96,17 @@ static void count_most(const struct ll_trace *trace, uint64_t *deps, uint64_t *r
 {
     *deps = *readings = 0;
     for (uint64_t i = 0; i < trace->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[i].form];
-        *readings += form->view.input_count;
-        *deps += form->view.input_count + trace->links[trace->ops[i].links].control_count +
-                 form->view.output_count;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
+        *readings += signature->view.input_count;
+        *deps += signature->view.input_count + trace->edges[trace->ops[i].edges].control_count +
+                 signature->view.output_count;
     }
     *deps += *readings; /* a reading is waited for once at most: the overwriting ends it */
 }
 
-static bool overwrites(const struct ll_form *form, uint32_t output)
+static bool overwrites(const struct ll_op_signature *signature, uint32_t output)
 {
-    return form->aliases[output] != LL_NONE && form->bytes_written > 0;
+    return signature->aliases[output] != LL_NONE && signature->bytes_written > 0;
 }
 
 static uint32_t add_dep(uint32_t *deps, uint32_t count, uint32_t op)
@@ -127,15 +127,15 @@ static uint32_t *fill(struct ll_arena *arena, uint64_t count)
 /* What op waits for, unsorted and with repetitions; returns how many. */
 static uint32_t collect(const struct ll_trace *trace, struct hazards *hazards, uint32_t op, uint32_t *deps)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    const struct ll_links *links = &trace->links[trace->ops[op].links];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    const struct ll_op_edges *edges = &trace->edges[trace->ops[op].edges];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < form->view.input_count; i++)
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
         count = add_dep(deps, count, trace->tensors[ll_op_input(trace, op, i)].producer);
-    for (uint32_t i = 0; i < links->control_count; i++)
-        count = add_dep(deps, count, op - (uint32_t)links->controls[i]);
-    for (uint32_t i = 0; i < form->view.output_count; i++) {
-        if (hazards->told || !overwrites(form, i))
+    for (uint32_t i = 0; i < edges->control_count; i++)
+        count = add_dep(deps, count, op - (uint32_t)edges->controls[i]);
+    for (uint32_t i = 0; i < signature->view.output_count; i++) {
+        if (hazards->told || !overwrites(signature, i))
             continue;
         uint32_t storage = trace->tensors[ll_op_output(trace, op, i)].storage;
         count = add_dep(deps, count, hazards->last_writer[storage]);
@@ -149,8 +149,8 @@ static uint32_t collect(const struct ll_trace *trace, struct hazards *hazards, u
 /* What op reads and writes, for those that come later. */
 static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_t op)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t storage = trace->tensors[ll_op_input(trace, op, i)].storage;
         uint32_t last = hazards->last_reader[storage];
         if (last != LL_NONE && hazards->readers[last].op == op)
@@ -158,8 +158,8 @@ static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_
         hazards->readers[hazards->reader_count] = (struct reader){op, last};
         hazards->last_reader[storage] = hazards->reader_count++;
     }
-    for (uint32_t i = 0; i < form->view.output_count; i++)
-        if (form->aliases[i] == LL_NONE || overwrites(form, i)) {
+    for (uint32_t i = 0; i < signature->view.output_count; i++)
+        if (signature->aliases[i] == LL_NONE || overwrites(signature, i)) {
             uint32_t storage = trace->tensors[ll_op_output(trace, op, i)].storage;
             hazards->last_writer[storage] = op;
             hazards->last_reader[storage] = LL_NONE;
@@ -168,17 +168,17 @@ static void enter(const struct ll_trace *trace, struct hazards *hazards, uint32_
 
 enum ll_edge_kind ll_edge_of(const struct ll_trace *trace, uint32_t op, uint32_t dep)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
-    const struct ll_links *links = &trace->links[trace->ops[op].links];
-    uint32_t ordered = links->control_count - links->storage_count - links->gap_count;
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+    const struct ll_op_edges *edges = &trace->edges[trace->ops[op].edges];
+    uint32_t ordered = edges->control_count - edges->storage_count - edges->gap_count;
     enum ll_edge_kind edge = LL_EDGE_STORAGE; /* unless a reason is found, it is that of an overwriting op */
-    for (uint32_t i = 0; i < form->view.input_count; i++)
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
         if (trace->tensors[ll_op_input(trace, op, i)].producer == dep)
             return LL_EDGE_DATA;
-    for (uint32_t i = links->control_count; i-- > 0;)
-        if (op - links->controls[i] == dep)
+    for (uint32_t i = edges->control_count; i-- > 0;)
+        if (op - edges->controls[i] == dep)
             edge = i < ordered                          ? LL_EDGE_ORDER
-                   : i < ordered + links->storage_count ? LL_EDGE_STORAGE
+                   : i < ordered + edges->storage_count ? LL_EDGE_STORAGE
                                                         : LL_EDGE_GAP;
     return edge;
 }
@@ -254,13 +254,13 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
 }
 
 /* Tensors are numbered in the order of recording, so the first of a storage comes first. */
-static void meet_tensors(const struct ll_trace *trace, struct ll_life *lives)
+static void meet_tensors(const struct ll_trace *trace, struct ll_liveness *lives)
 {
     uint32_t start = ll_trace_has_holes(trace) ? LL_NONE : 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
         const struct ll_tensor *tensor = &trace->tensors[i];
-        const struct ll_desc *desc = &trace->descs[tensor->desc];
-        struct ll_life *life = &lives[tensor->storage];
+        const struct ll_tensor_desc *desc = &trace->descs[tensor->desc];
+        struct ll_liveness *life = &lives[tensor->storage];
         bool brought = tensor->producer == LL_NONE;
         if (life->first == LL_NONE) {
             life->first = brought ? start : tensor->producer;
@@ -271,13 +271,13 @@ static void meet_tensors(const struct ll_trace *trace, struct ll_life *lives)
     }
 }
 
-static void meet_readers(const struct ll_trace *trace, struct ll_life *lives)
+static void meet_readers(const struct ll_trace *trace, struct ll_liveness *lives)
 {
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        const struct ll_form *form = &trace->forms[trace->ops[op].form];
-        for (uint32_t i = 0; i < form->view.input_count; i++) {
-            struct ll_life *life = &lives[trace->tensors[ll_op_input(trace, op, i)].storage];
-            life->updates |= form->phase == LL_PHASE_UPDATE;
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
+            struct ll_liveness *life = &lives[trace->tensors[ll_op_input(trace, op, i)].storage];
+            life->updates |= signature->phase == LL_PHASE_UPDATE;
             if (life->first > op)
                 life->first = op;
             if (life->last < op)
@@ -287,7 +287,7 @@ static void meet_readers(const struct ll_trace *trace, struct ll_life *lives)
 }
 
 /* Weights and optimizer state outlive the trace on both sides. */
-static void keep_model(const struct ll_trace *trace, struct ll_life *lives)
+static void keep_model(const struct ll_trace *trace, struct ll_liveness *lives)
 {
     for (uint64_t s = 0; s < trace->storage_count; s++) {
         bool kept = lives[s].memory == LL_WEIGHT || lives[s].memory == LL_OPTIMIZER;
@@ -298,9 +298,9 @@ static void keep_model(const struct ll_trace *trace, struct ll_life *lives)
     }
 }
 
-struct ll_life *ll_lives(const struct ll_trace *trace, struct ll_arena *arena)
+struct ll_liveness *ll_trace_liveness(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    struct ll_life *lives = ll_alloc(arena, trace->storage_count, sizeof *lives);
+    struct ll_liveness *lives = ll_alloc(arena, trace->storage_count, sizeof *lives);
     for (uint64_t s = 0; lives && s < trace->storage_count; s++)
         lives[s].first = LL_NONE;
     if (!lives)
@@ -316,7 +316,7 @@ struct ll_life *ll_lives(const struct ll_trace *trace, struct ll_arena *arena)
  * LL_MAX_OUTPUTS need none: a rule that takes them only checks them, any other is found out by how many it
  * gives. */
 
-static const char *compare_forms(const struct ll_op_view *view, const struct ll_op_view *inferred)
+static const char *compare_signatures(const struct ll_op_view *view, const struct ll_op_view *inferred)
 {
     if (inferred->output_count != view->output_count)
         return "the number of outputs is not what this op gives";
@@ -327,7 +327,7 @@ static const char *compare_forms(const struct ll_op_view *view, const struct ll_
     return NULL;
 }
 
-const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *counts)
+const char *ll_signature_count(const struct ll_op_view *view, struct ll_signature_counts *counts)
 {
     struct ll_shape copy[LL_MAX_OUTPUTS] = {0};
     struct ll_op_view inferred = *view;
@@ -340,10 +340,10 @@ const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *
     }
     const char *trouble = ll_op_infer(&inferred);
     if (!trouble)
-        trouble = compare_forms(view, &inferred);
+        trouble = compare_signatures(view, &inferred);
     if (!trouble)
-        *counts =
-            (struct ll_form_counts){ll_op_flops(view), ll_op_bytes_read(view), ll_op_bytes_written(view)};
+        *counts = (struct ll_signature_counts){ll_op_flops(view), ll_op_bytes_read(view),
+                                               ll_op_bytes_written(view)};
     return trouble;
 }
 
@@ -356,31 +356,31 @@ static struct ll_shape *shapes_of(struct ll_trace *trace, const uint32_t *descs,
     return shapes;
 }
 
-bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **trouble)
+bool ll_signature_renew(struct ll_trace *trace, struct ll_op_signature *signature, const char **trouble)
 {
-    struct ll_form_counts counts;
-    form->view.in = shapes_of(trace, form->inputs, form->view.input_count);
-    form->view.out = shapes_of(trace, form->outputs, form->view.output_count);
-    if (!form->view.in || !form->view.out)
+    struct ll_signature_counts counts;
+    signature->view.in = shapes_of(trace, signature->inputs, signature->view.input_count);
+    signature->view.out = shapes_of(trace, signature->outputs, signature->view.output_count);
+    if (!signature->view.in || !signature->view.out)
         return false;
-    if (form->view.kind == LL_OP_NONE)
+    if (signature->view.kind == LL_OP_NONE)
         return true;
-    *trouble = ll_form_count(&form->view, &counts);
+    *trouble = ll_signature_count(&signature->view, &counts);
     if (*trouble)
         return false;
     if (!ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
         *trouble = "a size does not fit in 64 bits";
-    form->flops = counts.flops;
-    form->bytes_read = counts.bytes_read;
-    form->bytes_written = counts.bytes_written;
+    signature->flops = counts.flops;
+    signature->bytes_read = counts.bytes_read;
+    signature->bytes_written = counts.bytes_written;
     return !*trouble;
 }
 
 bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
 {
-    bool *views = ll_alloc(arena, trace->form_count + 1, sizeof *views);
-    for (uint64_t i = 0; views && i < trace->form_count; i++) {
-        const struct ll_op_view *view = &trace->forms[i].view;
+    bool *views = ll_alloc(arena, trace->signature_count + 1, sizeof *views);
+    for (uint64_t i = 0; views && i < trace->signature_count; i++) {
+        const struct ll_op_view *view = &trace->signatures[i].view;
         struct ll_work work;
         views[i] = view->kind != LL_OP_NONE && view->input_count == 1 && view->output_count == 1 &&
                    ll_op_lower(view, &work) && work.kind == LL_WORK_NOTHING;

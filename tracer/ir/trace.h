@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace in memory: one or more recorded steps of a workload.
  *
- *   strings  names and scopes, each once
- *   descs    what tensors look like: name, shape, memory class, each once
- *   forms    what ops look like: kind, phase, scope, attributes, descs of inputs and outputs, counts
- *   links    which tensors an op reads, mostly as distances back from the first tensor it writes
- *   ops      form + links + step + time
- *   tensors  desc + storage + producer
+ *   strings     names and scopes, each once
+ *   descs       what tensors look like: name, shape, memory class, each once
+ *   signatures  what ops look like: kind, phase, scope, attributes, descs of inputs and outputs, counts
+ *   edges       which tensors an op reads, mostly as distances back from the first tensor it writes
+ *   ops         signature + edges + step + time
+ *   tensors     desc + storage + producer
  *
- * A training loop repeats itself, so forms and links are few and ops are small. A tensor is written once; an
- * in-place op or a view makes a new tensor on the same storage, so that dependencies are exact and memory is
- * not counted twice. Numbers of tensors, storages and ops count from zero in the order of recording.
+ * A training loop repeats itself, so signatures and edges are few and ops are small. A tensor is written
+ * once; an in-place op or a view makes a new tensor on the same storage, so that dependencies are exact and
+ * memory is not counted twice. Numbers of tensors, storages and ops count from zero in the order of
+ * recording.
  *
  * A trace is built by the reader (tracer/format/reader.h), immutable afterwards, and may be shared by
  * threads. It owns all it points to. */
@@ -23,14 +24,14 @@
 #define LL_NONE UINT32_MAX /* no op, no tensor, no alias */
 
 /* What a tensor looks like. */
-struct ll_desc {
+struct ll_tensor_desc {
     uint32_t name;   /* string */
     uint32_t memory; /* enum ll_memory_class */
     struct ll_shape shape;
 };
 
 /* What repeats of an op. `view` is ready for the rules of tracer/ir/ops.h. */
-struct ll_form {
+struct ll_op_signature {
     struct ll_op_view view;
     enum ll_phase phase;
     uint32_t kind_name; /* string; differs from the table's name only for kinds this program does not know */
@@ -46,14 +47,14 @@ struct ll_form {
  * constant distance); ll_op_input resolves it. A control is a distance: op = this op - distance. The last
  * gap_count controls stand beside time in which nothing is known of the program, the storage_count before
  * them are there because memory is overwritten, all others because the program did one after the other. */
-struct ll_links {
+struct ll_op_edges {
     const uint64_t *inputs;
     const uint64_t *controls;
     uint32_t input_count, control_count, storage_count, gap_count;
 };
 
 struct ll_op {
-    uint32_t form, links, step, thread;
+    uint32_t signature, edges, step, thread;
     uint32_t first_output; /* tensor; outputs are numbered one after the other */
     uint64_t start_ns;     /* from the beginning of the recording */
     uint64_t duration_ns;  /* both zero in a dry run */
@@ -94,12 +95,12 @@ struct ll_trace {
     uint64_t fact_count;
     const char **strings;
     uint64_t string_count;
-    struct ll_desc *descs;
+    struct ll_tensor_desc *descs;
     uint64_t desc_count;
-    struct ll_form *forms;
-    uint64_t form_count;
-    struct ll_links *links;
-    uint64_t links_count;
+    struct ll_op_signature *signatures;
+    uint64_t signature_count;
+    struct ll_op_edges *edges;
+    uint64_t edges_count;
     struct ll_op *ops;
     uint64_t op_count;
     struct ll_tensor *tensors;
@@ -144,7 +145,7 @@ double ll_trace_number(const struct ll_trace *trace, const char *key, double oth
 /* Tensor i of an op's inputs or outputs. */
 static inline uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)
 {
-    uint64_t link = trace->links[trace->ops[op].links].inputs[i];
+    uint64_t link = trace->edges[trace->ops[op].edges].inputs[i];
     return link & 1 ? (uint32_t)(link >> 1) : trace->ops[op].first_output - (uint32_t)(link >> 1);
 }
 
@@ -196,7 +197,7 @@ const char *ll_trace_check(const struct ll_trace *trace, struct ll_arena *arena)
  * (ll_trace_has_holes) nobody knows what is brought: all begins with the op that first touches it, and ends
  * with the last. Its size is that of the largest tensor on it, its class that of its first tensor. */
 
-struct ll_life {
+struct ll_liveness {
     uint64_t bytes;
     uint32_t first,
         last; /* ops, both inclusive; first is LL_NONE when no tensor lies on it, or no op touches it */
@@ -206,26 +207,26 @@ struct ll_life {
 
 /* By storage, in the arena, in time linear in the trace; NULL when memory ran out. The trace has ops. Pure
  * otherwise, thread-safe. */
-struct ll_life *ll_lives(const struct ll_trace *trace, struct ll_arena *arena);
+struct ll_liveness *ll_trace_liveness(const struct ll_trace *trace, struct ll_arena *arena);
 
-/* What the op table says of a form. */
+/* What the op table says of a signature. */
 
-struct ll_form_counts {
+struct ll_signature_counts {
     uint64_t flops, bytes_read, bytes_written;
 };
 
 /* The counts of an op of a known kind whose outputs are there already. NULL on success; otherwise what is
  * wrong: shapes that the rule refuses, or outputs that it does not give, as a static sentence. Counts past
  * 64 bits are LL_NO_FIT. Pure. */
-const char *ll_form_count(const struct ll_op_view *view, struct ll_form_counts *counts);
+const char *ll_signature_count(const struct ll_op_view *view, struct ll_signature_counts *counts);
 
-/* What follows of the trace's descs, which have changed: shapes, flops and bytes of a form, whose lists are
- * those of the trace's arena; counts of kinds that this program does not know stay. False when memory ran out
- * or *trouble, a static sentence, says what does not work out. */
-bool ll_form_renew(struct ll_trace *trace, struct ll_form *form, const char **trouble);
+/* What follows of the trace's descs, which have changed: shapes, flops and bytes of a signature, whose lists
+ * are those of the trace's arena; counts of kinds that this program does not know stay. False when memory ran
+ * out or *trouble, a static sentence, says what does not work out. */
+bool ll_signature_renew(struct ll_trace *trace, struct ll_op_signature *signature, const char **trouble);
 
-/* By form: whether it is another look at the same memory, which costs nothing. In the arena; NULL when memory
- * ran out. */
+/* By signature: whether it is another look at the same memory, which costs nothing. In the arena; NULL when
+ * memory ran out. */
 bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena);
 
 #endif

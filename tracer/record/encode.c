@@ -18,8 +18,8 @@ void ll_tables_release(struct ll_tables *tables)
 {
     ll_map_release(&tables->strings);
     ll_map_release(&tables->descs);
-    ll_map_release(&tables->forms);
-    ll_map_release(&tables->links);
+    ll_map_release(&tables->signatures);
+    ll_map_release(&tables->edges);
     free(tables->counts);
     free(tables->tensors);
     ll_bytes_release(&tables->key);
@@ -28,19 +28,19 @@ void ll_tables_release(struct ll_tables *tables)
 }
 
 /* The parts of a key. */
-static const struct ll_attr *form_key_attrs(const struct ll_form_key *key)
+static const struct ll_attr *signature_key_attrs(const struct ll_signature_key *key)
 {
     return (const struct ll_attr *)(key + 1);
 }
 
-static const uint32_t *form_key_outputs(const struct ll_form_key *key)
+static const uint32_t *signature_key_outputs(const struct ll_signature_key *key)
 {
-    return (const uint32_t *)(form_key_attrs(key) + key->attr_count);
+    return (const uint32_t *)(signature_key_attrs(key) + key->attr_count);
 }
 
-static const uint32_t *form_key_inputs(const struct ll_form_key *key)
+static const uint32_t *signature_key_inputs(const struct ll_signature_key *key)
 {
-    return form_key_outputs(key) + key->output_count;
+    return signature_key_outputs(key) + key->output_count;
 }
 
 static const uint64_t *links_key_inputs(const struct ll_links_key *key)
@@ -53,10 +53,10 @@ static const uint64_t *links_key_controls(const struct ll_links_key *key)
     return links_key_inputs(key) + key->input_count;
 }
 
-static struct ll_form_key form_key(const struct ll_record *record)
+static struct ll_signature_key signature_key(const struct ll_record *record)
 {
-    return (struct ll_form_key){record->kind,        record->phase,        record->scope,
-                                record->input_count, record->output_count, record->attr_count};
+    return (struct ll_signature_key){record->kind,        record->phase,        record->scope,
+                                     record->input_count, record->output_count, record->attr_count};
 }
 
 static struct ll_links_key links_key(const struct ll_record *record)
@@ -71,15 +71,17 @@ static inline uint32_t desc_of(const struct ll_tables *tables, uint32_t tensor)
     return tables->tensors[tensor] & ~LL_BROUGHT;
 }
 
-bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const struct ll_record *record)
+bool ll_tables_has_signature(const struct ll_tables *tables, uint32_t signature,
+                             const struct ll_record *record)
 {
-    assert(form < tables->forms.count);
-    const struct ll_form_key *key = tables->forms.entries[form].bytes, wanted = form_key(record);
+    assert(signature < tables->signatures.count);
+    const struct ll_signature_key *key = tables->signatures.entries[signature].bytes,
+                                  wanted = signature_key(record);
     size_t attr_bytes = wanted.attr_count * sizeof *record->attrs;
     if (memcmp(key, &wanted, sizeof wanted) != 0 ||
-        (attr_bytes && memcmp(form_key_attrs(key), record->attrs, attr_bytes) != 0))
+        (attr_bytes && memcmp(signature_key_attrs(key), record->attrs, attr_bytes) != 0))
         return false;
-    const uint32_t *outputs = form_key_outputs(key), *inputs = outputs + wanted.output_count;
+    const uint32_t *outputs = signature_key_outputs(key), *inputs = outputs + wanted.output_count;
     for (uint32_t i = 0; i < wanted.output_count; i++)
         if (outputs[i] != record->outputs[i])
             return false;
@@ -89,18 +91,18 @@ bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const str
     return true;
 }
 
-/* As in struct ll_links. */
+/* As in struct ll_op_edges. */
 static inline uint64_t link_to(const struct ll_tables *tables, uint32_t tensor, uint32_t first_output)
 {
     return tables->tensors[tensor] & LL_BROUGHT ? 2 * (uint64_t)tensor + 1
                                                 : 2 * (uint64_t)(first_output - tensor);
 }
 
-bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const struct ll_record *record,
+bool ll_tables_has_links(const struct ll_tables *tables, uint32_t edges, const struct ll_record *record,
                          uint32_t first_output, uint32_t op)
 {
-    assert(links < tables->links.count);
-    const struct ll_links_key *key = tables->links.entries[links].bytes;
+    assert(edges < tables->edges.count);
+    const struct ll_links_key *key = tables->edges.entries[edges].bytes;
     const struct ll_links_key wanted = links_key(record);
     if (memcmp(key, &wanted, sizeof wanted) != 0)
         return false;
@@ -114,9 +116,9 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const s
     return true;
 }
 
-/* What the op table says of the form: its counts, LL_NO_FIT where they do not fit. */
-static bool count_form(struct ll_tables *tables, const struct ll_record *record,
-                       struct ll_form_counts *counts)
+/* What the op table says of the signature: its counts, LL_NO_FIT where they do not fit. */
+static bool count_signature(struct ll_tables *tables, const struct ll_record *record,
+                            struct ll_signature_counts *counts)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
     if (!ll_grow(&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs + 1,
@@ -124,15 +126,15 @@ static bool count_form(struct ll_tables *tables, const struct ll_record *record,
         return false;
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         uint32_t number = i < inputs ? desc_of(tables, record->inputs[i]) : record->outputs[i - inputs];
-        tables->shapes[i] = ((const struct ll_desc *)tables->descs.entries[number].bytes)->shape;
+        tables->shapes[i] = ((const struct ll_tensor_desc *)tables->descs.entries[number].bytes)->shape;
     }
     const struct ll_op_view view = {record->kind,       inputs,         outputs,
                                     record->attr_count, tables->shapes, tables->shapes + inputs,
                                     record->attrs};
-    const char *trouble = ll_form_count(&view, counts);
+    const char *trouble = ll_signature_count(&view, counts);
     assert(!trouble);
     if (trouble)
-        *counts = (struct ll_form_counts){LL_NO_FIT, LL_NO_FIT, LL_NO_FIT};
+        *counts = (struct ll_signature_counts){LL_NO_FIT, LL_NO_FIT, LL_NO_FIT};
     return true;
 }
 
@@ -142,12 +144,12 @@ static bool fits(const struct ll_record *record)
            record->output_count <= LL_MAX_OP_REFS && record->attr_count <= LL_MAX_ATTRS;
 }
 
-/* Packs the form into a key, looks it up, and counts FLOPs and bytes when it is new. Called for a record
+/* Packs the signature into a key, looks it up, and counts FLOPs and bytes when it is new. Called for a record
  * that was not guessed right, which is rare in a training loop. */
-uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)
+uint32_t ll_tables_signature(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)
 {
     struct ll_bytes *key = &tables->key;
-    struct ll_form_key head = form_key(record);
+    struct ll_signature_key head = signature_key(record);
     key->size = 0;
     ll_put_bytes(key, &head, sizeof head);
     ll_put_bytes(key, record->attrs, record->attr_count * sizeof *record->attrs);
@@ -160,16 +162,16 @@ uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record
     *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
     if (key->failed || !fits(record))
         return LL_NO_ID;
-    uint32_t form = ll_map_intern(&tables->forms, key->data, key->size, &is_new);
+    uint32_t signature = ll_map_intern(&tables->signatures, key->data, key->size, &is_new);
     if (!is_new)
-        return form;
-    struct ll_form_counts counts;
-    if (!ll_grow(&tables->counts, &tables->count_capacity, form + 1u, sizeof *tables->counts) ||
-        !count_form(tables, record, &counts))
+        return signature;
+    struct ll_signature_counts counts;
+    if (!ll_grow(&tables->counts, &tables->count_capacity, signature + 1u, sizeof *tables->counts) ||
+        !count_signature(tables, record, &counts))
         return LL_NO_ID;
-    tables->counts[form] = counts;
+    tables->counts[signature] = counts;
     *status = LL_TOO_LARGE;
-    return ll_fits(counts.flops) && ll_fits(counts.bytes_read) && ll_fits(counts.bytes_written) ? form
+    return ll_fits(counts.flops) && ll_fits(counts.bytes_read) && ll_fits(counts.bytes_written) ? signature
                                                                                                 : LL_NO_ID;
 }
 
@@ -192,7 +194,7 @@ uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *recor
     *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
     if (key->failed || !fits(record))
         return LL_NO_ID;
-    return ll_map_intern(&tables->links, key->data, key->size, NULL);
+    return ll_map_intern(&tables->edges, key->data, key->size, NULL);
 }
 
 bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought)
@@ -283,7 +285,7 @@ static void add_name(struct lists *lists, enum ll_definitions_tag tag, const cha
     add(lists, tag, string);
 }
 
-static void add_desc(struct lists *lists, const struct ll_desc *desc)
+static void add_desc(struct lists *lists, const struct ll_tensor_desc *desc)
 {
     add(lists, LL_DEF_DESC_NAME, desc->name);
     add_name(lists, LL_DEF_DESC_MEMORY, ll_memory_name((enum ll_memory_class)desc->memory));
@@ -309,14 +311,15 @@ static void add_attr(struct lists *lists, const struct ll_attr *attr)
     add(lists, LL_DEF_FORM_ATTR_VALUE, ll_attr_is_real((enum ll_attr_key)attr->key) ? bits : ll_zigzag(bits));
 }
 
-/* The values of one form in the columns; names of kinds, phases and attributes become numbers of strings,
- * which are interned here where they are new. */
-static void add_form(struct lists *lists, const struct ll_form_key *key, const struct ll_form_counts *counts)
+/* The values of one signature in the columns; names of kinds, phases and attributes become numbers of
+ * strings, which are interned here where they are new. */
+static void add_signature(struct lists *lists, const struct ll_signature_key *key,
+                          const struct ll_signature_counts *counts)
 {
     const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind,
                                     .input_count = key->input_count,
                                     .attr_count = key->attr_count,
-                                    .attrs = form_key_attrs(key)};
+                                    .attrs = signature_key_attrs(key)};
     add_name(lists, LL_DEF_FORM_KIND, ll_op_name(view.kind));
     add_name(lists, LL_DEF_FORM_PHASE, ll_phase_name((enum ll_phase)key->phase));
     add(lists, LL_DEF_FORM_SCOPE, key->scope);
@@ -324,14 +327,14 @@ static void add_form(struct lists *lists, const struct ll_form_key *key, const s
     add(lists, LL_DEF_FORM_OUTPUTS, key->output_count);
     add(lists, LL_DEF_FORM_ATTRS, key->attr_count);
     for (uint32_t i = 0; i < key->input_count; i++)
-        add(lists, LL_DEF_FORM_INPUT, form_key_inputs(key)[i]);
+        add(lists, LL_DEF_FORM_INPUT, signature_key_inputs(key)[i]);
     for (uint32_t i = 0; i < key->output_count; i++) {
-        add(lists, LL_DEF_FORM_OUTPUT, form_key_outputs(key)[i]);
+        add(lists, LL_DEF_FORM_OUTPUT, signature_key_outputs(key)[i]);
         uint32_t alias = ll_op_alias(&view, i);
         add(lists, LL_DEF_FORM_ALIAS, alias == LL_NONE ? 0 : alias + 1u);
     }
     for (uint32_t i = 0; i < key->attr_count; i++)
-        add_attr(lists, &form_key_attrs(key)[i]);
+        add_attr(lists, &signature_key_attrs(key)[i]);
     add(lists, LL_DEF_FORM_FLOPS, counts->flops);
     add(lists, LL_DEF_FORM_READ, counts->bytes_read);
     add(lists, LL_DEF_FORM_WRITTEN, counts->bytes_written);
@@ -381,19 +384,19 @@ uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
                                const struct ll_written *written)
 {
     assert(written->strings <= tables->strings.count && written->descs <= tables->descs.count);
-    assert(written->forms <= tables->forms.count && written->links <= tables->links.count);
+    assert(written->signatures <= tables->signatures.count && written->edges <= tables->edges.count);
     struct lists lists = {.tables = tables};
     struct ll_bytes text = {0};
     add(&lists, LL_DEF_FIRST, written->strings);
     add(&lists, LL_DEF_FIRST, written->descs);
-    add(&lists, LL_DEF_FIRST, written->forms);
-    add(&lists, LL_DEF_FIRST, written->links);
+    add(&lists, LL_DEF_FIRST, written->signatures);
+    add(&lists, LL_DEF_FIRST, written->edges);
     for (uint32_t i = written->descs; i < tables->descs.count; i++)
         add_desc(&lists, tables->descs.entries[i].bytes);
-    for (uint32_t i = written->forms; i < tables->forms.count; i++)
-        add_form(&lists, tables->forms.entries[i].bytes, &tables->counts[i]);
-    for (uint32_t i = written->links; i < tables->links.count; i++)
-        add_links(&lists, tables->links.entries[i].bytes);
+    for (uint32_t i = written->signatures; i < tables->signatures.count; i++)
+        add_signature(&lists, tables->signatures.entries[i].bytes, &tables->counts[i]);
+    for (uint32_t i = written->edges; i < tables->edges.count; i++)
+        add_links(&lists, tables->edges.entries[i].bytes);
     for (uint32_t i = written->strings; i < tables->strings.count; i++) { /* last: the names came in above */
         const struct ll_map_entry *string = &tables->strings.entries[i];
         add(&lists, LL_DEF_STRING_SIZE, string->length);
@@ -432,7 +435,7 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
                               const struct ll_waiting_ops *rows)
 {
     for (uint64_t i = 0; i < rows->count; i++) {
-        const struct ll_form_key *key = tables->forms.entries[rows->ops[i].form].bytes;
+        const struct ll_signature_key *key = tables->signatures.entries[rows->ops[i].signature].bytes;
         rows->column[i] = key->output_count;
     }
     ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, rows->column, rows->count);
@@ -447,8 +450,8 @@ uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
     const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};
     ll_put_varint(out, LL_FRAME_OPS);
     ll_put_column(out, LL_OPS_FIRST, LL_PLAIN, first, 3);
-    PUT_MEMBER(out, LL_OPS_FORM, LL_DELTA, rows, form);
-    PUT_MEMBER(out, LL_OPS_LINKS, LL_DELTA, rows, links);
+    PUT_MEMBER(out, LL_OPS_FORM, LL_DELTA, rows, signature);
+    PUT_MEMBER(out, LL_OPS_LINKS, LL_DELTA, rows, edges);
     PUT_MEMBER(out, LL_OPS_STEP, LL_PLAIN, rows, step);
     PUT_MEMBER(out, LL_OPS_THREAD, LL_PLAIN, rows, thread);
     put_output_counts(out, tables, rows);

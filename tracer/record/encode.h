@@ -9,12 +9,12 @@
 #include "tracer/ir/trace.h"
 #include "tracer/record/recorder.h"
 
-/* Keys of the forms' map: attributes, outputs (descs) and inputs (descs) follow. */
-struct ll_form_key {
+/* Keys of the signatures' map: attributes, outputs (descs) and inputs (descs) follow. */
+struct ll_signature_key {
     uint32_t kind, phase, scope, input_count, output_count, attr_count;
 };
 
-/* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_links) follow. */
+/* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_op_edges) follow. */
 struct ll_links_key {
     uint32_t input_count, control_count, storage_count, gap_count;
 };
@@ -25,28 +25,30 @@ struct ll_links_key {
 /* The strings, descs, forms and links that repeat, each with its number, and the desc of every tensor. One
  * thread at a time; starts as {0}. */
 struct ll_tables {
-    struct ll_map strings, descs, forms, links; /* keys: text, struct ll_desc, the two above */
-    struct ll_form_counts *counts;              /* by form */
+    struct ll_map strings, descs, signatures, edges; /* keys: text, struct ll_tensor_desc, the two above */
+    struct ll_signature_counts *counts;              /* by signature */
     uint64_t count_capacity;
     uint32_t *tensors; /* desc, and LL_BROUGHT */
     uint64_t tensor_count, tensor_capacity;
     struct ll_bytes key;     /* scratch */
-    struct ll_shape *shapes; /* scratch: of the inputs and outputs of a form */
+    struct ll_shape *shapes; /* scratch: of the inputs and outputs of a signature */
     uint64_t shape_capacity;
 };
 
 /* Frees the tables, which are {0} again. */
 void ll_tables_release(struct ll_tables *tables);
 
-/* Whether this form is the record's, or these links; a comparison without hashing, for a lucky guess. */
-bool ll_tables_has_form(const struct ll_tables *tables, uint32_t form, const struct ll_record *record);
-bool ll_tables_has_links(const struct ll_tables *tables, uint32_t links, const struct ll_record *record,
+/* Whether this signature is the record's, or these links; a comparison without hashing, for a lucky guess. */
+bool ll_tables_has_signature(const struct ll_tables *tables, uint32_t signature,
+                             const struct ll_record *record);
+bool ll_tables_has_links(const struct ll_tables *tables, uint32_t edges, const struct ll_record *record,
                          uint32_t first_output, uint32_t op);
 
 /* The record's form and links, entered when new. On trouble LL_NO_ID and *status: LL_NO_MEMORY, or
  * LL_TOO_LARGE when a count does not fit in 64 bits or the op has more of anything than a file may hold. The
  * record itself is right: shapes as the op table has them (asserted). */
-uint32_t ll_tables_form(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status);
+uint32_t ll_tables_signature(struct ll_tables *tables, const struct ll_record *record,
+                             enum ll_status *status);
 uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,
                          uint32_t op, enum ll_status *status);
 
@@ -66,7 +68,7 @@ struct ll_numbers {
 
 /* An op as it waits to be written. */
 struct ll_waiting_op {
-    uint32_t form, links, step, thread;
+    uint32_t signature, edges, step, thread;
     uint64_t start_ns, duration_ns;
 };
 
@@ -86,7 +88,7 @@ void ll_waiting_ops_release(struct ll_waiting_ops *rows);
 
 /* How many of each the file has. */
 struct ll_written {
-    uint32_t strings, descs, forms, links;
+    uint32_t strings, descs, signatures, edges;
 };
 
 /* The header: these facts in their order. */

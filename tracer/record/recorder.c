@@ -154,9 +154,10 @@ static void meter_renew(struct ll_meter *meter)
  * there are many: then the tables are warm, and the op that was recorded does not wait for them.
  *
  * A training loop repeats itself, hence the guess: the op after the one that came last is probably the op
- * that came after it the time before. A ring remembers the form and links of the last 64 Ki ops; a cursor
- * moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by hash,
- * after which the cursor jumps to where that form was seen last with these links, or else with any. */
+ * that came after it the time before. A ring remembers the signature and links of the last 64 Ki ops; a
+ * cursor moves along with the recording. A right guess costs two comparisons; a wrong one two look-ups by
+ * hash, after which the cursor jumps to where that signature was seen last with these links, or else with
+ * any. */
 
 enum {
     FLUSH_OPS = 16384,
@@ -173,7 +174,7 @@ enum {
 
 /* What an op was: enough to say it again. */
 struct seen {
-    uint32_t form, links;
+    uint32_t signature, edges;
 };
 
 struct ll_recorder {
@@ -196,8 +197,8 @@ struct ll_recorder {
 
     struct seen *history;
     uint64_t cursor;
-    uint64_t *form_at, *links_at; /* the op that had this form last; these links */
-    uint64_t form_capacity, links_capacity;
+    uint64_t *signature_at, *links_at; /* the op that had this signature last; these links */
+    uint64_t signature_capacity, links_capacity;
 
     struct ll_step *steps; /* those that are not written */
     uint64_t waiting_steps, step_capacity, written_steps, weighed_steps;
@@ -225,7 +226,7 @@ static bool has_definitions(const struct ll_recorder *recorder)
     const struct ll_tables *tables = &recorder->tables;
     const struct ll_written *written = &recorder->written;
     return tables->strings.count > written->strings || tables->descs.count > written->descs ||
-           tables->forms.count > written->forms || tables->links.count > written->links;
+           tables->signatures.count > written->signatures || tables->edges.count > written->edges;
 }
 
 static void add_definitions(struct ll_recorder *recorder)
@@ -233,8 +234,8 @@ static void add_definitions(struct ll_recorder *recorder)
     struct ll_tables *tables = &recorder->tables;
     uint64_t weight = ll_encode_definitions(&recorder->content, tables, &recorder->written);
     add_frame(recorder, 0, weight);
-    recorder->written = (struct ll_written){tables->strings.count, tables->descs.count, tables->forms.count,
-                                            tables->links.count};
+    recorder->written = (struct ll_written){tables->strings.count, tables->descs.count,
+                                            tables->signatures.count, tables->edges.count};
     recorder->waiting_text_bytes = 0;
 }
 
@@ -297,29 +298,29 @@ static struct seen look_up(struct ll_recorder *recorder, const struct ll_record 
 {
     enum ll_status status;
     struct ll_tables *tables = &recorder->tables;
-    struct seen seen = {ll_tables_form(tables, record, &status), LL_NO_ID};
-    if (seen.form != LL_NO_ID)
-        seen.links = ll_tables_links(tables, record, first_output, op, &status);
-    if (seen.links != LL_NO_ID && !(ll_grow(&recorder->form_at, &recorder->form_capacity, tables->forms.count,
-                                            sizeof *recorder->form_at) &&
+    struct seen seen = {ll_tables_signature(tables, record, &status), LL_NO_ID};
+    if (seen.signature != LL_NO_ID)
+        seen.edges = ll_tables_links(tables, record, first_output, op, &status);
+    if (seen.edges != LL_NO_ID && !(ll_grow(&recorder->signature_at, &recorder->signature_capacity,
+                                            tables->signatures.count, sizeof *recorder->signature_at) &&
                                     ll_grow(&recorder->links_at, &recorder->links_capacity,
-                                            tables->links.count, sizeof *recorder->links_at))) {
+                                            tables->edges.count, sizeof *recorder->links_at))) {
         status = LL_NO_MEMORY;
-        seen.links = LL_NO_ID;
+        seen.edges = LL_NO_ID;
     }
-    if (seen.links == LL_NO_ID)
+    if (seen.edges == LL_NO_ID)
         stop(recorder, status);
     return seen;
 }
 
 /* Where such an op was last; this op when it never was. */
-static uint64_t place_of(const struct ll_recorder *recorder, struct seen seen, bool old_form, bool old_links,
-                         uint64_t op)
+static uint64_t place_of(const struct ll_recorder *recorder, struct seen seen, bool old_signature,
+                         bool old_links, uint64_t op)
 {
-    uint64_t at = old_links ? recorder->links_at[seen.links] : op;
-    if (at != op && recorder->history[at % HISTORY].form == seen.form)
+    uint64_t at = old_links ? recorder->links_at[seen.edges] : op;
+    if (at != op && recorder->history[at % HISTORY].signature == seen.signature)
         return at;
-    return old_form ? recorder->form_at[seen.form] : op;
+    return old_signature ? recorder->signature_at[seen.signature] : op;
 }
 
 /* The guess, or the look-up. Leaves the cursor where the next op is guessed. */
@@ -328,13 +329,13 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
 {
     const struct ll_tables *tables = &recorder->tables;
     struct seen guess = recorder->history[recorder->cursor++ % HISTORY];
-    if (tables->links.count > 0 && ll_tables_has_form(tables, guess.form, record) &&
-        ll_tables_has_links(tables, guess.links, record, first_output, op))
+    if (tables->edges.count > 0 && ll_tables_has_signature(tables, guess.signature, record) &&
+        ll_tables_has_links(tables, guess.edges, record, first_output, op))
         return guess;
-    uint32_t forms = tables->forms.count, links = tables->links.count;
+    uint32_t signatures = tables->signatures.count, edges = tables->edges.count;
     struct seen seen = look_up(recorder, record, first_output, op);
-    if (seen.links != LL_NO_ID)
-        recorder->cursor = place_of(recorder, seen, seen.form < forms, seen.links < links, op) + 1;
+    if (seen.edges != LL_NO_ID)
+        recorder->cursor = place_of(recorder, seen, seen.signature < signatures, seen.edges < edges, op) + 1;
     return seen;
 }
 
@@ -345,8 +346,8 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
         return false;
     uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
-    rows->ops[rows->count++] = (struct ll_waiting_op){.form = seen.form,
-                                                      .links = seen.links,
+    rows->ops[rows->count++] = (struct ll_waiting_op){.signature = seen.signature,
+                                                      .edges = seen.edges,
                                                       .step = step,
                                                       .thread = record->thread,
                                                       .start_ns = start_ns,
@@ -359,8 +360,8 @@ static bool rows_are_due(const struct ll_recorder *recorder)
 {
     const struct ll_waiting_ops *rows = &recorder->rows;
     const struct ll_tables *tables = &recorder->tables;
-    uint64_t new_definitions = (uint64_t)(tables->forms.count - recorder->written.forms) +
-                               (tables->links.count - recorder->written.links) +
+    uint64_t new_definitions = (uint64_t)(tables->signatures.count - recorder->written.signatures) +
+                               (tables->edges.count - recorder->written.edges) +
                                (tables->descs.count - recorder->written.descs);
     return rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS;
 }
@@ -369,15 +370,15 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
 {
     uint64_t op = recorder->rows.first_op + recorder->rows.count;
     struct seen seen = recognise(recorder, record, (uint32_t)recorder->tables.tensor_count, (uint32_t)op);
-    if (seen.links == LL_NO_ID)
+    if (seen.edges == LL_NO_ID)
         return;
     if (!add_row(recorder, record, step, seen)) {
         stop(recorder, LL_NO_MEMORY);
         return;
     }
     recorder->history[op % HISTORY] = seen;
-    recorder->form_at[seen.form] = op;
-    recorder->links_at[seen.links] = op;
+    recorder->signature_at[seen.signature] = op;
+    recorder->links_at[seen.edges] = op;
     if (!rows_are_due(recorder))
         return;
     add_digested(recorder);
@@ -448,7 +449,7 @@ static void free_recorder(struct ll_recorder *recorder)
     ll_waiting_ops_release(&recorder->rows);
     ll_bytes_release(&recorder->content);
     free(recorder->history);
-    free(recorder->form_at);
+    free(recorder->signature_at);
     free(recorder->links_at);
     free(recorder->steps);
     free(recorder);
@@ -561,7 +562,8 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
 {
     assert(shape->rank <= LL_MAX_RANK && shape->dtype < LL_DTYPE_COUNT);
     assert(memory < LL_MEMORY_COUNT);
-    struct ll_desc desc = {.name = ll_recorder_string(recorder, name), .memory = memory, .shape = *shape};
+    struct ll_tensor_desc desc = {
+        .name = ll_recorder_string(recorder, name), .memory = memory, .shape = *shape};
     if (recorder->status != LL_OK)
         return LL_NONE;
     if (!ll_fits(ll_size_bytes(shape)))

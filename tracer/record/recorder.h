@@ -115,7 +115,7 @@ struct ll_record {
     uint32_t output_count;
     const struct ll_attr *attrs;
     uint32_t attr_count;
-    const uint32_t *controls; /* ops, in the order of struct ll_links: order, storage, gap */
+    const uint32_t *controls; /* ops, in the order of struct ll_op_edges: order, storage, gap */
     uint32_t control_count, storage_count, gap_count;
     uint64_t start_ns, duration_ns; /* start by ll_now_ns; both zero in a dry run */
     /* The record and all it points to stay as they are until the step ends: nothing is copied. */

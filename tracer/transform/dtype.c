@@ -44,8 +44,8 @@ bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const ch
         if (!right)
             *trouble = "a size does not fit in 64 bits";
     }
-    for (uint64_t i = 0; i < trace->form_count && right; i++)
-        right = ll_form_renew(trace, &trace->forms[i], trouble);
+    for (uint64_t i = 0; i < trace->signature_count && right; i++)
+        right = ll_signature_renew(trace, &trace->signatures[i], trouble);
     return right;
 }
 
@@ -83,7 +83,7 @@ const char *ll_dtype_meant(const char *name)
 enum use { UNUSED, MULTIPLIED, OTHERWISE };
 
 struct usage {
-    const bool *views; /* by form */
+    const bool *views; /* by signature */
     uint8_t *uses;     /* enum use, by desc */
     bool *of_weight;   /* a weight, or one seen otherwise; by desc */
 };
@@ -103,21 +103,21 @@ static bool is_multiplied(const struct ll_op_view *view)
            ll_is_product(&work) && work.b_bytes == read_of(view);
 }
 
-static void look_at(const struct ll_form *form, uint8_t *uses)
+static void look_at(const struct ll_op_signature *signature, uint8_t *uses)
 {
-    bool product = is_multiplied(&form->view);
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
-        uint8_t *use = &uses[form->inputs[i]];
+    bool product = is_multiplied(&signature->view);
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
+        uint8_t *use = &uses[signature->inputs[i]];
         *use = product && i == 1 && *use != OTHERWISE ? MULTIPLIED : OTHERWISE;
     }
-    for (uint32_t i = 0; i < form->view.output_count; i++)
-        uses[form->outputs[i]] = OTHERWISE;
+    for (uint32_t i = 0; i < signature->view.output_count; i++)
+        uses[signature->outputs[i]] = OTHERWISE;
 }
 
 /* A look at a weight is one. Whether anything is new. */
-static bool pass_weight(const struct ll_form *form, struct usage *usage)
+static bool pass_weight(const struct ll_op_signature *signature, struct usage *usage)
 {
-    bool from = usage->of_weight[form->inputs[0]], *to = &usage->of_weight[form->outputs[0]];
+    bool from = usage->of_weight[signature->inputs[0]], *to = &usage->of_weight[signature->outputs[0]];
     bool new = from && !*to;
     *to |= from;
     return new;
@@ -125,9 +125,9 @@ static bool pass_weight(const struct ll_form *form, struct usage *usage)
 
 /* A tensor and a look at it are used alike, and otherwise where the same desc is a look at something else,
  * too. Whether anything is new. */
-static bool pass_use(const struct ll_form *form, struct usage *usage)
+static bool pass_use(const struct ll_op_signature *signature, struct usage *usage)
 {
-    uint32_t in = form->inputs[0], out = form->outputs[0];
+    uint32_t in = signature->inputs[0], out = signature->outputs[0];
     uint8_t *of = &usage->uses[in], *as = &usage->uses[out], was_of = *of, was_as = *as;
     bool alike = usage->of_weight[in] == usage->of_weight[out];
     *of = *as = alike ? (uint8_t)ll_max(*of, *as) : OTHERWISE;
@@ -135,13 +135,13 @@ static bool pass_use(const struct ll_form *form, struct usage *usage)
 }
 
 static void pass_on(const struct ll_trace *trace, struct usage *usage,
-                    bool (*pass)(const struct ll_form *form, struct usage *usage))
+                    bool (*pass)(const struct ll_op_signature *signature, struct usage *usage))
 {
     for (bool new = true; new;) {
         new = false;
-        for (uint64_t i = 0; i < trace->form_count; i++)
+        for (uint64_t i = 0; i < trace->signature_count; i++)
             if (usage->views[i])
-                new |= pass(&trace->forms[i], usage);
+                new |= pass(&trace->signatures[i], usage);
     }
 }
 
@@ -149,9 +149,9 @@ static void find_uses(const struct ll_trace *trace, struct usage *usage)
 {
     for (uint64_t i = 0; i < trace->desc_count; i++)
         usage->of_weight[i] = trace->descs[i].memory == LL_WEIGHT;
-    for (uint64_t i = 0; i < trace->form_count; i++)
+    for (uint64_t i = 0; i < trace->signature_count; i++)
         if (!usage->views[i])
-            look_at(&trace->forms[i], usage->uses);
+            look_at(&trace->signatures[i], usage->uses);
     pass_on(trace, usage, pass_weight);
     pass_on(trace, usage, pass_use);
 }
@@ -183,8 +183,8 @@ bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint
         find_uses(trace, &usage);
         retype(trace, &usage, dtype, weights);
     }
-    for (uint64_t i = 0; right && i < trace->form_count; i++)
-        right = ll_form_renew(trace, &trace->forms[i], trouble);
+    for (uint64_t i = 0; right && i < trace->signature_count; i++)
+        right = ll_signature_renew(trace, &trace->signatures[i], trouble);
     ll_arena_release(&arena);
     return right && ll_trace_note(trace, "weights", ll_dtype_name(dtype));
 }
@@ -210,7 +210,7 @@ struct products {
     const struct ll_trace *trace;
     enum ll_dtype dtype;
     bool trains;
-    bool *multiplies;    /* by form: a product of two matrices, or windows, of reals */
+    bool *multiplies;    /* by signature: a product of two matrices, or windows, of reals */
     bool *of_weights;    /* by op: such a product, of weights */
     bool *weight;        /* by tensor: a weight, or one moved */
     uint32_t *origin;    /* by tensor: what it was before it was only moved, itself where it was not */
@@ -227,12 +227,12 @@ struct products {
     struct ll_rewrite rewrite;
 };
 
-static const struct ll_form *form_of(const struct products *p, uint32_t op)
+static const struct ll_op_signature *signature_of(const struct products *p, uint32_t op)
 {
-    return &p->trace->forms[p->trace->ops[op].form];
+    return &p->trace->signatures[p->trace->ops[op].signature];
 }
 
-static const struct ll_desc *desc_of(const struct products *p, uint32_t tensor)
+static const struct ll_tensor_desc *desc_of(const struct products *p, uint32_t tensor)
 {
     return &p->trace->descs[p->trace->tensors[tensor].desc];
 }
@@ -288,18 +288,18 @@ static void note_beside(struct products *p, uint32_t tensor, uint64_t elements)
 /* Up to two are noted of an op. What an optimizer multiplies is none of a network's products. */
 static void look_at_product(struct products *p, uint32_t op)
 {
-    const struct ll_form *form = form_of(p, op);
-    bool candidate = p->multiplies[p->trace->ops[op].form] && form->phase != LL_PHASE_UPDATE;
+    const struct ll_op_signature *signature = signature_of(p, op);
+    bool candidate = p->multiplies[p->trace->ops[op].signature] && signature->phase != LL_PHASE_UPDATE;
     for (uint32_t i = 0; candidate && i < 2; i++)
         if (p->weight[ll_op_input(p->trace, op, i)]) {
             p->of_weights[op] = true;
-            note_beside(p, ll_op_input(p->trace, op, 1 - i), ll_elements(&form->view.in[i]));
+            note_beside(p, ll_op_input(p->trace, op, 1 - i), ll_elements(&signature->view.in[i]));
         }
 }
 
 static bool all_are_weights(const struct products *p, uint32_t op)
 {
-    for (uint32_t i = 0; i < form_of(p, op)->view.input_count; i++)
+    for (uint32_t i = 0; i < signature_of(p, op)->view.input_count; i++)
         if (!p->weight[ll_op_input(p->trace, op, i)])
             return false;
     return true;
@@ -308,7 +308,7 @@ static bool all_are_weights(const struct products *p, uint32_t op)
 /* What is moved whole keeps its origin; weights that are moved, also in parts or joined, stay weights. */
 static void follow_moves(struct products *p, uint32_t op)
 {
-    const struct ll_op_view *view = &form_of(p, op)->view;
+    const struct ll_op_view *view = &signature_of(p, op)->view;
     if (!only_moves(view))
         return;
     bool weights = all_are_weights(p, op);
@@ -326,14 +326,14 @@ static void follow_moves(struct products *p, uint32_t op)
 static void find_direct(struct products *p)
 {
     const struct ll_trace *trace = p->trace;
-    for (uint32_t i = 0; i < trace->form_count; i++)
-        p->multiplies[i] = multiplies(&trace->forms[i].view);
+    for (uint32_t i = 0; i < trace->signature_count; i++)
+        p->multiplies[i] = multiplies(&trace->signatures[i].view);
     for (uint32_t i = 0; i < trace->tensor_count; i++) {
         p->weight[i] = desc_of(p, i)->memory == LL_WEIGHT;
         p->origin[i] = p->whole[i] = i;
     }
     for (uint32_t op = 0; op < trace->op_count; op++) {
-        enum ll_phase phase = form_of(p, op)->phase;
+        enum ll_phase phase = signature_of(p, op)->phase;
         p->trains |= phase == LL_PHASE_BACKWARD || phase == LL_PHASE_UPDATE;
         look_at_product(p, op);
         follow_moves(p, op);
@@ -354,10 +354,10 @@ static void find_gradients(struct products *p)
     if (p->beside_count)
         qsort(p->besides, p->beside_count, sizeof *p->besides, compare);
     for (uint32_t op = 0; op < trace->op_count && p->beside_count; op++) {
-        const struct ll_form *form = form_of(p, op);
-        bool candidate = p->multiplies[trace->ops[op].form] && form->phase == LL_PHASE_BACKWARD;
+        const struct ll_op_signature *signature = signature_of(p, op);
+        bool candidate = p->multiplies[trace->ops[op].signature] && signature->phase == LL_PHASE_BACKWARD;
         for (uint32_t i = 0; candidate && !p->of_weights[op] && i < 2; i++) {
-            const struct beside wanted = {ll_elements(&form->view.out[0]),
+            const struct beside wanted = {ll_elements(&signature->view.out[0]),
                                           p->origin[ll_op_input(trace, op, i)]};
             p->of_weights[op] = bsearch(&wanted, p->besides, p->beside_count, sizeof wanted, compare) != NULL;
         }
@@ -367,7 +367,7 @@ static void find_gradients(struct products *p)
 /* Whether what an input of a product holds is to be cast. */
 static bool wants_cast(const struct products *p, uint32_t op, uint32_t input)
 {
-    return p->of_weights[op] && form_of(p, op)->view.in[input].dtype != p->dtype;
+    return p->of_weights[op] && signature_of(p, op)->view.in[input].dtype != p->dtype;
 }
 
 /* Held weights. */
@@ -382,7 +382,7 @@ static bool is_held(const struct products *p, uint32_t tensor)
 /* A look at a held weight at which only products look is one at what is held. */
 static bool is_left_out(const struct products *p, uint32_t op)
 {
-    const struct ll_op_view *view = &form_of(p, op)->view;
+    const struct ll_op_view *view = &signature_of(p, op)->view;
     if (!is_look(view) || p->trains)
         return false;
     uint32_t tensor = ll_op_output(p->trace, op, 0);
@@ -393,11 +393,12 @@ static void find_wide(struct products *p)
 {
     const struct ll_trace *trace = p->trace;
     for (uint32_t op = 0; op < trace->op_count; op++)
-        for (uint32_t o = 0; form_of(p, op)->bytes_written > 0 && o < form_of(p, op)->view.output_count; o++)
+        for (uint32_t o = 0;
+             signature_of(p, op)->bytes_written > 0 && o < signature_of(p, op)->view.output_count; o++)
             p->written[trace->tensors[ll_op_output(trace, op, o)].storage] = true;
     for (uint32_t op = (uint32_t)trace->op_count; op-- > 0;) {
         bool gone = is_left_out(p, op);
-        for (uint32_t i = 0; i < form_of(p, op)->view.input_count; i++) {
+        for (uint32_t i = 0; i < signature_of(p, op)->view.input_count; i++) {
             uint32_t tensor = ll_op_input(trace, op, i);
             p->read[tensor] = true;
             p->wide[tensor] |= !gone && !wants_cast(p, op, i);
@@ -409,7 +410,7 @@ static void find_wide(struct products *p)
 
 static uint32_t desc_as(struct products *p, uint32_t tensor, enum ll_memory_class memory)
 {
-    const struct ll_desc *old = desc_of(p, tensor);
+    const struct ll_tensor_desc *old = desc_of(p, tensor);
     struct ll_shape shape = old->shape;
     const char *name =
         ll_format(&p->rewrite.arena, "%s:%s", p->trace->strings[old->name], ll_dtype_name(p->dtype));
@@ -425,20 +426,20 @@ static enum ll_memory_class memory_of(const struct products *p, uint32_t op, uin
 {
     if (p->weight[tensor])
         return LL_WORKSPACE;
-    return form_of(p, op)->phase == LL_PHASE_BACKWARD ? LL_GRADIENT : LL_ACTIVATION;
+    return signature_of(p, op)->phase == LL_PHASE_BACKWARD ? LL_GRADIENT : LL_ACTIVATION;
 }
 
 /* An op of one input for the product at work. */
 static uint32_t add(struct products *p, uint32_t op, enum ll_op_kind kind, uint32_t from, uint32_t looks)
 {
-    const struct ll_form *form = form_of(p, op);
+    const struct ll_op_signature *signature = signature_of(p, op);
     uint32_t desc = desc_as(p, looks, memory_of(p, op, looks));
     if (from == LL_NONE || desc == LL_NONE)
         return LL_NONE;
     return ll_rewrite_add(&p->rewrite,
                           &(struct ll_record){.kind = kind,
-                                              .phase = form->phase,
-                                              .scope = ll_rewrite_string(&p->rewrite, form->scope),
+                                              .phase = signature->phase,
+                                              .scope = ll_rewrite_string(&p->rewrite, signature->scope),
                                               .thread = p->trace->ops[op].thread,
                                               .inputs = &from,
                                               .input_count = 1,
@@ -463,8 +464,8 @@ static uint32_t cast_of_whole(struct products *p, uint32_t whole, uint32_t op)
 static enum ll_op_kind look_of(const struct products *p, uint32_t tensor)
 {
     uint32_t producer = p->trace->tensors[tensor].producer;
-    bool looks = producer != LL_NONE && is_look(&form_of(p, producer)->view);
-    return looks ? form_of(p, producer)->view.kind : LL_OP_RESHAPE;
+    bool looks = producer != LL_NONE && is_look(&signature_of(p, producer)->view);
+    return looks ? signature_of(p, producer)->view.kind : LL_OP_RESHAPE;
 }
 
 /* A tensor in the type; another look at what is so already is a look, too. */
@@ -510,7 +511,7 @@ static void put_product(struct products *p, uint32_t op)
 
 static void put(struct products *p, uint32_t op)
 {
-    const struct ll_form *form = form_of(p, op);
+    const struct ll_op_signature *signature = signature_of(p, op);
     if (is_left_out(p, op))
         return;
     ll_rewrite_step(&p->rewrite, op);
@@ -518,7 +519,7 @@ static void put(struct products *p, uint32_t op)
         put_product(p, op);
     else
         ll_rewrite_keep(&p->rewrite, op);
-    for (uint32_t o = 0; form->bytes_written > 0 && o < form->view.output_count; o++)
+    for (uint32_t o = 0; signature->bytes_written > 0 && o < signature->view.output_count; o++)
         p->writer[p->trace->tensors[ll_op_output(p->trace, op, o)].storage] = op;
 }
 
@@ -544,7 +545,7 @@ static bool begin(struct products *p)
 {
     const struct ll_trace *trace = p->trace;
     uint64_t tensors = trace->tensor_count + 1, ops = trace->op_count + 1;
-    p->multiplies = ll_alloc(&p->arena, trace->form_count + 1, sizeof *p->multiplies);
+    p->multiplies = ll_alloc(&p->arena, trace->signature_count + 1, sizeof *p->multiplies);
     p->of_weights = ll_alloc(&p->arena, ops, sizeof *p->of_weights);
     p->weight = ll_alloc(&p->arena, tensors, sizeof *p->weight);
     p->wide = ll_alloc(&p->arena, tensors, sizeof *p->wide);

@@ -9,10 +9,10 @@
 /* A trace as if its workload had run in another type of number: what a network of f32 would ask of a machine
  * in bf16, or quantised to int8. */
 
-/* Makes all tensors of a floating type tensors of this type, and counts flops and bytes of all forms anew.
- * Integers stay what they are, and so do counts of kinds that this program does not know. To be called before
- * the trace is shared. False when memory ran out or *trouble, a static sentence, says what does not work out;
- * the trace is then of no use. */
+/* Makes all tensors of a floating type tensors of this type, and counts flops and bytes of all signatures
+ * anew. Integers stay what they are, and so do counts of kinds that this program does not know. To be called
+ * before the trace is shared. False when memory ran out or *trouble, a static sentence, says what does not
+ * work out; the trace is then of no use. */
 bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
 
 /* Whether it is a real number with an exponent. Pure. */
@@ -38,9 +38,10 @@ const char *ll_dtype_meant(const char *name);
 
 /* Changes every weight that GEMMs and convolutions have as their right operand, or see through a view, to
  * this dtype, where nothing else reads or writes it (an optimizer does; a look-up of tokens whose table is
- * also the last layer's weight does); all others stay as they are. Counts bytes of all forms anew. *weights
- * is how many descs were taken. To be called before the trace is shared. False when memory ran out (*trouble
- * is NULL) or *trouble, a static sentence, says what does not work out; the trace is then of no use. */
+ * also the last layer's weight does); all others stay as they are. Counts bytes of all signatures anew.
+ * *weights is how many descs were taken. To be called before the trace is shared. False when memory ran out
+ * (*trouble is NULL) or *trouble, a static sentence, says what does not work out; the trace is then of no
+ * use. */
 bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
                                const char **trouble);
 

@@ -43,7 +43,7 @@ bool ll_trace_knows_batch(const struct ll_trace *trace)
 /* What comes from outside of all ops: samples, or masks and states for each of them. */
 static void mark_source(struct search *search, uint32_t number)
 {
-    struct ll_desc *desc = &search->trace->descs[number];
+    struct ll_tensor_desc *desc = &search->trace->descs[number];
     bool lasts = desc->memory == LL_WEIGHT || desc->memory == LL_OPTIMIZER;
     for (unsigned i = 0; !lasts && i < desc->shape.rank && i < 2; i++)
         if (desc->shape.dim[i] == search->batch) {
@@ -61,39 +61,39 @@ static void mark_source(struct search *search, uint32_t number)
 }
 
 /* Whether nothing that the op reads could tell what its results are. */
-static bool begins(const struct ll_form *form)
+static bool begins(const struct ll_op_signature *signature)
 {
-    for (uint32_t i = 0; i < form->view.input_count; i++)
-        if (form->view.in[i].rank > 0)
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
+        if (signature->view.in[i].rank > 0)
             return false;
     return true;
 }
 
-static bool see_inputs(struct search *search, struct ll_form *form)
+static bool see_inputs(struct search *search, struct ll_op_signature *signature)
 {
-    struct ll_shape *in = ll_alloc(&search->trace->arena, form->view.input_count, sizeof *in);
-    for (uint32_t i = 0; in && i < form->view.input_count; i++) {
-        if (!search->met[form->inputs[i]])
-            mark_source(search, form->inputs[i]);
-        search->met[form->inputs[i]] = true;
-        in[i] = search->trace->descs[form->inputs[i]].shape;
+    struct ll_shape *in = ll_alloc(&search->trace->arena, signature->view.input_count, sizeof *in);
+    for (uint32_t i = 0; in && i < signature->view.input_count; i++) {
+        if (!search->met[signature->inputs[i]])
+            mark_source(search, signature->inputs[i]);
+        search->met[signature->inputs[i]] = true;
+        in[i] = search->trace->descs[signature->inputs[i]].shape;
     }
     if (in)
-        form->view.in = in;
+        signature->view.in = in;
     return in != NULL;
 }
 
 /* The results' shapes with the roles that the op's rule carries over. */
-static bool infer_results(struct search *search, struct ll_form *form, struct ll_shape **results)
+static bool infer_results(struct search *search, struct ll_op_signature *signature, struct ll_shape **results)
 {
-    struct ll_op_view view = form->view;
+    struct ll_op_view view = signature->view;
     uint32_t count = view.output_count;
     *results =
         ll_alloc(&search->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof **results);
     if (!*results)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        (*results)[i] = search->trace->descs[form->outputs[i]].shape;
+        (*results)[i] = search->trace->descs[signature->outputs[i]].shape;
     view.out = *results;
     if (view.kind != LL_OP_NONE)
         (void)ll_op_infer(&view); /* which a recorded form passes */
@@ -102,9 +102,10 @@ static bool infer_results(struct search *search, struct ll_form *form, struct ll
 
 /* Where rows became dimensions again, the first of them is taken for the batch; steps of time may come first.
  */
-static void put_right(const struct search *search, const struct ll_form *form, struct ll_shape *result)
+static void put_right(const struct search *search, const struct ll_op_signature *signature,
+                      struct ll_shape *result)
 {
-    for (unsigned i = 0; i + 1 < result->rank && form->view.in[0].rank < result->rank; i++)
+    for (unsigned i = 0; i + 1 < result->rank && signature->view.in[0].rank < result->rank; i++)
         if (result->role[i] == LL_ROLE_BATCH && result->dim[i] != search->batch &&
             result->dim[i + 1] == search->batch) {
             result->role[i] = LL_ROLE_PLAIN;
@@ -112,25 +113,25 @@ static void put_right(const struct search *search, const struct ll_form *form, s
         }
 }
 
-static bool see_results(struct search *search, struct ll_form *form)
+static bool see_results(struct search *search, struct ll_op_signature *signature)
 {
     struct ll_shape *results;
-    if (!infer_results(search, form, &results))
+    if (!infer_results(search, signature, &results))
         return false;
-    if (form->view.kind == LL_OP_RESHAPE)
-        put_right(search, form, &results[0]);
-    for (uint32_t i = 0; i < form->view.output_count; i++) {
-        uint32_t number = form->outputs[i];
+    if (signature->view.kind == LL_OP_RESHAPE)
+        put_right(search, signature, &results[0]);
+    for (uint32_t i = 0; i < signature->view.output_count; i++) {
+        uint32_t number = signature->outputs[i];
         struct ll_shape *shape = &search->trace->descs[number].shape;
         for (unsigned k = 0; k < shape->rank; k++)
             if (shape->role[k] == LL_ROLE_PLAIN)
                 shape->role[k] = results[i].role[k];
-        if (begins(form) && !search->met[number])
+        if (begins(signature) && !search->met[number])
             mark_source(search, number);
         search->met[number] = true;
         results[i] = *shape;
     }
-    form->view.out = results;
+    signature->view.out = results;
     return true;
 }
 
@@ -147,17 +148,17 @@ bool ll_trace_find_batch(struct ll_trace *trace, uint64_t batch, const char **tr
     struct search search = {.trace = trace, .batch = batch};
     search.met = calloc(trace->desc_count + 1, sizeof *search.met);
     bool right = search.met != NULL;
-    for (uint64_t i = 0; i < trace->form_count && right; i++)
-        right = see_inputs(&search, &trace->forms[i]) && see_results(&search, &trace->forms[i]);
+    for (uint64_t i = 0; i < trace->signature_count && right; i++)
+        right = see_inputs(&search, &trace->signatures[i]) && see_results(&search, &trace->signatures[i]);
     free(search.met);
     *trouble = right && !search.found ? "no input has a dimension as long as the batch" : NULL;
     return right && search.found && note_batch(trace, batch);
 }
 
 /* Descs and forms are tables in which each look and each op stands once, in the order in which they were
- * first met, so one walk over the forms scales a trace: what no op makes goes by its roles, what an op makes
- * follows from what it reads by the op table. Where the table takes a shape as given (a view, a gradient's
- * target), an extent becomes what the same extent of an input has become, or goes by its role.
+ * first met, so one walk over the signatures scales a trace: what no op makes goes by its roles, what an op
+ * makes follows from what it reads by the op table. Where the table takes a shape as given (a view, a
+ * gradient's target), an extent becomes what the same extent of an input has become, or goes by its role.
  *
  * An extent need not be a multiple of the batch: 512 samples of classes behind the labels of a batch of 64
  * are 576, and with a batch of 32 they are 544. So an extent is a factor of the batch and a fixed rest. Of
@@ -171,11 +172,11 @@ struct extent {
 enum { MOST_ODD = 64 };
 
 struct rescale {
-    struct ll_trace *trace;    /* the copy; its descs and forms are new as far as `known` and the walk are */
-    const struct ll_desc *was; /* the descs of before */
-    bool *known;               /* by desc: it is what it will be */
-    uint64_t from, to;         /* batches */
-    struct extent odd[MOST_ODD]; /* those met so far that have a fixed part */
+    struct ll_trace *trace; /* the copy; its descs and forms are new as far as `known` and the walk are */
+    const struct ll_tensor_desc *was; /* the descs of before */
+    bool *known;                      /* by desc: it is what it will be */
+    uint64_t from, to;                /* batches */
+    struct extent odd[MOST_ODD];      /* those met so far that have a fixed part */
     unsigned odd_count;
     bool found; /* something went with the batch */
     const char *trouble;
@@ -234,11 +235,11 @@ static bool are_places(const struct ll_shape *shape, unsigned at)
 
 /* What an extent of a result that goes with the batch has become of one of the op's inputs; 0 when none has
  * it. */
-static uint64_t same_of_inputs(const struct rescale *r, const struct ll_form *form,
+static uint64_t same_of_inputs(const struct rescale *r, const struct ll_op_signature *signature,
                                const struct ll_shape *result, unsigned at)
 {
-    for (uint32_t i = 0; i < form->view.input_count; i++) {
-        const struct ll_shape *was = &r->was[form->inputs[i]].shape, *is = &form->view.in[i];
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
+        const struct ll_shape *was = &r->was[signature->inputs[i]].shape, *is = &signature->view.in[i];
         for (unsigned k = 0; k < was->rank; k++)
             if (was->dim[k] == result->dim[at] && was->role[k] == LL_ROLE_BATCH &&
                 are_places(was, k) == are_places(result, at))
@@ -263,12 +264,12 @@ static void note_odd(struct rescale *r, uint64_t was, uint64_t is)
 
 /* What a result would be if the op table took it as given. Where it does not, it says itself what it is, and
  * an extent that is no multiple is none of our troubles. */
-static void suppose_result(struct rescale *r, const struct ll_form *form, struct ll_shape *shape)
+static void suppose_result(struct rescale *r, const struct ll_op_signature *signature, struct ll_shape *shape)
 {
     for (unsigned i = 0; i < shape->rank; i++) {
         if (shape->role[i] != LL_ROLE_BATCH)
             continue;
-        uint64_t same = same_of_inputs(r, form, shape, i);
+        uint64_t same = same_of_inputs(r, signature, shape, i);
         if (!same)
             same = same_of_odd(r, shape->dim[i]);
         if (!same)
@@ -278,9 +279,9 @@ static void suppose_result(struct rescale *r, const struct ll_form *form, struct
 }
 
 /* Where something was rounded, a view's batch is what the elements leave. */
-static void balance_view(const struct ll_form *form, struct ll_shape *shape)
+static void balance_view(const struct ll_op_signature *signature, struct ll_shape *shape)
 {
-    uint64_t others = 1, elements = ll_elements(&form->view.in[0]);
+    uint64_t others = 1, elements = ll_elements(&signature->view.in[0]);
     unsigned batch = shape->rank;
     for (unsigned i = shape->rank; i-- > 0;)
         if (shape->role[i] == LL_ROLE_BATCH)
@@ -319,13 +320,13 @@ static struct extent padded(const struct rescale *r, const struct ll_op_view *op
 }
 
 /* The dimension that a slice is of or that padding makes, along which its attributes count. */
-static struct extent cut_extent(const struct rescale *r, const struct ll_form *form)
+static struct extent cut_extent(const struct rescale *r, const struct ll_op_signature *signature)
 {
-    const struct ll_op_view *op = &form->view;
+    const struct ll_op_view *op = &signature->view;
     int64_t axis = ll_attr_count(op, LL_ATTR_AXIS, 0);
     if ((op->kind != LL_OP_PAD && op->kind != LL_OP_SLICE) || axis < 0 || axis >= op->in[0].rank)
         return (struct extent){0};
-    struct extent cut = {r->was[form->inputs[0]].shape.dim[axis], op->in[0].dim[axis]};
+    struct extent cut = {r->was[signature->inputs[0]].shape.dim[axis], op->in[0].dim[axis]};
     return op->kind == LL_OP_PAD ? padded(r, op, cut) : cut;
 }
 
@@ -335,10 +336,11 @@ static bool counts_along_axis(uint64_t key)
 }
 
 /* The arithmetic of an op that nobody knows more about goes with what it reads. */
-static bool arithmetic_grows(const struct rescale *r, const struct ll_form *form)
+static bool arithmetic_grows(const struct rescale *r, const struct ll_op_signature *signature)
 {
-    for (uint32_t i = 0; i < form->view.input_count; i++)
-        if (memcmp(r->was[form->inputs[i]].shape.dim, form->view.in[i].dim, sizeof form->view.in[i].dim) != 0)
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
+        if (memcmp(r->was[signature->inputs[i]].shape.dim, signature->view.in[i].dim,
+                   sizeof signature->view.in[i].dim) != 0)
             return true;
     return false;
 }
@@ -352,21 +354,23 @@ static uint64_t places_of(const struct ll_op_view *op, const struct ll_shape *ch
 }
 
 /* Places for words. Where nothing tells how they were counted they go with the batch, roundings and all. */
-static uint64_t scale_places(const struct rescale *r, const struct ll_form *form, uint64_t places)
+static uint64_t scale_places(const struct rescale *r, const struct ll_op_signature *signature,
+                             uint64_t places)
 {
-    if (form->view.input_count > 0 && places == places_of(&form->view, &r->was[form->inputs[0]].shape))
-        return places_of(&form->view, &form->view.in[0]);
+    if (signature->view.input_count > 0 &&
+        places == places_of(&signature->view, &r->was[signature->inputs[0]].shape))
+        return places_of(&signature->view, &signature->view.in[0]);
     return ll_ceil_div(ll_mul(places, r->to), r->from);
 }
 
-static bool scale_attribute(struct rescale *r, const struct ll_form *form, struct ll_attr *attr)
+static bool scale_attribute(struct rescale *r, const struct ll_op_signature *signature, struct ll_attr *attr)
 {
-    const struct extent cut = cut_extent(r, form);
+    const struct extent cut = cut_extent(r, signature);
     uint64_t count = (uint64_t)attr->count;
-    if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, form))
+    if (attr->key == LL_ATTR_FLOPS && arithmetic_grows(r, signature))
         count = in_proportion(r, count);
-    else if (form->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE)
-        count = scale_places(r, form, count);
+    else if (signature->view.kind == LL_OP_ROUTE && attr->key == LL_ATTR_SIZE)
+        count = scale_places(r, signature, count);
     else if (attr->key == LL_ATTR_FILLED)
         count = in_proportion(r, count);
     else if (counts_along_axis(attr->key) && cut.is != cut.was)
@@ -375,26 +379,26 @@ static bool scale_attribute(struct rescale *r, const struct ll_form *form, struc
     return count <= INT64_MAX || fail(r, no_multiple);
 }
 
-static bool scale_attributes(struct rescale *r, struct ll_form *form)
+static bool scale_attributes(struct rescale *r, struct ll_op_signature *signature)
 {
     struct ll_attr *attrs =
-        ll_copy(&r->trace->arena, form->view.attrs, form->view.attr_count * sizeof *attrs);
+        ll_copy(&r->trace->arena, signature->view.attrs, signature->view.attr_count * sizeof *attrs);
     bool right = attrs != NULL;
-    for (uint32_t i = 0; right && i < form->view.attr_count; i++)
-        right = ll_attr_is_real((enum ll_attr_key)attrs[i].key) || scale_attribute(r, form, &attrs[i]);
-    form->view.attrs = attrs;
+    for (uint32_t i = 0; right && i < signature->view.attr_count; i++)
+        right = ll_attr_is_real((enum ll_attr_key)attrs[i].key) || scale_attribute(r, signature, &attrs[i]);
+    signature->view.attrs = attrs;
     return right;
 }
 
-static bool settle_inputs(struct rescale *r, struct ll_form *form)
+static bool settle_inputs(struct rescale *r, struct ll_op_signature *signature)
 {
-    struct ll_shape *in = ll_alloc(&r->trace->arena, form->view.input_count, sizeof *in);
-    for (uint32_t i = 0; in && i < form->view.input_count; i++) {
-        if (!settle_source(r, form->inputs[i]))
+    struct ll_shape *in = ll_alloc(&r->trace->arena, signature->view.input_count, sizeof *in);
+    for (uint32_t i = 0; in && i < signature->view.input_count; i++) {
+        if (!settle_source(r, signature->inputs[i]))
             return false;
-        in[i] = r->trace->descs[form->inputs[i]].shape;
+        in[i] = r->trace->descs[signature->inputs[i]].shape;
     }
-    form->view.in = in;
+    signature->view.in = in;
     return in != NULL;
 }
 
@@ -402,7 +406,7 @@ static bool settle_inputs(struct rescale *r, struct ll_form *form)
  * write a wider one than it reads, which the op table does not say. */
 static bool settle_result(struct rescale *r, uint32_t desc, struct ll_shape *result)
 {
-    struct ll_desc *look = &r->trace->descs[desc];
+    struct ll_tensor_desc *look = &r->trace->descs[desc];
     memcpy(result->role, look->shape.role, sizeof result->role);
     result->dtype = look->shape.dtype;
     r->found |= memcmp(result->dim, r->was[desc].shape.dim, sizeof result->dim) != 0;
@@ -416,49 +420,49 @@ static bool settle_result(struct rescale *r, uint32_t desc, struct ll_shape *res
     return true;
 }
 
-static bool settle_results(struct rescale *r, struct ll_form *form)
+static bool settle_results(struct rescale *r, struct ll_op_signature *signature)
 {
-    struct ll_op_view *view = &form->view;
+    struct ll_op_view *view = &signature->view;
     uint32_t count = view->output_count;
     view->out =
         ll_alloc(&r->trace->arena, count > LL_MAX_OUTPUTS ? count : LL_MAX_OUTPUTS, sizeof *view->out);
     if (!view->out)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        view->out[i] = r->was[form->outputs[i]].shape;
-        suppose_result(r, form, &view->out[i]);
+        view->out[i] = r->was[signature->outputs[i]].shape;
+        suppose_result(r, signature, &view->out[i]);
     }
     if (view->kind == LL_OP_RESHAPE)
-        balance_view(form, &view->out[0]);
+        balance_view(signature, &view->out[0]);
     const char *trouble = view->kind == LL_OP_NONE ? NULL : ll_op_infer(view);
     if (trouble || view->output_count != count)
         return fail(r, trouble ? trouble : "an op takes the batch apart, sample by sample");
     for (uint32_t i = 0; i < count; i++)
-        if (!settle_result(r, form->outputs[i], &view->out[i]))
+        if (!settle_result(r, signature->outputs[i], &view->out[i]))
             return false;
     return true;
 }
 
-static bool scale_form(struct rescale *r, struct ll_form *form)
+static bool scale_signature(struct rescale *r, struct ll_op_signature *signature)
 {
-    struct ll_form_counts counts;
-    if (!settle_inputs(r, form) || !scale_attributes(r, form) || !settle_results(r, form))
+    struct ll_signature_counts counts;
+    if (!settle_inputs(r, signature) || !scale_attributes(r, signature) || !settle_results(r, signature))
         return false;
-    if (form->view.kind == LL_OP_NONE)
+    if (signature->view.kind == LL_OP_NONE)
         return fail(r, "it holds an op that this program does not know");
-    const char *trouble = ll_form_count(&form->view, &counts);
+    const char *trouble = ll_signature_count(&signature->view, &counts);
     if (trouble || !ll_fits(counts.flops) || !ll_fits(counts.bytes_read) || !ll_fits(counts.bytes_written))
         return fail(r, trouble ? trouble : "a size does not fit in 64 bits");
-    form->flops = counts.flops;
-    form->bytes_read = counts.bytes_read;
-    form->bytes_written = counts.bytes_written;
+    signature->flops = counts.flops;
+    signature->bytes_read = counts.bytes_read;
+    signature->bytes_written = counts.bytes_written;
     return true;
 }
 
-static bool scale_forms(struct rescale *r)
+static bool scale_signatures(struct rescale *r)
 {
-    for (uint64_t i = 0; i < r->trace->form_count; i++)
-        if (!scale_form(r, &r->trace->forms[i]))
+    for (uint64_t i = 0; i < r->trace->signature_count; i++)
+        if (!scale_signature(r, &r->trace->signatures[i]))
             return false;
     return r->found || fail(r, "no dimension of this trace is known to be the batch");
 }
@@ -477,7 +481,7 @@ static void forget_times(struct ll_trace *trace)
 {
     for (uint64_t i = 0; i < trace->op_count; i++) {
         trace->ops[i].start_ns = 0;
-        if (!ll_op_waits(trace->forms[trace->ops[i].form].view.kind))
+        if (!ll_op_waits(trace->signatures[trace->ops[i].signature].view.kind))
             trace->ops[i].duration_ns = 0;
     }
     for (uint64_t i = 0; i < trace->step_count; i++)
@@ -493,7 +497,7 @@ struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, 
     r.trace = r.trouble ? NULL : ll_trace_copy(trace);
     r.known = calloc(trace->desc_count + 1, sizeof *r.known);
     bool right =
-        r.trace && r.known && write_batch_fact(r.trace, batch) && (r.from == r.to || scale_forms(&r));
+        r.trace && r.known && write_batch_fact(r.trace, batch) && (r.from == r.to || scale_signatures(&r));
     *trouble = r.trouble;
     free(r.known);
     if (right && r.from != r.to)
@@ -526,7 +530,7 @@ bool ll_gaps_scale(struct ll_trace *trace, double factor)
     if (factor == 1)
         return true;
     for (uint64_t i = 0; i < trace->op_count; i++)
-        if (ll_op_waits(trace->forms[trace->ops[i].form].view.kind))
+        if (ll_op_waits(trace->signatures[trace->ops[i].signature].view.kind))
             trace->ops[i].duration_ns =
                 (uint64_t)llround(fmin((double)trace->ops[i].duration_ns * factor, most_ns));
     ll_number_text(factor, number);
@@ -562,11 +566,11 @@ static int summed_dim(const struct ll_op_view *view)
     return OTHERWISE;
 }
 
-static void look_at(const struct ll_trace *trace, const struct ll_form *form, int *along)
+static void look_at(const struct ll_trace *trace, const struct ll_op_signature *signature, int *along)
 {
-    for (uint32_t i = 0; i < form->view.input_count; i++)
-        if (trace->descs[form->inputs[i]].memory == LL_WEIGHT)
-            read_as(&along[form->inputs[i]], i == 1 ? summed_dim(&form->view) : OTHERWISE);
+    for (uint32_t i = 0; i < signature->view.input_count; i++)
+        if (trace->descs[signature->inputs[i]].memory == LL_WEIGHT)
+            read_as(&along[signature->inputs[i]], i == 1 ? summed_dim(&signature->view) : OTHERWISE);
 }
 
 static bool can_be_pruned(const struct ll_shape *shape, int along, const struct ll_pattern *pattern)
@@ -601,13 +605,13 @@ bool ll_trace_prune(struct ll_trace *trace, const struct ll_pattern *pattern, ui
     *trouble = NULL;
     for (uint64_t i = 0; right && i < trace->desc_count; i++)
         along[i] = UNREAD;
-    for (uint64_t i = 0; right && i < trace->form_count; i++)
-        if (trace->forms[i].phase == LL_PHASE_FORWARD)
-            look_at(trace, &trace->forms[i], along);
+    for (uint64_t i = 0; right && i < trace->signature_count; i++)
+        if (trace->signatures[i].phase == LL_PHASE_FORWARD)
+            look_at(trace, &trace->signatures[i], along);
     if (right)
         prune_descs(trace, along, pattern, weights);
-    for (uint64_t i = 0; right && i < trace->form_count; i++)
-        right = ll_form_renew(trace, &trace->forms[i], trouble);
+    for (uint64_t i = 0; right && i < trace->signature_count; i++)
+        right = ll_signature_renew(trace, &trace->signatures[i], trouble);
     free(along);
     char text[LL_PATTERN_TEXT];
     ll_pattern_print(pattern, text);

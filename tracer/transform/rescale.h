@@ -62,8 +62,8 @@ bool ll_gaps_scale(struct ll_trace *trace, double factor);
 /* Prunes every weight that forward products and convolutions have as their right operand and nothing else of
  * the forward phase reads, whose dimension is a multiple of the pattern's and long enough, or, where that is
  * unstructured, is not empty; all others stay as they are, and so do gradients and what optimizers keep.
- * Counts flops and bytes of all forms anew. *weights is how many descs were pruned. To be called before the
- * trace is shared. False when memory ran out (*trouble is NULL) or *trouble, a static sentence, says what
+ * Counts flops and bytes of all signatures anew. *weights is how many descs were pruned. To be called before
+ * the trace is shared. False when memory ran out (*trouble is NULL) or *trouble, a static sentence, says what
  * does not work out; the trace is then of no use. */
 bool ll_trace_prune(struct ll_trace *trace, const struct ll_pattern *pattern, uint64_t *weights,
                     const char **trouble);

@@ -29,8 +29,8 @@ static bool copy_tables(struct ll_trace *to, const struct ll_trace *from)
     return copy_table(&to->facts, from->facts, from->fact_count, sizeof *from->facts) &&
            copy_table(&to->strings, from->strings, from->string_count, sizeof *from->strings) &&
            copy_table(&to->descs, from->descs, from->desc_count, sizeof *from->descs) &&
-           copy_table(&to->forms, from->forms, from->form_count, sizeof *from->forms) &&
-           copy_table(&to->links, from->links, from->links_count, sizeof *from->links) &&
+           copy_table(&to->signatures, from->signatures, from->signature_count, sizeof *from->signatures) &&
+           copy_table(&to->edges, from->edges, from->edges_count, sizeof *from->edges) &&
            copy_table(&to->ops, from->ops, from->op_count, sizeof *from->ops) &&
            copy_table(&to->tensors, from->tensors, from->tensor_count, sizeof *from->tensors) &&
            copy_table(&to->steps, from->steps, from->step_count, sizeof *from->steps);
@@ -52,32 +52,33 @@ static bool copy_texts(struct ll_trace *trace)
     return whole;
 }
 
-static bool copy_form(struct ll_arena *arena, struct ll_form *form)
+static bool copy_signature(struct ll_arena *arena, struct ll_op_signature *signature)
 {
-    struct ll_op_view *view = &form->view;
-    form->inputs = ll_copy(arena, form->inputs, view->input_count * sizeof *form->inputs);
-    form->outputs = ll_copy(arena, form->outputs, view->output_count * sizeof *form->outputs);
-    form->aliases = ll_copy(arena, form->aliases, view->output_count * sizeof *form->aliases);
+    struct ll_op_view *view = &signature->view;
+    signature->inputs = ll_copy(arena, signature->inputs, view->input_count * sizeof *signature->inputs);
+    signature->outputs = ll_copy(arena, signature->outputs, view->output_count * sizeof *signature->outputs);
+    signature->aliases = ll_copy(arena, signature->aliases, view->output_count * sizeof *signature->aliases);
     view->in = ll_copy(arena, view->in, view->input_count * sizeof *view->in);
     view->out = ll_copy(arena, view->out, view->output_count * sizeof *view->out);
     view->attrs = ll_copy(arena, view->attrs, view->attr_count * sizeof *view->attrs);
-    return form->inputs && form->outputs && form->aliases && view->in && view->out && view->attrs;
+    return signature->inputs && signature->outputs && signature->aliases && view->in && view->out &&
+           view->attrs;
 }
 
-static bool copy_links(struct ll_arena *arena, struct ll_links *links)
+static bool copy_links(struct ll_arena *arena, struct ll_op_edges *edges)
 {
-    links->inputs = ll_copy(arena, links->inputs, links->input_count * sizeof *links->inputs);
-    links->controls = ll_copy(arena, links->controls, links->control_count * sizeof *links->controls);
-    return links->inputs && links->controls;
+    edges->inputs = ll_copy(arena, edges->inputs, edges->input_count * sizeof *edges->inputs);
+    edges->controls = ll_copy(arena, edges->controls, edges->control_count * sizeof *edges->controls);
+    return edges->inputs && edges->controls;
 }
 
 static bool copy_lists(struct ll_trace *trace)
 {
     bool whole = true;
-    for (uint64_t i = 0; i < trace->form_count && whole; i++)
-        whole = copy_form(&trace->arena, &trace->forms[i]);
-    for (uint64_t i = 0; i < trace->links_count && whole; i++)
-        whole = copy_links(&trace->arena, &trace->links[i]);
+    for (uint64_t i = 0; i < trace->signature_count && whole; i++)
+        whole = copy_signature(&trace->arena, &trace->signatures[i]);
+    for (uint64_t i = 0; i < trace->edges_count && whole; i++)
+        whole = copy_links(&trace->arena, &trace->edges[i]);
     return whole;
 }
 
@@ -88,8 +89,8 @@ struct ll_trace *ll_trace_copy(const struct ll_trace *trace)
         return NULL;
     *copy = *trace;
     copy->arena = (struct ll_arena){0};
-    copy->facts = NULL, copy->strings = NULL, copy->descs = NULL, copy->forms = NULL;
-    copy->links = NULL, copy->ops = NULL, copy->tensors = NULL, copy->steps = NULL;
+    copy->facts = NULL, copy->strings = NULL, copy->descs = NULL, copy->signatures = NULL;
+    copy->edges = NULL, copy->ops = NULL, copy->tensors = NULL, copy->steps = NULL;
     if (copy_tables(copy, trace) && copy_texts(copy) && copy_lists(copy))
         return copy;
     ll_trace_free(copy);
@@ -109,39 +110,39 @@ static void tell_tensors(const struct ll_trace *trace, uint64_t *next, uint64_t 
 static void tell_op(const struct ll_trace *trace, uint32_t seq, uint32_t *refs, struct ll_recorder *recorder)
 {
     const struct ll_op *op = &trace->ops[seq];
-    const struct ll_form *form = &trace->forms[op->form];
-    const struct ll_links *links = &trace->links[op->links];
-    uint32_t *controls = refs + links->input_count;
-    for (uint32_t i = 0; i < links->input_count; i++)
+    const struct ll_op_signature *signature = &trace->signatures[op->signature];
+    const struct ll_op_edges *edges = &trace->edges[op->edges];
+    uint32_t *controls = refs + edges->input_count;
+    for (uint32_t i = 0; i < edges->input_count; i++)
         refs[i] = ll_op_input(trace, seq, i);
-    for (uint32_t i = 0; i < links->control_count; i++)
-        controls[i] = seq - (uint32_t)links->controls[i];
+    for (uint32_t i = 0; i < edges->control_count; i++)
+        controls[i] = seq - (uint32_t)edges->controls[i];
     if (seq > 0 && op->step != trace->ops[seq - 1].step)
         ll_recorder_step_begin(recorder);
-    ll_recorder_op(recorder,
-                   &(struct ll_record){.kind = form->view.kind,
-                                       .phase = form->phase,
-                                       .scope = ll_recorder_string(recorder, trace->strings[form->scope]),
-                                       .thread = op->thread,
-                                       .inputs = refs,
-                                       .input_count = links->input_count,
-                                       .outputs = form->outputs,
-                                       .output_count = form->view.output_count,
-                                       .attrs = form->view.attrs,
-                                       .attr_count = form->view.attr_count,
-                                       .controls = controls,
-                                       .control_count = links->control_count,
-                                       .storage_count = links->storage_count,
-                                       .gap_count = links->gap_count,
-                                       .start_ns = op->start_ns,
-                                       .duration_ns = op->duration_ns});
+    ll_recorder_op(
+        recorder, &(struct ll_record){.kind = signature->view.kind,
+                                      .phase = signature->phase,
+                                      .scope = ll_recorder_string(recorder, trace->strings[signature->scope]),
+                                      .thread = op->thread,
+                                      .inputs = refs,
+                                      .input_count = edges->input_count,
+                                      .outputs = signature->outputs,
+                                      .output_count = signature->view.output_count,
+                                      .attrs = signature->view.attrs,
+                                      .attr_count = signature->view.attr_count,
+                                      .controls = controls,
+                                      .control_count = edges->control_count,
+                                      .storage_count = edges->storage_count,
+                                      .gap_count = edges->gap_count,
+                                      .start_ns = op->start_ns,
+                                      .duration_ns = op->duration_ns});
 }
 
 static uint64_t most_refs(const struct ll_trace *trace)
 {
     uint64_t most = 0;
-    for (uint64_t i = 0; i < trace->links_count; i++)
-        most = ll_max(most, (uint64_t)trace->links[i].input_count + trace->links[i].control_count);
+    for (uint64_t i = 0; i < trace->edges_count; i++)
+        most = ll_max(most, (uint64_t)trace->edges[i].input_count + trace->edges[i].control_count);
     return most;
 }
 
@@ -167,7 +168,7 @@ enum ll_status ll_trace_write(const struct ll_trace *trace, const struct ll_fact
     for (uint32_t seq = 0; seq < trace->op_count; seq++) {
         tell_tensors(trace, &tensors, trace->ops[seq].first_output, recorder);
         tell_op(trace, seq, refs, recorder);
-        tensors += trace->forms[trace->ops[seq].form].view.output_count;
+        tensors += trace->signatures[trace->ops[seq].signature].view.output_count;
     }
     tell_tensors(trace, &tensors, trace->tensor_count, recorder);
     ll_recorder_cut(recorder, trace->steps, trace->step_count);
@@ -301,7 +302,7 @@ uint32_t ll_rewrite_new_desc(struct ll_rewrite *rewrite, const char *name, const
 
 uint32_t ll_rewrite_reshaped(struct ll_rewrite *rewrite, uint32_t desc, const struct ll_shape *shape)
 {
-    const struct ll_desc *old = &rewrite->old->descs[desc];
+    const struct ll_tensor_desc *old = &rewrite->old->descs[desc];
     return ll_rewrite_new_desc(rewrite, rewrite->old->strings[old->name], shape,
                                (enum ll_memory_class)old->memory);
 }
@@ -378,11 +379,11 @@ static bool map_inputs(struct ll_rewrite *rewrite, uint32_t op, uint32_t *inputs
 static void map_controls(struct ll_rewrite *rewrite, uint32_t op, uint32_t *controls,
                          struct ll_record *record)
 {
-    const struct ll_links *links = &rewrite->old->links[rewrite->old->ops[op].links];
-    uint32_t gaps_from = links->control_count - links->gap_count, kept = 0;
-    uint32_t storages_from = gaps_from - links->storage_count;
-    for (uint32_t i = 0; i < links->control_count; i++) {
-        uint32_t to = rewrite->ops[op - (uint32_t)links->controls[i]];
+    const struct ll_op_edges *edges = &rewrite->old->edges[rewrite->old->ops[op].edges];
+    uint32_t gaps_from = edges->control_count - edges->gap_count, kept = 0;
+    uint32_t storages_from = gaps_from - edges->storage_count;
+    for (uint32_t i = 0; i < edges->control_count; i++) {
+        uint32_t to = rewrite->ops[op - (uint32_t)edges->controls[i]];
         if (to == LL_NONE)
             continue;
         controls[kept++] = to;
@@ -399,9 +400,9 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
 {
     assert(op < rewrite->old->op_count);
     const struct ll_op *old = &rewrite->old->ops[op];
-    const struct ll_form *form = &rewrite->old->forms[old->form];
-    const struct ll_op_view *view = &form->view;
-    uint32_t controls = rewrite->old->links[old->links].control_count;
+    const struct ll_op_signature *signature = &rewrite->old->signatures[old->signature];
+    const struct ll_op_view *view = &signature->view;
+    uint32_t controls = rewrite->old->edges[old->edges].control_count;
     uint64_t refs = (uint64_t)view->input_count + view->output_count + controls;
     if (view->kind == LL_OP_NONE)
         return ll_rewrite_trouble(rewrite, "the trace has an op of a kind that this program does not know");
@@ -412,12 +413,12 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
         return false;
     uint32_t *outputs = rewrite->refs + view->input_count;
     for (uint32_t i = 0; i < view->output_count; i++)
-        outputs[i] = ll_rewrite_desc(rewrite, form->outputs[i]);
+        outputs[i] = ll_rewrite_desc(rewrite, signature->outputs[i]);
     for (uint32_t i = 0; i < view->attr_count; i++)
         rewrite->attrs[i] = view->attrs[i];
     *record = (struct ll_record){.kind = view->kind,
-                                 .phase = form->phase,
-                                 .scope = ll_rewrite_string(rewrite, form->scope),
+                                 .phase = signature->phase,
+                                 .scope = ll_rewrite_string(rewrite, signature->scope),
                                  .thread = old->thread,
                                  .inputs = rewrite->refs,
                                  .input_count = view->input_count,
@@ -444,8 +445,8 @@ static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
         looks[inputs + i] = rewrite->shapes[record->outputs[i]];
     const struct ll_op_view view = {record->kind, inputs,         outputs,      record->attr_count,
                                     looks,        looks + inputs, record->attrs};
-    struct ll_form_counts counts;
-    const char *trouble = ll_form_count(&view, &counts);
+    struct ll_signature_counts counts;
+    const char *trouble = ll_signature_count(&view, &counts);
     return !trouble || ll_rewrite_trouble(rewrite, trouble);
 }
 
@@ -475,7 +476,7 @@ uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll
 {
     assert(op < rewrite->old->op_count);
     ll_rewrite_step(rewrite, op);
-    uint32_t outputs = rewrite->old->forms[rewrite->old->ops[op].form].view.output_count;
+    uint32_t outputs = rewrite->old->signatures[rewrite->old->ops[op].signature].view.output_count;
     uint32_t first = ll_rewrite_add(rewrite, record);
     if (first == LL_NONE)
         return LL_NONE;

@@ -541,7 +541,7 @@ static void put_list(struct writer *w, const char *name, uint64_t type, struct l
 
 static struct chakra_tensor describe(const struct ll_trace *trace, uint32_t tensor)
 {
-    const struct ll_desc *desc = &trace->descs[trace->tensors[tensor].desc];
+    const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[tensor].desc];
     return (struct chakra_tensor){tensor, (enum ll_memory_class)desc->memory, desc->shape,
                                   trace->strings[desc->name]};
 }
@@ -549,7 +549,7 @@ static struct chakra_tensor describe(const struct ll_trace *trace, uint32_t tens
 /* The tensors that an op reads, by number; what nobody has described yet is. */
 static void put_inputs(struct writer *w, uint32_t op)
 {
-    const struct ll_op_view *view = &w->trace->forms[w->trace->ops[op].form].view;
+    const struct ll_op_view *view = &w->trace->signatures[w->trace->ops[op].signature].view;
     struct ll_str numbers = {0}, packed = {0}, brought = {0};
     for (uint32_t i = 0; i < view->input_count; i++) {
         uint32_t tensor = ll_op_input(w->trace, op, i);
@@ -570,7 +570,7 @@ static void put_inputs(struct writer *w, uint32_t op)
 
 static void put_outputs(struct writer *w, uint32_t op)
 {
-    const struct ll_op_view *view = &w->trace->forms[w->trace->ops[op].form].view;
+    const struct ll_op_view *view = &w->trace->signatures[w->trace->ops[op].signature].view;
     struct ll_str list = {0};
     for (uint32_t i = 0; i < view->output_count; i++) {
         uint32_t tensor = ll_op_output(w->trace, op, i);
@@ -641,18 +641,18 @@ static uint64_t type_of(enum ll_op_kind kind)
     if (kind == LL_OP_RECEIVE)
         return CHAKRA_RECEIVE;
     return kind < LL_OP_NONE && ll_op_class(kind) == LL_CLASS_COMMUNICATION ? CHAKRA_COLLECTIVE
-                                                                             : CHAKRA_COMPUTE;
+                                                                            : CHAKRA_COMPUTE;
 }
 
 /* What simulators of others read. A rank by itself counts from 0. */
-static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t type)
+static void put_exchange(struct writer *w, const struct ll_op_signature *signature, uint64_t type)
 {
     int64_t rank = (int64_t)w->rank;
-    int64_t peer = ll_attr_count(&form->view, LL_ATTR_PEER, 0);
-    put_number(w, "comm_size", ATTR_INT64, form->bytes_read);
+    int64_t peer = ll_attr_count(&signature->view, LL_ATTR_PEER, 0);
+    put_number(w, "comm_size", ATTR_INT64, signature->bytes_read);
     if (type == CHAKRA_COLLECTIVE) {
-        int64_t group = ll_attr_count(&form->view, LL_ATTR_GROUP, 0);
-        put_number(w, "comm_type", ATTR_INT64, collective_of(form->view.kind));
+        int64_t group = ll_attr_count(&signature->view, LL_ATTR_GROUP, 0);
+        put_number(w, "comm_type", ATTR_INT64, collective_of(signature->view.kind));
         ll_str_addf(&w->line, "%" PRId64, group);
         if (group != 0)
             put_text(w, NODE_ATTR, "pg_name", w->line.text);
@@ -660,20 +660,20 @@ static void put_exchange(struct writer *w, const struct ll_form *form, uint64_t 
         return;
     }
     put_number(w, type == CHAKRA_SEND ? "comm_dst" : "comm_src", ATTR_INT32, (uint64_t)(rank + peer));
-    put_number(w, "comm_tag", ATTR_INT32, (uint64_t)ll_attr_count(&form->view, LL_ATTR_TAG, 0));
+    put_number(w, "comm_tag", ATTR_INT32, (uint64_t)ll_attr_count(&signature->view, LL_ATTR_TAG, 0));
 }
 
-static void put_costs(struct writer *w, const struct ll_form *form)
+static void put_costs(struct writer *w, const struct ll_op_signature *signature)
 {
-    uint64_t type = type_of(form->view.kind);
-    uint64_t bytes = ll_add(form->bytes_read, form->bytes_written);
+    uint64_t type = type_of(signature->view.kind);
+    uint64_t bytes = ll_add(signature->bytes_read, signature->bytes_written);
     put_number(w, "is_cpu_op", ATTR_BOOL, 0);
     if (type == CHAKRA_COMPUTE) {
-        put_number(w, "num_ops", ATTR_INT64, form->flops);
+        put_number(w, "num_ops", ATTR_INT64, signature->flops);
         put_number(w, "tensor_size", ATTR_UINT64, bytes);
         return;
     }
-    put_exchange(w, form, type);
+    put_exchange(w, signature, type);
 }
 
 /* Whether an op is of the rank that goes into the file. */
@@ -685,25 +685,25 @@ static bool is_told(const struct writer *w, uint32_t seq)
 /* Which nodes an op waits for: those that make what it reads, and the others. */
 static void put_deps(struct writer *w, uint32_t op)
 {
-    const struct ll_links *links = &w->trace->links[w->trace->ops[op].links];
+    const struct ll_op_edges *edges = &w->trace->edges[w->trace->ops[op].edges];
     struct ll_str numbers = {0}, packed = {0};
     for (uint64_t i = w->deps->first[op]; i < w->deps->first[op + 1]; i++) {
         bool data = false;
         if (!is_told(w, w->deps->ops[i]))
             continue;
-        for (uint32_t k = 0; k < links->input_count && !data; k++)
+        for (uint32_t k = 0; k < edges->input_count && !data; k++)
             data = w->trace->tensors[ll_op_input(w->trace, op, k)].producer == w->deps->ops[i];
         ll_wire_put_integer(&w->node, data ? NODE_DATA_DEPS : NODE_CTRL_DEPS, w->deps->ops[i]);
     }
-    for (uint32_t i = 0; i < links->control_count; i++)
-        ll_wire_put_varint(&packed, op - links->controls[i]);
+    for (uint32_t i = 0; i < edges->control_count; i++)
+        ll_wire_put_varint(&packed, op - edges->controls[i]);
     if (packed.length > 0)
         ll_wire_put_bytes(&numbers, LIST_VALUES, packed.text, packed.length);
     put_list(w, "leadline.controls", ATTR_UINT64S, &numbers);
-    if (links->storage_count > 0)
-        put_number(w, "leadline.storage_controls", ATTR_UINT64, links->storage_count);
-    if (links->gap_count > 0)
-        put_number(w, "leadline.gap_controls", ATTR_UINT64, links->gap_count);
+    if (edges->storage_count > 0)
+        put_number(w, "leadline.storage_controls", ATTR_UINT64, edges->storage_count);
+    if (edges->gap_count > 0)
+        put_number(w, "leadline.gap_controls", ATTR_UINT64, edges->gap_count);
     ll_str_release(&packed);
 }
 
@@ -720,19 +720,19 @@ static void put_message(struct writer *w)
 static void put_node(struct writer *w, uint32_t seq)
 {
     const struct ll_op *op = &w->trace->ops[seq];
-    const struct ll_form *form = &w->trace->forms[op->form];
-    const char *kind = w->trace->strings[form->kind_name], *scope = w->trace->strings[form->scope];
+    const struct ll_op_signature *signature = &w->trace->signatures[op->signature];
+    const char *kind = w->trace->strings[signature->kind_name], *scope = w->trace->strings[signature->scope];
     ll_wire_put_integer(&w->node, NODE_ID, seq);
     ll_wire_put_text(&w->node, NODE_NAME, *scope ? scope : kind);
-    ll_wire_put_integer(&w->node, NODE_TYPE, type_of(form->view.kind));
+    ll_wire_put_integer(&w->node, NODE_TYPE, type_of(signature->view.kind));
     put_deps(w, seq);
     ll_wire_put_integer(&w->node, NODE_START, op->start_ns / 1000);
     ll_wire_put_integer(&w->node, NODE_DURATION, op->duration_ns / 1000);
-    put_shapes(w, NODE_INPUTS, form->view.in, form->view.input_count);
-    put_shapes(w, NODE_OUTPUTS, form->view.out, form->view.output_count);
-    put_costs(w, form);
+    put_shapes(w, NODE_INPUTS, signature->view.in, signature->view.input_count);
+    put_shapes(w, NODE_OUTPUTS, signature->view.out, signature->view.output_count);
+    put_costs(w, signature);
     put_text(w, NODE_ATTR, "leadline.kind", kind);
-    put_text(w, NODE_ATTR, "leadline.phase", ll_phase_name(form->phase));
+    put_text(w, NODE_ATTR, "leadline.phase", ll_phase_name(signature->phase));
     put_text(w, NODE_ATTR, "leadline.scope", scope);
     put_number(w, "leadline.step", ATTR_UINT64, op->step);
     put_number(w, "leadline.thread", ATTR_UINT64, op->thread);
@@ -740,7 +740,7 @@ static void put_node(struct writer *w, uint32_t seq)
         put_number(w, "leadline.start_ns", ATTR_UINT64, op->start_ns);
         put_number(w, "leadline.duration_ns", ATTR_UINT64, op->duration_ns);
     }
-    put_op_attrs(w, &form->view);
+    put_op_attrs(w, &signature->view);
     put_inputs(w, seq);
     put_outputs(w, seq);
     put_message(w);

@@ -348,7 +348,8 @@ bool ll_export_CSV(struct ll_export *export)
     bool goes_on = schedule != NULL;
     ll_str_add(&export->out, "source,hardware,op,dtype,dims,time_s,notes\n");
     for (uint32_t i = 0; goes_on && i < schedule->op_count; i++) {
-        const struct ll_form *form = &trace->forms[trace->ops[schedule->first_op + i].form];
+        const struct ll_op_signature *signature =
+            &trace->signatures[trace->ops[schedule->first_op + i].signature];
         char time[32];
         if (!(schedule->ops[i].time_s > 0))
             continue;
@@ -357,9 +358,9 @@ bool ll_export_CSV(struct ll_export *export)
         ll_str_add(&export->out, ",");
         ll_csv_put(&export->out, schedule->name ? schedule->name : cpu ? cpu : "recorded");
         ll_str_add(&export->out, ",");
-        add_op(&export->out, &form->view);
+        add_op(&export->out, &signature->view);
         ll_str_addf(&export->out, ",%s,", time);
-        ll_csv_put(&export->out, trace->strings[form->scope]);
+        ll_csv_put(&export->out, trace->strings[signature->scope]);
         ll_str_add(&export->out, "\n");
         goes_on = ll_export_spill(export);
     }

@@ -576,13 +576,13 @@ bool ll_import_SCALESIM(struct ll_import *import)
 /* Names hold no commas, and DP only where it means depthwise. */
 static void add_name(struct ll_str *out, const struct ll_trace *trace, uint32_t op, bool depthwise)
 {
-    const struct ll_form *form = &trace->forms[trace->ops[op].form];
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
     ll_str_addf(out, "%s%" PRIu32 "_", depthwise ? "DP" : "op", op);
-    for (const char *at = trace->strings[form->scope]; *at; at++) {
+    for (const char *at = trace->strings[signature->scope]; *at; at++) {
         char plain = isalnum((unsigned char)*at) ? *at : '_';
         ll_str_add_bytes(out, plain == 'P' ? "p" : &plain, 1);
     }
-    ll_str_addf(out, "_%s, ", trace->strings[form->kind_name]);
+    ll_str_addf(out, "_%s, ", trace->strings[signature->kind_name]);
 }
 
 static void add_row(struct ll_str *out, const uint64_t numbers[8])
@@ -648,7 +648,7 @@ static bool export_layer(struct ll_export *export, uint32_t op, const struct ll_
 /* Whether the op multiplies matrices, and its work. */
 static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
 {
-    const struct ll_op_view *view = &trace->forms[trace->ops[op].form].view;
+    const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
     return view->kind != LL_OP_NONE && ll_op_lower(view, work) && work->flops > 0 && ll_is_product(work);
 }
 
