@@ -108,6 +108,7 @@ static size_t find_param(const struct ll_model *model, const char *key)
     return i;
 }
 
+/* Complains about a key that the model does not have, with the nearest one that it has. */
 static bool unknown_key(const struct ll_model *model, const char *key, struct ll_diags *diags)
 {
     struct ll_arena arena = {0};
@@ -133,6 +134,7 @@ const char *ll_model_word(const struct ll_model *model, size_t param, int64_t va
     return model->words && model->words[param] ? model->words[param][value] : NULL;
 }
 
+/* A parameter whose values are words; the complaint lists them all. */
 static bool read_word(const struct ll_setting *setting, const char *const *words, int64_t *value,
                       struct ll_diags *diags)
 {
@@ -191,6 +193,7 @@ bool ll_model_settings(const struct ll_model *model, const struct ll_setting *se
     return good;
 }
 
+/* Builds one forward pass of a single sample, of which nothing will run, and counts it. */
 bool ll_model_measure(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
                       struct ll_model_size *size, struct ll_diags *diags)
 {
@@ -247,6 +250,7 @@ static void add_workload(const struct ll_workload *workload, struct ll_facts *fa
     ll_facts_add(facts, "seed", "%" PRIu64, workload->options->seed);
 }
 
+/* Facts of a native run: this machine, OpenBLAS and its threads, and the libraries by build id. */
 static void add_machine(const struct ll_workload *workload, struct ll_facts *facts)
 {
     struct ll_blas_facts blas = ll_blas_facts();
@@ -420,6 +424,8 @@ static bool build(struct run *run)
     return run->options->dry_run || runs_here(run);
 }
 
+/* Memory and threads are taken before the trace is opened, so that a run that cannot start leaves an older
+ * trace alone. */
 static bool prepare(struct run *run)
 {
     enum ll_status status = LL_NO_MEMORY;
@@ -457,6 +463,7 @@ static enum ll_status close_trace(struct run *run)
     return status;
 }
 
+/* The header says what runs and where; the trace goes into a file or stays in memory. */
 static bool open_trace(struct run *run)
 {
     if (!run->options->path && !run->options->trace)
@@ -499,6 +506,7 @@ static enum ll_status record_circumstances(const struct run *run)
     return status;
 }
 
+/* The steps one after the other, each told to the listener with its loss and time. */
 static void step_all(struct run *run, struct ll_run_report *report)
 {
     const struct ll_run_options *options = run->options;
@@ -528,6 +536,7 @@ static bool evaluate(struct run *run, struct ll_scores *scores)
            run->model->evaluate(run->nn->driver.context, run->runner, scores);
 }
 
+/* Closes the trace, then frees what the run took, in the reverse order of taking it. */
 static bool close_all(struct run *run, bool good)
 {
     if (run->recorder) {
@@ -548,6 +557,8 @@ static bool close_all(struct run *run, bool good)
     return good;
 }
 
+/* Each part of a run says whether it went well; the next one begins only then, and what was taken is freed
+ * in any case. */
 bool ll_model_run(const struct ll_model *model, const struct ll_run_options *options,
                   struct ll_run_report *report, struct ll_diags *diags)
 {

@@ -93,7 +93,7 @@ struct ll_model {
     const char *batch_param;         /* the parameter that is the batch, which --batch sets, too; or NULL */
     bool infers;                     /* inference is what is recorded when nothing else is asked for */
     struct ll_model_amount amount;
-    bool counts_every_op; /* its forward FLOPs are those of all ops, not of products and convolutions alone */
+    bool counts_every_op; /* its forward FLOPs are those of all ops, not of GEMMs and convolutions alone */
     /* Adds one step to the network. Returns the loss, a kept scalar, when training; what is inferred
      * otherwise. */
     struct ll_value *(*build)(struct ll_nn *nn, const struct ll_build *build);
@@ -155,7 +155,7 @@ bool ll_model_run(const struct ll_model *model, const struct ll_run_options *opt
 
 struct ll_model_size {
     uint64_t parameters;
-    /* Of one sample, products and convolutions only, unless the model says otherwise. */
+    /* Of one sample, GEMMs and convolutions only, unless the model says otherwise. */
     uint64_t forward_flops;
 };
 

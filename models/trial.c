@@ -49,6 +49,7 @@ struct session {
     uint64_t playing;
 };
 
+/* One action in each game that goes on; rewards are summed over all games. */
 static void take_turn(struct session *session, uint64_t turn)
 {
     static const double equal[LL_ACTION_COUNT];
@@ -82,6 +83,8 @@ static double play(const struct ll_trial *trial, bool drawn, struct strip *strip
     return session.score / LL_JUDGED_GAMES;
 }
 
+/* Plays the same games twice, by the player and by drawing actions, so that the two scores can be
+ * compared. */
 bool ll_trial_judge(const struct ll_trial *trial, struct ll_scores *scores)
 {
     struct strip *strip = scores->folder ? calloc(1, sizeof *strip) : NULL;

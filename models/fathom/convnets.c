@@ -10,7 +10,7 @@
  *   conv  3/1 SAME 256   13x13    pool 3/2 VALID                6x6
  *   dense 4096, dense 4096, dense 1001
  *
- * 61,104,937 parameters, 1.4335 GFLOP forward a sample in convolutions and products. ReLU after all but the
+ * 61,104,937 parameters, 1.4335 GFLOP forward a sample in convolutions and GEMMs. ReLU after all but the
  * last layer. Filters start within two deviations of 0.1, dense weights at N(0, 1), so the first losses are
  * in the tens of millions. */
 #include <stdio.h>
@@ -62,6 +62,7 @@ static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_valu
                               .units = units, .activation = activation, .init = {LL_INIT_NORMAL, 1, NULL}});
 }
 
+/* Five convolutions, three of them with pools behind, then three dense layers. */
 static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
     uint64_t channels = (uint64_t)build->params[CHANNELS], hidden = (uint64_t)build->params[HIDDEN];

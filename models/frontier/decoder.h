@@ -40,7 +40,7 @@ struct ll_decoder {
     bool eager;                     /* scores are scaled, hidden and made shares by an op each */
     struct ll_value *hiding;        /* what is added to scores for that; NULL before it is wanted */
     bool sees_all;                  /* tokens attend to those behind them, too */
-    bool narrow;                    /* products with weights are of 8 bits */
+    bool narrow;                    /* GEMMs with weights are of 8 bits */
     enum ll_dtype held;             /* in which their weights are held: these, unless they are trained */
     double rotary_base;             /* positions turn queries and keys; 0: they do not */
     const void *net;                /* what the net was told besides */
@@ -102,7 +102,7 @@ extern const char *const ll_decoder_dtypes[], *const ll_decoder_passes[];
 /* The type of weights for the dtype of this number, `standard` for the first. */
 enum ll_dtype ll_decoder_real(int64_t dtype, enum ll_dtype standard);
 
-/* Whether products with weights are of 8 bits for the dtype of this number. */
+/* Whether GEMMs with weights are of 8 bits for the dtype of this number. */
 bool ll_decoder_narrow(int64_t dtype);
 
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.

@@ -2,7 +2,7 @@
 /* Decoder-only language models: what they share (decoder.h), and GPT.
  *
  * Heads that share keys ask together: with g of them a key, the queries of a key's heads are one matrix of
- * steps x g rows, so that attention is a batch of plain products at any g. */
+ * steps x g rows, so that attention is a batch of plain GEMMs at any g. */
 #include <assert.h>
 #include <math.h>
 
@@ -279,6 +279,7 @@ static void set_tokens(struct ll_decoder *d, const struct ll_decoder_options *op
     d->steps = whole ? d->context : ll_max(1, options->tokens);
 }
 
+/* What settings may not be together, each with what to set instead. */
 static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_decoder_options *options)
 {
     const struct ll_decoder_sizes *s = &d->sizes;
@@ -416,6 +417,7 @@ struct ll_value *ll_decoder_build(struct ll_nn *nn, const struct ll_build *build
     return loss;
 }
 
+/* Counts the guesses where the sequence repeats itself, since only there the next token can be known. */
 bool ll_decoder_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct ll_decoder *d = context;
@@ -490,6 +492,7 @@ static struct ll_value *projected(struct ll_decoder *d, struct ll_value *x, enum
     return ll_decoder_dropped(d, ll_decoder_dense(d, "output", x, &back));
 }
 
+/* x + (attention of norm(x)) W_o; queries, keys and values come from one GEMM, whose result is split. */
 static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_dense all = {.units = 3 * d->sizes.hidden,
@@ -523,6 +526,7 @@ static struct ll_value *rectified(struct ll_decoder *d, struct ll_value *x)
     return besides->plain_gelu ? plain_gelu(d->nn, x) : ll_nn_do1(d->nn, LL_OP_GELU, x);
 }
 
+/* x + gelu(norm(x) W_in + b) W_out. */
 static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_dense wide = {.units = d->sizes.ffn_hidden,

@@ -96,6 +96,7 @@ static struct ll_value *added(struct ll_decoder *d, struct ll_value *x, struct l
     return ll_add_of(d->nn, x, ll_decoder_dense(d, "output", y, &back));
 }
 
+/* x + (attention of queries, keys and values of norm(x)) W_o, with keys and values of kv_heads alone. */
 static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
 {
     const struct ll_decoder_sizes *s = &d->sizes;
@@ -109,6 +110,7 @@ static struct ll_value *attended(struct ll_decoder *d, struct ll_value *x)
     return y;
 }
 
+/* SwiGLU (Shazeer, 2020): x + (silu(n W_gate) n W_input) W_output, where n = norm(x). */
 static struct ll_value *fed_forward(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "feed_forward");
@@ -196,7 +198,7 @@ const struct ll_model ll_model_llama = {
 /* A mixture of experts (Shazeer et al., 2017; Lepikhin et al., GShard, 2020), as Mixtral has it (Jiang et
  * al., 2024): Llama's attention, and in place of each feed-forward layer E of them, of which a token goes
  * through the k that its router scores best, weighed by the softmax of their scores. Each expert has room for
- * capacity k tokens / E of a batch's tokens, and all experts compute as one batch of products of that many
+ * capacity k tokens / E of a batch's tokens, and all experts compute as one batch of GEMMs of that many
  * rows; tokens that find no room are passed on as they are. As Llama's but for
  *
  *     parameters       L (h E + 3 E h f) in place of L 3 h f

@@ -31,7 +31,7 @@ static const char *const *const words[PARAMS] = {[DTYPE] = ll_decoder_dtypes};
 
 struct ncf {
     uint64_t batch, users, items, kinds, seed;
-    bool narrow, held;      /* products with weights are of 8 bits; their weights are held in them */
+    bool narrow, held;      /* GEMMs with weights are of 8 bits; their weights are held in them */
     struct ll_value *likes; /* of the program that is evaluated: one number a pair, above 0 for a like */
     uint32_t program;
 };

@@ -159,6 +159,7 @@ static const char *key_of(const struct ll_looks *looks, const char *what, struct
     return ll_format(facts->arena, "probe.%s.%s", looks->level, what);
 }
 
+/* The median of the looks, place by place, as text of pairs. */
 void ll_looks_facts(const struct ll_looks *looks, struct ll_facts *facts)
 {
     assert(looks->timed <= looks->count && looks->count <= LL_LOOKS);

@@ -121,6 +121,8 @@ static struct stream long_stream(struct ll_pool *pool, unsigned threads, uint64_
     return s;
 }
 
+/* Each thread streams through a part of its own: reading, a triad, and an update as optimizers make it.
+ * Rates are scaled to all bytes that move. */
 struct ll_streams ll_probe_streams(struct ll_pool *pool, unsigned threads, uint64_t bytes)
 {
     assert(bytes > 0 && threads > 0);
@@ -247,6 +249,8 @@ static void **string_lines(char *memory, uint64_t lines)
     return (void **)memory;
 }
 
+/* A chain of dependent loads in random order over the bytes, so that neither prefetching nor overlap hides
+ * the latency. */
 struct ll_figure ll_probe_latency(uint64_t bytes)
 {
     assert(bytes > 0);

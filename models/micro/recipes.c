@@ -367,7 +367,7 @@ void ll_recipe_ctc(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elemen
 
 static struct ll_value *bench_rewritten(struct ll_bench *bench, struct ll_value *value);
 
-/* Products and convolutions. */
+/* GEMMs and convolutions. */
 
 void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, bool handed)
 {

@@ -37,7 +37,7 @@ struct ll_matrix_size {
     uint64_t dim[2];
 };
 
-/* How to make products and convolutions, by their shapes (products.def, convolutions.def). */
+/* How to make GEMMs and convolutions, by their shapes (products.def, convolutions.def). */
 
 /* C[m,n] = op(A) op(B), `batch` of them; batch 0 is one matmul. */
 struct ll_micro_product {

@@ -111,6 +111,7 @@ static bool plan(struct ll_nn *nn, int64_t depth, struct net *net)
     return net->layers[0] != 0;
 }
 
+/* Normalise, ReLU, convolve: DenseNet normalises before it convolves. */
 static struct ll_value *norm_conv(struct ll_nn *nn, const struct net *net, const char *name,
                                   struct ll_value *x, uint64_t kernel, uint64_t filters)
 {
@@ -363,6 +364,8 @@ static struct ll_value *conv_norm(struct ll_nn *nn, const char *name, struct ll_
         &(struct ll_batch_norm_options){.train = train, .epsilon = 1e-3, .decay = 0.99});
 }
 
+/* Depthwise 3x3 and pointwise 1x1 in turns (Howard et al., 2017, table 1), each normalised and cut by a
+ * ReLU. */
 static struct ll_value *mobilenet_forward(struct ll_nn *nn, struct ll_value *x, const struct ll_build *build)
 {
     static const struct {

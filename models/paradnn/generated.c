@@ -249,6 +249,7 @@ static struct ll_value *forward(struct ll_nn *nn, struct ll_value *x, const stru
                                                      .init = ll_init_fan_in(x->shape.dim[1], 1)});
 }
 
+/* Images of any size; four groups of n blocks, as in the comment above. */
 static struct ll_value *build_cnn(struct ll_nn *nn, const struct ll_build *build)
 {
     uint64_t size = (uint64_t)build->params[CNN_IMAGE];

@@ -93,6 +93,8 @@ static struct ll_value *matrix(struct single *single, const char *name, enum ll_
     return single_operand(single, name, memory, 3 - alone, lying + alone, roles + alone);
 }
 
+/* A GEMM, or a batched one where gemm->batch is not 0, of operands that lie as turn_a and turn_b say. The
+ * right operand of a plain GEMM counts as a weight. */
 static struct ll_value *product(struct single *single, const struct ll_gemm *gemm, bool turn_a, bool turn_b)
 {
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, turn_a),
@@ -208,6 +210,7 @@ static struct ll_value *build_softmax(struct ll_nn *nn, const struct ll_build *b
     return single_end(&single, ll_nn_do1(nn, LL_OP_SOFTMAX, rows(&single)));
 }
 
+/* gamma and beta are operands too, so a training step has their gradients. */
 static struct ll_value *build_layernorm(struct ll_nn *nn, const struct ll_build *build)
 {
     struct single single = single_begin(nn, build, build->params[ROWS_DTYPE]);
@@ -300,6 +303,7 @@ static bool wants_positive(enum ll_op_kind kind)
     return kind == LL_OP_POW || kind == LL_OP_SQRT;
 }
 
+/* One op on [b, h]; two operands where it takes two. */
 static struct ll_value *build_elementwise(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
@@ -330,7 +334,7 @@ const struct ll_model ll_model_elementwise = {
     .build = build_elementwise,
 };
 
-/* Rows of a table picked by number, all over the table; a training step adds what comes back to the rows. */
+/* The indices are host input; the table is the operand whose gradient a training step computes. */
 
 enum { EMBEDDING_B, EMBEDDING_ROWS, EMBEDDING_H, EMBEDDING_DTYPE, EMBEDDING_PARAMS };
 
@@ -350,6 +354,7 @@ static void fill_numbers(const struct ll_feed *feed, uint64_t step, const struct
         ((int32_t *)data)[i] = (int32_t)((step + i) * UINT64_C(2654435761) % feed->classes);
 }
 
+/* Rows of a table [rows, h] looked up by b indices, which a dry run does not need. */
 static struct ll_value *build_embedding(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
@@ -383,7 +388,7 @@ const struct ll_model ll_model_embedding = {
     .build = build_embedding,
 };
 
-/* Scaled dot-product attention (Vaswani et al., 2017), all heads of all samples as one batch of products:
+/* Scaled dot-product attention (Vaswani et al., 2017), all heads of all samples as one batch of GEMMs:
  *
  *     softmax(Q K^T / sqrt(d)) V     Q[b heads, seq, d], K and V[b heads, keys, d]
  *
@@ -548,7 +553,7 @@ static const struct ll_model_param recurrent_params[RECURRENT_PARAMS] = {
     [RECURRENT_HIDDEN] = {"hidden", 512, 1, 1 << 24, "features of the input and of the state"},
     [RECURRENT_BATCH] = {"batch", 32, 1, 1 << 30, "sequences"},
     [RECURRENT_STEPS] = {"steps", 25, 1, 1 << 15, "length of a sequence"},
-    [RECURRENT_SKIP_INPUT] = {"skip_input", 0, 0, 1, "1: no product of the input; it is added as it comes"},
+    [RECURRENT_SKIP_INPUT] = {"skip_input", 0, 0, 1, "1: no GEMM of the input; it is added as it comes"},
     [RECURRENT_DTYPE] = DTYPE_PARAM,
 };
 

@@ -236,6 +236,8 @@ static struct ll_value *rows_of(struct ll_nn *nn, struct ll_value *x, uint64_t r
     return ll_nn_reshape(nn, x, &shape);
 }
 
+/* The proposal network: a shared convolution, then scores (object or not) and box encodings for each
+ * anchor. */
 static struct first_look look_first(struct ll_nn *nn, const struct ll_build *build, struct ll_value *map)
 {
     uint64_t anchors = ll_mul(ll_mul(build->batch, KINDS), map->shape.dim[1] * map->shape.dim[2]);
@@ -271,6 +273,8 @@ static struct ll_value *propose(struct ll_nn *nn, const struct ll_build *build, 
                         });
 }
 
+/* The second stage: regions are pooled to BINS x BINS, the last stage of the backbone runs on each, and two
+ * dense layers give class scores and boxes. */
 static struct second_look look_again(struct ll_nn *nn, const struct ll_resnet *net, const struct task *task,
                                      struct ll_value *map, struct ll_value *regions)
 {

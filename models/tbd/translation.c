@@ -272,6 +272,7 @@ static void judge(const struct feed *feed, uint64_t step, uint64_t i, const int3
     count->right_sentences += right == length + 1;
 }
 
+/* Compares word by word with the right translation; a sentence counts when all of its words do. */
 bool ll_translation_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     struct ll_translation *t = context;
@@ -324,6 +325,8 @@ static struct ll_shape column_of(struct ll_nn *nn, const struct ll_beam *beam)
     return ll_nn_shape(nn, 2, (uint64_t[]){beam->batch * beam->width, 1}, roles);
 }
 
+/* Every beam begins with the start symbol; all but its first hypothesis have a score that nothing can reach,
+ * or the first step would choose the same token `width` times. */
 void ll_beam_begin(struct ll_nn *nn, struct ll_beam *beam)
 {
     assert(beam->steps > 0 && beam->batch > 0);

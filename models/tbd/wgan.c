@@ -162,6 +162,8 @@ struct block {
     uint64_t middle, out;
 };
 
+/* Shortcut and two convolutions, each behind norm and ReLU; where the block resamples depends on its
+ * direction (struct block). */
 static struct ll_value *block_of(struct ll_nn *nn, const char *name, struct ll_value *x,
                                  const struct block *block)
 {
@@ -322,6 +324,8 @@ static void project(const float *rows, uint64_t count, const double *direction, 
     ll_sort_numbers(along, count);
 }
 
+/* Both sets are projected onto each direction and sorted: in one dimension matching in order is the cheapest
+ * transport. */
 double ll_sliced_distance(const float *a, const float *b, uint64_t count, uint64_t length)
 {
     assert(count > 0 && length > 0);
@@ -420,6 +424,8 @@ static struct ll_value *update_critic(struct ll_nn *nn, const struct studio *stu
     return verdict.distance;
 }
 
+/* The generator's update, then those of the critic, all on one set of variables; the result that is reported
+ * is the last estimate of the distance. */
 static struct ll_value *learn(struct ll_nn *nn, const struct studio *studio, double rate)
 {
     struct ll_rng rng = ll_rng_begin(nn, studio->seed);
@@ -625,6 +631,7 @@ static struct ll_value *build_critic(struct ll_nn *nn, const struct ll_build *bu
     return loss;
 }
 
+/* Adds the mean estimate and what the best critic would say, so that a user sees how near it is. */
 static bool critic_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct task *task = context;

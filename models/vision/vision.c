@@ -77,6 +77,8 @@ struct ll_value *ll_class_logits(struct ll_nn *nn, struct ll_value *features, ui
         &(struct ll_dense_options){.units = classes, .init = ll_init_fan_in(features->shape.dim[1], 1)});
 }
 
+/* The batches are those of the program that ll_classifier_build added; each is inference, with the weights
+ * as they are. */
 bool ll_classifier_evaluate(void *context, struct ll_runner *runner, struct ll_scores *scores)
 {
     const struct evaluation *evaluation = context;
@@ -150,6 +152,7 @@ struct ll_value *ll_resnet_activated(struct ll_nn *nn, const struct ll_resnet *n
     return ll_nn_do1(nn, LL_OP_RELU, ll_batch_norm_layer(nn, name, x, &net->norm));
 }
 
+/* Images normalised, conv 7/2, normalise, ReLU, pool 3/2; a plain stem normalises nothing. */
 struct ll_value *ll_resnet_stem(struct ll_nn *nn, const struct ll_resnet *net, struct ll_value *images)
 {
     struct ll_batch_norm_options data = net->norm;
@@ -180,6 +183,7 @@ static struct ll_value *unit(struct ll_nn *nn, const struct ll_resnet *net, stru
     return ll_add_of(nn, y, by);
 }
 
+/* The first unit halves height and width, but in stage 0, and widens; the others keep the shape. */
 struct ll_value *ll_resnet_stage(struct ll_nn *nn, const struct ll_resnet *net, unsigned stage,
                                  struct ll_value *x)
 {
@@ -257,6 +261,7 @@ float ll_box_iou(struct ll_box a, struct ll_box b)
     return either > 0 ? common / either : 0;
 }
 
+/* Ren et al., 2015, equation 2: ((x - xa) / wa, (y - ya) / ha, log(w / wa), log(h / ha)). */
 struct ll_box_delta ll_box_encode(struct ll_box anchor, struct ll_box box)
 {
     assert(anchor.right > anchor.left && anchor.bottom > anchor.top);
@@ -285,6 +290,9 @@ uint64_t ll_anchor_count(const struct ll_anchor_grid *grid)
     return grid->height * grid->width * grid->side_count * grid->ratio_count;
 }
 
+/* Pixel by pixel in rows, in each all sides, of each side all ratios, so that anchor i of the map is number
+ * i of what the heads say. With a ratio r of height to width the area stays: height side sqrt(r), width side
+ * / sqrt(r). */
 void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes)
 {
     uint64_t kinds = grid->side_count * grid->ratio_count;
@@ -298,6 +306,8 @@ void ll_anchors_fill(const struct ll_anchor_grid *grid, struct ll_box *boxes)
     }
 }
 
+/* Two passes: each anchor takes its best ground-truth box; then each such box takes its best anchor,
+ * whatever that had been assigned, so that none is without. */
 void ll_anchors_assign(const struct ll_box *boxes, uint64_t count, const struct ll_box *truths,
                        uint64_t truth_count, struct ll_match_rule rule, int32_t *matches)
 {
@@ -343,6 +353,8 @@ static int by_score(const void *a, const void *b)
     return memcmp(&x->box, &y->box, sizeof x->box);
 }
 
+/* Quadratic in what is left; detectors give some hundreds. Detections of other images and classes never
+ * suppress each other. */
 uint64_t ll_detections_nms(struct ll_detection *found, uint64_t count, float overlap)
 {
     assert(overlap >= 0 && overlap <= 1);
@@ -425,6 +437,8 @@ static struct ll_detector_scores judge(const struct ll_detection *found, uint64_
     return scores;
 }
 
+/* Detections come best first, so a ground-truth box is hit by the best one that finds it, and later ones on
+ * it count as false. */
 struct ll_detector_scores ll_detections_map(const struct ll_detection *found, uint64_t count,
                                             const struct ll_detection *truths, uint64_t truth_count,
                                             bool *hit)
@@ -543,6 +557,7 @@ struct ll_box_targets ll_box_targets_sample(struct ll_nn *nn, struct ll_value *b
     return targets;
 }
 
+/* RoI max pooling (Girshick, Fast R-CNN, 2015, section 2.1). */
 struct ll_value *ll_pooled_regions(struct ll_nn *nn, struct ll_value *map, struct ll_value *boxes,
                                    uint64_t size, double scale)
 {

@@ -189,7 +189,7 @@ bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint
     return right && ll_trace_note(trace, "weights", ll_dtype_name(dtype));
 }
 
-/* First which ops are products of weights, then the trace anew with what they read cast.
+/* First which ops are GEMMs of weights, then the trace anew with what they read cast.
  *
  * The gradient of a weight is a product in which no weight takes part: x, which the forward product read
  * beside the weight, times dy. So all pairs of such an x and the size of its weight are noted and sorted,

@@ -59,7 +59,7 @@ bool ll_gaps_scale(struct ll_trace *trace, double factor);
  * moved on every machine (Xia et al., Flash-LLM, 2023: load as sparse, compute as dense); units that skip
  * zeros (`skips`, `skips_unstructured`) compute less, too. FLOPs are those of what is left. */
 
-/* Prunes every weight that forward products and convolutions have as their right operand and nothing else of
+/* Prunes every weight that forward GEMMs and convolutions have as their right operand and nothing else of
  * the forward phase reads, whose dimension is a multiple of the pattern's and long enough, or, where that is
  * unstructured, is not empty; all others stay as they are, and so do gradients and what optimizers keep.
  * Counts flops and bytes of all signatures anew. *weights is how many descs were pruned. To be called before

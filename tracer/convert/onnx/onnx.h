@@ -294,8 +294,8 @@ bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct l
 /* The row of a type of operators of a domain ("": the standard one); NULL when there is none. */
 const struct onnx_operator *onnx_find_operator(const char *domain, const char *type);
 
-/* A product of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions are.
- * In b, n and k may be exchanged. False after a complaint. */
+/* A batched GEMM of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions
+ * are. In b, n and k may be exchanged. False after a complaint. */
 bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
                   bool transposed, struct ll_imported *out);
 

@@ -566,7 +566,7 @@ bool ll_import_SCALESIM(struct ll_import *import)
     return import->diags->count == before;
 }
 
-/* The convolutions and products of a trace's first complete step as a topology of SCALE-Sim: convolutions, of
+/* The convolutions and GEMMs of a trace's first complete step as a topology of SCALE-Sim: convolutions, of
  * which products are a kind, so that one file has all of them. SCALE-Sim knows neither batches nor padding.
  * An image alone is a layer as it is, its padding part of it; several images, and the gradients of a
  * convolution, are the product that computes them. Where a product stands for several, as in the steps of a
