@@ -343,7 +343,6 @@ bool ll_import_begin(struct ll_import *import)
  * leaves no file and keeps the one of before. */
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
 {
-    assert(import->input_count > 0);
     const char *output = import->output, *part = ll_path_beside(&import->arena, output);
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
