@@ -60,7 +60,7 @@ struct ll_translation *ll_translation_begin(struct ll_nn *nn, const struct ll_bu
 
 void ll_translation_beam(struct ll_translation *t, uint64_t width, uint64_t vocabulary)
 {
-    assert(width > 0 && width <= vocabulary);
+    assert(width > 0 && vocabulary > 0);
     t->beam = (struct ll_beam){
         .batch = t->batch, .width = width, .vocabulary = vocabulary, .steps = t->target_steps};
 }

@@ -498,7 +498,7 @@ static struct ll_value *nms(struct ll_nn *nn, struct ll_value *boxes, uint64_t k
 struct ll_value *ll_proposals(struct ll_nn *nn, struct ll_value *anchors, struct ll_value *scores,
                               struct ll_value *deltas, const struct ll_proposal_options *options)
 {
-    assert(options->kept <= options->sorted && options->overlap >= 0 && options->overlap <= 1);
+    assert(options->overlap >= 0 && options->overlap <= 1);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_HEIGHT, (int64_t)options->height),
                               ll_attr_of_count(LL_ATTR_WIDTH, (int64_t)options->width),
                               ll_attr_of_real(LL_ATTR_LEAST, options->least)};

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names of version 0.1 are read, with a message on standard error that names the new one; --json=0.1 has both keys.
-exec 2>&1
-leadline alike traces/alexnet_infer_b1.llt traces/alexnet_train_b8.llt
-leadline similarity -c custom_example traces/alexnet_infer_b1.llt traces/alexnet_train_b8.llt | tail -2
-leadline sim -c h100_sxm --products-as bf16 traces/alexnet_infer_b1.llt | head -1
-leadline sim -c custom_example --memory --json traces/alexnet_train_b8.llt >new.json
-leadline sim -c custom_example --memory --json=0.1 traces/alexnet_train_b8.llt >both.json
-diff new.json both.json | grep -E '"(cures|cure|mitigations)"' | sort -u
-leadline sim -c custom_example --json=0.3 traces/alexnet_train_b8.llt
-printf '%s\n' 'base: h100_sxm' 'traces: [traces/alexnet_infer_b1.llt]' 'products: bf16' \
-    'vary: {memory.l2.size: [40MiB, 50MiB]}' 'objectives: [min time_s]' >sweep.yaml
-leadline sweep sweep.yaml -o sweep.db | sed 's/, [0-9.,]* points.s//'
-leadline pareto sweep.db --csv --weights
+# Names of version 0.1 are read on and named anew, once each; common names are aliases without a word.
+leadline record mixture --dry-run --infer --batch 1 -p layers=1 -p hidden=64 -p heads=4 -p key_heads=2 -p inner=64 \
+    -p choices=2 -p vocabulary=40 -p letters=9 -p pass=decode -p words=2 -p context=8 -o old.llt
+leadline record moe --dry-run --infer --batch 1 -p layers=1 -p hidden=64 -p heads=4 -p kv_heads=2 -p ffn_hidden=64 \
+    -p top_k=2 -p vocabulary=40 -p task_vocabulary=9 -p pass=decode -p tokens=2 -p context=8 -o new.llt
+cmp old.llt new.llt && echo the same
+for name in resnet34 vae dqn; do leadline models $name | sed -n 2p | cut -c 1-20; done

@@ -828,7 +828,6 @@ void ll_capture_event(struct ll_capture *capture, const struct ll_event *event)
 
 void ll_capture_unreturned(struct ll_capture *capture, const struct ll_unreturned *last)
 {
-    assert(last->end_ns >= last->start_ns);
     struct thread *thread = thread_of(capture, last->thread);
     if (!thread || ll_recorder_status(capture->recorder) != LL_OK || last->end_ns < last->start_ns)
         return;

@@ -273,7 +273,6 @@ static struct ll_region take_node(struct ll_regions *regions, uint32_t node)
 void ll_regions_put(struct ll_regions *regions, const struct ll_region *region)
 {
     assert(region->at.rows > 0 && region->at.row_bytes > 0);
-    assert(ll_fits(ll_stretch_end(&region->at)));
     regions->changes++;
     if (region->at.rows > 0)
         put_whole(regions, region);
