@@ -2,6 +2,7 @@
 /* The commands that list what there is: explain, machines, models, ops. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/cmd_record.h"
@@ -10,7 +11,9 @@
 #include "sim/cli/options.h"
 #include "sim/machine/machine.h"
 #include "sim/report/table.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
+#include "tracer/base/map.h"
 #include "tracer/ir/ops.h"
 
 static const struct {
@@ -83,29 +86,172 @@ static const char *rate(struct ll_human *human, double flops)
     return flops > 0 ? ll_format_si(human, flops, "FLOP/s") : "-";
 }
 
-static void machine_row(const struct ll_machine *machine, struct ll_table *table)
+/* How well the devices were predicted where somebody measured them, from the first validated.csv in the folders of
+ * machines: machine,points,mape, a line for each stack under which a device was measured. */
+struct validated {
+    const char *machine, *device; /* device: of which the machine is, alone or under a stack */
+    double points, mape;
+};
+struct validations {
+    struct validated *at;
+    size_t count;
+};
+
+enum { MOST_VALIDATED = 1 << 20 };
+
+static bool take_validated(struct ll_csv *csv, const char *const *folders, struct validated *row)
 {
-    struct ll_human f32, f16, int8, bandwidth, size;
+    size_t count;
+    const struct ll_csv_field *fields = ll_csv_next(csv, &count);
+    if (!fields || count != 3)
+        return false;
+    struct ll_machine *machine = ll_load_machine(fields[0].text, folders, NULL, 0);
+    const char *device = machine && machine->device ? machine->device : machine ? machine->stem : "";
+    *row = (struct validated){fields[0].text, ll_copy_text(csv->arena, device, strlen(device)),
+                              strtod(fields[1].text, NULL), strtod(fields[2].text, NULL)};
+    ll_machine_free(machine);
+    return row->device != NULL;
+}
+
+static struct validations read_validations(const char *const *folders, struct ll_arena *arena)
+{
+    struct validations found = {ll_alloc(arena, 1024, sizeof(struct validated)), 0};
+    struct ll_diags unheard = {0};
+    struct ll_contents text = {0};
+    enum ll_status status = LL_NO_FILE;
+    for (; *folders && status != LL_OK; folders += status != LL_OK)
+        status = ll_read_whole(ll_format(arena, "%s/validated.csv", *folders), MOST_VALIDATED, arena, &text);
+    struct ll_csv csv = {
+        .at = text.bytes, .end = text.bytes + text.length, .arena = arena, .diags = &unheard};
+    size_t columns;
+    if (status == LL_OK && found.at && ll_csv_next(&csv, &columns)) /* the header */
+        while (found.count < 1024 && take_validated(&csv, folders, &found.at[found.count]))
+            found.count++;
+    ll_diags_release(&unheard);
+    return found;
+}
+
+/* Over all stacks under which the device was measured; no points: it was not. A system is not asked. */
+static struct validated validated_of(const struct validations *all, const char *device)
+{
+    struct validated sum = {.device = device};
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->at[i].device, device) == 0) {
+            sum.points += all->at[i].points;
+            sum.mape += all->at[i].points * all->at[i].mape;
+        }
+    sum.mape /= sum.points > 0 ? sum.points : 1;
+    return sum;
+}
+
+struct listing {
+    const char *const *folders;
+    struct ll_arena *arena;
+    struct validations validations;
+    struct ll_str *out;
+    struct ll_json *json; /* NULL: tables */
+};
+
+static void machine_row(const struct listing *listing, const struct ll_machine *machine,
+                        struct ll_table *table)
+{
+    struct ll_human f32, f16, int8, bandwidth, size, error;
     double half = fmax(ll_machine_peak_flops(machine, LL_F16), ll_machine_peak_flops(machine, LL_BF16));
     half = fmax(half, ll_machine_peak_flops(machine, LL_I16));
-    ll_table_row(
-        table, "%s|%s|%s|%s|%s|%s|%s", machine->stem, rate(&f32, ll_machine_peak_flops(machine, LL_F32)),
-        rate(&f16, half), rate(&int8, ll_machine_peak_flops(machine, LL_INT8)),
-        ll_format_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"),
-        ll_format_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes), machine->name);
+    const struct validated validated = validated_of(&listing->validations, machine->stem);
+    ll_table_cell(table, "%s", machine->stem);
+    ll_table_cell(table, machine->year ? "%" PRIu64 : "", machine->year);
+    ll_table_cell(table, "%s", rate(&f32, ll_machine_peak_flops(machine, LL_F32)));
+    ll_table_cell(table, "%s", rate(&f16, half));
+    ll_table_cell(table, "%s", rate(&int8, ll_machine_peak_flops(machine, LL_INT8)));
+    ll_table_cell(table, "%s",
+                  ll_format_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes));
+    ll_table_cell(table, "%s", ll_format_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"));
+    if (validated.points > 0)
+        ll_table_cell(table, "%.0f points, %s", validated.points, ll_format_percent(&error, validated.mape));
+    else
+        ll_table_cell(table, "not validated");
+    ll_table_end_row(table);
 }
 
 /* With the name by which it is found, which its file does not say. */
-static void machine_object(const struct ll_machine *machine, struct ll_json *json)
+static void machine_object(const struct listing *listing, const struct ll_machine *machine, const char *part,
+                           const char **stacks, size_t stack_count)
 {
+    struct ll_json *json = listing->json;
+    const struct validated validated = validated_of(&listing->validations, machine->stem);
     ll_json_open_object(json);
     ll_json_put_text(json, "machine", machine->stem);
+    ll_json_put_text(json, "class", part);
+    ll_json_put_text(json, "family", machine->family);
+    ll_json_key(json, "stacks");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < stack_count; i++)
+        ll_json_text(json, stacks[i]);
+    ll_json_close_list(json);
+    ll_json_key(json, "validated");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "points", validated.points);
+    ll_json_put_number(json, "mape", validated.points > 0 ? validated.mape : NAN);
+    ll_json_close_object(json);
     ll_machine_json_keys(machine, json);
     ll_json_close_object(json);
 }
 
+/* The machines of a part of the folders, those of a kind where one is named, in a table of their own. */
+static int list_part(const struct listing *listing, const char *heading, const char *part, const char *kind)
+{
+    const char **stems, **stacks;
+    size_t count, stack_count, shown = 0;
+    struct ll_map under = {0}; /* stacks for any of them */
+    int status = LL_DONE;
+    if (!ll_machine_list(listing->folders, part, listing->arena, &stems, &count))
+        return ll_cli_fail("memory ran out");
+    struct ll_table *table =
+        ll_table_new("machine|>?year|>peak f32|>16-bit|>?8-bit|>?size|>memory|>validated");
+    for (size_t i = 0; i < count; i++) {
+        struct ll_machine *machine = ll_load_machine(stems[i], listing->folders, NULL, 0);
+        if (!machine) {
+            status = LL_WRONG;
+            continue;
+        }
+        bool wanted = !kind || strcmp(machine->kind, kind) == 0;
+        if (!machine->family || !ll_stack_list(listing->folders, machine->path, machine->family,
+                                               listing->arena, &stacks, &stack_count))
+            stack_count = 0;
+        if (wanted && listing->json)
+            machine_object(listing, machine, heading, stacks, stack_count);
+        else if (wanted)
+            machine_row(listing, machine, table);
+        for (size_t k = 0; k < stack_count && wanted; k++)
+            ll_map_intern(&under, stacks[k], strlen(stacks[k]), NULL);
+        shown += wanted;
+        ll_machine_free(machine);
+    }
+    if (shown && !listing->json) {
+        ll_str_addf(listing->out, "%s%s", listing->out->length ? "\n" : "", heading);
+        for (uint32_t i = 0; i < under.count; i++)
+            ll_str_addf(listing->out, "%s%.*s", i ? ", " : ", under ", (int)under.entries[i].length,
+                        (const char *)under.entries[i].bytes);
+        ll_str_add(listing->out, "\n");
+        ll_table_print(table, ll_screen_width(), listing->out);
+    }
+    ll_table_free(table);
+    ll_map_release(&under);
+    return status;
+}
+
 static int list(const struct ll_args *args, const char *const *folders)
 {
+    static const struct {
+        const char *heading, *part, *kind;
+    } parts[] = {{"GPUs", "devices/", "gpu"},
+                 {"systolic", "devices/", "systolic"},
+                 {"processors", "devices/", "cpu"},
+                 {"other devices", "devices/", "custom"},
+                 {"systems", "systems/", NULL},
+                 {"accelerators", "accelerators/", NULL},
+                 {"others", "", NULL}};
     const char **stems;
     size_t count;
     if (!ll_machine_list(folders, NULL, args->arena, &stems, &count))
@@ -114,37 +260,55 @@ static int list(const struct ll_args *args, const char *const *folders)
         return ll_no_machines(folders);
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    struct ll_table *table = ll_table_new("machine|>peak f32|>16-bit|>?8-bit|>memory|>?size|name");
     bool as_json = ll_flag(args, "json");
+    const struct listing listing = {.folders = folders,
+                                    .arena = args->arena,
+                                    .validations = read_validations(folders, args->arena),
+                                    .out = &out,
+                                    .json = as_json ? &json : NULL};
     int status = LL_DONE;
     if (as_json) {
         ll_json_open_object(&json);
         ll_json_key(&json, "machines");
         ll_json_open_list(&json);
     }
-    for (size_t i = 0; i < count; i++) {
-        struct ll_machine *machine = ll_load_machine(stems[i], folders, NULL, 0);
-        if (!machine)
-            status = LL_WRONG;
-        else if (as_json)
-            machine_object(machine, &json);
-        else
-            machine_row(machine, table);
-        ll_machine_free(machine);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        int listed = list_part(&listing, parts[i].heading, parts[i].part, parts[i].kind);
+        status = listed == LL_DONE ? status : listed;
     }
     if (as_json) {
         ll_json_close_list(&json);
         ll_json_close_object(&json);
-    } else {
-        ll_table_print(table, ll_screen_width(), &out);
     }
-    ll_table_free(table);
     int printed = ll_print(&out);
     return status == LL_DONE ? printed : status;
 }
 
 /* What one looks for first, as a comment before the file: each type that something computes. */
-static void verdict(const struct ll_machine *machine, struct ll_str *out)
+/* The stacks that are for the device, and how well it was predicted under each that was measured. */
+static void describe_device(const struct ll_machine *machine, const char *const *folders,
+                            struct ll_arena *arena, struct ll_str *out)
+{
+    const struct validations all = read_validations(folders, arena);
+    const char **stacks;
+    size_t count, measured = 0;
+    ll_str_add(out, "\n# stacks:");
+    if (ll_stack_list(folders, machine->path, machine->family, arena, &stacks, &count))
+        for (size_t i = 0; i < count; i++)
+            ll_str_addf(out, "%s %s", i ? "," : "", stacks[i]);
+    for (size_t i = 0; i < all.count; i++) {
+        struct ll_human error;
+        if (strcmp(all.at[i].device, machine->device) != 0)
+            continue;
+        ll_str_addf(out, "%s %s %.0f points, MAPE %s", measured++ ? ";" : "\n# validated:", all.at[i].machine,
+                    all.at[i].points, ll_format_percent(&error, all.at[i].mape));
+    }
+    ll_str_add(out, measured ? "" : "\n# not validated");
+    ll_str_add(out, machine->estimated ? "; its figures are estimated from one data sheet" : "");
+}
+
+static void verdict(const struct ll_machine *machine, const char *const *folders, struct ll_arena *arena,
+                    struct ll_str *out)
 {
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
     double bandwidth = ll_machine_memory_Bps(machine);
@@ -157,6 +321,8 @@ static void verdict(const struct ll_machine *machine, struct ll_str *out)
             ll_str_addf(out, "\n#   %-5s %s peak, ridge point %.3g FLOP/B", ll_dtype_name((enum ll_dtype)d),
                         ll_format_si(&rate_text, peak, "FLOP/s"), peak / bandwidth);
     }
+    if (machine->family)
+        describe_device(machine, folders, arena, out);
     ll_str_add(out, "\n\n");
 }
 
@@ -173,7 +339,7 @@ static int show(const struct ll_args *args, const char *const *folders)
     if (ll_flag(args, "json")) {
         ll_machine_json(machine, &json);
     } else {
-        verdict(machine, &out);
+        verdict(machine, folders, args->arena, &out);
         ll_machine_yaml(machine, &out);
     }
     ll_machine_free(machine);

@@ -192,6 +192,7 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
     bool right = own_text(arena, &copy->stem) && own_text(arena, &copy->path) &&
                  own_text(arena, &copy->name) && own_text(arena, &copy->kind) &&
                  (!copy->base || own_text(arena, &copy->base)) &&
+                 (!copy->device || own_text(arena, &copy->device)) &&
                  (!copy->family || own_text(arena, &copy->family)) &&
                  (!copy->system || own_text(arena, &copy->system));
     for (uint64_t i = 0; i < copy->unit_count && right; i++)

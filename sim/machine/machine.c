@@ -350,6 +350,11 @@ static bool all_laid(const struct merger *merger, const char *which)
                which);
 }
 
+static const char *device_name(const struct merger *merger)
+{
+    return merger->device ? ll_file_stem(merger->device, merger->arena) : NULL;
+}
+
 struct ll_node *ll_tree_read(const struct ll_lookup *lookup, const char *which, struct ll_origin *origin)
 {
     struct merger merger = {.lookup = lookup, .arena = lookup->arena, .diags = lookup->diags};
@@ -363,7 +368,8 @@ struct ll_node *ll_tree_read(const struct ll_lookup *lookup, const char *which, 
     if (!tree || !all_laid(&merger, named.base))
         return NULL;
     *origin =
-        (struct ll_origin){named.path, ll_named_stem(&named, lookup->arena), merger.base, merger.family};
+        (struct ll_origin){named.path, ll_named_stem(&named, lookup->arena), merger.base, device_name(&merger),
+                           merger.family};
     return origin->stem ? tree : NULL;
 }
 
@@ -409,6 +415,7 @@ static bool fill(const struct request *request, struct ll_node *root, const stru
     machine->path = copy(machine, origin->path);
     machine->stem = copy(machine, origin->stem);
     machine->base = copy(machine, origin->base);
+    machine->device = copy(machine, origin->device);
     machine->family = copy(machine, origin->family);
     if (machine->alias_count > 0)
         ll_remark(
@@ -483,7 +490,8 @@ struct ll_machine *ll_machine_parse(const char *text, size_t length, const char 
     struct ll_node *root = ll_node_parse(&scratch, text, length, name, diags);
     struct chain chain = {"", NULL, 1};
     root = root ? inherit(&merger, root, &chain) : NULL;
-    struct ll_origin origin = {name, ll_file_stem(name, &scratch), merger.base, merger.family};
+    struct ll_origin origin = {name, ll_file_stem(name, &scratch), merger.base, device_name(&merger),
+                               merger.family};
     struct ll_machine *machine = root ? build(&request, root, &origin) : NULL;
     sort_complaints(diags, before);
     if (machine && diags->count > complaints) {

@@ -328,18 +328,19 @@ struct ll_source {
 
 struct ll_machine {
     struct ll_arena arena;
-    const char *
-        stem; /* what -c calls it: the file's name without folder and .yaml, and its stacks: h100_sxm+pytorch */
-    const char *path; /* of that file */
-    const char *base; /* what -c calls the one machine that the file inherits; NULL: none, or several */
+    /* What -c calls it: the file's name without folder and .yaml, and its stacks, as h100_sxm+pytorch. */
+    const char *stem;
+    const char *path;   /* of that file */
+    const char *base;   /* what -c calls the one machine that the file inherits; NULL: none, or several */
+    const char *device; /* name of the device's file, of a system that of its devices; NULL: of no family */
     const char
         *family;      /* whose libraries it uses, as nvidia_hopper; NULL: its file says all of its software */
     const char *name; /* for people */
     const char *kind; /* wording only */
     const char **aliases; /* deprecated: names in data */
     uint64_t alias_count;
-    uint64_t year;      /* in which the device came out; 0: not said */
-    bool estimated;     /* its figures are those of one data sheet */
+    uint64_t year;  /* in which the device came out; 0: not said */
+    bool estimated; /* its figures are those of one data sheet */
     bool estimated_given;
     const char *system; /* what `-c` calls the system that several of it make; NULL: not said */
     double clock_hz;

@@ -129,7 +129,7 @@ const struct ll_type ll_types[LL_TYPE_COUNT] = {
 #define X(word, name, given) [LL_TYPE_##word] = {name, ll_read_##word, given, ll_write_##word},
     LL_TYPE_LIST(X)
 #undef X
-        [LL_TYPE_INHERITS] = {"file or stem, or a list of them", refuse_INHERITS, never, NULL},
+        [LL_TYPE_INHERITS] = {"name, or a list of names", refuse_INHERITS, never, NULL},
 };
 
 /* Values that are one scalar of the file: texts, choices, whole numbers, quantities. */

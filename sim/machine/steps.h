@@ -65,7 +65,7 @@ const char *ll_file_stem(const char *path, struct ll_arena *arena);
 struct ll_origin {
     const char *path, *stem; /* of the file that was named; how -c calls it, its stacks behind it */
     const char *base;        /* how -c calls the one machine that the file inherits; NULL: none, or several */
-    const char *family;      /* of the device; NULL: it has none */
+    const char *device, *family; /* of the device that has a family; NULL: none has */
 };
 
 /* machine.c: reads what a word names and lays it over the files that it inherits, which are read and merged
