@@ -303,8 +303,8 @@ static int write_machine(const struct tuning *t)
     return (ll_flag(t->args, "json") ? report_json : report)(&t->result);
 }
 
-/* How many rows of the machine's hardware are of another machine, as those of another library on the same device are;
- * what -c calls that of the last. */
+/* How many rows of the machine's hardware are of another machine, as those of another library on the same
+ * device are; what -c calls that of the last. */
 static size_t count_others(const struct tuning *t, const char **of)
 {
     size_t others = 0;

@@ -14,6 +14,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
+#include "tracer/base/plain.h"
 #include "tracer/ir/ops.h"
 
 static const struct {
@@ -86,8 +87,8 @@ static const char *rate(struct ll_human *human, double flops)
     return flops > 0 ? ll_format_si(human, flops, "FLOP/s") : "-";
 }
 
-/* How well the devices were predicted where somebody measured them, from the first validated.csv in the folders of
- * machines: machine,points,mape, a line for each stack under which a device was measured. */
+/* How well the devices were predicted where somebody measured them, from the first validated.csv in the
+ * folders of machines: machine,points,mape, a line for each stack under which a device was measured. */
 struct validated {
     const char *machine, *device; /* device: of which the machine is, alone or under a stack */
     double points, mape;
@@ -108,7 +109,7 @@ static bool take_validated(struct ll_csv *csv, const char *const *folders, struc
     struct ll_machine *machine = ll_load_machine(fields[0].text, folders, NULL, 0);
     const char *device = machine && machine->device ? machine->device : machine ? machine->stem : "";
     *row = (struct validated){fields[0].text, ll_copy_text(csv->arena, device, strlen(device)),
-                              strtod(fields[1].text, NULL), strtod(fields[2].text, NULL)};
+                              ll_strtod(fields[1].text, NULL), ll_strtod(fields[2].text, NULL)};
     ll_machine_free(machine);
     return row->device != NULL;
 }

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED = 100 };
 
@@ -177,6 +178,8 @@ static int run(const struct ll_args *args)
     if (!ll_read_changes(args, &changes))
         return LL_WRONG;
     struct ll_machine *machine = ll_load_machine(which, folders, overrides, count);
+    if (machine && strcmp(ll_value(args, "devices", "1"), "1") != 0)
+        machine = ll_load_system(machine, folders, overrides, count);
     struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
         trace = ll_know_batch(args, trace, args->words[0], &status);

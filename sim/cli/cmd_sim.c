@@ -47,6 +47,21 @@ static bool load_machines(struct simulation *simulation)
     return all;
 }
 
+/* A plan for several of a device that is named alone is one for its system. */
+static bool take_systems(struct simulation *simulation)
+{
+    const struct ll_args *args = simulation->args;
+    const struct ll_parallel *plan = &simulation->plan;
+    const char *const *folders = ll_machine_folders(args->arena);
+    size_t override_count;
+    const struct ll_override *overrides = ll_read_overrides(args, &override_count);
+    bool several = simulation->planned &&
+                   (plan->data > 1 || plan->tensor > 1 || plan->context > 1 || plan->pipeline > 1);
+    for (size_t i = 0; several && folders && overrides && i < simulation->machine_count; i++)
+        simulation->machines[i] = ll_load_system(simulation->machines[i], folders, overrides, override_count);
+    return folders && overrides;
+}
+
 static int load_traces(struct simulation *simulation)
 {
     struct ll_changes changes;
@@ -328,7 +343,8 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (simulation->machine_count == 0)
         return ll_cli_reject("no machine: name one or more with -c; leadline machines lists them");
-    if (!ll_read_plan(args, &simulation->plan, &simulation->planned) || !may_be_as_recorded(simulation))
+    if (!ll_read_plan(args, &simulation->plan, &simulation->planned) || !may_be_as_recorded(simulation) ||
+        !take_systems(simulation))
         return LL_WRONG;
     int status = load_traces(simulation);
     if (status != LL_DONE)

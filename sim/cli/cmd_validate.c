@@ -452,8 +452,8 @@ static bool load(struct machines *machines, const char *which, const char *const
     return machine != NULL;
 }
 
-/* What -c calls the machine of a row: what the table has for the first of its names, or a name that is one; NULL: none
- * is known. */
+/* What -c calls the machine of a row: what the table has for the first of its names, or a name that is one;
+ * NULL: none is known. */
 static const char *machine_of(const struct ll_measured *row, const struct ll_aliases *aliases,
                               const char *const *folders, struct ll_arena *arena)
 {

@@ -392,6 +392,26 @@ struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *
     return aliases;
 }
 
+struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,
+                                  const struct ll_override *overrides, size_t override_count)
+{
+    const char *stacks = strchr(device->stem, '+');
+    size_t length = stacks ? (size_t)(stacks - device->stem) : strlen(device->stem);
+    bool plain = device->device && strlen(device->device) == length && !device->base &&
+                 strncmp(device->device, device->stem, length) == 0;
+    if (device->network_count > 0 || !device->system || !plain)
+        return device;
+    struct ll_arena scratch = {0};
+    const char *which = ll_format(&scratch, "%s%s", device->system, stacks ? stacks : "");
+    struct ll_machine *system = which ? ll_load_machine(which, folders, overrides, override_count) : NULL;
+    if (system) {
+        fprintf(stderr, "leadline: several %s: taken as %s\n", device->stem, system->stem);
+        ll_machine_free(device);
+    }
+    ll_arena_release(&scratch);
+    return system ? system : device;
+}
+
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count)
 {
     struct ll_override *overrides = ll_alloc(args->arena, args->given_count + 1, sizeof *overrides);

@@ -82,6 +82,11 @@ const struct ll_model *ll_find_model(const char *name);
  * ll_aliases_free; the texts lie in the arena. */
 struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *arena);
 
+/* Several of a device: where it has no network and its file names the system that several of it make, that
+ * system under the same stacks instead, after saying so; the device is freed then. Else the device. */
+struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,
+                                  const struct ll_override *overrides, size_t override_count);
+
 /* Reads a machine with overrides, or prints all that is wrong with it and returns NULL. Free with
  * ll_machine_free. */
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,

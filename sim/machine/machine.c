@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a name to a machine: files laid over one another (first section), and the steps in their order (second). The
- * last functions answer what other rooms ask of a machine: peaks, kernels, which levels hold what. */
+/* From a name to a machine: files laid over one another (first section), and the steps in their order
+ * (second). The last functions answer what other rooms ask of a machine: peaks, kernels, which levels hold
+ * what. */
 #include "sim/machine/machine.h"
 
 #include <assert.h>
@@ -21,8 +22,8 @@
  *                                        - name: c           new ones come last, or before the next one in
  *                                                            `own` that the base has as well
  *
- * Several bases are laid over one another first, so each wins over those named before it. A device that says of which
- * family it is lies over what that family's libraries do, and under the stacks that run on it:
+ * Several bases are laid over one another first, so each wins over those named before it. A device that says
+ * of which family it is lies over what that family's libraries do, and under the stacks that run on it:
  *
  *     stacks/libraries/nvidia_hopper    h100_sxm, with what it inherits    stacks/pytorch
  *                        below  <-----------------------------------------> above
@@ -49,7 +50,7 @@ struct merger {
     struct ll_diags *diags;
     size_t files; /* read so far */
     /* The stacks to lay over a device: those that were asked for first win over those that a file names. */
-    struct ll_named stacks;
+    struct ll_machine_words stacks;
     bool stacks_given;
     const char *device, *family; /* the file of the device that was met, and its family; NULL: none yet */
     bool raw;         /* what is read now is a part of a device or stack: its family is not its own affair */
@@ -217,19 +218,19 @@ static struct ll_node *read_base(struct merger *merger, const struct ll_node *ke
                                  const struct chain *chain)
 {
     const char *beside = chain->path[0] ? chain->path : NULL;
-    struct ll_named named = {.path = stack_base(merger, key->text)};
+    struct ll_machine_words named = {.path = stack_base(merger, key->text)};
     if (!named.path && !ll_name_resolve(merger->lookup, key->text, beside, key->place, &named))
         return NULL;
     if (!check_chain(merger, chain, named.path, key->place))
         return NULL;
-    const struct ll_named around = merger->stacks;
+    const struct ll_machine_words around = merger->stacks;
     if (merger->stacks.stack_count == 0)
         merger->stacks = named;
     struct ll_node *base = read_tree(merger, named.path, key->place, chain);
     if (alone && chain->length == 1) {
         memcpy(named.stacks, merger->stacks.stacks, sizeof named.stacks);
         named.stack_count = merger->stacks.stack_count;
-        merger->base = ll_named_stem(&named, merger->arena);
+        merger->base = ll_machine_words_stem(&named, merger->arena);
     }
     merger->stacks = around;
     return base;
@@ -362,14 +363,13 @@ struct ll_node *ll_tree_read(const struct ll_lookup *lookup, const char *which, 
     *origin = (struct ll_origin){.path = NULL};
     if (!ll_name_resolve(lookup, which, NULL, nowhere, &merger.stacks))
         return NULL;
-    const struct ll_named named = merger.stacks;
+    const struct ll_machine_words named = merger.stacks;
     merger.stacks_given = named.stack_count > 0;
     struct ll_node *tree = read_tree(&merger, named.path, nowhere, NULL);
     if (!tree || !all_laid(&merger, named.base))
         return NULL;
-    *origin =
-        (struct ll_origin){named.path, ll_named_stem(&named, lookup->arena), merger.base, device_name(&merger),
-                           merger.family};
+    *origin = (struct ll_origin){named.path, ll_machine_words_stem(&named, lookup->arena), merger.base,
+                                 device_name(&merger), merger.family};
     return origin->stem ? tree : NULL;
 }
 

@@ -369,11 +369,11 @@ struct ll_override {
     const char *path, *value;
 };
 
-/* Reads a machine: `which` is the path of a YAML file, or the name of a device or system in the search folders
- * (NULL-terminated list) or what their aliases.yaml has for such a name; behind it may stand stacks of software,
- * as in `h100_sxm+pytorch`. Base files are read first, overrides are applied last, then everything is checked. NULL
- * after complaints, as many as could be found; remarks of what an alias stands for. Free with ll_machine_free.
- * Thread-safe. */
+/* Reads a machine: `which` is the path of a YAML file, or the name of a device or system in the search
+ * folders (NULL-terminated list) or what their aliases.yaml has for such a name; behind it may stand stacks
+ * of software, as in `h100_sxm+pytorch`. Base files are read first, overrides are applied last, then
+ * everything is checked. NULL after complaints, as many as could be found; remarks of what an alias stands
+ * for. Free with ll_machine_free. Thread-safe. */
 struct ll_machine *ll_machine_read(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count,
                                    struct ll_diags *diags);
@@ -402,17 +402,17 @@ void ll_machine_reference(struct ll_str *out);
 bool ll_machine_list(const char *const *folders, const char *part, struct ll_arena *arena,
                      const char ***stems, size_t *count);
 
-/* Names of the stacks that are for devices of a family (NULL: of all), sorted, in the arena; beside is the path of
- * the device's file, or NULL. False when memory ran out. */
+/* Names of the stacks that are for devices of a family (NULL: of all), sorted, in the arena; beside is the
+ * path of the device's file, or NULL. False when memory ran out. */
 bool ll_stack_list(const char *const *folders, const char *beside, const char *family, struct ll_arena *arena,
                    const char ***stacks, size_t *count);
 
-/* Whether a word is the name of a machine, or stands for one, that these folders have; of stacks behind it nothing
- * is said. */
+/* Whether a word is the name of a machine, or stands for one, that these folders have; of stacks behind it
+ * nothing is said. */
 bool ll_machine_is_known(const char *which, const char *const *folders);
 
-/* The table of aliases.yaml that says which machine a name of hardware in data means. Its texts lie in the arena;
- * free the rest with ll_aliases_free. NULL after complaints. */
+/* The table of aliases.yaml that says which machine a name of hardware in data means. Its texts lie in the
+ * arena; free the rest with ll_aliases_free. NULL after complaints. */
 enum { LL_MOST_HARDWARE = 512 };
 struct ll_aliases;
 struct ll_aliases *ll_aliases_read(const char *const *folders, struct ll_arena *arena,

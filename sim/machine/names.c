@@ -2,12 +2,12 @@
 /* From a word to files. A machine is named by its file, or by words that these folders give a meaning:
  *
  *     h100_sxm                  devices/h100_sxm.yaml, with the stack `kernels`
- *     h100_sxm+pytorch          the same device under stacks/pytorch/nvidia_hopper.yaml, else stacks/pytorch.yaml
+ *     h100_sxm+pytorch          the same under stacks/pytorch/nvidia_hopper.yaml, else stacks/pytorch.yaml
  *     dgx_h100+archive/vidur    systems/dgx_h100.yaml under archive/vidur.yaml
  *     h100                      whatever aliases.yaml says, which is remarked
  *
- * The first section finds files, the second the files of a stack, the third looks words up in aliases.yaml; then
- * words become files, and what cannot be found is complained of with the nearest right words. */
+ * The first section finds files, the second the files of a stack, the third looks words up in aliases.yaml;
+ * then words become files, and what cannot be found is complained of with the nearest right words. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/machine/steps.h"
 
@@ -237,8 +237,8 @@ static bool widen(char family[MOST_FAMILY])
     return last != NULL;
 }
 
-/* The part of a stack for a family, or for one that it belongs to, in the first of these folders, which NULL ends;
- * NULL: none. */
+/* The part of a stack for a family, or for one that it belongs to, in the first of these folders, which NULL
+ * ends; NULL: none. */
 static const char *find_part(const struct ll_lookup *lookup, const char *const *roots,
                              const char *const *stacks, const char *family)
 {
@@ -445,7 +445,8 @@ static void add_files(const char *which, const char *folder, const char *ending,
     }
 }
 
-/* A name with a folder: the nearest that is in it, beside the file that names it or below the roots; else all. */
+/* A name with a folder: the nearest that is in it, beside the file that names it or below the roots; else
+ * all. */
 static const char *suggest_in_folder(const struct ll_lookup *lookup, const char *which, const char *beside)
 {
     struct ll_near_words known = {.count = 0}, names = {.count = 0};
@@ -546,7 +547,7 @@ bool ll_stack_complain(const struct ll_lookup *lookup, const char *beside, const
 
 /* Cuts "device+stack+stack" up. False after a complaint. */
 static bool cut_up(const struct ll_lookup *lookup, const char *which, struct ll_place place,
-                   struct ll_named *named)
+                   struct ll_machine_words *named)
 {
     const char *plus = strchr(which, '+');
     named->base = ll_copy_text(lookup->arena, which, plus ? (size_t)(plus - which) : strlen(which));
@@ -562,7 +563,7 @@ static bool cut_up(const struct ll_lookup *lookup, const char *which, struct ll_
     return named->base != NULL;
 }
 
-const char *ll_named_stem(const struct ll_named *named, struct ll_arena *arena)
+const char *ll_machine_words_stem(const struct ll_machine_words *named, struct ll_arena *arena)
 {
     const char *stem = ll_file_stem(named->path, arena), *folder = strstr(named->path, "archive/");
     if (folder && folder[strlen("archive/") + strlen(stem)] == '.')
@@ -575,9 +576,9 @@ const char *ll_named_stem(const struct ll_named *named, struct ll_arena *arena)
 
 /* Puts what an alias stands for in place of the base, or of all where it has stacks of its own. */
 static bool follow(const struct ll_lookup *lookup, const char *target, struct ll_place place,
-                   struct ll_named *named)
+                   struct ll_machine_words *named)
 {
-    struct ll_named meant = {.base = NULL};
+    struct ll_machine_words meant = {.base = NULL};
     if (!cut_up(lookup, target, place, &meant))
         return false;
     named->base = meant.base;
@@ -589,9 +590,9 @@ static bool follow(const struct ll_lookup *lookup, const char *target, struct ll
 }
 
 bool ll_name_resolve(const struct ll_lookup *lookup, const char *which, const char *beside,
-                     struct ll_place place, struct ll_named *named)
+                     struct ll_place place, struct ll_machine_words *named)
 {
-    *named = (struct ll_named){.base = which};
+    *named = (struct ll_machine_words){.base = which};
     named->path = find_file(lookup, which, beside);
     if (named->path)
         return true;
@@ -609,7 +610,7 @@ bool ll_machine_is_known(const char *which, const char *const *folders)
     struct ll_arena arena = {0};
     struct ll_diags unheard = {0};
     const struct ll_lookup lookup = {folders, &arena, &unheard};
-    struct ll_named named = {.base = NULL};
+    struct ll_machine_words named = {.base = NULL};
     bool known = false;
     if (*which && cut_up(&lookup, which, (struct ll_place){0}, &named))
         known = in_roots(&lookup, folders, parts, named.base) ||

@@ -16,29 +16,29 @@ struct ll_lookup {
 /* What a word such as `h100_sxm+pytorch` names. */
 enum { LL_MOST_STACKS = 4 };
 #define LL_DEFAULT_STACK "kernels"
-struct ll_named {
+struct ll_machine_words {
     const char *base; /* the word in front of the first `+`, an alias resolved */
     const char *path; /* of its file */
     const char *stacks[LL_MOST_STACKS];
     size_t stack_count; /* 0: the word names none */
 };
 
-/* names.c: the files that a word names: a path, or a name in the folders. `beside`, when it is not NULL, is the
- * file in which the word stands: files beside it come first, then those of the folder of machines that it
+/* names.c: the files that a word names: a path, or a name in the folders. `beside`, when it is not NULL, is
+ * the file in which the word stands: files beside it come first, then those of the folder of machines that it
  * belongs to. Remarks what an alias stands for. False after a complaint at `place`. In the lookup's arena. */
 bool ll_name_resolve(const struct ll_lookup *lookup, const char *which, const char *beside,
-                     struct ll_place place, struct ll_named *named);
+                     struct ll_place place, struct ll_machine_words *named);
 
-/* names.c: how `-c` calls that: the name of the file and what follows it, without the default stack. NULL when
- * memory ran out. */
-const char *ll_named_stem(const struct ll_named *named, struct ll_arena *arena);
+/* names.c: how `-c` calls that: the name of the file and what follows it, without the default stack. NULL
+ * when memory ran out. */
+const char *ll_machine_words_stem(const struct ll_machine_words *named, struct ll_arena *arena);
 
-/* names.c: the file that says how a family's libraries use its devices; of a family that has none, that of the one
- * that it belongs to (nvidia_hopper belongs to nvidia). NULL: there is none. */
+/* names.c: the file that says how a family's libraries use its devices; of a family that has none, that of
+ * the one that it belongs to (nvidia_hopper belongs to nvidia). NULL: there is none. */
 const char *ll_library_find(const struct ll_lookup *lookup, const char *beside, const char *family);
 
-/* names.c: the file of a stack: the part for a device, by the name of its file, or for its family, or for one that
- * this belongs to, or else the one for all. NULL: there is none. */
+/* names.c: the file of a stack: the part for a device, by the name of its file, or for its family, or for one
+ * that this belongs to, or else the one for all. NULL: there is none. */
 const char *ll_stack_find(const struct ll_lookup *lookup, const char *device, const char *stack,
                           const char *family);
 

@@ -56,8 +56,8 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
  * stands for. */
 bool ll_tuning_is_better(const struct ll_tuning *tuning);
 
-/* The machine that inherits `base`, for which it stands in data where it lies without it, and has the numbers that
- * moved, as a file; `data` names the rows for `sources`. */
+/* The machine that inherits `base`, for which it stands in data where it lies without it, and has the numbers
+ * that moved, as a file; `data` names the rows for `sources`. */
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
                     struct ll_str *out);
 

@@ -212,8 +212,8 @@ const struct ll_fitted_rooflines *ll_fit_rooflines(const struct ll_validation *v
     return f.failed ? NULL : result;
 }
 
-/* Whether the machine's file inherits the one machine that this name means: where that is not at hand, it stands
- * for it. */
+/* Whether the machine's file inherits the one machine that this name means: where that is not at hand, it
+ * stands for it. */
 static bool is_variant(const struct ll_machine *machine, const struct ll_aliases *aliases,
                        const char *hardware)
 {

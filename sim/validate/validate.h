@@ -66,8 +66,8 @@ struct ll_recordings {
 };
 
 /* NULL when memory ran out. Recordings are asked for before anything is predicted, by this thread; NULL:
- * there are none, and rows that want some are not scored. The table (NULL: none) says which of the machines a row was
- * measured on. The rows, machines and table outlive the validation; the
+ * there are none, and rows that want some are not scored. The table (NULL: none) says which of the machines a
+ * row was measured on. The rows, machines and table outlive the validation; the
  * pool (NULL: none) predicts rows side by side, with the same bits at any number of threads. */
 const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
                                         const struct ll_machine *const *machines, size_t machine_count,
@@ -75,15 +75,15 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena);
 
-/* Whether data that names this hardware means the machine: the table says that it does, or that it means the machine
- * that this one's file inherits; or, where the table (NULL: there is none) says nothing of it, it is what -c calls the
- * machine, its name or one of the aliases in its file, in any case of letters. */
+/* Whether data that names this hardware means the machine: the table says that it does, or that it means the
+ * machine that this one's file inherits; or, where the table (NULL: there is none) says nothing of it, it is
+ * what -c calls the machine, its name or one of the aliases in its file, in any case of letters. */
 bool ll_machine_answers(const struct ll_machine *machine, const struct ll_aliases *aliases,
                         const char *hardware);
 
-/* The names under which a table may know a row's machine, the most special first: "source, software: hardware",
- * "source: hardware", hardware; of "8x hardware" also without the number. The i-th, copied to name; NULL past the
- * last. */
+/* The names under which a table may know a row's machine, the most special first: "source, software:
+ * hardware", "source: hardware", hardware; of "8x hardware" also without the number. The i-th, copied to
+ * name; NULL past the last. */
 const char *ll_measured_name(const struct ll_measured *row, size_t i, char name[LL_MOST_HARDWARE]);
 
 /* Whether a row was measured on such a machine: it answers to the first of these names to which any does. */

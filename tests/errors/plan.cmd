@@ -12,7 +12,7 @@ try sim -c archive/vidur_a100 --dp many traces/alexnet_train_b8.llt
 try sim -c archive/vidur_a100 --dp 64 traces/alexnet_train_b8.llt
 try sim -c archive/vidur_a100 --dp 3 --batch 16 --ep 2 traces/alexnet_train_b8.llt
 try sim -c archive/vidur_a100 --dp 2 --micro-batch 3 traces/alexnet_train_b8.llt
-try sim -c v100_sxm_16gb+archive/deepbench --dp 2 traces/alexnet_train_b8.llt
+try sim -c titan_v --dp 2 traces/alexnet_train_b8.llt
 try sim -c archive/vidur_a100 --pp 16 traces/alexnet_train_b8.llt
 try plan traces/alexnet_train_b8.llt
 try plan -c archive/vidur_a100 --devices 64 traces/alexnet_train_b8.llt
