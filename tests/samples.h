@@ -58,13 +58,7 @@ static inline void random_matrix(struct dice *dice, struct ll_unit *unit)
     unit->matrix = (struct ll_matrix){.tile_count = roll_between(dice, 0, 6),
                                       .fill_cycles = (double)roll_between(dice, 0, 500),
                                       .feed = roll_between(dice, 0, 1) ? (double)roll_size(dice, 256) : 0,
-                                      .step_cycles = (double)roll_between(dice, 0, 2000),
-                                      .join_cycles = (double)roll_between(dice, 0, 5000),
-                                      .line_cycles = (double)roll_between(dice, 0, 20),
-                                      .line_reach = roll_size(dice, 4096),
-                                      .line_drift = roll_between(dice, 0, 10000),
-                                      .line_channels = roll_between(dice, 0, 1) ? roll_size(dice, 64) : 0,
-                                      .line_interleave = roll_size(dice, 1024)};
+                                      .split_k_reduce_cycles = (double)roll_between(dice, 0, 5000)};
     random_rates(dice, unit->matrix.macs);
     for (int i = 0; i < LL_DTYPE_COUNT; i++)
         unit->matrix.macs[i] *= 64;
@@ -147,16 +141,12 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
             level->write_Bps = roll_real(dice, 1e9, 4e12);
         if (level->read_Bps == 0 && level->write_Bps == 0 && !roll_between(dice, 0, 3))
             level->unit_Bps = roll_real(dice, 1e9, 4e11);
-        if (level->read_Bps == 0 && !roll_between(dice, 0, 3))
-            level->read_share = roll_real(dice, 0.3, 1);
-        if (!ll_level_has_ports(level) && level->read_share == 0 && !roll_between(dice, 0, 3))
-            level->turnaround = roll_real(dice, 0, 2);
         level->numa_given =
             level->scope == LL_SCOPE_DEVICE && !ll_level_has_ports(level) && !roll_between(dice, 0, 3);
         if (level->numa_given)
             level->numa =
                 (struct ll_numa){roll_between(dice, 2, 8), roll_real(dice, 1e8, 1e11),
-                                 roll_real(dice, 0, 1e-7), (enum ll_placement)roll_between(dice, 0, 1)};
+                                 roll_real(dice, 0, 1e-7)};
         level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
         level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
         for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
@@ -172,7 +162,7 @@ static inline void random_turns(struct dice *dice, struct ll_machine *machine)
     for (uint64_t l = 0; any && l + 1 < machine->level_count; l++) {
         struct ll_level *level = &machine->levels[l];
         level->cache_given = roll_between(dice, 0, 1);
-        level->cache = (struct ll_cache_level){.misses_in_turn = roll_between(dice, 0, 3)};
+        level->cache = (struct ll_cache_level){.non_overlapping = roll_between(dice, 0, 3)};
     }
 }
 
@@ -259,30 +249,23 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
     software->kernels[0] =
         (struct ll_kernel){.name = "kernel",
                            .ops = {[LL_OP_MATMUL] = true},
-                           .overhead_s = roll_real(dice, 0, 1e-5),
-                           .compute = roll_real(dice, 0.3, 1),
-                           .memory = roll_real(dice, 0.3, 1),
-                           .behind = roll_real(dice, 0, 1),
+                           .launch_overhead_s = roll_real(dice, 0, 1e-5),
+                           .launch_overlap = roll_real(dice, 0, 1),
+                           .compute_efficiency = roll_real(dice, 0.03, 1),
+                           .bandwidth_efficiency = roll_real(dice, 0.3, 1),
                            .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
-                           .passes = roll_real(dice, 1, 3),
-                           .reads = roll_real(dice, 1, 4),
-                           .side = roll_between(dice, 0, 4),
-                           .rounds = roll_between(dice, 0, 1),
-                           .work = roll_real(dice, 1, 10),
-                           .index = roll_real(dice, 0, 10),
-                           .row = roll_size(dice, 1000),
-                           .units = roll_between(dice, 0, 20),
-                           .strided = roll_between(dice, 0, 1) ? roll_real(dice, 0.3, 1) : 0};
-    static const struct ll_seen seen[] = {{{64, 64, 64}, 0.5, 0.2}, {{1, 4096, 4096}, 3, 0.7}};
-    software->kernels[0].seen = seen;
-    software->kernels[0].seen_count = roll_between(dice, 0, 2);
+                           .passes = roll_real(dice, 1, 4),
+                           .rows_in_flight = roll_between(dice, 0, 4),
+                           .max_register_row = roll_size(dice, 1000),
+                           .max_units = roll_between(dice, 0, 20)};
+    static const struct ll_shape_ratio shapes[] = {{{64, 64, 64}, 0.5, 0.2}, {{1, 4096, 4096}, 3, 0.7}};
+    machine->overlay_count = software->kernel_count;
+    machine->overlays[0] = (struct ll_overlay){"kernel", shapes, roll_between(dice, 0, 2)};
     software->mapping =
         roll_between(dice, 0, 9) || !can_search(machine) ? LL_MAPPED_CLOSED_FORM : LL_MAPPED_SEARCH;
     software->strided = (enum ll_strided)roll_between(dice, LL_STRIDED_EXACT, LL_STRIDED_PHASES);
-    software->scattering = roll_real(dice, 0.3, 1);
     software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
-    software->join_groups = roll_between(dice, 0, 1) ? roll_size(dice, 256) : 0;
-    software->one_channel = roll_between(dice, 0, 1) ? roll_real(dice, 0.05, 1) : 0;
+    software->depthwise_efficiency = roll_between(dice, 0, 1) ? roll_real(dice, 0.05, 1) : 0;
     software->transform_count = roll_between(dice, 0, 2);
     for (uint64_t i = 0; i < software->transform_count; i++) {
         struct ll_transform *transform = &software->transforms[i];
@@ -292,10 +275,7 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
                                            .most_filter = roll_between(dice, 1, 12),
                                            .products = roll_between(dice, 1, 2),
                                            .fused = roll_between(dice, 0, 1),
-                                           .not_filters = roll_between(dice, 0, 1),
-                                           .block_rows = roll_between(dice, 1, 4),
-                                           .block_columns = roll_between(dice, 1, 8),
-                                           .memory = roll_real(dice, 0.3, 1),
+                                           .only_filter_gradients = !roll_between(dice, 0, 3),
                                            .overhead_s = roll_real(dice, 0, 1e-5)};
         for (unsigned d = 0; d < LL_DTYPE_COUNT; d++)
             transform->rate[d] = roll_between(dice, 0, 3) ? roll_real(dice, 0.3, 1) : 0;

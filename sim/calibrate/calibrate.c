@@ -78,12 +78,12 @@ static void add_level(struct header *header, const char *level, const char *scop
     double read =
         ll_trace_number(header->trace, level_key(level, by_core ? "alone_read_Bps" : "read_Bps").text, 0);
     if (read > 0)
-        ll_str_addf(yaml, ", read_share: %.4g",
+        ll_str_addf(yaml, ", efficiency: %.4g",
                     fmin(1, fmax(cores * read, by_core ? 0 : held.Bps) / bandwidth));
     if (strcmp(level, "dram") != 0)
         ll_str_addf(
             yaml,
-            ", cache: {policy: %s, admission: %.4g, misses_in_turn: true, affinity: %s, invalidation: %.4gs, "
+            ", cache: {policy: %s, admission: %.4g, non_overlapping: true, affinity: %s, invalidation: %.4gs, "
             "corunners: %.4gB/s}",
             ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
             ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0), held.corunners_Bps);
@@ -128,11 +128,11 @@ static void add_level_sources(const struct header *header, const char *level, co
     if (strcmp(level, "dram") != 0)
         ll_str_addf(
             yaml,
-            "  %s.cache.misses_in_turn: \"assumed: a core has few lines in flight (Treibig and Hager, "
+            "  %s.cache.non_overlapping: \"assumed: a core has few lines in flight (Treibig and Hager, "
             "PPAM 2009)\"\n",
             level);
     if (level_fact(header, level, "read_Bps"))
-        ll_str_addf(yaml, "  %s.read_share: \"%s %s, threads %s: reading\"\n", level, measured, host,
+        ll_str_addf(yaml, "  %s.efficiency: \"%s %s, threads %s: reading\"\n", level, measured, host,
                     threads);
     ll_str_addf(yaml,
                 "  %s.size: \"the kernel on %s%s\"\n"
@@ -167,12 +167,9 @@ static void add_sources(const struct header *header, const char *host, const cha
 }
 
 /* How our kernels go about it. */
-static void add_software(const struct header *header, struct ll_str *yaml)
+static void add_software(struct ll_str *yaml)
 {
-    double past = ll_trace_number(header->trace, "transpose.past", 0);
-    ll_str_add(yaml, "software:\n  strided_gradient: phases\n");
-    if (past > 0)
-        ll_str_addf(yaml, "  past: %.0fB\n  past_ops: [transpose]\n", past);
+    ll_str_add(yaml, "software:\n  strided_data_gradient: phases\n");
 }
 
 /* The name without what would end a quoted text. */
@@ -204,7 +201,7 @@ struct ll_machine *ll_calibrate_base(const struct ll_trace *micro, struct ll_dia
     if (has_level(&header, "l3"))
         add_level(&header, "l3", "device", 1, 1, l2_bytes, &yaml);
     add_level(&header, "dram", "device", 1, 1, 0, &yaml);
-    add_software(&header, &yaml);
+    add_software(&yaml);
     add_sources(&header, host, thread_text ? thread_text : "unknown", &yaml);
     struct ll_machine *machine = NULL;
     if (header.whole && !yaml.failed)
@@ -342,12 +339,6 @@ struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rate
     return held;
 }
 
-static bool same_kernel(const struct ll_sample *a, const struct ll_sample *b)
-{
-    return a->kind == b->kind && a->most_rows == b->most_rows && a->transposed == b->transposed &&
-           a->most_terms == b->most_terms && a->folds == b->folds;
-}
-
 static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener *listener,
                       struct ll_arena *arena, struct ll_diags *diags, struct ll_machine *machine,
                       struct ll_calibration *calibration)
@@ -360,26 +351,18 @@ static bool fit_kinds(const struct ll_samples *samples, const struct ll_listener
             return ll_complain(diags, (struct ll_place){0},
                                "the trace has more than %d kinds of kernels, as many as a machine can have",
                                (int)LL_MAX_KERNELS);
-        for (end = i + 1; end < samples->count && same_kernel(&samples->at[end], &samples->at[i]);)
+        for (end = i + 1; end < samples->count && samples->at[end].kind == samples->at[i].kind;)
             end++;
         right = ll_fit_kernel(machine, samples, i, end - i, &machine->arena,
-                              &software->kernels[software->kernel_count], &fits[software->kernel_count]);
+                              &software->kernels[software->kernel_count],
+                              &machine->overlays[software->kernel_count], &fits[software->kernel_count]);
         struct ll_kernel *kernel = &software->kernels[software->kernel_count++];
-        kernel->overhead_s += samples->gap_s;
-        if (right && kernel->rows > 0)
-            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_rows%s", kernel->name, kernel->rows,
-                                     kernel->transposed ? "_transposed" : "");
-        if (right && kernel->terms > 0)
-            kernel->name = ll_format(&machine->arena, "%s_of_%" PRIu64 "_terms", kernel->name, kernel->terms);
-        if (right && kernel->folds)
-            kernel->name = ll_format(&machine->arena, "%s_along_lines", kernel->name);
-        right = right && kernel->name &&
-                ll_tell(listener, "fitting kernels", (double)end / (double)samples->count);
+        kernel->launch_overhead_s += samples->gap_s;
+        right = right && ll_tell(listener, "fitting kernels", (double)end / (double)samples->count);
     }
     software->op_overhead_s = samples->gap_s;
-    software->view_overhead_s = samples->gap_s + samples->view_s;
     calibration->fits = fits;
-    calibration->fit_count = software->kernel_count;
+    calibration->fit_count = machine->overlay_count = software->kernel_count;
     return right || ll_complain(diags, (struct ll_place){0}, "memory ran out, or the fit was ended early");
 }
 
@@ -396,7 +379,7 @@ static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits
         all[i] = machine->sources[i];
     for (uint64_t i = 0; i < count; i++) {
         all[before + i].path =
-            ll_format(&machine->arena, "software.kernels.%s.overhead", machine->software.kernels[i].name);
+            ll_format(&machine->arena, "software.kernels.%s.launch_overhead", machine->software.kernels[i].name);
         all[before + i].text =
             ll_format(&machine->arena,
                       "this kernel's figures are fitted by leadline calibrate on %s, threads %s: they repeat "

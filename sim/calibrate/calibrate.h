@@ -12,17 +12,11 @@
 struct ll_sample {
     enum ll_op_kind kind;
     struct ll_work work;
-    uint64_t most_rows; /* of the kernel that is to run it, if that is one for products of few rows; else 0 */
-    bool transposed;    /* whether that kernel is for transposed right operands */
-    uint64_t most_terms; /* of the kernel that is to run it, if that is one for sums of few terms; else 0 */
-    bool folds;          /* whether it is for reductions along lines, where the kind has others, too */
-    /* How that kernel deals it to threads, where the header says so; 0: unknown. */
-    struct ll_thread_partition {
-        uint64_t slice, slice_elements, slice_step, slice_most, small, grain;
-    } cut;
-    uint32_t op;                /* in the trace */
-    double time_s;              /* the mean over the steps, without the extremes */
-    double spread;              /* between the quartiles, over the median */
+    bool own;       /* run by a kernel of ours, whose partition the header gives; else by the library's */
+    uint64_t slice; /* lines of the result that this kernel gives to a thread as one piece; 0: unknown */
+    uint32_t op;    /* in the trace */
+    double time_s;  /* the mean over the steps, without the extremes */
+    double spread;  /* between the quartiles, over the median */
     struct ll_warm_bytes found; /* of the ops before it (ll_residency_saved) */
 };
 
@@ -32,16 +26,13 @@ struct ll_arrival {
 };
 
 struct ll_samples {
-    /* By kind, those with most_terms first, of the others those with most_rows and fewest first of them,
-     * transposed ones and those that fold before others, then in the order of the trace. */
+    /* By kind, then in the order of the trace. */
     struct ll_sample *at;
     uint64_t count;
     struct ll_arrival *arrivals;
     uint64_t arrival_count;
     double library_share; /* of a unit's peak that a large product by the library reached */
     double gap_s;         /* between the end of an op and the start of the next, where little is in between */
-    double view_s;        /* of an op that does nothing, in the mean */
-    uint64_t view_count;  /* of which there were so many */
 };
 
 /* Of all complete steps, which repeat the same ops, on a machine with these levels of memory. NULL when
@@ -114,18 +105,19 @@ struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rate
 /* The kernel that makes the cost model repeat measured times of a kind of op as well as it can. */
 
 /* Samples of one kind, at least one. The base machine's kernels are not asked. Fills *kernel, its ops
- * included and its name the kind's, and what the fit is worth; the shapes measured are in the arena. False
+ * included and its name the kind's, and its residual table (in the arena), and what the fit is worth. False
  * when memory ran out. Pure. */
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit);
+                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel,
+                   struct ll_overlay *overlay, struct ll_fit *fit);
 
 /* What a sample would take, alone, with what was on chip; 0 when no unit can do it. Pure. */
 double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_sample *sample);
 
 /* The last step of the fit: what the machine's only kernel leaves unexplained of each shape becomes its
- * `seen`, in the arena. False when memory ran out. */
+ * residual table, in the arena. Changes the machine's overlays. False when memory ran out. */
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_arena *arena);
+                   uint64_t count, struct ll_arena *arena, struct ll_overlay *overlay);
 
 /* How input comes from the host: latency + bytes / bandwidth, by least squares of the relative error over
  * what arrived. *host stays as it was when that does not tell both. Pure. */

@@ -88,14 +88,6 @@ static int by_kind(const void *a, const void *b)
     const struct ll_sample *x = a, *y = b;
     if (x->kind != y->kind)
         return (x->kind > y->kind) - (x->kind < y->kind);
-    if (x->most_terms != y->most_terms)
-        return x->most_terms ? -1 : 1;
-    if (x->most_rows != y->most_rows)
-        return x->most_rows == 0 ? 1 : y->most_rows == 0 ? -1 : x->most_rows < y->most_rows ? -1 : 1;
-    if (x->transposed != y->transposed)
-        return x->transposed ? -1 : 1;
-    if (x->folds != y->folds)
-        return x->folds ? -1 : 1;
     return (x->op > y->op) - (x->op < y->op);
 }
 
@@ -147,14 +139,6 @@ static double gap_of(const struct ll_trace *trace, const struct ll_step *step, d
     return count > 0 ? sum_ns * 1e-9 / (double)(count - 2 * aside) : 0;
 }
 
-/* Products by the rows of their result: those that the header says have a kernel of their own, those that
- * work on each weight so seldom that copying weights counts, and the others (0). */
-static uint64_t class_of(uint64_t rows, uint64_t few_rows)
-{
-    enum { SOME_ROWS = 64 };
-    return rows <= few_rows ? few_rows : rows <= SOME_ROWS ? SOME_ROWS : 0;
-}
-
 /* A count of the header, 0 when it has none. */
 static uint64_t count_of(const struct ll_trace *trace, const char *key)
 {
@@ -169,52 +153,11 @@ static double library_share(const struct ll_trace *trace)
     return reached > 0 && peak > reached ? reached / peak : 1;
 }
 
-/* How the kernel of a kind cuts its work. */
-static struct ll_thread_partition cut_of(const struct ll_trace *trace, enum ll_op_kind kind)
+static uint64_t fact_of(const struct ll_trace *trace, enum ll_op_kind kind, const char *what)
 {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } figures[] = {{"slice", offsetof(struct ll_thread_partition, slice)},
-                   {"slice_elements", offsetof(struct ll_thread_partition, slice_elements)},
-                   {"slice_step", offsetof(struct ll_thread_partition, slice_step)},
-                   {"slice_most", offsetof(struct ll_thread_partition, slice_most)},
-                   {"small", offsetof(struct ll_thread_partition, small)},
-                   {"grain", offsetof(struct ll_thread_partition, grain)}};
-    struct ll_thread_partition cut = {0};
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        char key[64];
-        snprintf(key, sizeof key, "%s.%s", ll_op_name(kind), figures[i].name);
-        *(uint64_t *)((char *)&cut + figures[i].offset) = count_of(trace, key);
-    }
-    return cut;
-}
-
-/* Which of a product's kernels runs it, and how. */
-static void class_product(const struct ll_trace *trace, struct ll_sample *sample)
-{
-    uint64_t few_rows = count_of(trace, "matmul.few_rows"), few_terms = count_of(trace, "matmul.few_terms");
-    if (!sample->work.along_k && sample->work.gemm.k <= few_terms) {
-        sample->most_terms = few_terms;
-        sample->cut.grain = count_of(trace, "matmul.few_terms.grain");
-        return;
-    }
-    sample->most_rows = class_of(sample->work.gemm.m, few_rows);
-    sample->transposed = sample->most_rows > 0 && (sample->work.along_k & LL_LINES_OF_B);
-    if (sample->most_rows == few_rows)
-        sample->cut.grain = count_of(trace, "matmul.few_rows.grain");
-    else
-        sample->cut = cut_of(trace, LL_OP_MATMUL);
-}
-
-/* A kind of which all reductions go along lines has one kernel for all. */
-static void class_reductions(struct ll_samples *samples)
-{
-    bool across[LL_OP_NONE] = {false};
-    for (uint64_t i = 0; i < samples->count; i++)
-        across[samples->at[i].kind] |= !samples->at[i].folds;
-    for (uint64_t i = 0; i < samples->count; i++)
-        samples->at[i].folds = samples->at[i].folds && across[samples->at[i].kind];
+    char key[64];
+    snprintf(key, sizeof key, "%s.%s", ll_op_name(kind), what);
+    return count_of(trace, key);
 }
 
 /* What the host hands over: a copy, measured like any op. */
@@ -240,15 +183,10 @@ static void add_sample(const struct ll_trace *trace, const struct steps *steps, 
         add_arrival(trace, &sample, samples);
         return;
     }
-    if (sample.work.kind == LL_WORK_NOTHING) {
-        samples->view_s += (sample.time_s - samples->view_s) / (double)++samples->view_count;
+    if (sample.work.kind == LL_WORK_NOTHING)
         return;
-    }
-    if (view->kind == LL_OP_MATMUL)
-        class_product(trace, &sample);
-    else
-        sample.cut = cut_of(trace, view->kind);
-    sample.folds = sample.work.kind == LL_WORK_REDUCE && sample.work.reduce.folds;
+    sample.own = fact_of(trace, view->kind, "grain") > 0;
+    sample.slice = fact_of(trace, view->kind, "slice");
     samples->at[samples->count++] = sample;
 }
 
@@ -266,7 +204,6 @@ static bool gather(const struct ll_trace *trace, const struct steps *steps, stru
     samples->gap_s = gap_of(trace, last, gaps);
     for (uint32_t place = 0; place < last->op_count; place++)
         add_sample(trace, steps, place, times, samples);
-    class_reductions(samples);
     qsort(samples->at, samples->count, sizeof *samples->at, by_kind);
     return true;
 }
@@ -305,15 +242,13 @@ const struct ll_samples *ll_samples_of(const struct ll_trace *micro, const struc
 
 /* Least squares of the logarithm of predicted over measured time, found by walking: one figure after the
  * other is multiplied or divided by a factor while that helps, then the factor shrinks. Of figures out of a
- * short list (slices, grains) all are tried: between none and the right one there may be only worse ones.
+ * short list (pieces) all are tried: between none and the right one there may be only worse ones.
  * Long ops count more than short ones, with the cube root of their time: most of a step's time is spent in
  * them.
  *
  * Different starts are walked from, since a time that memory bounds says nothing of arithmetic. */
 
-static const double slices[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
-static const double grains[] = {0,       1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16,
-                                1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22};
+static const double pieces[] = {0, 1, 8, 16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512};
 static const double units[] = {0, 1}, serials[] = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
 
 /* A figure of a kernel in search: bounds, or a list to choose from. */
@@ -328,18 +263,13 @@ struct figure {
 #define AT(member) offsetof(struct ll_kernel, member)
 #define LIST(values) .list = (values), .list_count = sizeof(values) / sizeof *(values)
 static const struct figure figures[] = {
-    {AT(overhead_s), .product = true, .other = true, .least = 1e-9, .most = 1},
-    {AT(compute), .product = true, .least = 1e-3, .most = 1},
-    {AT(work), .other = true, .least = 1, .most = 1e5},
-    {AT(memory), .product = true, .other = true, .least = 1e-3, .most = 1},
-    {AT(far), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(launch_overhead_s), .product = true, .other = true, .least = 1e-9, .most = 1},
+    {AT(compute_efficiency), .product = true, .other = true, .least = 1e-5, .most = 1},
+    {AT(bandwidth_efficiency), .product = true, .other = true, .least = 1e-3, .most = 1},
+    {AT(dram_efficiency), .product = true, .other = true, .least = 1e-3, .most = 1},
     {AT(serial), .product = true, .other = true, LIST(serials)},
-    {AT(units), .whole = true, .product = true, .other = true, LIST(units)},
-    {AT(grain), .product = true, .other = true, LIST(grains)},
-    {AT(slice), .whole = true, .product = true, LIST(slices)},
-    {AT(packing_Bps), .product = true, .least = 1e8, .most = 1e13},
-    {AT(line_s), .product = true, .other = true, .least = 1e-12, .most = 1e-4},
-    {AT(rewrites), .product = true, .least = 1e-2, .most = 16},
+    {AT(max_units), .whole = true, .product = true, .other = true, LIST(units)},
+    {AT(partition), .whole = true, .product = true, LIST(pieces)},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 
@@ -349,9 +279,7 @@ struct search {
     const struct ll_samples *samples;
     uint64_t first, count;
     bool product;
-    bool own;    /* a product's kernel of our own, which writes the result once */
     double peak; /* share of the unit's rate that such kernels reach at most */
-    bool lines;  /* a sample has more than one: what they cost can be told */
 };
 
 static double get(const struct ll_kernel *kernel, const struct figure *figure)
@@ -386,9 +314,10 @@ static double far_fetched(const struct search *search)
 {
     static const double hold = 0.001;
     const struct ll_kernel *kernel = search->kernel;
-    double far = log(kernel->far > 0 ? kernel->far / kernel->memory : 1);
-    double compute = log(kernel->compute / search->peak), memory = log(kernel->memory);
-    return hold * (compute * compute + memory * memory + far * far);
+    double dram = kernel->dram_efficiency > 0 ? kernel->dram_efficiency / kernel->bandwidth_efficiency : 1;
+    double compute = search->product ? log(kernel->compute_efficiency / search->peak) : 0;
+    double memory = log(kernel->bandwidth_efficiency);
+    return hold * (compute * compute + memory * memory + log(dram) * log(dram));
 }
 
 static double loss_of(const struct search *search)
@@ -428,35 +357,19 @@ static bool try_list(struct search *search, const struct figure *figure, double 
     return better;
 }
 
-/* Of results that are written once, caches may fetch each line before. */
-static double most_rewrites(const struct search *search, double most)
-{
-    return search->own ? 1 : most;
-}
-
 static bool try_factor(struct search *search, const struct figure *figure, double factor, double *loss)
 {
     double value = get(search->kernel, figure);
-    double most = figure->offset == AT(compute)    ? search->peak
-                  : figure->offset == AT(rewrites) ? most_rewrites(search, figure->most)
-                                                   : figure->most;
+    double most = figure->offset == AT(compute_efficiency) ? search->peak : figure->most;
     return try_value(search, figure, fmin(value * factor, most), loss) ||
            try_value(search, figure, fmax(value / factor, figure->least), loss);
-}
-
-/* Whether the header says how the kernel deals its work. */
-static bool is_told(const struct ll_thread_partition *cut)
-{
-    return cut->slice > 0 || cut->grain > 0;
 }
 
 static bool is_searched(const struct search *search, const struct figure *figure)
 {
     const struct ll_sample *sample = &search->samples->at[search->first];
-    bool dealing = figure->offset == AT(slice) || figure->offset == AT(grain) || figure->offset == AT(units);
-    if (dealing && is_told(&sample->cut))
-        return false;
-    if (figure->offset == AT(line_s) && !search->lines)
+    bool dealing = figure->offset == AT(partition) || figure->offset == AT(max_units);
+    if (dealing && (sample->own || sample->slice > 0)) /* the header says it */
         return false;
     return search->product ? figure->product : figure->other;
 }
@@ -489,7 +402,7 @@ static void tidy(struct search *search)
             continue;
         double before = get(search->kernel, &figures[i]);
         size_t at = figures[i].offset;
-        double plain = at == AT(compute) ? search->peak : at == AT(memory) || at == AT(work) ? 1 : 0;
+        double plain = at == AT(compute_efficiency) ? search->peak : at == AT(bandwidth_efficiency) ? 1 : 0;
         set(search->kernel, &figures[i], plain);
         if (loss_of(search) > loss * grown + next_to_nothing)
             set(search->kernel, &figures[i], before);
@@ -507,93 +420,48 @@ static void judge(const struct search *search, struct ll_fit *fit)
     }
 }
 
-/* Where a walk begins: shares of the machine that are reached, and how a product is cut. */
+/* Where a walk begins: the share of the machine that is reached, how much does not overlap, and in what
+ * pieces a GEMM is dealt. */
 static const struct start {
-    double share, serial, packing_Bps, rewrites;
-    uint64_t slice;
-} starts[] = {{1, 0, 3e10, 2, 64},
-              {0.5, 0.5, 1e11, 0.5, 64},
-              {0.1, 0, 1e10, 0.1, 64},
-              /* products alone */
-              {1, 1, 1.5e11, 2, 96},
-              {0.6, 0, 1e11, 0.1, 512}};
+    double share, serial;
+    uint64_t partition;
+} starts[] = {{1, 0, 64}, {0.5, 0.5, 64}, {0.1, 0, 64}, /* GEMMs alone: */ {1, 1, 96}, {0.6, 0, 512}};
 enum { STARTS = sizeof starts / sizeof *starts, STARTS_OF_OTHERS = 3 };
-
-static bool any_lines(const struct search *search)
-{
-    bool any = search->product;
-    for (uint64_t i = search->first; i < search->first + search->count; i++)
-        any = any || search->samples->at[i].work.lines > 1;
-    return any;
-}
 
 static struct ll_kernel kernel_at(const struct start *start, const struct search *search)
 {
     const struct ll_sample *sample = &search->samples->at[search->first];
     struct ll_kernel kernel = {.name = ll_op_name(sample->kind),
-                               .overhead_s = 3e-7,
-                               .compute = start->share * search->peak,
-                               .memory = start->share,
-                               .far = start->share,
+                               .launch_overhead_s = 3e-7,
+                               .compute_efficiency = start->share * search->peak,
+                               .bandwidth_efficiency = start->share,
+                               .dram_efficiency = start->share,
                                .serial = start->serial,
-                               .passes = 1,
-                               .reads = 1,
-                               .work = 1,
-                               .rows = sample->most_rows,
-                               .transposed = sample->transposed,
-                               .terms = sample->most_terms,
-                               .folds = sample->folds};
+                               .passes = 1};
     kernel.ops[sample->kind] = true;
-    kernel.line_s = search->lines ? 1e-9 : 0;
-    kernel.grain = (double)sample->cut.grain;
-    if (!ll_is_product(&sample->work)) {
-        kernel.compute = 1;
-        kernel.work = 1 / start->share;
-        kernel.rewrites = !sample->work.in_place;
-        return kernel;
-    }
-    kernel.packing_Bps = start->packing_Bps;
-    kernel.rewrites = fmin(start->rewrites, most_rewrites(search, start->rewrites));
-    kernel.slice = is_told(&sample->cut) ? sample->cut.slice : start->slice;
-    kernel.slice_elements = sample->cut.slice_elements;
-    kernel.slice_step = sample->cut.slice_step;
-    kernel.slice_most = sample->cut.slice_most;
-    kernel.small = sample->cut.small;
+    if (search->product)
+        kernel.partition = sample->slice > 0 ? sample->slice : start->partition;
     return kernel;
 }
 
-/* The best that is reached from any start; *least: its loss. */
-static struct ll_kernel best_of_starts(struct search *search, double *least)
+/* The best that is reached from any start. */
+static struct ll_kernel search_best(struct search *search)
 {
     struct ll_kernel best = {0};
-    *least = INFINITY;
+    double least = INFINITY;
     for (size_t i = 0; i < (search->product ? STARTS : STARTS_OF_OTHERS); i++) {
         *search->kernel = kernel_at(&starts[i], search);
         double loss = walk(search);
-        if (loss < *least)
+        if (loss < least)
             best = *search->kernel;
-        *least = fmin(*least, loss);
+        least = fmin(least, loss);
     }
     return best;
 }
 
-/* Caches fetch the lines that an op writes, so its result is moved twice, unless the kernel writes whole
- * lines past them, as copies do. Where operands are all as large, that is hard to tell from a smaller share
- * of the bandwidth: it takes clearly smaller errors to say so. */
-static struct ll_kernel search_best(struct search *search)
-{
-    static const double clearly = 0.8;
-    double fetching;
-    struct ll_kernel best = best_of_starts(search, &fetching);
-    if (search->product)
-        return best;
-    *search->kernel = best;
-    search->kernel->rewrites = 0;
-    return walk(search) < clearly * fetching ? *search->kernel : best;
-}
-
 bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel, struct ll_fit *fit)
+                   uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel,
+                   struct ll_overlay *overlay, struct ll_fit *fit)
 {
     struct ll_machine *machine = malloc(sizeof *machine);
     if (!machine)
@@ -606,13 +474,12 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .first = first,
                             .count = count,
                             .product = ll_is_product(&samples->at[first].work)};
-    search.own = search.product && samples->at[first].cut.grain > 0;
-    search.peak = search.product && !search.own ? samples->library_share : 1;
-    search.lines = any_lines(&search);
+    bool own = samples->at[first].own; /* a kernel of our own, not of the library */
+    search.peak = search.product && !own ? samples->library_share : 1;
     *search.kernel = search_best(&search);
     tidy(&search);
-    bool right = ll_fit_shapes(machine, samples, first, count, arena);
     *kernel = *search.kernel;
+    bool right = ll_fit_shapes(machine, samples, first, count, arena, overlay);
     judge(&search, fit);
     free(machine);
     return right;
@@ -655,21 +522,21 @@ struct shapes {
     struct ll_machine *machine; /* whose only kernel gets the ratios */
     const struct ll_samples *samples;
     uint64_t first, count; /* samples of the kind */
-    struct ll_seen *seen;
+    struct ll_shape_ratio *seen;
     uint64_t seen_count;
     double hold_near, hold_far; /* of the shape at hand */
 };
 
-static bool has_shape(const struct ll_sample *sample, const struct ll_seen *seen)
+static bool has_shape(const struct ll_sample *sample, const struct ll_shape_ratio *seen)
 {
     uint64_t shape[3];
-    ll_seen_shape(&sample->work, shape);
+    ll_overlay_shape(&sample->work, shape);
     return memcmp(shape, seen->shape, sizeof shape) == 0;
 }
 
 /* What a squared logarithm of a ratio counts beside squared errors, were both normally distributed: the
  * variance of these, by the quartiles of the passes over the shape, over that of ratios. */
-static double hold_near_of(const struct shapes *s, const struct ll_seen *seen)
+static double hold_near_of(const struct shapes *s, const struct ll_shape_ratio *seen)
 {
     static const double quiet = 0.05;      /* deviation of errors where times do not vary; assumed */
     static const double ratios = 0.35;     /* deviation of the logarithms of ratios; assumed */
@@ -685,18 +552,19 @@ static double hold_near_of(const struct shapes *s, const struct ll_seen *seen)
 }
 
 /* A pass over the shape that its ratios alone stretch. */
-static double predicted_s(const struct shapes *s, const struct ll_sample *sample, const struct ll_seen *seen)
+static double predicted_s(const struct shapes *s, const struct ll_sample *sample,
+                          const struct ll_shape_ratio *seen)
 {
-    struct ll_kernel *kernel = &s->machine->software.kernels[0];
-    kernel->seen = seen;
-    kernel->seen_count = 1;
+    s->machine->overlay_count = 1;
+    s->machine->overlays[0] =
+        (struct ll_overlay){.name = s->machine->software.kernels[0].name, .shapes = seen, .shape_count = 1};
     return ll_sample_predicted_s(s->machine, sample);
 }
 
 /* Of the times of all passes over a shape, the largest share that the outermost memory has. */
-static double share_of_far(const struct shapes *s, const struct ll_seen *seen)
+static double share_of_far(const struct shapes *s, const struct ll_shape_ratio *seen)
 {
-    struct ll_seen once = *seen, twice = *seen;
+    struct ll_shape_ratio once = *seen, twice = *seen;
     once.near = once.far = twice.near = 1;
     twice.far = 2;
     double share = 0;
@@ -710,7 +578,7 @@ static double share_of_far(const struct shapes *s, const struct ll_seen *seen)
 }
 
 /* How far off all passes over a shape are, when only its own ratios count. */
-static double loss_of_shapes(const struct shapes *s, const struct ll_seen *seen)
+static double loss_of_shapes(const struct shapes *s, const struct ll_shape_ratio *seen)
 {
     double near = log(seen->near), far = log(seen->far);
     double loss = s->hold_near * near * near + s->hold_far * far * far;
@@ -726,10 +594,11 @@ static double loss_of_shapes(const struct shapes *s, const struct ll_seen *seen)
 }
 
 /* Takes other ratios if they help. */
-static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near, double far, double *loss)
+static bool try_ratios(const struct shapes *s, struct ll_shape_ratio *seen, double near, double far,
+                       double *loss)
 {
     static const double most = 32;
-    struct ll_seen other = *seen;
+    struct ll_shape_ratio other = *seen;
     other.near = fmin(fmax(near, 1 / most), most);
     other.far = fmin(fmax(far, 1 / most), most);
     double now = loss_of_shapes(s, &other);
@@ -740,7 +609,7 @@ static bool try_ratios(const struct shapes *s, struct ll_seen *seen, double near
     return true;
 }
 
-static void fit_shape(struct shapes *s, struct ll_seen *seen)
+static void fit_shape(struct shapes *s, struct ll_shape_ratio *seen)
 {
     static const double least_share = 0.01;
     s->hold_near = hold_near_of(s, seen);
@@ -773,7 +642,7 @@ static bool is_known(const struct shapes *s, const struct ll_sample *sample)
 }
 
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
-                   uint64_t count, struct ll_arena *arena)
+                   uint64_t count, struct ll_arena *arena, struct ll_overlay *overlay)
 {
     struct shapes s = {.machine = machine,
                        .samples = samples,
@@ -785,15 +654,14 @@ bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples,
     for (uint64_t i = first; i < first + count; i++) {
         if (is_known(&s, &samples->at[i]))
             continue;
-        struct ll_seen *seen = &s.seen[s.seen_count++];
-        *seen = (struct ll_seen){.near = 1, .far = 1};
-        ll_seen_shape(&samples->at[i].work, seen->shape);
+        struct ll_shape_ratio *seen = &s.seen[s.seen_count++];
+        *seen = (struct ll_shape_ratio){.near = 1, .far = 1};
+        ll_overlay_shape(&samples->at[i].work, seen->shape);
         fit_shape(&s, seen);
         seen->near = rounded(seen->near);
         seen->far = rounded(seen->far);
     }
-    struct ll_kernel *kernel = &machine->software.kernels[0];
-    kernel->seen = s.seen;
-    kernel->seen_count = s.seen_count;
+    *overlay = machine->overlays[0] =
+        (struct ll_overlay){machine->software.kernels[0].name, s.seen, s.seen_count};
     return true;
 }

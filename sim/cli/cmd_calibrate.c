@@ -541,15 +541,15 @@ static int report_machine(const struct ll_calibration *c)
 {
     struct ll_str out = {0};
     struct ll_table *table =
-        ll_table_new("kernel|>measurements|>error|>their spread|>overhead|>?compute|>?work|>?memory");
+        ll_table_new("kernel|>measurements|>error|>their spread|>overhead|>?compute|>?bandwidth|>?dram");
     for (uint64_t i = 0; i < c->fit_count; i++) {
         const struct ll_fit *fit = &c->fits[i];
         const struct ll_kernel *kernel = &c->machine->software.kernels[i];
         struct ll_human text[3];
         ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%.3g|%.3g|%.3g", kernel->name, fit->samples,
                      ll_format_percent(&text[0], fit->error), ll_format_percent(&text[1], fit->spread),
-                     ll_format_si(&text[2], kernel->overhead_s, "s"), kernel->compute, kernel->work,
-                     kernel->memory);
+                     ll_format_si(&text[2], kernel->launch_overhead_s, "s"), kernel->compute_efficiency,
+                     kernel->bandwidth_efficiency, kernel->dram_efficiency);
     }
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);

@@ -14,15 +14,9 @@ static bool filter_fits(const struct ll_transform *t, uint64_t kernel)
     return kernel >= t->least_filter && kernel <= t->most_filter && kernel < t->size;
 }
 
-/* Of stride 1, the image with its padding is as large as the result and what a filter reaches beyond it. */
-static bool image_fits(const struct ll_transform *t, uint64_t in, uint64_t out, uint64_t kernel)
-{
-    return t->most_image == 0 || ll_max(in, out + kernel - 1) <= t->most_image;
-}
-
 static bool pass_served(const struct ll_transform *t, enum ll_conv_pass pass)
 {
-    return pass == LL_CONV_FILTER ? !t->fused && !t->not_filters : !t->only_filters;
+    return pass == LL_CONV_FILTER ? !t->fused : !t->only_filter_gradients;
 }
 
 static bool serves(const struct ll_transform *t, const struct ll_work *convolution)
@@ -30,13 +24,7 @@ static bool serves(const struct ll_transform *t, const struct ll_work *convoluti
     const struct ll_conv *c = &convolution->conv;
     return !t->absent && t->rate[convolution->dtype] > 0 && pass_served(t, (enum ll_conv_pass)c->pass) &&
            c->groups == 1 && c->stride_h == 1 && c->stride_w == 1 && c->dilation_h <= 1 &&
-           c->dilation_w <= 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w) &&
-           image_fits(t, c->in_h, c->out_h, c->kernel_h) && image_fits(t, c->in_w, c->out_w, c->kernel_w);
-}
-
-static uint64_t whole_blocks(uint64_t tiles, uint64_t block)
-{
-    return block > 1 ? ll_mul(ll_ceil_div(tiles, block), block) : tiles;
+           c->dilation_w <= 1 && filter_fits(t, c->kernel_h) && filter_fits(t, c->kernel_w);
 }
 
 /* Tiles of outputs: of y, or of dx when the gradient of the input is asked for. */
@@ -45,7 +33,7 @@ static uint64_t tiles_of(const struct ll_transform *t, const struct ll_conv *c)
     bool data = c->pass == LL_CONV_DATA;
     uint64_t high = ll_ceil_div(data ? c->in_h : c->out_h, t->size - c->kernel_h + 1);
     uint64_t wide = ll_ceil_div(data ? c->in_w : c->out_w, t->size - c->kernel_w + 1);
-    return ll_mul(c->batch, ll_mul(whole_blocks(high, t->block_rows), whole_blocks(wide, t->block_columns)));
+    return ll_mul(c->batch, ll_mul(high, wide));
 }
 
 static struct ll_gemm product_of(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
@@ -121,13 +109,10 @@ static void tell_tiles(const struct ll_transform *t, const struct ll_conv *c, ui
     bool data = c->pass == LL_CONV_DATA;
     uint64_t high = data ? c->in_h : c->out_h, wide = data ? c->in_w : c->out_w;
     uint64_t rows = t->size - c->kernel_h + 1, columns = t->size - c->kernel_w + 1;
-    uint64_t block_rows = ll_max(1, t->block_rows), block_columns = ll_max(1, t->block_columns);
     ll_say(why,
-           "tiles of %" PRIu64 " x %" PRIu64 " results, whole blocks of them: %" PRIu64
-           " * (ceil(ceil(%" PRIu64 " / %" PRIu64 ") / %" PRIu64 ") * %" PRIu64 ") * (ceil(ceil(%" PRIu64
-           " / %" PRIu64 ") / %" PRIu64 ") * %" PRIu64 ") = %" PRIu64,
-           rows, columns, c->batch, high, rows, block_rows, block_rows, wide, columns, block_columns,
-           block_columns, tiles);
+           "tiles of %" PRIu64 " x %" PRIu64 " results: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
+           ") * ceil(%" PRIu64 " / %" PRIu64 ") = %" PRIu64,
+           rows, columns, c->batch, high, rows, wide, columns, tiles);
 }
 
 /* `size` x `size` of them for each of so many times so many. */
@@ -252,12 +237,12 @@ static void tell_scattering(const struct ll_work *work, const struct ll_variant 
 }
 
 /* dx is cleared; where windows overlap, their columns are written, read and added up. */
-static struct ll_variant scattered(const struct ll_software *software, const struct ll_work *work)
+static struct ll_variant scattered(const struct ll_work *work)
 {
     double dx = (double)work->c_bytes;
     return (struct ll_variant){.name = "scattering",
                                .work = *work,
-                               .rate = software->scattering,
+                               .rate = 1,
                                .windows = true,
                                .apart_bytes = dx + 2 * columns_of_pixel(&work->conv) * dx,
                                .tell = tell_scattering};
@@ -310,7 +295,7 @@ static struct ll_variant in_columns(const struct ll_work *work)
 bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
-    return software->one_channel > 0 && software->convolving == LL_CONVOLVING_DIRECT &&
+    return software->depthwise_efficiency > 0 && software->convolving == LL_CONVOLVING_DIRECT &&
            work->kind == LL_WORK_CONV && c->groups > 1 && c->groups == c->in_c;
 }
 
@@ -333,7 +318,7 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
              y = ll_mul(ll_mul(c->batch, c->out_c), ll_mul(c->out_h, c->out_w));
     v.name = "lanes, one channel each";
     v.tell = tell_lanes;
-    v.rate = software->one_channel;
+    v.rate = software->depthwise_efficiency;
     v.windows = false;
     v.work = (struct ll_work){.dtype = work->dtype,
                               .flops = work->flops,
@@ -347,42 +332,6 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
         v.work.kind = LL_WORK_VECTOR;
         v.work.vector.elements = c->pass == LL_CONV_DATA ? x : y;
     }
-    return v;
-}
-
-/* How many groups make one of at most so many channels, evenly. */
-static uint64_t groups_to_join(const struct ll_software *software, const struct ll_conv *c)
-{
-    uint64_t most = c->groups > 1 ? software->join_groups / ll_max(1, c->in_c / c->groups) : 1;
-    most = ll_min(most, c->groups);
-    while (most > 1 && c->groups % most != 0)
-        most--;
-    return most;
-}
-
-static void tell_joined(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
-{
-    bool filter = work->conv.pass == LL_CONV_FILTER;
-    uint64_t before = filter ? work->c_bytes : work->b_bytes,
-             now = filter ? v->work.c_bytes : v->work.b_bytes;
-    ll_say(why,
-           "filters, with zeros for the other groups' channels: %" PRIu64 " * %" PRIu64 " / %" PRIu64
-           " = %" PRIu64 " B",
-           before, work->conv.groups, v->work.conv.groups, now);
-    tell_pixels(work, v, why);
-}
-
-/* Filters of several groups side by side, with zeros for the channels of one another: fewer and larger
- * products, which multiply the zeros too. */
-static struct ll_variant joined(const struct ll_work *work, uint64_t groups)
-{
-    struct ll_variant v = as_it_is(work);
-    uint64_t *filters = work->conv.pass == LL_CONV_FILTER ? &v.work.c_bytes : &v.work.b_bytes;
-    v.name = "joined groups, zeros between";
-    v.tell = tell_joined;
-    v.work.conv.groups /= groups;
-    v.work.flops = ll_mul(work->flops, groups);
-    *filters = ll_mul(*filters, groups);
     return v;
 }
 
@@ -401,14 +350,13 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
 static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
 {
     const struct ll_conv *c = &work->conv;
-    double share = software->relaid[work->dtype];
+    double share = software->layout_transform[work->dtype];
     if (work->kind != LL_WORK_CONV || !v->windows || share == 0 ||
         ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1)
         return;
     v->relaid = true;
     v->apart_bytes += relaid_bytes(work, v);
     v->apart_share = share;
-    v->apart_start_s = software->relaid_start_s;
 }
 
 static size_t all_variants(const struct ll_software *software, const struct ll_work *work,
@@ -425,16 +373,13 @@ static size_t all_variants(const struct ll_software *software, const struct ll_w
     }
     if (software->strided == LL_STRIDED_LIBRARY && strided_gradient(work)) {
         out[count++] = dilated(work);
-        out[count++] = scattered(software, work);
+        out[count++] = scattered(work);
         return count;
     }
     bool phases = software->strided == LL_STRIDED_PHASES && work->kind == LL_WORK_CONV &&
                   work->conv.pass == LL_CONV_DATA;
     out[count++] = phases ? in_phases(work) : as_it_is(work);
     count = add_skipping(out, count);
-    uint64_t together = work->kind == LL_WORK_CONV ? groups_to_join(software, &work->conv) : 1;
-    if (together > 1)
-        out[count++] = joined(work, together);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;
@@ -442,7 +387,6 @@ static size_t all_variants(const struct ll_software *software, const struct ll_w
             out[count++] = (struct ll_variant){.name = t->name,
                                                .work = transformed.product,
                                                .apart_bytes = transformed.apart_bytes,
-                                               .apart_share = t->memory,
                                                .rate = t->rate[work->dtype],
                                                .overhead_s = t->overhead_s,
                                                .transform = t};
@@ -489,36 +433,8 @@ void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *wor
         tell_relaid(work, variant, why);
 }
 
-/* Kernels that read windows, or transform them on their way, leave k whole, but where it is all pixels. */
-static void bind_task(const struct ll_variant *variant, const struct ll_matrix *matrix, struct ll_task *task,
-                      struct ll_explain *why)
+void ll_variant_binds(const struct ll_variant *variant, struct ll_task *task)
 {
-    const struct ll_transform *t = variant->transform;
-    const struct ll_conv *conv = &task->work->conv;
-    bool filter = task->problem.windows.pixels_are_k;
-    uint64_t channels = t ? 1 : (uint64_t)matrix->whole_channels[task->dtype];
-    task->whole_k = t ? t->fused : !filter;
-    task->bands = filter && channels > 1 && matrix->whole_filters ? conv->kernel_h * conv->kernel_w : 1;
-    ll_take_whole_channels(task, channels, why);
-}
-
-double ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
-                        struct ll_explain *why)
-{
-    struct ll_matrix *matrix = &unit->matrix;
-    const struct ll_transform *t = variant->transform;
-    if (unit->model != LL_UNIT_MATRIX || !(t || variant->windows))
-        return 1;
-    const struct ll_tile *tiles = t ? t->tiles : matrix->conv_tiles;
-    uint64_t count = t ? t->tile_count : matrix->conv_tile_count;
-    if (count > 0) {
-        memcpy(matrix->tiles, tiles, count * sizeof *tiles);
-        matrix->tile_count = count;
-    }
-    if (t || count > 0)
-        bind_task(variant, matrix, task, why);
-    if (t || matrix->windows == 0)
-        return 1;
-    unit->efficiency *= matrix->windows;
-    return matrix->windows;
+    if (variant->transform)
+        task->whole_k = variant->transform->fused;
 }

@@ -92,13 +92,13 @@ double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kerne
 static void cost_start(const struct ll_machine *machine, const struct ll_kernel *kernel, double way_s,
                        struct ll_cost *cost, struct ll_explain *why)
 {
-    double usual_s = kernel->overhead_s > 0 ? kernel->overhead_s : machine->software.op_overhead_s;
+    double usual_s = kernel->launch_overhead_s > 0 ? kernel->launch_overhead_s : machine->software.op_overhead_s;
     cost->overhead_s = usual_s;
-    cost->behind_s = kernel->behind * usual_s;
+    cost->behind_s = kernel->launch_overlap * usual_s;
     cost->more_s = fmax(0, way_s - (cost->overhead_s - cost->behind_s));
     if (cost->behind_s > 0)
         ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
-               kernel->behind, usual_s, cost->behind_s);
+               kernel->launch_overlap, usual_s, cost->behind_s);
     if (cost->more_s > 0)
         ll_say(why, "to start all kernels of this way, beyond that: %.10g - (%.10g - %.10g) = %.10g s", way_s,
                cost->overhead_s, cost->behind_s, cost->more_s);
@@ -412,24 +412,17 @@ struct doer {
     enum ll_dtype dtype;
 };
 
-static bool is_strided(const struct ll_work *work)
-{
-    return work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
-}
-
-/* The kernel of a variant. Strides leave a share of its rate; products between passes are those of a library,
- * which do not pay for windows. */
-static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant,
-                                  struct ll_explain *why)
+/* The kernel of a variant. GEMMs between the passes of a transform are those of a library, whose stages all
+ * overlap. */
+static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
 {
     struct ll_kernel kernel = *doer->kernel;
-    if (is_strided(&variant->work) && kernel.strided > 0) {
-        kernel.compute *= kernel.strided;
-        ll_say(why, "kernel %s, with a stride above one: %.10g * %.10g = %.10g", kernel.name,
-               doer->kernel->compute, kernel.strided, kernel.compute);
-    }
+    const struct ll_work *work = &variant->work;
+    bool strided = work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
+    if (strided && kernel.strided_efficiency > 0)
+        kernel.compute_efficiency *= kernel.strided_efficiency;
     if (variant->transform && !variant->transform->fused)
-        kernel.serial = kernel.rewrites = 0;
+        kernel.serial = 0;
     return kernel;
 }
 
@@ -440,25 +433,22 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
     if (variant->apart_bytes == 0)
         return 0;
     const struct ll_level *outermost = &doer->machine->levels[doer->machine->level_count - 1];
-    double of_kernel = doer->kernel->memory, of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
+    double of_kernel = doer->kernel->bandwidth_efficiency, of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
     double memory_Bps = ll_machine_memory_Bps(doer->machine) * (of_kernel * of_pass);
-    double start_s = variant->apart_start_s, passes_s = variant->apart_bytes / memory_Bps + start_s;
-    ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g = %.10g s",
-           variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency, of_kernel, of_pass, start_s,
-           passes_s);
+    double passes_s = variant->apart_bytes / memory_Bps;
+    ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s", variant->apart_bytes,
+           outermost->bandwidth_Bps, outermost->efficiency, of_kernel, of_pass, passes_s);
     cost->apart_bytes = variant->apart_bytes;
     cost->apart_s += passes_s;
     return passes_s;
 }
 
 /* The share of the peak rate by the way, before the kernel's. */
-static void tell_rate(const struct ll_unit *unit, double rate, double windows, struct ll_explain *why)
+static void tell_rate(const struct ll_unit *unit, double rate, struct ll_explain *why)
 {
-    if (rate != 1 || windows != 1)
-        ll_say(why,
-               "%s, share of its rate by this way, and what finding windows leaves: %.10g * %.10g * %.10g = "
-               "%.10g",
-               unit->name, unit->efficiency, rate, windows, unit->efficiency * rate * windows);
+    if (rate != 1)
+        ll_say(why, "%s, share of its rate by this algorithm: %.10g * %.10g = %.10g", unit->name,
+               unit->efficiency, rate, unit->efficiency * rate);
 }
 
 /* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
@@ -468,7 +458,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    const struct ll_kernel kernel = kernel_of(doer, variant, why);
+    const struct ll_kernel kernel = kernel_of(doer, variant);
     struct ll_sized s = {machine,
                          &kernel,
                          *unit,
@@ -482,11 +472,11 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     s.task.instances = unit->count;
     if (unit->sum_bytes > 0 && s.task.is_product)
         ll_sum_in(&s.task, unit->sum_bytes);
-    s.unit.efficiency *= s.kernel->compute * variant->rate;
-    tell_rate(unit, variant->rate, ll_variant_lends(variant, &s.unit, &s.task, why), why);
+    s.unit.efficiency *= ll_rows_compute(s.kernel, work) * variant->rate;
+    ll_variant_binds(variant, &s.task);
+    tell_rate(unit, variant->rate, why);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
-    ll_lay_in_tiles(&s.task, software->layout_rows, software->layout_columns, why);
     if (variant->skips)
         ll_skip_zeros(&s.task, unit, why);
     ll_tell_elements(&s.task, why);
@@ -500,7 +490,6 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost->apart_s = steps_s(&s, why);
     cost->gap_s = software->gap_s;
     s.unit.count = ll_sized_employed(&s, why);
-    cost->overhead_s += ll_layout_barrier_s(machine->software.barrier_s, s.unit.count, why);
     if (doer->alone && ll_sized_keeps(&s, doer->alone)) {
         *cost = *doer->alone;
         return false;
@@ -554,7 +543,6 @@ static bool needs_no_unit(const struct question *q, struct ll_cost *cost, struct
     case LL_WORK_WAIT: /* only the recording knows how long */
         return true;
     case LL_WORK_NOTHING:
-        cost->overhead_s = q->machine->software.view_overhead_s;
         ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
         return true;
     case LL_WORK_SWAP:
@@ -591,6 +579,8 @@ static void cost_on_unit(const struct question *q, const struct doer *doer, stru
     ll_variant_tell(variant, q->work, why);
     if (!cost_variant(doer, variant, cost, bounds, why))
         return;
+    if (q->machine->overlay_count > 0)
+        cost->overlay = ll_overlay_of(q->machine, doer->kernel, q->work, cost);
     cost->next_to_found = q->beside != NULL;
     cost->way = taken;
     cost->ways = count;

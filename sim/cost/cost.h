@@ -83,6 +83,15 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
  * of the near levels (fusion); what they left of any. */
 enum ll_heed { LL_HEEDS_NONE, LL_HEEDS_NEAR, LL_HEEDS_OPEN };
 
+/* How an overlay corrects a cost: ratios of measured to modelled time near the unit and in the outermost
+ * memory; and the least that computing, the near levels and the outermost one may take, as a share of what the
+ * model says, because nothing is faster than its peak. */
+struct ll_correction {
+    uint64_t shapes; /* measured ones in the table; 0: there is no table */
+    double near, far;
+    double least_compute, least_near, least_far;
+};
+
 struct ll_cost {
     enum ll_heed heed;
     bool next_to_found;     /* chosen next to what earlier ops left */
@@ -112,6 +121,7 @@ struct ll_cost {
     double more_s;      /* beyond that, until the device begins what is done this way */
     double made;        /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
     double zeros;       /* multiplications by zero for each of these */
+    struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
 };
 
@@ -154,6 +164,7 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
 
 struct ll_timing {
     double time_s;     /* from start to end */
+    double model_s;    /* the same without the overlay */
     double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
     double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
     double behind_s;   /* of that, what it takes while the device works already */

@@ -83,64 +83,29 @@ uint32_t ll_choose_unit(const struct ll_machine *machine, enum ll_op_kind kind, 
 
 /* What comes from the host, goes there, or comes back. */
 
-/* Waits for operands whose lines run along k.
- *
- * Each step of a tile reads a piece of every such line, and the next line is as far away in memory as a line
- * is long. Two things make that slow:
- *
- * - Lines longer than `reach` are not all at hand: addresses are translated anew, rows of the memory opened
- *   anew.
- * - Memory is dealt to `channels` in pieces of `interleave` bytes. Lines as long as a multiple of all of
- *   these begin in one channel, and their pieces come one after the other (partition camping: Ruetsch
- *   and Micikevicius, 2009):
- *
- *       met = channels / gcd(line / interleave, channels); all channels where that leaves a rest
- *       crowded = (channels / met - 1) / (channels - 1), 1 without `channels`
- *
- * Tiles that begin together ask for the same lines at the same time and wait once; they drift apart as random
- * walks do, with the root of what each unit has done:
- *
- *       apart = 1 - 1 / sqrt(1 + steps * depth * tiles / units / drift), 1 without `drift`
- *       waits of a step = lines of the tile * line cycles * max(0, 1 - reach / line) * crowded * apart */
-
-struct ll_tile_lines {
-    uint64_t count; /* of a tile, that run along k */
-    uint64_t bytes; /* of one, at least 1 */
-    /* Products along k that a unit computes: the steps of a tile, how deep each is, all tiles, units. */
-    uint64_t steps, depth, units;
-    double tiles;
-};
-
-/* Cycles that a step waits for its lines, told to `why` where there are any. Pure. */
-double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines *lines,
-                     struct ll_explain *why);
-
 /* A memory that lies in n nodes (NUMA), each with an n-th of its bandwidth beside an n-th of the units, and
  * a link of L bytes a second, each way, between any two.
  *
  * What an op moves lies evenly in all of them. The units that work are dealt to the nodes in turn, so that
- * w = min(n, units) nodes have some, and each moves as much. With `interleaved` placement, where pages go
- * around the nodes, each takes an n-th of that from every node, over each link bytes / (w n). With `local`
- * placement, where a page lies with the unit that first wrote it, each works on what lies with it, if all
- * nodes work; else on that and its share of what lies with those that do not: again bytes / (w n) over each
- * link. So the links let pass
+ * w = min(n, units) nodes have some, and each moves as much. Pages go around the nodes (interleaved
+ * placement), so each takes an n-th of that from every node, over each link bytes / (w n). So the links let
+ * pass
  *
  *       L * n * w
  *
- * and an access takes the link's latency, too, as often as its data lie in another node. What takes the
- * memory longer, as reads with a `read_share`, is taken to hold up the links as much. Pure. */
+ * and an access takes the link's latency, too, as often as its data lie in another node. Pure. */
 
 /* Nodes in which so many units work; 1 of a memory in one piece. */
 uint64_t ll_numa_working(const struct ll_level *level, uint64_t units);
 
 /* The share of what they move that comes from other nodes than their own, or goes there. */
-double ll_numa_remote(const struct ll_level *level, uint64_t units);
+double ll_numa_remote(const struct ll_level *level);
 
 /* The most that the links let pass, in bytes a second; infinite where nothing crosses them. */
 double ll_numa_Bps(const struct ll_level *level, uint64_t units);
 
 /* What an access takes, on the average. */
-double ll_numa_latency_s(const struct ll_level *level, uint64_t units);
+double ll_numa_latency_s(const struct ll_level *level);
 
 /* Tiles that are loaded, worked on and stored one after the other:
  *
@@ -172,36 +137,30 @@ double ll_tile_volume(const struct ll_tile_nest *nest);
  * number of tiles. Pure. */
 double ll_pipeline_s(const struct ll_tile_nest *nest, double load_s, double work_s, double store_s);
 
-/* Kernels that go along rows of elements which depend on one another, as a softmax or a norm does.
+/* Row reductions: kernels that go along rows of elements which depend on one another, as a softmax or a norm.
  *
- * A row is not shared by units, so that with fewer rows than units some stay idle:
+ * A row is not shared by units. A unit works on `rows_in_flight` rows at once, all units in waves, of which
+ * the last takes as long as a full one (wave quantization):
  *
- *       imbalance = max(1, units / rows)
+ *       imbalance = ceil(rows / (units * rows_in_flight)) * units * rows_in_flight / rows
  *
- * Where a row mostly waits, for what it loads and for its parts to be joined, a unit works on several side by
- * side, all units in rounds; a last round of a few rows takes as long as a full one:
+ * A row too long for registers is read `passes` times. Memories inside the cache in front of the outermost
+ * one see all of it. The outermost sees again what this cache has lost in between:
  *
- *       imbalance = ceil(rows / (units * side)) * units * side / rows
- *
- * A row too long to be kept at hand is read several times. Memories inside the cache in front of the
- * outermost one see all of it. The outermost sees again what this cache has lost in between. It is passed by
- * three streams, rows being read again, results, and the rows to come, so that nothing is lost while three
- * times the rows in progress fit, and everything when these alone fill it, where `kept` is 3 / 2:
- *
- *       share = min(1, kept * (1 - rows in progress / capacity))
+ *       share kept = min(1, 3 / 2 * (1 - rows in progress / capacity))
  *
  * Where software fills the memory in front of the outermost one, it keeps all rows there, or none where they
  * do not find room. */
 
-/* Whether the work is rows that the kernel keeps at hand: what it moves or computes more than once it does
- * for longer ones only. Pure, as the rest. */
-bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work);
+/* Share of the unit's rate that the kernel reaches for this work: rows in registers are computed at the full
+ * rate. Pure, as the rest. */
+double ll_rows_compute(const struct ll_kernel *kernel, const struct ll_work *work);
 
-/* How often the kernel moves its operands, and machine operations for each algorithmic FLOP. */
-double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work);
-double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work);
+/* Time to begin the rows, or other unbroken runs of elements, of work that is no GEMM, shared evenly by so many
+ * units; 0 for rows in registers. */
+double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
 
-/* Bytes that pass through a unit for such work, what the kernel moves more than once as often. */
+/* Bytes that pass through a unit for such work, what the kernel reads more than once as often. */
 double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
 
 /* How many times as long as evenly dealt the unit computes that gets most rows, at least 1; 1 where the
@@ -209,8 +168,7 @@ double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work,
 double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
                          const struct ll_unit *unit, struct ll_explain *why);
 
-/* Adds to the levels' traffic what the kernel moves more than once, by passes and by reading rows again, on
- * so many units. Nothing for products. */
+/* Adds to the levels' traffic what the kernel reads more than once, on so many units. Nothing for GEMMs. */
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why);
 
@@ -235,29 +193,19 @@ double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *
 double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
                            struct ll_explain *why);
 
-/* Shapes whose time was measured, and shapes between them.
- *
- * A kernel has few figures, the same for all shapes; what they leave unexplained is told by shapes that were
- * measured (struct ll_seen): how many times as long they took as the figures say, what is done near the unit
- * and what passes the outermost memory each for itself. Work takes the mean of these ratios, in logarithms,
- * each weighed by how like its shape is, beside a ratio of 1 that is always there:
- *
- *       weight = (distance^2 + blur^2)^-1.5,  distance^2 = sum over the sides of (log2 of the sides' ratio)^2
- *       ratio  = exp(sum of weight * ln(ratio) / (sum of weight + weight of none))
- *
- * (Shepard, "A two-dimensional interpolation function for irregularly-spaced data", ACM National Conference
- * 1968; the blur, 1/4, keeps one noisy measurement from ruling alone). The weight of none is 1/16: far from
- * all that was measured the ratio is 1. Ratios belong to shapes alone, so that more bandwidth, a larger
- * buffer or a higher clock never make a machine slower. */
+/* The residual table as an overlay on the model (overlay.c). */
 
-/* What stands for a shape: of a product m, n and k, its batch with m; of other work its lines and the bytes
- * that it reads and writes. Each side at least 1. Pure. */
-void ll_seen_shape(const struct ll_work *work, uint64_t shape[3]);
+/* The shape by which the table is read: of a GEMM m with its batch, n and k; of other work its lines and the
+ * bytes that it reads and writes. Each side at least 1. Pure. */
+void ll_overlay_shape(const struct ll_work *work, uint64_t shape[3]);
 
-/* Multiplies the times that the kernel's figures give, down to those at the unit's peak and at a level's
- * whole bandwidth. Nothing for a kernel without measured shapes. */
-void ll_seen_apply(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                   const struct ll_work *work, struct ll_cost *cost, struct ll_explain *why);
+/* What the machine's overlay makes of a cost that the model has found; all zero where it has none for this
+ * kernel. Pure. */
+struct ll_correction ll_overlay_of(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                                   const struct ll_work *work, const struct ll_cost *cost);
+
+/* Multiplies the times of a cost, down to those at the unit's peak and at a level's whole bandwidth. */
+void ll_overlay_apply(const struct ll_machine *machine, const struct ll_correction *by, struct ll_cost *cost);
 
 /* What the software needs to start an op.
  *
@@ -310,7 +258,6 @@ struct ll_toll {
                              which is counted */
     /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
     double read, write;
-    double turnaround; /* so many bytes more for each in the direction in which fewer go */
     double budget;     /* a price up to this is as good as any other: of such, the fewest bytes are best */
 };
 
@@ -326,7 +273,7 @@ struct ll_tiling {
     double bytes; /* traffic of all batch products, of the operands that are counted, and what those that pass
                        by come more often for it */
     double written; /* of these, towards the outer memory: results and partial sums */
-    double price;   /* what is least: max(bytes + min(read, written bytes) * toll.turnaround,
+    double price;   /* what is least: max(bytes,
                        read bytes * toll.read, written bytes * toll.write) */
     enum ll_operand stays;
     struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
@@ -383,7 +330,6 @@ struct ll_task {
     bool whole_k;              /* its kernels do not share k among instances */
     double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
     double zeros;   /* multiplications by zero for each of the work's */
-    uint64_t bands; /* of the product's rows, equal ones, that share no tile; 0: one */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
      * into its windows here, an overlap is read again. */
     double unit_pass[LL_OPERAND_COUNT];
@@ -464,15 +410,6 @@ double ll_share_in_windows(const struct ll_conv *conv);
 /* Partial sums of so many bytes. */
 void ll_sum_in(struct ll_task *task, uint64_t bytes);
 
-/* Makes the matrices of a plain product as large as tiles of rows x columns store them, the last ones whole;
- * says so. Products behind convolutions and sequences stay as they are. At least 1 each; 1 x 1 changes
- * nothing. */
-void ll_lay_in_tiles(struct ll_task *task, uint64_t rows, uint64_t columns, struct ll_explain *why);
-
-/* A convolution, but for the gradient of filters, whose kernels take so many channels of an element of a
- * window at once, the last ones whole: k grows by the rest. 1 changes nothing. */
-void ll_take_whole_channels(struct ll_task *task, uint64_t channels, struct ll_explain *why);
-
 /* Says what bytes an operand has for each element that a product takes of it, where these are not those of
  * its type: pixels are in several windows, zeros are not stored, padding is. */
 void ll_tell_elements(const struct ll_task *task, struct ll_explain *why);
@@ -521,9 +458,11 @@ struct ll_between {
 bool ll_between_any(const struct ll_work *work);
 
 /* unit: that multiplies, as many of it as the software employs; `dealt`: these are as many as the work is
- * worth, and no more lanes work than they. */
+ * worth, and no more lanes work than they. efficiency: of the unit without the kernel's, which special
+ * functions reach. */
 struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_unit *unit, bool dealt, struct ll_explain *why);
+                                const struct ll_unit *unit, double efficiency, bool dealt,
+                                struct ll_explain *why);
 
 /* Operands that pass by a memory (`holds`) go on to the next one inwards that holds them, or to the unit.
  * What is done with them there bounds the blocks of the others. A unit that passes over A n / 128 times takes
@@ -552,33 +491,22 @@ void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task
 double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
                  struct ll_explain *why);
 
-/* What a kernel on ordinary cores does beside its arithmetic: it wakes and joins threads, deals a product's
- * result to them in whole slices, and copies operands into the order in which multiplications read them. */
-
-struct ll_layout {
-    uint64_t units;   /* that get a slice */
-    double imbalance; /* the busiest unit's share over that of a unit at work, at least 1 */
-    double layout_s;  /* of the busiest unit, copying operands */
+/* How a kernel that deals a GEMM's result in whole pieces (`partition`) deals it to so many units. */
+struct ll_partitioned {
+    uint64_t units;     /* that get a piece */
+    double imbalance;   /* the busiest unit's share over that of a unit at work, at least 1 */
+    uint64_t length;    /* of the side that is cut: lines, or GEMMs of a batch; 0: work is divided evenly */
+    uint64_t lines;     /* of a piece */
+    uint64_t dealt;     /* lines that each unit gets in whole rounds */
+    double busiest;     /* the busiest unit's share of all lines */
 };
 
-/* For a product, on so many units, of which `at_work` are in the mean; without `slice`, `packing` and `line`
- * of the kernel it is dealt evenly and nothing is copied. Pure. */
-struct ll_layout ll_layout_of(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
-                              double at_work, struct ll_explain *why);
+/* at_work: units that work in the mean. Pure. */
+struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
+                                   double at_work);
 
 /* The most of `units` among which the kernel can share an op's work. Pure. */
-uint64_t ll_layout_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
-
-/* What waking and joining the units that share an op takes: a tree of as many layers as their number has
- * doublings, `each_s` for each layer. */
-double ll_layout_barrier_s(double each_s, uint64_t units, struct ll_explain *why);
-
-/* How much longer a level takes for work whose result is moved again (`rewrites`), at least 1: a product's at
- * every level; other work's where it does not overwrite what was read, and not next to the unit, since it is
- * caches that fetch the lines that are written. once: bytes of all that passes the level, the result among
- * them, each counted once. Pure. */
-double ll_layout_rewriting(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t level,
-                           double once);
+uint64_t ll_partition_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
 
 /* A task as the loops of a convolution, of which spatial units run some side by side (unit_spatial.c).
  *
@@ -955,7 +883,7 @@ struct ll_transformed {
 bool ll_transform(const struct ll_transform *transform, const struct ll_work *convolution,
                   struct ll_transformed *out);
 
-/* Caches whose misses are waited for in turn (`misses_in_turn`).
+/* Caches whose misses are waited for in turn (`non_overlapping`).
  *
  * A core has a few lines in flight, and what sets the pace of a stream is how long each takes. Lines that
  * come from further out then come instead of those that the cache has, and the times of the levels add up:
@@ -973,7 +901,7 @@ struct ll_variant {
     struct ll_work work;
     double apart_bytes;                   /* that passes before and after it move */
     bool relaid;                          /* all operands are among them */
-    double apart_share, apart_start_s;    /* that these reach of the bandwidth (0: all); to start them */
+    double apart_share;                   /* of the bandwidth that these passes reach; 0: all of it */
     double rate;                          /* share of the kernel's rate */
     double overhead_s;                    /* what starting it costs; 0: what the kernel does */
     bool windows;                         /* done by kernels that read windows where they lie */
@@ -994,10 +922,8 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
 /* Says which way it is, and what it moves that the work itself does not. */
 void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why);
 
-/* The unit as kernels use it that do a convolution this way: their menu of tiles, and the rate that finding
- * windows leaves, which is returned; and what of the task they take whole. Other units stay what they are. */
-double ll_variant_lends(const struct ll_variant *variant, struct ll_unit *unit, struct ll_task *task,
-                        struct ll_explain *why);
+/* Fused transforms do not share k among units. */
+void ll_variant_binds(const struct ll_variant *variant, struct ll_task *task);
 
 /* Weights that every step of a sequence uses, as those of a recurrent layer: how many of them come again.
  *

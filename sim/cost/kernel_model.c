@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a kernel takes in each of a unit's configurations, and which configuration is chosen.
  *
- * The first section is strided access, where operands whose lines run along k are waited for. The rest
- * follows one configuration from its number of units to its stages and compares it with the others. */
+ * It follows one configuration from its number of units to its stages and compares it with the others. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,59 +9,6 @@
 
 #include "sim/cost/cost_parts.h"
 #include "tracer/base/num.h"
-
-static uint64_t channels_met(const struct ll_matrix *matrix, uint64_t line)
-{
-    uint64_t all = matrix->line_channels;
-    if (line % matrix->line_interleave > 0)
-        return all;
-    return all / ll_common_divisor(line / matrix->line_interleave, all);
-}
-
-static double crowded(const struct ll_matrix *matrix, uint64_t line, struct ll_explain *why)
-{
-    if (matrix->line_channels < 2)
-        return 1;
-    uint64_t all = matrix->line_channels, met = channels_met(matrix, line);
-    double crowd = ((double)all / (double)met - 1) / ((double)all - 1);
-    if (crowd > 0)
-        ll_say(why,
-               "lines of %" PRIu64 " B begin in %" PRIu64 " of %" PRIu64 " channels: (%" PRIu64 " / %" PRIu64
-               " - 1) / (%" PRIu64 " - 1) = %.10g",
-               line, met, all, all, met, all, crowd);
-    return crowd;
-}
-
-static double apart(const struct ll_matrix *matrix, const struct ll_tile_lines *lines, struct ll_explain *why)
-{
-    if (matrix->line_drift == 0)
-        return 1;
-    double done = (double)lines->steps * (double)lines->depth * lines->tiles / (double)lines->units;
-    double share = 1 - 1 / sqrt(1 + done / (double)matrix->line_drift);
-    ll_say(why,
-           "tiles out of step: 1 - 1 / sqrt(1 + %" PRIu64 " * %" PRIu64 " * %.10g / %" PRIu64 " / %" PRIu64
-           ") = %.10g",
-           lines->steps, lines->depth, lines->tiles, lines->units, matrix->line_drift, share);
-    return share;
-}
-
-double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines *lines,
-                     struct ll_explain *why)
-{
-    double far = fmax(0, 1 - (double)matrix->line_reach / (double)lines->bytes);
-    if (lines->count == 0 || matrix->line_cycles == 0 || far == 0)
-        return 0;
-    double crowd = crowded(matrix, lines->bytes, why);
-    if (crowd == 0)
-        return 0;
-    double share = apart(matrix, lines, why);
-    double cycles = (double)lines->count * matrix->line_cycles * far * crowd * share;
-    ll_say(why,
-           "and waits for lines along k: %" PRIu64 " * %.10g * (1 - %" PRIu64 " / %" PRIu64
-           ") * %.10g * %.10g = %.10g cycles",
-           lines->count, matrix->line_cycles, matrix->line_reach, lines->bytes, crowd, share, cycles);
-    return cycles;
-}
 
 /* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one
  * that costs least by the software's objective, given the cache state where that may decide (ll_cost_heeds).
@@ -76,18 +22,12 @@ double ll_line_waits(const struct ll_matrix *matrix, const struct ll_tile_lines 
  *       the least energy:                    the budget is infinite at first, then shrinks as long as the
  *                                            static power that is saved pays for it */
 
-/* Work that is worth an instance of the unit; 0: any is. */
-static double grain_of(const struct ll_sized *s)
-{
-    return s->kernel->grain > 0 ? s->kernel->grain : s->machine->software.grain;
-}
-
 uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why)
 {
     const struct ll_task *task = &s->task;
-    double grain = grain_of(s), bytes = ll_work_bytes(s->op);
+    double grain = s->machine->software.grain, bytes = ll_work_bytes(s->op);
     double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
-    uint64_t most = ll_layout_most_units(s->kernel, s->op, s->all);
+    uint64_t most = ll_partition_most_units(s->kernel, s->op, s->all);
     double worth = grain > 0 ? floor(work / grain) : (double)most;
     if (worth >= (double)most)
         return most;
@@ -103,12 +43,9 @@ void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why)
     if (!k->name)
         return;
     ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
-           s->unit.efficiency / k->compute, k->compute, s->unit.efficiency);
-    if (k->memory < 1)
-        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->memory);
-    double passes = ll_rows_passes(k, s->task.work), work = ll_rows_work(k, s->task.work);
-    if (work > 1 || passes > 1)
-        ll_say(why, "kernel %s: %.10g operations a FLOP, operands moved %.10g times", k->name, work, passes);
+           s->unit.efficiency / ll_rows_compute(k, s->task.work), ll_rows_compute(k, s->task.work), s->unit.efficiency);
+    if (k->bandwidth_efficiency < 1)
+        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
 }
 
 /* Seconds on lanes, in cycles of the unit that computes. */
@@ -121,21 +58,6 @@ static double in_cycles(const struct ll_sized *s, const char *what, double lanes
     return cycles;
 }
 
-/* Finding the place of each element of the result. */
-static double index_cycles(const struct ll_sized *s, double flops_per_cycle, struct ll_explain *why)
-{
-    const struct ll_work *work = s->task.work;
-    uint64_t elements = work->kind == LL_WORK_VECTOR   ? work->vector.elements
-                        : work->kind == LL_WORK_REDUCE ? work->reduce.out_elements
-                                                       : 0;
-    if (s->kernel->index == 0 || elements == 0)
-        return 0;
-    double cycles = (double)elements * s->kernel->index / flops_per_cycle;
-    ll_say(why, "kernel %s, finding places: %" PRIu64 " * %.10g / %.10g = %.10g cycles", s->kernel->name,
-           elements, s->kernel->index, flops_per_cycle, cycles);
-    return cycles;
-}
-
 /* What lanes compute at the same time, or their special functions, may be slower. */
 static double slower_cycles(const struct ll_sized *s, double cycles, double meanwhile_s,
                             struct ll_explain *why)
@@ -144,6 +66,16 @@ static double slower_cycles(const struct ll_sized *s, double cycles, double mean
     if (meanwhile > cycles)
         ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", cycles, meanwhile, meanwhile);
     return fmax(cycles, meanwhile);
+}
+
+static void tell_partition(const struct ll_partitioned *p, const struct ll_way *way, struct ll_explain *why)
+{
+    if (p->length == 0)
+        return;
+    ll_say(why, "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
+           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g", p->length, p->dealt, p->length, p->dealt,
+           way->units_used, p->lines, p->length, p->busiest);
+    ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
 }
 
 /* Cycles are never fewer than the peak rate allows, but of a rate such as 1 / 6 they are rounded. */
@@ -158,22 +90,23 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
-    double all_units = (double)s->unit.count * one_unit;
-    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit, grain_of(s) > 0, why);
+    bool dealt = s->machine->software.grain > 0;
+    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit,
+                                             s->machine->units[s->unit_index].efficiency, dealt, why);
     double beside = in_cycles(s, "between products", lanes.after_s, why) +
-                    in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why) +
-                    index_cycles(s, all_units, why);
-    struct ll_layout layout = ll_layout_of(s->kernel, &s->task, way->units_used, way->at_work, why);
-    cost->units_used = ll_min(way->units_used, layout.units);
-    double work = ll_rows_work(s->kernel, s->task.work);
+                    in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why);
+    struct ll_partitioned p = ll_partition(s->kernel, &s->task, way->units_used, way->at_work);
+    cost->units_used = p.units;
     double rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
-    double cycles = way->cycles * (layout.imbalance * work * rows) + layout.layout_s * rate;
+    double begin_s = ll_rows_begin_s(s->kernel, s->task.work, p.units);
+    double cycles = way->cycles * (p.imbalance * rows) + begin_s * rate;
+    tell_partition(&p, way, why);
+    if (begin_s > 0)
+        ll_say(why, "rows begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", s->task.work->lines,
+               s->kernel->row_overhead_s, p.units, begin_s);
     if (cycles != way->cycles)
-        ll_say(why,
-               "the busiest unit, and laying out in its clock: %.10g * (%.10g * %.10g * %.10g) + %.10g * "
-               "(%.10g * %.10g) = %.10g cycles",
-               way->cycles, layout.imbalance, work, rows, layout.layout_s, s->unit.clock_hz,
-               s->unit.efficiency, cycles);
+        ll_say(why, "the busiest unit: %.10g * (%.10g * %.10g) + %.10g * (%.10g * %.10g) = %.10g cycles",
+               way->cycles, p.imbalance, rows, begin_s, s->unit.clock_hz, s->unit.efficiency, cycles);
     cycles = slower_cycles(s, cycles, lanes.meanwhile_s, why);
     cost->compute_cycles = steps * cycles + beside;
     cost->compute_s = cost->compute_cycles / rate;
@@ -205,8 +138,8 @@ static double powered_s(const struct ll_sized *s, const struct ll_way *way, cons
 
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
 {
-    bool far = level + 1 == machine->level_count && kernel->far > 0;
-    return far ? kernel->far : kernel->memory;
+    bool outermost = level + 1 == machine->level_count && kernel->dram_efficiency > 0;
+    return outermost ? kernel->dram_efficiency : kernel->bandwidth_efficiency;
 }
 
 /* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
@@ -250,68 +183,37 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
 }
 
 /* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
-static double wait_s(const struct ll_sized *s, uint64_t l, uint64_t units, struct ll_explain *why)
+static double wait_s(const struct ll_sized *s, uint64_t l, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double times = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
-    double each_s = ll_numa_latency_s(level, units);
+    double each_s = ll_numa_latency_s(level);
     if (each_s > level->latency_s)
         ll_say(why, "%s, latency with that of other nodes: %.10g + %.10g * %.10g = %.10g s", level->name,
-               level->latency_s, ll_numa_remote(level, units), level->numa.latency_s, each_s);
+               level->latency_s, ll_numa_remote(level), level->numa.latency_s, each_s);
     return times * each_s;
 }
 
-static double rewritten(const struct ll_sized *s, uint64_t l, double bytes, struct ll_explain *why)
+static void tell_ports(const char *level, double bytes, double written, double price, struct ll_explain *why)
 {
-    double once = ll_work_bytes(s->task.work) - ll_scatter_again(s->machine, s->task.work, l, NULL);
-    double again = ll_layout_rewriting(s->kernel, &s->task, l, once);
-    if (again > 1)
-        ll_say(why,
-               "%s, the result is moved %.10g times more: %.10g * (1 + %.10g * %" PRIu64
-               " / %.10g) = %.10g B",
-               s->machine->levels[l].name, s->kernel->rewrites, bytes, s->kernel->rewrites,
-               s->task.work->c_bytes, once, bytes * again);
-    return bytes * again;
-}
-
-static void tell_ports(const char *level, const struct ll_toll *toll, double bytes, double written,
-                       double price, struct ll_explain *why)
-{
-    double read = bytes - written, turned = bytes + toll->turnaround * fmin(read, written);
-    bool at_once = fabs(price - turned) <= 1e-12 * price; /* else it is summed over what goes further in */
-    if (toll->turnaround > 0 && price > bytes && at_once)
-        ll_say(why,
-               "%s reads %.10g B and writes %.10g B, for the fewer of which it turns around: %.10g + %.10g * "
-               "min(%.10g, %.10g) = %.10g B",
-               level, read, written, bytes, toll->turnaround, read, written, price);
-    else if (toll->turnaround > 0 && price > bytes)
-        ll_say(
-            why,
-            "%s reads %.10g B and writes %.10g B, which takes as long as %.10g B in one direction: it turns "
-            "around for the fewer of each part",
-            level, read, written, price);
-    else if (price > bytes)
+    if (price > bytes)
         ll_say(why,
                "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
                "would through both",
-               level, read, written, price);
+               level, bytes - written, written, price);
 }
 
-/* What a level moves, in bytes of both directions that take it as long. What is moved again of a product's
- * result is read and written as the rest is; of other work's it is fetched. */
+/* What a level moves, in bytes of both directions that take it as long. */
 static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct ll_cost *cost,
                              struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double bytes = cost->level_bytes[l], written = cost->level_written[l], price = cost->level_price[l];
-    struct ll_toll toll = ll_level_toll(level);
-    if (s->task.is_product) {
-        tell_ports(level->name, &toll, bytes, written, price, why);
-        return rewritten(s, l, price, why);
+    if (!s->task.is_product) {
+        struct ll_toll toll = ll_level_toll(level);
+        price = ll_toll_price(&toll, bytes, written);
     }
-    bytes = rewritten(s, l, bytes, why);
-    price = ll_toll_price(&toll, bytes, written);
-    tell_ports(level->name, &toll, bytes, written, price, why);
+    tell_ports(level->name, bytes, written, price, why);
     return price;
 }
 
@@ -348,7 +250,7 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint
         double first_s = feed.first_bytes / feed.one_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l, cost->units_used, why) : 0;
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l, why) : 0;
         tell_level(s, l, &feed, bytes, cost, why);
         if (first_s > 0)
             ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
@@ -400,16 +302,15 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     struct ll_paces paces = {.serial = s->kernel->serial, .any_of_equals = any_of_equals};
     if (s->machine->software.mapping != LL_MAPPED_SEARCH && !spares(spare))
         return paces;
-    double once = ll_work_bytes(s->task.work);
     paces.computing =
         (struct ll_stage){.whole_s = powered_s(s, way, cost, NULL), .first_s = cost->compute_first_s};
     paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found, NULL);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         struct feed feed = feed_of(s, way, l, cost, NULL);
-        paces.s_per_byte[l] = ll_layout_rewriting(s->kernel, &s->task, l, once) / feed.all_Bps;
+        paces.s_per_byte[l] = 1 / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
-                                             .wait_s = wait_s(s, l, cost->units_used, NULL),
+                                             .wait_s = wait_s(s, l, NULL),
                                              .line_bytes = ll_line_inside(s->machine, l),
                                              .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
         double spare_s = spare->s[ll_stage_group(s->machine, l)];
@@ -437,15 +338,15 @@ static void least_traffic(const struct ll_sized *s, const struct ll_way *way, bo
     keep_traffic(&traffic, s->machine->level_count, cost);
 }
 
-/* Whether bytes and the time that they take may want different blockings: a level has ports of its own, or
- * turns around, and no search knows what it costs. */
+/* Whether bytes and the time that they take may want different blockings: a level has ports of its own, and
+ * no search knows what it costs. */
 static bool ports_differ(const struct ll_machine *machine)
 {
     struct ll_nested near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
     for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
         struct ll_toll toll = ll_level_toll(&machine->levels[l]);
         bool searched = (l >= near.first && l < near.end) || (l >= far.first && l < far.end);
-        if ((toll.read > 0 || toll.write > 0 || toll.turnaround > 0) && !searched)
+        if ((toll.read > 0 || toll.write > 0) && !searched)
             return true;
     }
     return false;
@@ -524,7 +425,6 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
     struct pace pace = {.computing_s = powered_s(s, way, cost, NULL) - cost->compute_first_s,
                         .near_s = near_s,
                         .bytes = way->unit_bytes};
-    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, NULL);
     cost->compute_s = powered_s(s, way, cost, NULL);
     ll_cost_time(s->machine, cost, s->found, &timing, NULL);
     pace.time_s = timing.time_s;
@@ -638,7 +538,7 @@ static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struc
     range->most = ll_max(range->most, cost.units_used);
     range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
     bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
-    if (by_time && all_s > least->time_s && s->kernel->seen_count == 0) {
+    if (by_time && all_s > least->time_s) {
         range->near_s = 0; /* nobody knows */
         return no_pace;
     }
@@ -723,6 +623,7 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     struct ll_cost stages = *alone;
     struct ll_timing timing;
     stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
+    stages.overlay = (struct ll_correction){0};
     ll_cost_time(s->machine, &stages, s->found, &timing, NULL);
     struct ll_merit merit = ll_cost_merit(s->machine, s->op, &stages, s->found, timing.time_s);
     const double better = 1 - 1e-12;
@@ -748,7 +649,6 @@ void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_b
     const struct ll_traffic traffic = all_traffic(s, &way, &spare, false, cost, why);
     ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
     time_levels(s, &way, 0, s->machine->level_count, cost, why);
-    ll_seen_apply(s->machine, s->kernel, s->task.work, cost, why);
     cost->compute_s = powered_s(s, &way, cost, why);
     if (bounds)
         follow_tiles(s, &way, &traffic, cost, bounds, why);

@@ -129,18 +129,12 @@ static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
 {
     hash = mix(hash, software, offsetof(struct ll_software, kernels));
     hash = mix(hash, software->kernels, software->kernel_count * sizeof *software->kernels);
-    for (uint64_t i = 0; i < software->kernel_count; i++)
-        hash = mix(hash, software->kernels[i].seen,
-                   software->kernels[i].seen_count * sizeof *software->kernels[i].seen);
     return mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
 }
 
 static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
 {
-    hash = mix(hash, unit, sizeof *unit);
-    if (unit->model != LL_UNIT_MATRIX || !unit->matrix.catalogue)
-        return hash;
-    return mix(hash, &unit->matrix.catalogue->digest, sizeof unit->matrix.catalogue->digest);
+    return mix(hash, unit, sizeof *unit);
 }
 
 /* Of ways that take the same time that with the least energy is taken; static power decides where the
@@ -185,6 +179,9 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
     hash = mix(hash, &machine->host, sizeof machine->host);
     hash = mix_software(hash, &machine->software);
     hash = mix_energy(hash, machine);
+    for (uint64_t i = 0; i < machine->overlay_count; i++)
+        hash = mix(hash, machine->overlays[i].shapes,
+                   machine->overlays[i].shape_count * sizeof *machine->overlays[i].shapes);
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
         hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);

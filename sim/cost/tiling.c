@@ -192,7 +192,6 @@ struct setting {
     uint64_t line_m, line_n, line_k; /* how much of a dimension streams at a time */
     uint64_t fixed_m, fixed_k;
     struct beside beside[LL_OPERAND_COUNT];
-    bool reads_turn; /* the bus around, not writes */
 };
 
 static void keep_better(const struct setting *s, enum ll_operand stays, struct ll_gemm block,
@@ -237,14 +236,13 @@ static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_oper
         *(of_p == LL_OPERAND_C ? &read.p : &read.q) = partial;
         *(of_p == LL_OPERAND_C ? &write.p : &write.q) = partial;
     }
-    double in = s->reads_turn ? 1 + toll->turnaround : 1, out = s->reads_turn ? 1 : 1 + toll->turnaround;
-    cut->sums[0] = (struct sum){0, in * read.p + out * write.p, in * read.q + out * write.q, in};
+    cut->sums[0] = (struct sum){0, read.p + write.p, read.q + write.q, 1};
     cut->sum_count = 1;
     cut->budget = toll->budget;
     if (toll->read == 0 && toll->write == 0 && toll->budget == 0)
         return;
     cut->bytes = (struct sum){read.constant + write.constant, read.p + write.p, read.q + write.q, 1};
-    cut->sums[0].constant = in * read.constant + out * write.constant;
+    cut->sums[0].constant = read.constant + write.constant;
     if (toll->read == 0 && toll->write == 0)
         return;
     cut->sums[1] =
@@ -323,15 +321,6 @@ static void try_each(const struct setting *s, struct ll_tiling *best)
         left_stays(s, best);
     if (s->beside[LL_OPERAND_B].bytes == 0)
         right_stays(s, best);
-}
-
-static void try_all(struct setting *s, struct ll_tiling *best)
-{
-    try_each(s, best);
-    s->reads_turn = true;
-    if (s->problem->toll.turnaround > 0)
-        try_each(s, best);
-    s->reads_turn = false;
 }
 
 /* Blocks of `count` outputs along an axis read (count - 1) stride + the kernel's span inputs each, or where
@@ -425,7 +414,7 @@ static void try_groups(const struct ll_problem *problem, double capacity, struct
         if (!ll_is_cheaper(&problem->toll, least, least, best->price, best->bytes))
             return;
         struct setting s = in_groups(problem, capacity, pixels);
-        try_all(&s, best);
+        try_each(&s, best);
         if (pixels == 1)
             return;
         pixels = smaller_group(w, pixels);
@@ -448,8 +437,7 @@ double ll_compulsory_bytes(const struct ll_problem *problem)
 
 double ll_toll_price(const struct ll_toll *toll, double bytes, double written)
 {
-    double turned = bytes + fmin(bytes - written, written) * toll->turnaround;
-    return fmax(turned, fmax((bytes - written) * toll->read, written * toll->write));
+    return fmax(bytes, fmax((bytes - written) * toll->read, written * toll->write));
 }
 
 bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
@@ -464,7 +452,7 @@ struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes
     struct setting s = plain(problem, capacity_bytes);
     struct ll_tiling best = {.price = INFINITY, .bytes = INFINITY};
     keep_better(&s, LL_OPERAND_C, (struct ll_gemm){1, 1, 1, 1}, &best);
-    try_all(&s, &best);
+    try_each(&s, &best);
     if (problem->windows.overlap)
         try_groups(problem, capacity_bytes, &best);
     assert(isfinite(best.price));

@@ -2,6 +2,7 @@
 /* From stages to seconds: the time of a pipeline of tiles, memory in several NUMA nodes, the clock that a
  * power limit allows, energy, and ll_cost_time, which puts them together. */
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,26 +159,24 @@ uint64_t ll_numa_working(const struct ll_level *level, uint64_t units)
     return level->numa_given ? ll_max(1, ll_min(level->numa.nodes, units)) : 1;
 }
 
-double ll_numa_remote(const struct ll_level *level, uint64_t units)
+double ll_numa_remote(const struct ll_level *level)
 {
     double nodes = (double)level->numa.nodes;
     if (!level->numa_given)
         return 0;
-    if (level->numa.placement == LL_PLACEMENT_INTERLEAVED)
-        return (nodes - 1) / nodes;
-    return 1 - (double)ll_numa_working(level, units) / nodes;
+    return (nodes - 1) / nodes;
 }
 
 double ll_numa_Bps(const struct ll_level *level, uint64_t units)
 {
-    if (ll_numa_remote(level, units) == 0)
+    if (ll_numa_remote(level) == 0)
         return INFINITY;
     return level->numa.link_Bps * (double)level->numa.nodes * (double)ll_numa_working(level, units);
 }
 
-double ll_numa_latency_s(const struct ll_level *level, uint64_t units)
+double ll_numa_latency_s(const struct ll_level *level)
 {
-    return level->latency_s + ll_numa_remote(level, units) * level->numa.latency_s;
+    return level->latency_s + ll_numa_remote(level) * level->numa.latency_s;
 }
 
 /* An operand of a product in one level. */
@@ -573,8 +572,9 @@ static void tell_apart(const double apart[4], double apart_s, struct ll_explain 
         ll_say(why, "all that is apart: %s = %.10g s", sum, apart_s);
 }
 
-void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
+/* By the model alone. */
+static void time_model(const struct ll_machine *machine, const struct ll_cost *cost,
+                       const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
 {
     struct ll_stage stages[MAX_STAGES] = {{.whole_s = cost->compute_s, .first_s = cost->compute_first_s}};
     uint64_t count = FIRST_LEVEL + machine->level_count;
@@ -619,4 +619,23 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                                                       : bound_of(most);
     if (why)
         tell_time(machine, &(struct paced){stages, sets_pace, count, slowest}, apart_s, timing->time_s, why);
+}
+
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
+{
+    time_model(machine, cost, found, timing, why);
+    timing->model_s = timing->time_s;
+    if (cost->overlay.shapes == 0)
+        return;
+    double model_s = timing->model_s;
+    struct ll_cost corrected = *cost;
+    ll_overlay_apply(machine, &cost->overlay, &corrected);
+    time_model(machine, &corrected, found, timing, NULL);
+    timing->model_s = model_s;
+    ll_say(why,
+           "overlay of %" PRIu64 " measured shapes, times near the unit %.10g and out of %s %.10g as long: "
+           "%.10g * %.10g = %.10g s",
+           cost->overlay.shapes, cost->overlay.near, machine->levels[machine->level_count - 1].name,
+           cost->overlay.far, model_s, timing->time_s / model_s, timing->time_s);
 }

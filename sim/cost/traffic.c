@@ -158,10 +158,8 @@ struct flow {
 
 struct ll_toll ll_level_toll(const struct ll_level *level)
 {
-    double port = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0;
-    return (struct ll_toll){.read = level->read_share > 0 ? 1 / level->read_share : port,
-                            .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0,
-                            .turnaround = level->turnaround};
+    return (struct ll_toll){.read = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0,
+                            .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0};
 }
 
 double ll_level_room(const struct ll_level *level)

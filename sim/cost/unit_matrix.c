@@ -2,36 +2,22 @@
 /* Matrix units: many equal units, each of which computes one tile of the output at a time from its registers,
  * as the tensor cores of a GPU do, or the cores of a CPU with a blocked kernel.
  *
- * The kernels offer a list of tiles; convolutions and each transform have lists of their own. The tiles of
- * the output are computed in waves of `count` tiles. A tile at the edge costs as much as a full one (tile
+ * The kernels offer one list of tiles, for GEMMs and for the implicit GEMMs of convolutions. The tiles of the
+ * output are computed in waves of `count` tiles. A tile at the edge costs as much as a full one (tile
  * quantization), and so does the last wave, however few tiles are in it (wave quantization):
  *
  *       tiles = batch * ceil(m / tile.m) * ceil(n / tile.n) * parts
- *       step cycles = max(tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed), step)
- *       tile cycles = steps * (step cycles + waits) + fill
- *       cycles = ceil(tiles / count) * tile cycles + join
+ *       step cycles = tile.k * (tile.m * tile.n / macs + (tile.m + tile.n) * size / feed)
+ *       tile cycles = steps * step cycles + fill
+ *       cycles = ceil(tiles / count) * tile cycles + reduce
  *
  * Loading the operands, of `size` bytes per element, occupies the same issue slots as multiplying them, so a
- * small tile spends a larger share of its time on loads. No step along k is shorter than its loads and the
- * barrier behind them.
- *
- * A unit whose registers hold the results of several tiles (`resident`, its occupancy) has as many in
- * progress: while some wait for loads and barriers, or drain, others multiply. The tiles of a unit then take
- *
- *       rounds = ceil(tiles of the unit / tiles in progress)
- *       cycles = steps * (max(tiles * (multiply + feed), rounds * step) + tiles * waits) + rounds * fill
- *
- * Where the lines of an operand run along k, steps also wait for strided access (kernel_model.c).
+ * small tile spends a larger share of its time on loads (`feed`, the operand load bandwidth).
  *
  * With few tiles and a long k, units would idle. So kernels also offer split-k: k is cut into 2, 4, 8, ...
- * parts (`most_parts`) on different units, as long as all parts fit in one wave. The partial sums then meet
- * in the memory that the units share; starting to add them up takes `join`. The k of filter gradients is all
- * pixels. Each unit adds its part to the shared sum when it ends, so these parts may take a few waves
- * (`filter_waves`). There are as many steps of tile.k as k, or its part, needs.
- *
- * Where the library chooses by a catalogue of sizes for which its kernels were tuned
- * (sim/machine/catalogue.h), the kernel of the nearest size computes the GEMM, with its tile and its parts.
- * It may not use the unit's best instructions, and reach only a share of its rate.
+ * parts on different units, as long as all parts fit in one wave. The partial sums then meet in the memory
+ * that the units share; starting to add them up takes `split_k_reduce_cycles`. There are as many steps of
+ * tile.k as k, or its part, needs.
  *
  * Without a list of tiles the unit is ideal: any tile is possible, and the work is dealt evenly to as many
  * units as pays. The room in a private memory alone then decides what that memory takes in. */
@@ -41,19 +27,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Split-k in at most 2^9 parts: no library's kernels gain by more. */
+enum { PARTS_CHOICES = 10 };
+
 /* A tile with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
-    const struct ll_catalogue_size *tuned; /* whose kernel it is; NULL: of the menu */
-    double macs;                           /* a cycle */
-    uint64_t parts, steps;                 /* of k; steps of one part */
-    uint64_t rows, columns;                /* tiles along m and n */
-    double tiles, waves;
-    double multiply_cycles, feed_cycles, step_cycles; /* of one step */
-    double wait_cycles;                               /* of one step, for lines along k */
-    double tile_cycles, join_cycles;
-    double abreast, rounds; /* tiles in progress in a unit; how often until all are done */
-    double cycles;          /* of all tiles of a unit */
+    uint64_t parts, steps;  /* parts of k; steps of tile.k in one part */
+    uint64_t rows, columns; /* tiles along m and along n */
+    double tiles, waves;    /* all tiles, of all GEMMs of the batch and all parts; ceil(tiles / count) */
+    double feed_cycles;     /* of one step: loading operands */
+    double step_cycles;     /* of one step: loading and multiplying */
+    double tile_cycles, reduce_cycles; /* one tile with its fill; starting to add up partial sums */
 };
 
 /* One step of a tile's k. Pipes see elements of the computed type. */
@@ -62,116 +47,32 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
     const struct ll_matrix *matrix = &unit->matrix;
     double m = (double)l->tile.m, n = (double)l->tile.n, k = (double)l->tile.k;
     double bytes = (m * task->a_each + n) * k * ll_dtype_spread(task->dtype);
-    l->multiply_cycles = m * n * k / l->macs;
     l->feed_cycles = matrix->feed > 0 ? bytes / matrix->feed : 0;
-    l->step_cycles = fmax(l->multiply_cycles + l->feed_cycles, matrix->step_cycles);
-}
-
-/* Convolutions are another library's. */
-static bool goes_by_catalogue(const struct ll_unit *unit, const struct ll_task *task)
-{
-    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
-    return catalogue && catalogue->dtype == task->dtype && task->work->kind != LL_WORK_CONV;
-}
-
-static struct layout tuned_kernel(const struct ll_unit *unit, const struct ll_task *task)
-{
-    const struct ll_catalogue *catalogue = unit->matrix.catalogue;
-    const struct ll_gemm *d = &task->problem.dims;
-    const struct ll_catalogue_size *nearest =
-        ll_catalogue_nearest(catalogue, &(struct ll_tile){d->m, d->n, d->k});
-    const struct ll_catalogue_kernel *kernel = &catalogue->kernels[nearest->kernel];
-    return (struct layout){.tile = kernel->tile,
-                           .tuned = nearest,
-                           .macs = unit->matrix.macs[task->dtype] * kernel->rate,
-                           .parts = kernel->parts};
-}
-
-static struct layout of_menu(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile,
-                             uint64_t parts)
-{
-    return (struct layout){
-        .tile = unit->matrix.tiles[tile], .macs = unit->matrix.macs[task->dtype], .parts = parts};
-}
-
-/* Lines of a tile that run along k; what the operands of a convolution look like in memory is not asked. */
-static uint64_t lines_of(const struct ll_task *task, const struct ll_tile *tile)
-{
-    uint64_t along_k = task->work->along_k;
-    return (along_k & LL_LINES_OF_A ? tile->m : 0) + (along_k & LL_LINES_OF_B ? tile->n : 0);
-}
-
-static double time_waits(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                         struct ll_explain *why)
-{
-    struct ll_tile_lines lines = {
-        .count = lines_of(task, &l->tile),
-        .bytes = ll_dtype_size(task->dtype, task->problem.dims.k),
-        .steps = l->steps,
-        .depth = l->tile.k,
-        .units = unit->count,
-        .tiles = l->tiles,
-    };
-    return ll_line_waits(&unit->matrix, &lines, why);
-}
-
-/* How many there are of 1, 2, 4, ... parts of k. */
-static uint32_t parts_choices(const struct ll_matrix *matrix)
-{
-    uint32_t choices = 1;
-    while (matrix->most_parts >> choices > 0)
-        choices++;
-    return choices;
-}
-
-/* All tiles of a unit, one after the other. */
-static void time_waves(const struct ll_unit *unit, struct layout *l)
-{
-    l->tile_cycles = (double)l->steps * (l->step_cycles + l->wait_cycles) + unit->matrix.fill_cycles;
-    l->cycles = l->waves * l->tile_cycles;
-}
-
-/* All tiles of a unit, several in progress. */
-static void time_rounds(const struct ll_unit *unit, struct layout *l)
-{
-    double result = (double)l->tile.m * (double)l->tile.n;
-    l->abreast = fmin(l->waves, fmax(1, floor((double)unit->matrix.resident / result)));
-    l->rounds = ceil(l->waves / l->abreast);
-    double busy = l->waves * (l->multiply_cycles + l->feed_cycles);
-    double step = fmax(busy, l->rounds * unit->matrix.step_cycles) + l->waves * l->wait_cycles;
-    l->cycles = (double)l->steps * step + l->rounds * unit->matrix.fill_cycles;
+    l->step_cycles = m * n * k / matrix->macs[task->dtype] + l->feed_cycles;
 }
 
 static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    uint32_t choices = parts_choices(&unit->matrix);
-    struct layout l = goes_by_catalogue(unit, task)
-                          ? tuned_kernel(unit, task)
-                          : of_menu(unit, task, index / choices, UINT64_C(1) << index % choices);
+    struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
+                       .parts = UINT64_C(1) << index % PARTS_CHOICES};
     l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
-    uint64_t bands = ll_max(1, task->bands);
-    l.rows = ll_mul(bands, ll_ceil_div(ll_ceil_div(dims->m, bands), l.tile.m));
+    l.rows = ll_ceil_div(dims->m, l.tile.m);
     l.columns = ll_ceil_div(dims->n, l.tile.n);
     l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
     l.waves = ceil(l.tiles / (double)unit->count);
     time_step(unit, task, &l);
-    l.wait_cycles = time_waits(unit, task, &l, NULL);
-    if (unit->matrix.resident > 0)
-        time_rounds(unit, &l);
-    else
-        time_waves(unit, &l);
-    l.join_cycles = l.parts > 1 ? unit->matrix.join_cycles : 0;
+    l.tile_cycles = (double)l.steps * l.step_cycles + unit->matrix.fill_cycles;
+    l.reduce_cycles = l.parts > 1 ? unit->matrix.split_k_reduce_cycles : 0;
     return l;
 }
 
+/* Parts of k are worth it where all tiles of them are computed at once. */
 static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
 {
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    const struct ll_windows *windows = &task->problem.windows;
-    uint64_t waves = windows->pixels_are_k ? ll_max(1, unit->matrix.filter_waves) : 1;
-    double most = (double)waves * (double)unit->count;
-    return l->tuned || l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= most);
+    return l->parts == 1 ||
+           (!task->whole_k && l->parts <= steps && l->tiles <= (double)unit->count);
 }
 
 /* Lanes issue their instructions for what lies beyond the edge of an operand too. */
@@ -205,9 +106,10 @@ struct start {
     double of[LL_OPERAND_COUNT]; /* the bytes, by operand */
 };
 
-static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, struct layout l)
+static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile)
 {
     const double *element = task->problem.element;
+    struct layout l = {.tile = unit->matrix.tiles[tile]};
     double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
     time_step(unit, task, &l);
     struct start start = {
@@ -218,7 +120,7 @@ static struct start start_with(const struct ll_unit *unit, const struct ll_task 
     return start;
 }
 
-/* Of a, that is more elements than a step multiplies where zeros of b are skipped. */
+/* Where zeros of b are skipped, more elements of a than a step multiplies. */
 static void tell_feed(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                       const char *what, struct ll_explain *why)
 {
@@ -241,10 +143,10 @@ static void tell_start(const struct ll_unit *unit, const struct ll_task *task, c
     if (soonest->layout.feed_cycles != l->feed_cycles)
         tell_feed(unit, task, &soonest->layout, "first step, of the tile that begins soonest, takes in", why);
     ll_say(why,
-           "first step, of the tile that begins soonest: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64
-           " / %.10g + %.10g, %.10g) + %.10g = %.10g cycles",
-           one->m, one->n, one->k, soonest->layout.macs, soonest->layout.feed_cycles,
-           unit->matrix.step_cycles, unit->matrix.fill_cycles, soonest->cycles);
+           "first step, of the tile that begins soonest: %" PRIu64 " * %" PRIu64 " * %" PRIu64
+           " / %.10g + %.10g + %.10g = %.10g cycles",
+           one->m, one->n, one->k, unit->matrix.macs[task->dtype], soonest->layout.feed_cycles,
+           unit->matrix.fill_cycles, soonest->cycles);
     ll_say(why,
            "first step, of the smallest tile: %" PRIu64 " * %" PRIu64 " * %.10g + %" PRIu64 " * %" PRIu64
            " * %.10g + %" PRIu64 " * %" PRIu64 " * %.10g = %.10g B",
@@ -252,14 +154,14 @@ static void tell_start(const struct ll_unit *unit, const struct ll_task *task, c
            other->n, element[LL_OPERAND_C], smallest->bytes);
 }
 
-/* The least that a unit can start on, over the whole menu, so that it is the same for all ways. */
+/* The least that a unit can start on, over the whole list, so that it is the same for all configurations. */
 static void first_piece(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                         struct ll_way *way, struct ll_explain *why)
 {
-    struct start soonest = start_with(unit, task, l->tuned ? *l : of_menu(unit, task, 0, 1));
+    struct start soonest = start_with(unit, task, 0);
     struct start smallest = soonest;
-    for (uint64_t i = 1; !l->tuned && i < unit->matrix.tile_count; i++) {
-        struct start start = start_with(unit, task, of_menu(unit, task, i, 1));
+    for (uint64_t i = 1; i < unit->matrix.tile_count; i++) {
+        struct start start = start_with(unit, task, i);
         soonest = start.cycles < soonest.cycles ? start : soonest;
         smallest = start.bytes < smallest.bytes ? start : smallest;
     }
@@ -269,59 +171,26 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
         tell_start(unit, task, l, &soonest, &smallest, why);
 }
 
-static void tell_rounds(const struct ll_unit *unit, const struct layout *l, const struct ll_way *way,
-                        struct ll_explain *why)
-{
-    ll_say(why, "tiles of a unit: ceil(%.10g / %" PRIu64 ") = %.10g", l->tiles, unit->count, l->waves);
-    ll_say(why,
-           "of these in progress at once: min(%.10g, max(1, floor(%" PRIu64 " / (%" PRIu64 " * %" PRIu64
-           ")))) = %.10g",
-           l->waves, unit->matrix.resident, l->tile.m, l->tile.n, l->abreast);
-    ll_say(why, "rounds: ceil(%.10g / %.10g) = %.10g", l->waves, l->abreast, l->rounds);
-    ll_say(why,
-           "all of them: %" PRIu64
-           " * (max(%.10g * (%.10g + %.10g), %.10g * %.10g) + %.10g * %.10g) + %.10g * %.10g + "
-           "%.10g = %.10g cycles",
-           l->steps, l->waves, l->multiply_cycles, l->feed_cycles, l->rounds, unit->matrix.step_cycles,
-           l->waves, l->wait_cycles, l->rounds, unit->matrix.fill_cycles, l->join_cycles, way->cycles);
-}
-
 static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                        const struct ll_way *way, struct ll_explain *why)
 {
-    if (l->tuned)
-        ll_say(why,
-               "of the sizes in %s, %" PRIu64 " x %" PRIu64 " x %" PRIu64 " is nearest: its kernel is taken",
-               unit->matrix.catalogue->name, l->tuned->size.m, l->tuned->size.n, l->tuned->size.k);
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
            ", k in %" PRIu64 " parts",
            unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
     ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
            task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
-    if (l->macs < unit->matrix.macs[task->dtype])
-        ll_say(why, "the kernel's instructions reach a share of the unit's rate: %.10g / %.10g = %.10g",
-               l->macs, unit->matrix.macs[task->dtype], l->macs / unit->matrix.macs[task->dtype]);
     tell_feed(unit, task, l, "a step takes in operands", why);
-    ll_say(
-        why, "one step: max(%" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g, %.10g) = %.10g cycles",
-        l->tile.m, l->tile.n, l->tile.k, l->macs, l->feed_cycles, unit->matrix.step_cycles, l->step_cycles);
-    time_waits(unit, task, l, why);
-    if (unit->matrix.resident == 0 && l->wait_cycles > 0)
-        ll_say(why, "one tile: %" PRIu64 " * (%.10g + %.10g) + %.10g = %.10g cycles", l->steps,
-               l->step_cycles, l->wait_cycles, unit->matrix.fill_cycles, l->tile_cycles);
-    else if (unit->matrix.resident == 0)
-        ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
-               unit->matrix.fill_cycles, l->tile_cycles);
+    ll_say(why, "one step: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
+           l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles, l->step_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
+           unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why,
            "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
            " = %.10g",
            l->tiles, l->steps, l->tile.m, l->tile.n, l->tile.k, way->macs);
-    if (unit->matrix.resident > 0)
-        tell_rounds(unit, l, way, why);
-    else
-        ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles,
-               unit->count, l->tile_cycles, l->join_cycles, way->cycles);
+    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
+           l->tile_cycles, l->reduce_cycles, way->cycles);
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -335,7 +204,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     *way = (struct ll_way){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
         .at_work = l.tiles / l.waves,
-        .cycles = l.cycles + l.join_cycles,
+        .cycles = l.waves * l.tile_cycles + l.reduce_cycles,
         .share = block_of(&l, &task->problem.dims, &tiles_of_share),
         .joining_bytes = l.parts > 1 ? (sums + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
     };
@@ -376,18 +245,16 @@ static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uin
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    if (goes_by_catalogue(unit, task))
-        return 1;
     if (unit->matrix.tile_count == 0)
         return ll_counts_at_work(unit, task);
-    return (uint32_t)unit->matrix.tile_count * parts_choices(&unit->matrix);
+    return (uint32_t)unit->matrix.tile_count * PARTS_CHOICES;
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                        struct ll_way *way, struct ll_explain *why)
 {
-    bool tiled = goes_by_catalogue(unit, task) || unit->matrix.tile_count > 0;
-    return tiled ? tiled_way(unit, task, index, way, why) : even_way(unit, task, index, way, why);
+    return unit->matrix.tile_count > 0 ? tiled_way(unit, task, index, way, why)
+                                       : even_way(unit, task, index, way, why);
 }
 
 const struct ll_unit_model ll_cost_MATRIX = {

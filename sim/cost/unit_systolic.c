@@ -68,7 +68,7 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
         .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
         .streamed = ceil(length / array->macs[dtype]),
         .pieces = in_pieces ? pieces_of(array, length) : 1,
-        .load = array->load_cycles > 0 ? (double)array->load_cycles : r,
+        .load = r,
     };
     f.filling = (os ? 0 : f.load) + r + c - 2;
     double loads = f.pieces * f.load;

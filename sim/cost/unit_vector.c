@@ -10,38 +10,45 @@
 #include "sim/cost/cost_parts.h"
 #include "sim/machine/dram.h"
 
-bool ll_rows_at_hand(const struct ll_kernel *kernel, const struct ll_work *work)
+/* Whether the kernel keeps the rows of this work in registers. */
+static bool in_registers(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    return work->kind == LL_WORK_VECTOR && work->vector.row > 0 && work->vector.row <= kernel->row;
+    return work->kind == LL_WORK_VECTOR && work->vector.row > 0 &&
+           work->vector.row <= kernel->max_register_row;
 }
 
-/* Operands of products move as their blocking says. */
-double ll_rows_passes(const struct ll_kernel *kernel, const struct ll_work *work)
+double ll_rows_compute(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    return ll_is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->passes;
+    return in_registers(kernel, work) ? 1 : kernel->compute_efficiency;
 }
 
-double ll_rows_work(const struct ll_kernel *kernel, const struct ll_work *work)
+double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units)
 {
-    return ll_is_product(work) || ll_rows_at_hand(kernel, work) ? 1 : kernel->work;
+    if (ll_is_product(work) || in_registers(kernel, work))
+        return 0;
+    return (double)work->lines * kernel->row_overhead_s / (double)units;
 }
 
-/* Whether the work is rows that the kernel cannot keep at hand. */
+/* Operands of GEMMs move as their blocking says. */
+static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
+{
+    return ll_is_product(work) || in_registers(kernel, work) ? 1 : kernel->passes;
+}
+
+/* Whether the work is rows that the kernel cannot keep in registers. */
 static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->row && work->vector.elements > 0;
+    return work->kind == LL_WORK_VECTOR && work->vector.row > kernel->max_register_row &&
+           work->vector.elements > 0;
 }
 
 double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why)
 {
-    double once = ll_work_bytes(work), passes = ll_rows_passes(kernel, work);
-    double reads = has_long_rows(kernel, work) ? kernel->reads : 1;
-    double bytes = passes * (once + (reads - 1) * (double)work->a_bytes);
+    double once = ll_work_bytes(work), passes = passes_of(kernel, work);
+    double bytes = once + (passes - 1) * (double)work->a_bytes;
     if (bytes > once)
-        ll_say(why,
-               "through a unit, by passes and reads of the kernel: %.10g * (%.10g + (%.10g - 1) * %" PRIu64
-               ") = %.10g B",
-               passes, once, reads, work->a_bytes, bytes);
+        ll_say(why, "through a unit, by passes of the kernel: %.10g + (%.10g - 1) * %" PRIu64 " = %.10g B",
+               once, passes, work->a_bytes, bytes);
     return bytes;
 }
 
@@ -53,34 +60,37 @@ static double rows_of(const struct ll_work *work)
 double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
                          const struct ll_unit *unit, struct ll_explain *why)
 {
-    if (kernel->side == 0 || unit->model != LL_UNIT_VECTOR || !has_long_rows(kernel, work))
+    if (kernel->rows_in_flight == 0 || unit->model != LL_UNIT_VECTOR || !has_long_rows(kernel, work))
         return 1;
     double lanes = (double)unit->count * (double)unit->vector.lanes, elements = (double)work->vector.elements;
     double evenly = ceil(elements / lanes) * lanes, rows = rows_of(work);
-    double at_once = (double)unit->count * (kernel->rounds ? (double)kernel->side : 1);
-    double rounds = kernel->rounds ? ceil(rows / at_once) : fmax(1, rows / at_once);
-    double imbalance = fmax(1, rounds * at_once * (double)work->vector.row / evenly);
-    ll_say(why, "rows in rounds of so many at once: %s%.10g / %.10g) = %.10g",
-           kernel->rounds ? "ceil(" : "max(1, ", rows, at_once, rounds);
+    double at_once = (double)unit->count * (double)kernel->rows_in_flight;
+    double waves = ceil(rows / at_once);
+    double imbalance = fmax(1, waves * at_once * (double)work->vector.row / evenly);
+    ll_say(why, "waves of rows: ceil(%.10g / %.10g) = %.10g", rows, at_once, waves);
     ll_say(why,
-           "rows are dealt whole, rounds over an even share: "
+           "rows are dealt whole, waves over an even share: "
            "max(1, %.10g * %.10g * %" PRIu64 " / (ceil(%.10g / %.10g) * %.10g)) = %.10g",
-           rounds, at_once, work->vector.row, elements, lanes, lanes, imbalance);
+           waves, at_once, work->vector.row, elements, lanes, lanes, imbalance);
     return imbalance;
 }
+
+/* A cache keeps three halves of what it would if rows in progress, results and rows to come shared it evenly:
+ * nothing is lost while three times the rows in progress fit. */
+static const double retention = 1.5;
 
 /* The share of rows in progress that the cache in front of the outermost memory keeps until they are read
  * again. */
 static double kept_in_cache(const struct ll_level *cache, double capacity, const struct ll_kernel *kernel,
                             const struct ll_work *work, uint64_t units, struct ll_explain *why)
 {
-    double at_once = (double)units * (double)ll_max(1, kernel->side), rows = rows_of(work);
+    double at_once = (double)units * (double)ll_max(1, kernel->rows_in_flight), rows = rows_of(work);
     double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
-    double kept = fmin(1, fmax(0, kernel->kept * (1 - progress / capacity)));
+    double kept = fmin(1, fmax(0, retention * (1 - progress / capacity)));
     ll_say(why, "rows in progress: min(%.10g, %.10g) * %" PRIu64 " / %.10g = %.10g B", rows, at_once,
            work->a_bytes, rows, progress);
     ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
-           cache->name, kernel->kept, progress, capacity, kept);
+           cache->name, retention, progress, capacity, kept);
     return kept;
 }
 
@@ -115,26 +125,18 @@ static void move(const struct ll_level *level, uint64_t l, double bytes, double 
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
                    const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why)
 {
-    double passes = ll_rows_passes(kernel, work);
-    for (uint64_t l = 0; l < machine->level_count; l++) {
-        if (passes > 1)
-            ll_say(why, "out of %s, by passes of the kernel: %.10g * %.10g = %.10g B",
-                   machine->levels[l].name, cost->level_bytes[l], passes, cost->level_bytes[l] * passes);
-        cost->level_bytes[l] *= passes;
-        cost->level_written[l] *= passes;
-        cost->level_price[l] *= passes;
-    }
-    if (!has_long_rows(kernel, work) || kernel->reads <= 1)
+    double passes = passes_of(kernel, work);
+    if (passes <= 1)
         return;
-    double kept = share_kept(machine, kernel, work, units, why);
+    double kept = has_long_rows(kernel, work) ? share_kept(machine, kernel, work, units, why) : 0;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
         double lost = l + 1 == machine->level_count ? 1 - kept : 1, written = cost->level_written[l];
-        double read = cost->level_bytes[l] - written, again = (kernel->reads - 1) * lost * read;
+        double read = cost->level_bytes[l] - written, again = (passes - 1) * lost * read;
         move(level, l, cost->level_bytes[l] + again, written, cost);
         if (again > 0)
             ll_say(why, "out of %s, rows read again: %.10g + (%.10g - 1) * %.10g * %.10g = %.10g B",
-                   level->name, read + written, kernel->reads, lost, read, cost->level_bytes[l]);
+                   level->name, read + written, passes, lost, read, cost->level_bytes[l]);
     }
 }
 

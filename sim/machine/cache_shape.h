@@ -16,6 +16,8 @@ enum ll_cache_policy {
 };
 
 enum ll_cache_inclusion { LL_CACHE_NON_INCLUSIVE, LL_CACHE_INCLUSIVE, LL_CACHE_EXCLUSIVE };
+/* Of a machine's cache the prefetcher STRIDE remembers the strides of so many pages, of so many bytes. */
+enum { LL_STRIDE_PAGES = 64, LL_STRIDE_PAGE_BYTES = 4096 };
 enum ll_cache_prefetch { LL_PREFETCH_NONE, LL_PREFETCH_NEXT_LINE, LL_PREFETCH_STRIDE };
 
 /* One level; what is left zero is the usual: LRU, non-inclusive, no prefetch, write-back, a write fetches its
@@ -32,7 +34,7 @@ struct ll_cache_level {
     bool write_around;   /* a write that misses fetches nothing and goes on outward */
     double admission;    /* share of the lines that come that it lets in; 0: all */
     uint64_t seed;       /* of RANDOM, and of admission */
-    bool misses_in_turn; /* what it does not have comes instead of what it has (sim/cost/cost_parts.h) */
+    bool non_overlapping; /* what it does not have comes instead of what it has (sim/cost/types.h) */
     /* For what ops find of earlier ones alone (sim/memory/residency.h): */
     bool affinity;         /* it stands for the units' own caches, taken together */
     double invalidation_s; /* to have other units drop their copies of a line that is overwritten */

@@ -78,14 +78,9 @@ static bool check_price(struct ll_reading *reading)
 static bool check_tiled(struct ll_reading *reading, const struct ll_unit *unit, const struct ll_node *item)
 {
     const struct ll_matrix *m = &unit->matrix;
-    bool tiles = m->tile_count > 0 || m->conv_tile_count > 0 || m->catalogue;
-    const struct need needs[] = {
-        {"feed", m->feed > 0, tiles},
-        {"step_cycles", m->step_cycles > 0, tiles},
-        {"resident", m->resident > 0, tiles},
-        {"join_cycles", m->join_cycles > 0, tiles},
-        {"line_cycles", m->line_cycles > 0, tiles},
-    };
+    bool tiles = m->tile_count > 0;
+    const struct need needs[] = {{"feed", m->feed > 0, tiles},
+                                 {"split_k_reduce_cycles", m->split_k_reduce_cycles > 0, tiles}};
     return unit->model != LL_UNIT_MATRIX ||
            CHECK_NEEDS(reading, item, needs, "`tiles`: work is divided evenly among the units");
 }
@@ -191,38 +186,27 @@ static bool check_tree(const struct ll_network *net, const struct ll_node *item,
     return true;
 }
 
-static bool check_samples(const struct ll_network *net, const struct ll_node *item,
-                          struct ll_reading *reading)
-{
-    for (uint64_t i = 0; i < net->sample_count; i++)
-        if (i > 0 && net->samples[i].devices <= net->samples[i - 1].devices)
-            return ll_complain(reading->diags, place_of(item, "samples"),
-                               "samples must be sorted by their number of devices, each once");
-    return true;
-}
-
-/* Who takes what it expects to be the fastest must expect something. */
-static bool check_expected(struct ll_reading *reading)
+/* Who takes the fastest by a table of costs must name the table. */
+static bool check_tuner(struct ll_reading *reading)
 {
     const struct ll_software *software = &reading->machine->software;
-    if (software->collectives != LL_ALGORITHM_TUNED || software->expected_count > 0)
+    if (software->collectives != LL_ALGORITHM_TUNED || software->tuner != LL_TUNER_NONE)
         return true;
     return ll_complain(
         reading->diags, place_of(ll_node_get(reading->root, "software"), "collectives"),
-        "`tuned` takes the fastest way by what `expected` lists; there is nothing. Let the machine "
-        "inherit stacks/nccl_2_20, or list it");
+        "`tuned` takes the fastest algorithm by the cost table that `tuner` names; expected "
+        "`tuner: nccl_2_20` or another one");
 }
 
 bool ll_check_networks(struct ll_reading *reading)
 {
     const struct ll_node *list = ll_node_get(reading->root, "network");
     const struct ll_node *item = list ? list->first : NULL;
-    bool right = check_expected(reading);
+    bool right = check_tuner(reading);
     for (uint64_t i = 0; item && i < reading->machine->network_count; i++, item = item->next) {
         const struct ll_network *net = &reading->machine->networks[i];
         right &= check_shape(net, item, reading);
         right &= check_edges(net, item, reading);
-        right &= check_samples(net, item, reading);
         right &= check_in_network(net, item, reading);
         right &= check_tree(net, item, reading);
     }
@@ -323,17 +307,13 @@ static bool check_software_names(struct ll_reading *reading)
 {
     const struct ll_software *software = &reading->machine->software;
     struct named_items kernels = {"kernels", "kernel", {0}, software->kernel_count},
-                       transforms = {"transforms", "transform", {0}, software->transform_count},
-                       expected = {"expected", "expected way", {0}, software->expected_count};
+                       transforms = {"transforms", "transform", {0}, software->transform_count};
     for (uint64_t i = 0; i < kernels.count; i++)
         kernels.names[i] = software->kernels[i].name;
     for (uint64_t i = 0; i < transforms.count; i++)
         transforms.names[i] = software->transforms[i].name;
-    for (uint64_t i = 0; i < expected.count; i++)
-        expected.names[i] = software->expected[i].name;
     bool right = check_distinct(reading, &kernels);
-    right &= check_distinct(reading, &transforms);
-    return check_distinct(reading, &expected) && right;
+    return check_distinct(reading, &transforms) && right;
 }
 
 /* The least energy cannot be looked for where nothing has any. */
@@ -361,7 +341,7 @@ static bool check_pricing(struct ll_reading *reading)
         return ll_complain(reading->diags, place,
                            "dies cannot be counted without an area; give the machine an `area` section");
     return ll_complain(reading->diags, place, "no wafer of %.10g mm holds a die of %.10g mm2",
-                       machine->pricing.wafer_mm, area_mm2 / (double)machine->pricing.dies);
+                       (double)LL_WAFER_MM, area_mm2 / (double)machine->pricing.dies);
 }
 
 /* Nothing would ever end where standing still takes all power. */
@@ -424,15 +404,6 @@ static bool settle_bandwidth(struct ll_reading *reading, uint64_t index)
             "`%s` has `unit_bandwidth` and ports of its own (`read_bandwidth`, `write_bandwidth`); "
             "expected one or the other",
             level->name);
-    if (level->read_share > 0 && level->read_Bps > 0)
-        return ll_complain(reading->diags, place_of_item(item, "read_share"),
-                           "`%s` has `read_share` and `read_bandwidth`; expected one or the other",
-                           level->name);
-    if (level->turnaround > 0 && (ll_level_has_ports(level) || level->read_share > 0))
-        return ll_complain(reading->diags, place_of_item(item, "turnaround"),
-                           "`%s` has `turnaround` and %s; expected one or the other", level->name,
-                           level->read_share > 0 ? "`read_share`"
-                                                 : "ports of its own (`read_bandwidth`, `write_bandwidth`)");
     double ports_Bps = level->read_Bps + level->write_Bps;
     bool both = level->read_Bps > 0 && level->write_Bps > 0;
     if (level->bandwidth_Bps == 0 || (both && level->bandwidth_Bps > ports_Bps))
@@ -596,12 +567,12 @@ static bool check_cache(struct ll_reading *reading, uint64_t index)
         return ll_complain(reading->diags, place,
                            "%" PRIu64 " B are no whole number of lines of %" PRIu64 " B", level->size_bytes,
                            cache.line_bytes);
-    if (cache.misses_in_turn &&
+    if (cache.non_overlapping &&
         (!ll_level_waits(reading->machine, index) || reading->machine->software.mapping == LL_MAPPED_SEARCH))
         return ll_complain(
             reading->diags, place,
-            "`%s` has `misses_in_turn`: expected `double_buffer: true`, all operands in `holds`, no "
-            "ports of its own here nor in `%s` (but `read_share`), and no `mapping: search`",
+            "`%s` has `non_overlapping`: expected `double_buffer: true`, all operands in `holds`, no "
+            "ports of its own here nor in `%s`, and no `mapping: search`",
             level->name, reading->machine->levels[index + 1].name);
     if (cache.sets * cache.ways * cache.line_bytes != level->size_bytes)
         return ll_complain(reading->diags, place,
@@ -678,27 +649,6 @@ static bool check_runs(struct ll_reading *reading)
                                 ll_class_name(ll_op_class((enum ll_op_kind)k)), ll_unit_keys(unit)->what);
             break;
         }
-    return right;
-}
-
-/* What is said of kernels that read windows in place, of which there must be some. */
-static bool check_windows(struct ll_reading *reading)
-{
-    bool right = true;
-    for (uint64_t i = 0; i < reading->machine->unit_count; i++) {
-        const struct ll_unit *unit = &reading->machine->units[i];
-        const struct ll_matrix *matrix = &unit->matrix;
-        bool any = matrix->whole_filters;
-        for (int d = 0; d < LL_DTYPE_COUNT; d++)
-            any = any || matrix->whole_channels[d] > 0;
-        if (unit->model == LL_UNIT_MATRIX && any && matrix->conv_tile_count == 0)
-            right = ll_complain(reading->diags,
-                                place_of_item(ll_item_node(reading, "units", i),
-                                              matrix->whole_filters ? "whole_filters" : "whole_channels"),
-                                "`whole_channels` and `whole_filters` are about the kernels of `conv_tiles`, "
-                                "and `%s` has none",
-                                unit->name ? unit->name : "");
-    }
     return right;
 }
 
@@ -779,7 +729,6 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= ll_check_networks(reading);
     if (ll_read_well(reading, "units")) {
         right &= check_runs(reading);
-        right &= check_windows(reading);
         right &= check_unrolls(reading);
         right &= check_coverage(reading);
     }

@@ -199,8 +199,10 @@ bool ll_design_bind(struct ll_design *design, const char *path, struct ll_place 
     if (design->slot_count == MOST_SLOTS)
         return ll_complain(diags, place, "more than %d values are set", MOST_SLOTS);
     if (!ll_machine_path_find(design->root, path, true, place, &design->arena, diags, &found) ||
-        !can_vary(&found, path, place, diags))
+        (!found.ignored && !can_vary(&found, path, place, diags)))
         return false;
+    if (found.ignored)
+        return ll_complain(diags, place, "`%s`: the model has this key no more, so nothing depends on it", path);
     struct ll_node *node = found.key ? member(design, &found, place, &is_new) : found.map;
     const char *section = section_of(design, path);
     if (!node || !section)

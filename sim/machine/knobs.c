@@ -113,10 +113,9 @@ static size_t network_slots(const struct ll_machine *machine, const struct ll_ne
 /* Whether anything has a cost of being started. */
 static bool starts_cost(const struct ll_software *software)
 {
-    bool any = software->op_overhead_s > 0 || software->view_overhead_s > 0 ||
-               software->step_overhead_s > 0 || software->barrier_s > 0 || software->relaid_start_s > 0;
+    bool any = software->op_overhead_s > 0 || software->step_overhead_s > 0;
     for (uint64_t i = 0; i < software->kernel_count; i++)
-        any = any || software->kernels[i].overhead_s > 0;
+        any = any || software->kernels[i].launch_overhead_s > 0;
     for (uint64_t i = 0; i < software->transform_count; i++)
         any = any || software->transforms[i].overhead_s > 0;
     return any;
@@ -203,8 +202,8 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
         right = own_text(arena, &copy->software.kernels[i].name);
     for (uint64_t i = 0; i < copy->software.transform_count && right; i++)
         right = own_text(arena, &copy->software.transforms[i].name);
-    for (uint64_t i = 0; i < copy->software.expected_count && right; i++)
-        right = own_text(arena, &copy->software.expected[i].name);
+    for (uint64_t i = 0; i < copy->overlay_count && right; i++)
+        right = own_text(arena, &copy->overlays[i].name);
     for (uint64_t i = 0; i < copy->network_count && right; i++)
         right = own_text(arena, &copy->networks[i].name);
     return right;
@@ -217,10 +216,10 @@ static bool own_lists(struct ll_machine *copy, struct ll_arena *arena)
     bool right = copy->aliases && copy->sources;
     for (uint64_t i = 0; i < copy->alias_count && right; i++)
         right = own_text(arena, &copy->aliases[i]);
-    for (uint64_t i = 0; i < copy->software.kernel_count && right; i++) {
-        struct ll_kernel *kernel = &copy->software.kernels[i];
-        kernel->seen = ll_copy(arena, kernel->seen, kernel->seen_count * sizeof *kernel->seen);
-        right = kernel->seen != NULL;
+    for (uint64_t i = 0; i < copy->overlay_count && right; i++) {
+        struct ll_overlay *overlay = &copy->overlays[i];
+        overlay->shapes = ll_copy(arena, overlay->shapes, overlay->shape_count * sizeof *overlay->shapes);
+        right = overlay->shapes != NULL;
     }
     for (uint64_t i = 0; i < copy->source_count && right; i++)
         right = own_text(arena, &copy->sources[i].path) && own_text(arena, &copy->sources[i].text);
@@ -242,12 +241,9 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         }
     if (value != &copy->software.op_overhead_s)
         return;
-    copy->software.view_overhead_s *= slot->factor;
     copy->software.step_overhead_s *= slot->factor;
-    copy->software.barrier_s *= slot->factor;
-    copy->software.relaid_start_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.kernel_count; i++)
-        copy->software.kernels[i].overhead_s *= slot->factor;
+        copy->software.kernels[i].launch_overhead_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.transform_count; i++)
         copy->software.transforms[i].overhead_s *= slot->factor;
 }

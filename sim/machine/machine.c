@@ -204,6 +204,8 @@ static struct ll_node *read_tree(struct merger *merger, const char *path, struct
     const char *text = ll_file_read(path, place, merger->arena, merger->diags, &length);
     struct ll_node *tree = text ? ll_node_parse(merger->arena, text, length, path, merger->diags) : NULL;
     struct chain longer = {path, chain, chain ? chain->length + 1 : 1};
+    if (tree)
+        ll_old_keys_modernize(tree, merger->arena, merger->diags);
     return tree ? inherit(merger, tree, &longer) : NULL;
 }
 
@@ -489,6 +491,8 @@ struct ll_machine *ll_machine_parse(const char *text, size_t length, const char 
     struct merger merger = {.lookup = &request.lookup, .arena = &scratch, .diags = diags};
     struct ll_node *root = ll_node_parse(&scratch, text, length, name, diags);
     struct chain chain = {"", NULL, 1};
+    if (root)
+        ll_old_keys_modernize(root, &scratch, diags);
     root = root ? inherit(&merger, root, &chain) : NULL;
     struct ll_origin origin = {name, ll_file_stem(name, &scratch), merger.base, device_name(&merger),
                                merger.family};
@@ -522,26 +526,16 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     return peak;
 }
 
-static bool takes(const struct ll_kernel *kernel, enum ll_op_kind kind, const struct ll_work *work)
-{
-    bool product = work->kind == LL_WORK_GEMM, is_long = product && work->gemm.m > kernel->rows;
-    bool plain = product && !(work->along_k & LL_LINES_OF_B);
-    bool many = product && (work->gemm.k > kernel->terms || work->along_k);
-    bool folds = work->kind == LL_WORK_REDUCE && work->reduce.folds;
-    uint64_t row = work->kind == LL_WORK_VECTOR ? work->vector.row : 0;
-    bool uneven = kernel->row_multiple > 0 && row % kernel->row_multiple != 0;
-    bool other = kernel->dtype > 0 && kernel->dtype != 1u + work->dtype;
-    return kernel->ops[kind] && !other && !(kernel->rows > 0 && is_long) && !(kernel->transposed && plain) &&
-           !(kernel->terms > 0 && many) && !(kernel->folds && !folds) && !uneven;
-}
-
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
                                           const struct ll_work *work)
 {
-    static const struct ll_kernel perfect = {.compute = 1, .memory = 1, .passes = 1, .reads = 1, .work = 1};
-    for (uint64_t i = 0; i < machine->software.kernel_count; i++)
-        if (takes(&machine->software.kernels[i], kind, work))
-            return &machine->software.kernels[i];
+    static const struct ll_kernel perfect = {
+        .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1};
+    for (uint64_t i = 0; i < machine->software.kernel_count; i++) {
+        const struct ll_kernel *kernel = &machine->software.kernels[i];
+        if (kernel->ops[kind] && (kernel->dtype == 0 || kernel->dtype == 1u + work->dtype))
+            return kernel;
+    }
     return &perfect;
 }
 
@@ -552,6 +546,8 @@ struct ll_cache_level ll_machine_cache(const struct ll_level *level)
     if (cache.ways == 0)
         cache.ways = lines;
     cache.sets = cache.ways ? lines / cache.ways : 0;
+    cache.stride_pages = LL_STRIDE_PAGES;
+    cache.stride_page_bytes = LL_STRIDE_PAGE_BYTES;
     return cache;
 }
 

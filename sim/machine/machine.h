@@ -24,11 +24,11 @@ enum {
     LL_MAX_UNITS = 16,
     LL_MAX_LINKS = 8,
     LL_MAX_EXTENTS = 6,
-    LL_MAX_NETWORK_SAMPLES = 16,
+    LL_MAX_OVERLAYS = 128,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8,
-    LL_MAX_EXPECTED = 8,
-    LL_MAX_NUMBERS = 32
+    LL_MAX_TUNED_WAYS = 4,
+    LL_MAX_NUMBERS = 32 /* of a list of numbers */
 };
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
@@ -39,16 +39,11 @@ enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE };
 /* The left and the right operand and the result of a product; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
-/* Where data lie of a memory in several nodes: page by page in each in turn, or with the units that first
- * wrote them. */
-enum ll_placement { LL_PLACEMENT_INTERLEAVED, LL_PLACEMENT_LOCAL };
-
 /* A memory in nodes, each beside as many of the units (sim/cost/cost_parts.h). */
 struct ll_numa {
     uint64_t nodes;   /* at least 2 */
     double link_Bps;  /* between any two, one direction */
     double latency_s; /* that an access to another node takes more */
-    enum ll_placement placement;
 };
 
 struct ll_level {
@@ -57,8 +52,6 @@ struct ll_level {
     double bandwidth_Bps; /* of one instance, both directions together */
     double read_Bps;      /* of its port for reads; 0: limited by bandwidth_Bps alone */
     double write_Bps;     /* of its port for writes; 0: likewise */
-    double read_share;    /* of the bandwidth, what reads alone reach; 0: all, or what their port has */
-    double turnaround;    /* bytes that each takes beside its own time, of reads or writes: the fewer */
     double unit_Bps;      /* the most that one unit draws of it; 0: all there is */
     double efficiency;    /* sustained share of the bandwidth; 1 when not given */
     double latency_s;
@@ -106,11 +99,19 @@ enum ll_algorithm {
     LL_ALGORITHM_COUNT /* stands for the fastest of all, the first among equals */
 };
 
-/* A correction of a kernel (sim/cost/cost_parts.h): how many times as long as its other figures say work of a
- * shape took, near the unit (the start included) and in the outermost memory. */
-struct ll_seen {
-    uint64_t shape[3];
+/* One row of a residual table (sim/cost/overlay.c): how many times as long as the model says work of a shape
+ * took, near the unit (the launch included) and in the outermost memory. */
+struct ll_shape_ratio {
+    uint64_t
+        shape[3]; /* of a GEMM m (with the batch), n, k; of other work lines, bytes read, bytes written */
     double near, far;
+};
+
+/* The residual table of one kernel: a calibration overlay, applied after the model (sim/cost/overlay.c). */
+struct ll_overlay {
+    const char *name; /* the kernel's */
+    const struct ll_shape_ratio *shapes;
+    uint64_t shape_count;
 };
 
 /* How well a kernel of the software stack uses the machine. An op is run by the first kernel that lists its
@@ -118,51 +119,24 @@ struct ll_seen {
 struct ll_kernel {
     const char *name;
     bool ops[LL_OP_NONE];
-    double overhead_s; /* to start it; 0: op_overhead_s */
-    double behind;     /* share of that in which the device already works */
-    double compute;    /* share of its unit's rate that it reaches */
-    double memory;     /* share of every level's bandwidth that it reaches */
-    double far;        /* the same of the outermost level alone; 0: as of the others */
-    double serial;     /* share of the time of all but the slowest part that does not overlap with it */
-    double work;       /* machine operations per algorithmic FLOP, at least 1; not of products */
-    double index;      /* further operations per element of the result */
-    double rewrites;   /* further times that the result is moved (sim/cost/cost_parts.h) */
-    unsigned dtype;    /* 1 + the only element type of its ops; others go to the next kernel; 0: any */
-    uint64_t units;    /* the most units that it can use; 0: all */
-    double grain;      /* replaces the software's; 0: does not */
+    double launch_overhead_s;    /* time that the host takes to launch it; 0: the software's op_overhead_s */
+    double launch_overlap;       /* share of the launch overhead in which the device works already */
+    double compute_efficiency;   /* share of the unit's rate that it reaches */
+    double bandwidth_efficiency; /* share of every level's bandwidth that it reaches */
+    double dram_efficiency;      /* the same of the outermost level alone; 0: bandwidth_efficiency */
+    double serial;      /* share of the time of all but the slowest stage that does not overlap with it */
+    unsigned dtype;     /* 1 + the only element type of its ops; others go to the next kernel; 0: any */
+    uint64_t max_units; /* the most units that it can use; 0: all */
+    uint64_t partition; /* lines of a GEMM's result, or channels of a convolution's, that a unit gets as one
+                           piece; 0: the work is divided evenly */
 
-    /* Of ops that go along rows, such as a softmax. */
-    uint64_t row;  /* longest one kept on chip: the rest and work and line_s count for longer ones; 0: all */
-    double passes; /* times that operands are moved, at least 1; products tell by their blocking */
-    double reads;  /* times that each row is read, at least 1 */
-    double kept; /* share of rows in progress that a cache keeps, for each part of it that they leave free */
-    uint64_t side;         /* rows that a unit processes in parallel; 0: elements are divided evenly */
-    bool rounds;           /* a unit starts the next rows only when all of those are done */
-    uint64_t row_multiple; /* only rows of a multiple of it; others go to the next kernel; 0: any */
+    /* Row reductions, such as a softmax or a norm. */
+    double passes;             /* times that operands are read, at least 1; GEMMs: their blocking says */
+    uint64_t max_register_row; /* longest row, in elements, that is kept in registers, and read once */
+    uint64_t rows_in_flight;   /* rows that a unit works on at once; 0: elements are divided evenly */
+    double row_overhead_s;     /* time of a unit to begin a row that is not kept in registers */
 
-    /* Of products. */
-    uint64_t rows;   /* the most rows of the result; larger products go to the next kernel; 0: any */
-    bool transposed; /* only with a right operand whose lines go along k; others go to the next kernel */
-    uint64_t terms;  /* the most of a sum, with no operand whose lines go along k; 0: any products */
-
-    bool
-        folds; /* only reductions along lines, whose elements become one each; others go to the next kernel */
-
-    /* Of convolutions. */
-    uint64_t channels; /* of the result, given to a unit as one piece; 0: any number */
-    double strided;    /* share of compute that is left with a stride above one; 0: all */
-
-    /* Of products on ordinary cores (sim/cost/cost_parts.h). */
-    uint64_t slice; /* lines of the result given to a unit as one piece; 0: divided evenly */
-    /* More of them, as hold so many elements of the operand that is cut, in such steps, at most so many (0:
-     * any number). */
-    uint64_t slice_elements, slice_step, slice_most;
-    double packing_Bps; /* at which a unit copies operands before it multiplies; 0: nothing is copied */
-    uint64_t small; /* multiply-adds of a slice up to which nothing is copied, unless lines of B go along k */
-    double line_s;  /* to start a line of a convolution's window, or of the elements of an op */
-
-    const struct ll_seen *seen;
-    uint64_t seen_count;
+    double strided_efficiency; /* convolutions of a stride above 1: share of compute_efficiency; 0: all */
 };
 
 /* A way to convolve in a transformed domain, offered beside the direct product (sim/cost/cost_parts.h). The
@@ -171,67 +145,48 @@ struct ll_transform {
     const char *name;
     uint64_t size;                      /* input points of a tile along one axis */
     uint64_t least_filter, most_filter; /* that it serves, along both axes */
-    uint64_t most_image;                /* with its padding, along both axes; 0: any */
     uint64_t products;                  /* real multiplications per point */
     bool fused;                         /* tiles are transformed as they are loaded and stored */
     bool absent;                        /* the library, or this use of it, does not have it */
-    bool not_filters, only_filters;     /* not used for gradients of filters; for nothing else */
-    double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its products reach; 0: not offered */
-    struct ll_tile tiles[LL_MAX_TILES]; /* its own menu on matrix units */
-    uint64_t tile_count;                /* 0: the unit's menu */
-    uint64_t block_rows, block_columns; /* tiles of one image processed at once */
-    double memory;                      /* share of the bandwidth that its separate passes reach */
+    bool only_filter_gradients;         /* used for gradients of filters alone; else for all passes */
+    double rate[LL_DTYPE_COUNT];        /* share of the unit's rate that its GEMMs reach; 0: not offered */
     double overhead_s;                  /* to start all its kernels; 0: as other convolutions */
 };
 
-/* What a library of collectives expects an all-reduce between nodes to take in one of its ways; it takes the
- * way that it expects to be the fastest (sim/network/collective.c has the formulas). */
-enum ll_expected_algorithm { LL_EXPECTED_RING, LL_EXPECTED_CHAINED_TREES, LL_EXPECTED_ALGORITHM_COUNT };
-struct ll_expected_way {
-    const char *name;
-    enum ll_expected_algorithm algorithm;
-    double start_s;
-    double hop_s, node_hop_s;             /* of a message within a node, and between two */
-    double plateau;                       /* all these take that many times as long */
-    double efficiency, efficiency_of_two; /* of a node's links; between two nodes, 0: the same */
-    double limit_Bps;                     /* the most that it brings; 0: any */
-    double by_size[LL_MAX_NUMBERS];       /* what is left of it for 64 bytes, 128, ...; all beyond */
-    uint64_t size_count;
+/* Which library's cost tables `collectives: tuned` goes by (sim/machine/tuners.def). */
+enum ll_tuner {
+    LL_TUNER_NONE,
+#define LL_TUNER(word, ...) LL_TUNER_##word,
+#include "sim/machine/tuners.def"
+#undef LL_TUNER
+    LL_TUNER_COUNT
 };
 
 struct ll_software {
     double op_overhead_s;   /* to start one op */
-    double view_overhead_s; /* of an op that moves and computes nothing */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
     double gap_s;           /* idle time of the device before an op, however far ahead the host is */
     double step_overhead_s; /* of each dependent step of a sequence, beside its work */
-    double barrier_s;       /* until units that share an op have joined, for each doubling of their number */
     double grain;           /* FLOPs, or bytes if more, for which one unit is used; 0: all units are used */
     enum ll_fusion fusion;
-    uint64_t layout_rows, layout_columns; /* of the tiles in which matrices are stored; 1: as they are */
     enum ll_strided strided;
-    double scattering; /* share of its rate that a product reaches while it scatters */
     enum ll_convolving convolving;
-    uint64_t join_groups; /* channels up to which groups are joined, zeros between; 0: none are */
-    /* By dtype, for kernels that want channels last: share of the bandwidth that the passes reach in which
-     * the operands of a convolution are laid out anew; 0: they are taken as they are. */
-    double relaid[LL_DTYPE_COUNT];
-    double relaid_start_s; /* to start these passes */
-    double one_channel; /* share of their rate that lanes reach where a group is one channel; 0: as others */
+    /* By dtype, for kernels that want channels last (NHWC): share of the bandwidth that the passes reach which
+     * transform the layout of a convolution's operands; 0: they are taken as they are. */
+    double layout_transform[LL_DTYPE_COUNT];
+    /* Share of their rate that vector lanes reach in a depthwise convolution; 0: computed as others are. */
+    double depthwise_efficiency;
     enum ll_mapped mapping;
     enum ll_objective objective; /* of the search */
     bool early_updates;          /* of weights, right after their gradients; else at the end of the step */
-    uint64_t past_bytes; /* results of such ops with at least so many are written past caches; 0: none are */
-    bool past_ops[LL_OP_NONE];
     enum ll_algorithm collectives;
+    enum ll_tuner tuner;          /* what `collectives: tuned` goes by */
     double collective_overhead_s; /* to start a collective, until the first byte leaves */
     double message_overhead_s;    /* to start a message between two devices; 0: as a collective */
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
     uint64_t transform_count;
-    struct ll_expected_way expected[LL_MAX_EXPECTED];
-    uint64_t expected_count;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an
@@ -260,12 +215,6 @@ struct ll_extents {
     uint64_t count;
 };
 
-/* A measured collective: time = latency + bytes that each device sends / bandwidth. */
-struct ll_network_sample {
-    uint64_t devices;
-    double latency_s, bandwidth_Bps;
-};
-
 /* A level of the network: joins `devices` groups, each of what the levels before it join. */
 struct ll_network {
     const char *name;
@@ -288,8 +237,6 @@ struct ll_network {
     double oversubscription;         /* of a fat tree */
     double j_per_byte;               /* of a byte over one link, with both its ends; 0: not described */
     double units_taken; /* share of a device's units that an exchange over this level keeps busy; below 1 */
-    struct ll_network_sample samples[LL_MAX_NETWORK_SAMPLES];
-    uint64_t sample_count;
 };
 
 struct ll_energy {
@@ -312,8 +259,11 @@ struct ll_area {
     double fixed_m2;
 };
 
+/* Diameter of a wafer. */
+enum { LL_WAFER_MM = 300 };
+
 struct ll_pricing {
-    double wafer_usd, wafer_mm; /* of a processed wafer; its diameter */
+    double wafer_usd; /* price of a processed wafer of LL_WAFER_MM */
     double defects_per_cm2;
     double clustering; /* of defects; 0: none */
     uint64_t dies;     /* equal ones, of which the area consists */
@@ -358,7 +308,8 @@ struct ll_machine {
     bool area_given;
     struct ll_pricing pricing;
     bool pricing_given;
-    const struct ll_catalogue *catalogues; /* those that were read, the newest first */
+    struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */
+    uint64_t overlay_count;
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */
@@ -470,7 +421,7 @@ static inline bool ll_level_has_ports(const struct ll_level *level)
 static inline bool ll_level_waits(const struct ll_machine *machine, uint64_t level)
 {
     const struct ll_level *it = &machine->levels[level];
-    return level + 1 < machine->level_count && it->cache_given && it->cache.misses_in_turn &&
+    return level + 1 < machine->level_count && it->cache_given && it->cache.non_overlapping &&
            it->buffering == LL_BUFFER_DOUBLE && ll_level_holds_all(it) && !ll_level_has_ports(it) &&
            !ll_level_has_ports(it + 1);
 }
@@ -558,8 +509,8 @@ const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct 
 /* How many devices the machine's network joins; 1 without one, LL_NO_FIT past 64 bits. */
 uint64_t ll_machine_devices(const struct ll_machine *machine);
 
-/* A copy of the machine with knob i turned, which points to catalogues, shapes and edges of the original:
- * that lives as long. Free with ll_machine_free. NULL when memory ran out. */
+/* A copy of the machine with knob i turned, which points to shapes and edges of the original: that lives
+ * as long. Free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);
 
 #endif

@@ -297,7 +297,7 @@ bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced
     if (!machine->pricing_given || machine->level_count == 0 || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
         return false;
     if (pricing->wafer_usd > 0) {
-        priced->dies_per_wafer = dies_on(pricing->wafer_mm, die_mm2);
+        priced->dies_per_wafer = dies_on(LL_WAFER_MM, die_mm2);
         priced->yield = yield_of(pricing, die_mm2);
         priced->dies_usd = dies * pricing->wafer_usd / (priced->dies_per_wafer * priced->yield);
     }

@@ -129,7 +129,7 @@ static bool follow_table(struct walk *walk, const struct ll_field_table *table, 
 static bool end_at(struct ll_machine_path *found, const struct ll_field *field, struct ll_node *map,
                    const char *key)
 {
-    *found = (struct ll_machine_path){field, map, key};
+    *found = (struct ll_machine_path){.field = field, .map = map, .key = key};
     return true;
 }
 
@@ -219,6 +219,26 @@ static bool complain_of_segment(struct walk *walk, const struct ll_field_table *
     return complain(walk, "key", &words);
 }
 
+/* A key that version 0.1 had under another name, or that is ignored now; false when it is neither. */
+static bool follow_old_key(struct walk *walk, const struct ll_field_table *table, struct ll_node *map,
+                           struct ll_machine_path *found, bool *right)
+{
+    const char *now;
+    if (!ll_old_key(table, walk->segment, &now))
+        return false;
+    *right = true;
+    if (!now) {
+        *found = (struct ll_machine_path){.ignored = true};
+        ll_remark(walk->diags, walk->place, "ignored, for the model has this key no more: `%s`", walk->path);
+        return true;
+    }
+    ll_remark(walk->diags, walk->place, "old name of a key, which the next version will not read: `%s` is `%s`",
+              walk->segment, now);
+    walk->segment = now;
+    *right = follow_field(walk, ll_field_table_find(table, now), map, found);
+    return true;
+}
+
 static bool follow_table(struct walk *walk, const struct ll_field_table *table, struct ll_node *map,
                          struct ll_machine_path *found)
 {
@@ -232,7 +252,7 @@ static bool follow_table(struct walk *walk, const struct ll_field_table *table, 
         return follow_field(walk, field, map, found);
     if (table == &ll_machine_table && follow_short(walk, found, &right))
         return right;
-    return complain_of_segment(walk, table);
+    return follow_old_key(walk, table, map, found, &right) ? right : complain_of_segment(walk, table);
 }
 
 bool ll_machine_path_find(struct ll_node *root, const char *path, bool create, struct ll_place place,
@@ -546,6 +566,8 @@ bool ll_override_apply(struct ll_node *tree, const struct ll_override *override,
         return ll_complain(diags, place, "memory ran out");
     if (!ll_machine_path_find(tree, override->path, true, place, arena, diags, &found))
         return false;
+    if (found.ignored)
+        return true;
     if (!found.key)
         return refuse_item(override->path, place, diags);
     if (!found.map || found.map->type != LL_NODE_MAP)

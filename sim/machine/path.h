@@ -14,6 +14,7 @@ struct ll_machine_path {
     const struct ll_field *field; /* the row that the path ends at; of an item as a whole: its list */
     struct ll_node *map;          /* the map whose member the path ends at; NULL when that map is not there */
     const char *key;              /* the member's key; NULL for an item as a whole */
+    bool ignored;                 /* the model has this key no more (old_keys.def): the rest is not filled */
 };
 
 /* Follows a path down the tree of a machine file, from the schema's point of view: a key that the file does

@@ -30,8 +30,7 @@
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(TILE, "tile, as 128x64x32", any_tile)       /* struct ll_tile */                                       \
     X(UNROLLS, "list of loops, as C32 K32", any_item) /* struct ll_unroll [LL_MAX_UNROLLS], likewise */      \
-    X(SEEN, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_seen *, likewise */         \
-    X(CATALOGUE, "file", not_null)              /* const struct ll_catalogue *, read from that file */       \
+    X(RESIDUALS, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_shape_ratio *, likewise */ \
     X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
     X(PATTERN, "pattern, as 2:4", any_pattern)  /* struct ll_pattern */                                      \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_NONE], given at given_offset */      \
@@ -122,6 +121,10 @@ uint64_t ll_level_of_key(const struct ll_field *field, const char *key, const st
 
 /* The row of a key in a table and all its variants, or NULL. */
 const struct ll_field *ll_field_table_find(const struct ll_field_table *table, const char *key);
+
+/* Whether a table had this key in version 0.1 and has it no more: *now is what it is called, NULL where it is
+ * ignored (old_keys.def). */
+bool ll_old_key(const struct ll_field_table *table, const char *key, const char **now);
 
 /* What its numbers measure: its dimension, or that of the unit which its key says. */
 enum ll_dimension ll_field_dimension(const struct ll_field *field);

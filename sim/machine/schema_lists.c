@@ -207,7 +207,7 @@ void ll_write_LEVELS(const struct ll_field *field, const void *object, const str
 /* --- lists --- */
 
 enum { LARGEST_SIDE = 65536 };
-static const uint64_t MOST_SEEN = UINT64_C(1) << 50; /* elements or bytes */
+static const uint64_t MOST_SIDE = UINT64_C(1) << 50; /* elements or bytes */
 
 /* "128x64x32": how many sides, at most `most`; 0 when it is no such text or a side is 0 or too large. */
 static uint64_t parse_sides(const char *text, uint64_t most, uint64_t largest, uint64_t *sides)
@@ -317,7 +317,7 @@ void ll_write_NUMBERS(const struct ll_field *field, const void *object, const st
 bool ll_read_TILE(const struct ll_field *field, const struct ll_node *node, void *object,
                   struct ll_reading *reading)
 {
-    return (node->text && ll_tile_parse(node->text, MOST_SEEN, ll_at(object, field->offset))) ||
+    return (node->text && ll_tile_parse(node->text, MOST_SIDE, ll_at(object, field->offset))) ||
            ll_expected(node, reading, "a tile m x n x k, as 128x128x32, with sides of at least 1");
 }
 
@@ -365,7 +365,7 @@ void ll_write_TILES(const struct ll_field *field, const void *object, const stru
 }
 
 /* "64x32x256=1.1/0.9" */
-static bool parse_seen(const char *text, struct ll_seen *seen)
+static bool parse_residual(const char *text, struct ll_shape_ratio *seen)
 {
     enum { LONGEST = 160 };
     static const double most = 1e6;
@@ -378,32 +378,32 @@ static bool parse_seen(const char *text, struct ll_seen *seen)
     if (!slash)
         return false;
     *equals = *slash = '\0';
-    return parse_sides(copy, 3, MOST_SEEN, seen->shape) == 3 &&
+    return parse_sides(copy, 3, MOST_SIDE, seen->shape) == 3 &&
            ll_number_parse(equals + 1, "", &seen->near) && ll_number_parse(slash + 1, "", &seen->far) &&
            fmin(seen->near, seen->far) >= 1 / most && fmax(seen->near, seen->far) <= most;
 }
 
-bool ll_read_SEEN(const struct ll_field *field, const struct ll_node *node, void *object,
+bool ll_read_RESIDUALS(const struct ll_field *field, const struct ll_node *node, void *object,
                   struct ll_reading *reading)
 {
     bool right = ll_is_type(node, LL_NODE_LIST, "a list of shapes, as [64x32x256=1.1/0.9]", reading);
-    struct ll_seen *seen = right ? ll_alloc(reading->arena, node->count, sizeof *seen) : NULL;
+    struct ll_shape_ratio *seen = right ? ll_alloc(reading->arena, node->count, sizeof *seen) : NULL;
     if (!seen)
         return right && ll_no_memory(node, reading);
     uint64_t count = 0;
     for (const struct ll_node *child = node->first; child; child = child->next)
-        if (!child->text || !parse_seen(child->text, &seen[count++]))
+        if (!child->text || !parse_residual(child->text, &seen[count++]))
             right =
                 ll_expected(child, reading, "a shape and two ratios of 1e-6 to 1e6, as 64x32x256=1.1/0.9");
-    *(const struct ll_seen **)ll_at(object, field->offset) = seen;
+    *(const struct ll_shape_ratio **)ll_at(object, field->offset) = seen;
     *(uint64_t *)ll_at(object, field->count_offset) = count;
     return right;
 }
 
-void ll_write_SEEN(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+void ll_write_RESIDUALS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
                    struct ll_dump *dump)
 {
-    const struct ll_seen *seen = *(const struct ll_seen *const *)ll_at_const(object, field->offset);
+    const struct ll_shape_ratio *seen = *(const struct ll_shape_ratio *const *)ll_at_const(object, field->offset);
     (void)machine;
     dump->verbs->open(dump->out, LL_NODE_LIST, true);
     for (uint64_t i = 0; i < ll_count_of(field, object); i++) {
@@ -414,30 +414,6 @@ void ll_write_SEEN(const struct ll_field *field, const void *object, const struc
         dump->verbs->text(dump->out, text);
     }
     dump->verbs->close(dump->out, LL_NODE_LIST);
-}
-
-bool ll_read_CATALOGUE(const struct ll_field *field, const struct ll_node *node, void *object,
-                       struct ll_reading *reading)
-{
-    if (!node->text || !*node->text)
-        return ll_expected(node, reading, "the file of a catalogue");
-    const struct ll_catalogue *catalogue = ll_catalogue_read(node, reading);
-    *(const struct ll_catalogue **)ll_at(object, field->offset) = catalogue;
-    return catalogue != NULL;
-}
-
-/* By its name; results depend on what it holds. */
-void ll_write_CATALOGUE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                        struct ll_dump *dump)
-{
-    const struct ll_catalogue *catalogue =
-        *(const struct ll_catalogue *const *)ll_at_const(object, field->offset);
-    (void)machine;
-    if (!dump->results_only) {
-        dump->verbs->text(dump->out, catalogue->name);
-        return;
-    }
-    dump->verbs->count(dump->out, catalogue->digest);
 }
 
 static bool mark_class(enum ll_op_class op_class, bool *runs)

@@ -41,10 +41,12 @@ static const char *const algorithms[] = {
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
     "fastest", NULL};
-static const char *const expected_algorithms[] = {
-    [LL_EXPECTED_RING] = "ring",
-    [LL_EXPECTED_CHAINED_TREES] = "chained_trees",
-    [LL_EXPECTED_ALGORITHM_COUNT] = NULL,
+static const char *const tuners[] = {
+    "none",
+#define LL_TUNER(word, name, ...) name,
+#include "sim/machine/tuners.def"
+#undef LL_TUNER
+    NULL,
 };
 static const char *const topologies[] = {
 #define LL_TOPOLOGY(word, name, ...) name,
@@ -89,9 +91,6 @@ static const struct ll_field systolic_fields[] = {
      .help = "operand that stays in the array: output, weight or input stationary"},
     {.key = "overlap_folds", .type = LL_TYPE_BOOL, AT(systolic.overlap_folds), .otherwise = "false",
      .help = "whether the next stationary tile loads while this one computes"},
-    {.key = "load_cycles", .type = LL_TYPE_WHOLE, AT(systolic.load_cycles), .min = 1, .max = 65536,
-     .help = "cycles in which a stationary tile of inputs or weights is loaded, or results that were stationary leave; "
-             "when not given, a row a cycle, as many as it has rows"},
     {.key = "accumulators", .type = LL_TYPE_WHOLE, AT(systolic.accumulators), .min = 0, .max = 1u << 30,
      .otherwise = "0",
      .help = "partial sums that each column keeps; further ones go to memory and back, or what streams comes in "
@@ -105,21 +104,6 @@ static const struct ll_field matrix_fields[] = {
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tile sizes m x n x k that the kernels offer; one unit computes one tile. When not given, work "
              "is divided evenly among the units"},
-    {.key = "catalogue", .type = LL_TYPE_CATALOGUE, AT(matrix.catalogue),
-     .help = "file, under the folder of machines, that lists the sizes for which the library's kernels were "
-             "tuned; matrix products of its dtype are computed by the kernel of the nearest size, not by "
-             "the fastest tile"},
-    {.key = "conv_tiles", .type = LL_TYPE_TILES, AT(matrix.conv_tiles),
-     .count_offset = offsetof(struct ll_unit, matrix.conv_tile_count),
-     .help = "tile sizes, pixels x filters x channels, of kernels that read a convolution's windows in "
-             "place, used instead of `tiles`; such kernels split k among units only where k consists of "
-             "pixels alone"},
-    {.key = "whole_channels", .type = LL_TYPE_DTYPES, AT(matrix.whole_channels), .min = 1, .max = 65536,
-     .help = "by dtype: how many channels of one window element these kernels process at once, rounding the "
-             "last ones up; for dtypes not given, any number, even across window elements"},
-    {.key = "whole_filters", .type = LL_TYPE_BOOL, AT(matrix.whole_filters), .otherwise = "false",
-     .help = "whether, in the dtypes of `whole_channels`, the gradient of filters takes a whole tile of "
-             "channels for each window element"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -127,43 +111,8 @@ static const struct ll_field matrix_fields[] = {
     {.key = "feed", .type = LL_TYPE_NUMBER, AT(matrix.feed), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "bytes of a tile's operands that a unit loads per cycle in which it does not multiply; 0: "
              "loading takes no time of its own"},
-    {.key = "step_cycles", .type = LL_TYPE_NUMBER, AT(matrix.step_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0",
-     .help = "the fewest cycles for one step along a tile's k: its loads and the barrier after them"},
-    {.key = "resident", .type = LL_TYPE_WHOLE, AT(matrix.resident), .min = 0, .max = MOST_BYTES, .otherwise = "0",
-     .help = "elements of results that a unit keeps in its registers: of so many tiles that together have no "
-             "more, one multiplies while others wait for loads and barriers; 0: it has one tile at a time"},
-    {.key = "join_cycles", .type = LL_TYPE_NUMBER, AT(matrix.join_cycles), .min = 0, .max = 1e9, .otherwise = "0",
+    {.key = "split_k_reduce_cycles", .type = LL_TYPE_NUMBER, AT(matrix.split_k_reduce_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
-    {.key = "most_parts", .type = LL_TYPE_WHOLE, AT(matrix.most_parts), .min = 1, .max = MOST_UNITS,
-     .otherwise = "512",
-     .help = "the most parts into which kernels cut k, each for another unit: 1, 2, 4, ... of them"},
-    {.key = "filter_waves", .type = LL_TYPE_WHOLE, AT(matrix.filter_waves), .min = 1, .max = MOST_UNITS,
-     .otherwise = "4",
-     .help = "how many times over the units may be dealt the parts of a filter's gradient; those of other "
-             "products are dealt once"},
-    {.key = "line_cycles", .type = LL_TYPE_NUMBER, AT(matrix.line_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0",
-     .help = "cycles that a step waits for each line of an operand that runs along k and is out of reach "
-             "(see `line_reach`)"},
-    {.key = "line_reach", .type = LL_TYPE_SIZE, AT(matrix.line_reach), .dimension = LL_DIMENSION_SIZE, .min = 0,
-     .max = MOST_BYTES, .otherwise = "0B",
-     .help = "longest line, in memory, of which all lines of a tile are in reach: translated addresses and "
-             "open rows suffice for them"},
-    {.key = "line_drift", .type = LL_TYPE_WHOLE, AT(matrix.line_drift), .min = 0, .max = MOST_UNITS,
-     .otherwise = "0",
-     .help = "products along k that a unit computes until tiles that started together are out of step and "
-             "wait at different times; 0: they always are"},
-    {.key = "line_channels", .type = LL_TYPE_WHOLE, AT(matrix.line_channels), .min = 0, .max = MOST_UNITS,
-     .otherwise = "0",
-     .help = "channels of the memory; lines are then waited for only where their length makes them begin in few "
-             "of these; 0: always"},
-    {.key = "line_interleave", .type = LL_TYPE_SIZE, AT(matrix.line_interleave), .dimension = LL_DIMENSION_SIZE,
-     .min = 1, .max = MOST_BYTES, .otherwise = "256B",
-     .help = "what one of `line_channels` holds before the next one's turn"},
-    {.key = "windows", .type = LL_TYPE_NUMBER, AT(matrix.windows), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of the rate that remains for convolutions, whose kernels compute the windows' addresses "
-             "as they go; 0: all of it"},
 };
 
 static const struct ll_field spatial_fields[] = {
@@ -275,16 +224,11 @@ static const struct ll_field cache_fields[] = {
              "happens, always, or never"},
     {.key = "prefetch", .type = LL_TYPE_CHOICE, AT(prefetch), .choices = prefetches, .otherwise = "none",
      .help = "for `leadline cache`: what it fetches before it is asked for"},
-    {.key = "prefetch_pages", .type = LL_TYPE_WHOLE, AT(stride_pages), .min = 1, .max = 65536, .otherwise = "64",
-     .help = "pages whose strides the prefetcher `stride` remembers, each at its place in a table"},
-    {.key = "prefetch_page", .type = LL_TYPE_SIZE, AT(stride_page_bytes), .dimension = LL_DIMENSION_SIZE, .min = 1,
-     .max = MOST_BYTES, .otherwise = "4KiB",
-     .help = "size of such a page"},
     {.key = "write_through", .type = LL_TYPE_BOOL, AT(write_through), .otherwise = "false",
      .help = "for `leadline cache`: whether writes are passed outwards at once, not when their line is evicted"},
     {.key = "write_around", .type = LL_TYPE_BOOL, AT(write_around), .otherwise = "false",
      .help = "for `leadline cache`: whether a write that misses is passed outwards without fetching its line"},
-    {.key = "misses_in_turn", .type = LL_TYPE_BOOL, AT(misses_in_turn), .otherwise = "false",
+    {.key = "non_overlapping", .type = LL_TYPE_BOOL, AT(non_overlapping), .otherwise = "false",
      .help = "whether what it does not have comes instead of what it has, not beside it, as where a core can wait for "
              "few lines at a time: the times of the two then add up; not with searched mappings"},
     {.key = "affinity", .type = LL_TYPE_BOOL, AT(affinity), .otherwise = "false",
@@ -302,9 +246,6 @@ static const struct ll_field cache_fields[] = {
 #undef AT
 static const struct ll_field_table cache_table = {TABLE("cache", cache_fields, struct ll_cache_level)};
 
-static const char *const placements[] = {
-    [LL_PLACEMENT_INTERLEAVED] = "interleaved", [LL_PLACEMENT_LOCAL] = "local", NULL};
-
 #define AT(member) .offset = offsetof(struct ll_numa, member)
 static const struct ll_field numa_fields[] = {
     {.key = "nodes", .type = LL_TYPE_WHOLE, AT(nodes), .required = true, .min = 2, .max = MOST_UNITS,
@@ -315,9 +256,6 @@ static const struct ll_field numa_fields[] = {
     {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "what an access to another node takes beside the memory's own latency"},
-    {.key = "placement", .type = LL_TYPE_CHOICE, AT(placement), .choices = placements, .otherwise = "interleaved",
-     .help = "where software has data lie: in all nodes in turn, page by page, or local, with the units that first "
-             "wrote them, so that what all nodes work on crosses no link"},
 };
 #undef AT
 static const struct ll_field_table numa_table = {TABLE("numa", numa_fields, struct ll_numa)};
@@ -339,12 +277,6 @@ static const struct ll_field level_fields[] = {
     {.key = "write_bandwidth", .type = LL_TYPE_QUANTITY, AT(write_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "bandwidth of writes (results and partial sums), where they have a port of their own"},
-    {.key = "read_share", .type = LL_TYPE_NUMBER, AT(read_share), .min = POSITIVE, .max = 1,
-     .help = "share of the bandwidth, and of what a unit draws of it, that reads alone reach, since what is written "
-             "goes another way; not with `read_bandwidth`; when not given, all"},
-    {.key = "turnaround", .type = LL_TYPE_NUMBER, AT(turnaround), .min = POSITIVE, .max = 10,
-     .help = "what a written byte among more reads (or a read one among more writes) takes beside its own time, in "
-             "bytes, since it turns the bus around; not with ports of its own or `read_share`; when not given, nothing"},
     {.key = "unit_bandwidth", .type = LL_TYPE_QUANTITY, AT(unit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
      .max = MOST_BPS,
      .help = "the most that one unit draws from an instance that it shares, limited by the misses that it can have "
@@ -407,91 +339,38 @@ static const struct ll_field kernel_fields[] = {
      .help = "name that paths and reports use"},
     {.key = "ops", .type = LL_TYPE_RUNS, AT(ops), .required = true,
      .help = "op classes or kinds that it runs; an op goes to the first kernel that lists it"},
-    {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+    {.key = "launch_overhead", .type = LL_TYPE_QUANTITY, AT(launch_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS,
      .help = "time to start it, instead of op_overhead"},
-    {.key = "behind", .type = LL_TYPE_NUMBER, AT(behind), .min = 0, .max = 1, .otherwise = "0",
+    {.key = "launch_overlap", .type = LL_TYPE_NUMBER, AT(launch_overlap), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of the starting time that the host spends while the device is already working"},
-    {.key = "compute", .type = LL_TYPE_NUMBER, AT(compute), .min = POSITIVE, .max = 1, .otherwise = "1",
+    {.key = "compute_efficiency", .type = LL_TYPE_NUMBER, AT(compute_efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of its unit's rate that it reaches"},
-    {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
+    {.key = "bandwidth_efficiency", .type = LL_TYPE_NUMBER, AT(bandwidth_efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of every level's bandwidth that it reaches"},
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how many times it moves its operands; for matrix products their blocking tells"},
-    {.key = "row", .type = LL_TYPE_WHOLE, AT(row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+    {.key = "max_register_row", .type = LL_TYPE_WHOLE, AT(max_register_row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
      .help = "longest row, in elements, that it keeps on chip, as of a softmax: `passes`, `reads`, `side`, "
              "`work` and `line` apply to longer rows only; 0: to all"},
-    {.key = "reads", .type = LL_TYPE_NUMBER, AT(reads), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how many times it reads each row; a cache keeps rows in progress as far as they fit, a memory that software "
-             "fills keeps all rows or none"},
-    {.key = "kept", .type = LL_TYPE_NUMBER, AT(kept), .min = 0, .max = MOST_RATE, .otherwise = "1.5",
-     .help = "share of the rows in progress that the cache in front of the outermost memory keeps until they are "
-             "read again, for each part of it that they leave free; at most all"},
-    {.key = "side", .type = LL_TYPE_WHOLE, AT(side), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+    {.key = "rows_in_flight", .type = LL_TYPE_WHOLE, AT(rows_in_flight), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "rows that a unit processes in parallel; 0: elements are divided evenly"},
-    {.key = "rounds", .type = LL_TYPE_BOOL, AT(rounds), .otherwise = "false",
-     .help = "whether a unit starts the next rows only when all rows that it processes in parallel are done"},
-    {.key = "work", .type = LL_TYPE_NUMBER, AT(work), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "machine operations for each algorithmic FLOP, other than of matrix products"},
-    {.key = "index", .type = LL_TYPE_NUMBER, AT(index), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "further machine operations for each element of the result, such as divisions to find its "
-             "place"},
-    {.key = "units", .type = LL_TYPE_WHOLE, AT(units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+    {.key = "row_overhead", .type = LL_TYPE_QUANTITY, AT(row_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that a unit takes to begin a row that is not kept in registers, or another unbroken run of elements"},
+    {.key = "strided_efficiency", .type = LL_TYPE_NUMBER, AT(strided_efficiency), .min = 0, .max = 1, .otherwise = "0",
+     .help = "share of `compute_efficiency` that convolutions of a stride above 1 reach; 0: all"},
+    {.key = "max_units", .type = LL_TYPE_WHOLE, AT(max_units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most units that it can use; 0: all"},
-    {.key = "far", .type = LL_TYPE_NUMBER, AT(far), .min = 0, .max = 1, .otherwise = "0",
+    {.key = "dram_efficiency", .type = LL_TYPE_NUMBER, AT(dram_efficiency), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of the outermost level's bandwidth that it reaches; 0: as `memory` says"},
     {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
      .help = "how little it overlaps: the share of the time of arithmetic and of all levels but the slowest "
              "that is added to the slowest"},
-    {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
-     .help = "replaces the software's `grain` for this kernel"},
     {.key = "dtype", .type = LL_TYPE_CHOICE, AT(dtype), .choices = kernel_dtypes, .otherwise = "any",
      .help = "it runs only ops on elements of this type; others go to the next kernel"},
-    {.key = "rows", .type = LL_TYPE_WHOLE, AT(rows), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "the most rows that a matrix product's result may have for this kernel; larger ones go to the "
-             "next kernel; 0: any"},
-    {.key = "transposed", .type = LL_TYPE_BOOL, AT(transposed), .otherwise = "false",
-     .help = "whether it runs only matrix products with a transposed right operand; others go to the next "
-             "kernel"},
-    {.key = "terms", .type = LL_TYPE_WHOLE, AT(terms), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "it runs only matrix products of a transposed left operand and a plain right one that sum at most so "
-             "many terms; others go to the next kernel; 0: any"},
-    {.key = "row_multiple", .type = LL_TYPE_WHOLE, AT(row_multiple), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "it runs only ops along rows of a multiple of so many elements, as kernels that load vectors do; others "
-             "go to the next kernel; 0: any"},
-    {.key = "folds", .type = LL_TYPE_BOOL, AT(folds), .otherwise = "false",
-     .help = "whether it runs only reductions along lines, as a sum over the last dimension, where neighbours become "
-             "one element; others, which add lines to lines, go to the next kernel"},
-    {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "channels of a convolution's result that are given to a unit as one piece; units that get none "
-             "are not used; 0: any number"},
-    {.key = "strided", .type = LL_TYPE_NUMBER, AT(strided), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of `compute` that is left for convolutions of a stride above one; 0: all"},
-    {.key = "slice", .type = LL_TYPE_WHOLE, AT(slice), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+    {.key = "partition", .type = LL_TYPE_WHOLE, AT(partition), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
-    {.key = "slice_elements", .type = LL_TYPE_WHOLE, AT(slice_elements), .min = 0, .max = 0x1p40, .otherwise = "0",
-     .help = "elements of the operand that is cut (of a convolution: of the windows) which a slice may hold; where "
-             "those are more lines than `slice`, that many; 0: `slice` lines always"},
-    {.key = "slice_step", .type = LL_TYPE_WHOLE, AT(slice_step), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "the lines that `slice_elements` gives are a multiple of this; 0: any number"},
-    {.key = "slice_most", .type = LL_TYPE_WHOLE, AT(slice_most), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "the most lines that `slice_elements` gives; 0: any number"},
-    {.key = "packing", .type = LL_TYPE_QUANTITY, AT(packing_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS,
-     .help = "bandwidth at which a unit copies a matrix product's operands before it multiplies them"},
-    {.key = "small", .type = LL_TYPE_WHOLE, AT(small), .min = 0, .max = 0x1p40, .otherwise = "0",
-     .help = "the most multiply-adds of a matrix product's slice for which nothing is copied, where the right operand "
-             "is not transposed"},
-    {.key = "line", .type = LL_TYPE_QUANTITY, AT(line_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "time to start a line: of a convolution's window, or of the elements along which an op works"},
-    {.key = "rewrites", .type = LL_TYPE_NUMBER, AT(rewrites), .min = 0, .max = MOST_RATE, .otherwise = "0",
-     .help = "how many further times the result is moved: a matrix product's, as when it is cleared first and then "
-             "added to; of other work, as when caches fetch the lines that it writes, which it has not read"},
-    {.key = "seen", .type = LL_TYPE_SEEN, AT(seen), .count_offset = offsetof(struct ll_kernel, seen_count),
-     .help = "measured shapes and how many times as long they took as the other keys say, near the unit / in the "
-             "outermost memory: m x n x k of a matrix product, else lines x bytes read x bytes written; similar work "
-             "takes as much longer"},
 };
 #undef AT
 static const struct ll_field_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
@@ -507,8 +386,6 @@ static const struct ll_field transform_fields[] = {
      .help = "smallest filter that it serves, along either axis"},
     {.key = "most_filter", .type = LL_TYPE_WHOLE, AT(most_filter), .required = true, .min = 1, .max = 1024,
      .help = "largest filter that it serves, along either axis"},
-    {.key = "most_image", .type = LL_TYPE_WHOLE, AT(most_image), .min = 0, .max = 65536, .otherwise = "0",
-     .help = "largest image, with its padding, that it serves, along either axis; 0: any"},
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
      .help = "real multiplications per point: 1 for Winograd, 2 for Fourier transforms of real images"},
     {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
@@ -518,19 +395,7 @@ static const struct ll_field transform_fields[] = {
     {.key = "absent", .type = LL_TYPE_BOOL, AT(absent), .otherwise = "false",
      .help = "whether to take this transform away again from what is inherited, because this library, or "
              "this use of it, does not have it"},
-    {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .count_offset = offsetof(struct ll_transform, tile_count),
-     .help = "tile sizes m x n x k that its kernels offer on matrix units, instead of the unit's"},
-    {.key = "block_rows", .type = LL_TYPE_WHOLE, AT(block_rows), .min = 1, .max = 1024, .otherwise = "1",
-     .help = "tiles of one image, one below the other, that its kernel processes at once; the last block is "
-             "rounded up"},
-    {.key = "block_columns", .type = LL_TYPE_WHOLE, AT(block_columns), .min = 1, .max = 1024, .otherwise = "1",
-     .help = "the same, for tiles side by side"},
-    {.key = "memory", .type = LL_TYPE_NUMBER, AT(memory), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "share of the outermost level's bandwidth that its separate passes reach"},
-    {.key = "not_filters", .type = LL_TYPE_BOOL, AT(not_filters), .otherwise = "false",
-     .help = "whether the library does not use it for the gradient of filters; fused ones are never used "
-             "for it"},
-    {.key = "only_filters", .type = LL_TYPE_BOOL, AT(only_filters), .otherwise = "false",
+    {.key = "only_filter_gradients", .type = LL_TYPE_BOOL, AT(only_filter_gradients), .otherwise = "false",
      .help = "whether the library uses it for the gradient of filters alone"},
     {.key = "overhead", .type = LL_TYPE_QUANTITY, AT(overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS,
@@ -540,40 +405,12 @@ static const struct ll_field transform_fields[] = {
 #undef AT
 static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
-#define AT(member) .offset = offsetof(struct ll_expected_way, member)
-static const struct ll_field expected_fields[] = {
-    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths use"},
-    {.key = "algorithm", .type = LL_TYPE_CHOICE, AT(algorithm), .required = true, .choices = expected_algorithms,
-     .help = "which devices send to which"},
-    {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "time before the first message leaves"},
-    {.key = "hop", .type = LL_TYPE_QUANTITY, AT(hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message within a node"},
-    {.key = "node_hop", .type = LL_TYPE_QUANTITY, AT(node_hop_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "latency of a message between nodes"},
-    {.key = "plateau", .type = LL_TYPE_NUMBER, AT(plateau), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "factor on the sum of all these latencies"},
-    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .required = true,
-     .help = "share of the bandwidth of all links of a node that large messages reach"},
-    {.key = "efficiency_of_two", .type = LL_TYPE_NUMBER, AT(efficiency_of_two), .min = POSITIVE, .max = 4,
-     .help = "the same between two nodes, whose trees are chains (default: as between more)"},
-    {.key = "limit", .type = LL_TYPE_QUANTITY, AT(limit_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 1,
-     .max = MOST_BPS, .help = "the most bandwidth that results; when not given, there is no limit"},
-    {.key = "by_size", .type = LL_TYPE_NUMBERS, AT(by_size),
-     .count_offset = offsetof(struct ll_expected_way, size_count), .min = POSITIVE, .max = 1,
-     .help = "share of that bandwidth that remains for 64 bytes, 128, 256, ...; larger messages than listed get all"},
-};
-#undef AT
-static const struct ll_field_table expected_table = {TABLE("expected way", expected_fields, struct ll_expected_way)};
 
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to start one op"},
-    {.key = "view_overhead", .type = LL_TYPE_QUANTITY, AT(view_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "time that the host takes over an op that moves and computes nothing, as a reshape does"},
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "ops that the host may start ahead of the device, which hides the time to start them; 0: an op "
              "is started only when its turn has come"},
@@ -584,41 +421,25 @@ static const struct ll_field software_fields[] = {
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work"},
-    {.key = "barrier", .type = LL_TYPE_QUANTITY, AT(barrier_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "time that an op costs for each doubling of the units that share it, such as threads that are woken "
-             "and joined two by two"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs (or bytes, if more) for which one unit is used: an op gets its work divided by this, at "
              "least one unit; 0: all units"},
-    {.key = "layout_rows", .type = LL_TYPE_WHOLE, AT(layout_rows), .min = 1, .max = 65536, .otherwise = "1",
-     .help = "matrices of a product are stored in tiles of this many rows, the last tile padded"},
-    {.key = "layout_columns", .type = LL_TYPE_WHOLE, AT(layout_columns), .min = 1, .max = 65536, .otherwise = "1",
-     .help = "columns of such a tile"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software fuses, so that what they hand on stays on chip: element-wise ones into "
              "any op before them (elementwise), or only into ops that are no matrix products (chains)"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
      .help = "how convolutions are computed: directly, as matrix products over windows in place; or image "
              "by image over windows copied to columns, without transforms"},
-    {.key = "strided_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
+    {.key = "strided_data_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "how the gradient of a strided convolution's input is computed: with no more work than it "
              "needs (exact); as the faster of what libraries do: spreading zeros between, or scattering "
              "into a cleared image (library); or as a convolution of stride 1 for each remainder of the stride "
              "(phases), which also multiplies what lies past the border of an unpadded one's result"},
-    {.key = "scattering", .type = LL_TYPE_NUMBER, AT(scattering), .min = POSITIVE, .max = 1, .otherwise = "1",
-     .help = "share of its rate that a strided gradient's product reaches while it scatters, for "
-             "strided_gradient: library"},
-    {.key = "join_groups", .type = LL_TYPE_WHOLE, AT(join_groups), .min = 0, .max = 65536, .otherwise = "0",
-     .help = "channels up to which groups of a convolution are joined to larger ones, with zeros between, where "
-             "that is faster; 0: they are never"},
-    {.key = "relaid", .type = LL_TYPE_DTYPES, AT(relaid), .min = 0, .max = 1,
+    {.key = "layout_transform", .type = LL_TYPE_DTYPES, AT(layout_transform), .min = 0, .max = 1,
      .help = "by dtype: share of the outermost level's bandwidth that the passes reach in which operands and result of a "
              "convolution are laid out anew, because its kernels want channels last; 1x1 filters of stride 1 need "
              "none. 0, and of dtypes not given: they are taken as they are"},
-    {.key = "relaid_start", .type = LL_TYPE_QUANTITY, AT(relaid_start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .otherwise = "0s", .help = "time to start these passes"},
-    {.key = "one_channel", .type = LL_TYPE_NUMBER, AT(one_channel), .min = 0, .max = 1, .otherwise = "0",
+    {.key = "depthwise_efficiency", .type = LL_TYPE_NUMBER, AT(depthwise_efficiency), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
              "element by element (needs a vector unit for them); 0: those are convolved as others are"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
@@ -627,17 +448,13 @@ static const struct ll_field software_fields[] = {
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "by what algorithms, tiles and blockings are chosen, and what `mapping: search` minimizes: time, energy, or their "
              "product"},
-    {.key = "past", .type = LL_TYPE_SIZE, AT(past_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
-     .max = MOST_BYTES, .otherwise = "0B",
-     .help = "results of `past_ops` with at least so many bytes are written past all caches, which keep nothing of "
-             "them; 0: none are"},
-    {.key = "past_ops", .type = LL_TYPE_RUNS, AT(past_ops),
-     .help = "op classes or kinds whose large results are written past the caches"},
     {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
      .help = "whether weights are updated right after their gradients, which then need not live until the "
              "end of the step"},
     {.key = "collectives", .type = LL_TYPE_CHOICE, AT(collectives), .choices = algorithms, .otherwise = "fastest",
      .help = "how devices exchange data: always in the same way, or in the fastest way each time"},
+    {.key = "tuner", .type = LL_TYPE_CHOICE, AT(tuner), .choices = tuners, .otherwise = "none",
+     .help = "library whose cost table `collectives: tuned` goes by (sim/machine/tuners.def)"},
     {.key = "collective_overhead", .type = LL_TYPE_QUANTITY, AT(collective_overhead_s), .dimension = LL_DIMENSION_TIME,
      .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to start a collective on all its devices, until the first byte leaves"},
@@ -651,11 +468,6 @@ static const struct ll_field software_fields[] = {
      .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
      .max = LL_MAX_TRANSFORMS,
      .help = "ways to convolve in a transformed domain, offered beside the direct one; the fastest is used"},
-    {.key = "expected", .type = LL_TYPE_LIST, AT(expected),
-     .count_offset = offsetof(struct ll_software, expected_count), .table = &expected_table,
-     .max = LL_MAX_EXPECTED,
-     .help = "times that the library expects of its algorithms for an all-reduce between nodes; `collectives: tuned` uses "
-             "the fastest by these"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};
@@ -689,21 +501,6 @@ static const struct ll_field host_fields[] = {
 };
 #undef AT
 static const struct ll_field_table host_table = {TABLE("host section", host_fields, struct ll_host)};
-
-#define AT(member) .offset = offsetof(struct ll_network_sample, member)
-static const struct ll_field network_sample_fields[] = {
-    {.key = "devices", .type = LL_TYPE_WHOLE, AT(devices), .required = true, .min = 2, .max = MOST_UNITS,
-     .help = "devices that took part"},
-    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
-     .max = MOST_SECONDS, .required = true,
-     .help = "time of the collective for a message of almost no bytes"},
-    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
-     .required = true, .min = 1, .max = MOST_BPS,
-     .help = "rate at which each device sends what it would in a ring: 2 (n - 1) / n of an all-reduce's bytes"},
-};
-#undef AT
-static const struct ll_field_table network_sample_table = {
-    TABLE("network sample", network_sample_fields, struct ll_network_sample)};
 
 #define AT(member) .offset = offsetof(struct ll_network, member)
 static const struct ll_field network_fields[] = {
@@ -765,10 +562,6 @@ static const struct ll_field network_fields[] = {
      .help = "share of a device's units that an exchange over this level keeps busy while it goes on, so that "
              "what is computed meanwhile takes 1 / (1 - share) times as long; of an exchange over several levels "
              "the largest"},
-    {.key = "samples", .type = LL_TYPE_LIST, AT(samples), .count_offset = offsetof(struct ll_network, sample_count),
-     .table = &network_sample_table, .max = LL_MAX_NETWORK_SAMPLES,
-     .help = "measured all-reduces, by number of devices: used instead of the model for groups within this "
-             "level"},
 };
 #undef AT
 static const struct ll_field_table network_table = {TABLE("network", network_fields, struct ll_network)};
@@ -829,8 +622,6 @@ static const struct ll_field_table area_table = {TABLE("area section", area_fiel
 static const struct ll_field pricing_fields[] = {
     {.key = "wafer_usd", .type = LL_TYPE_NUMBER, AT(wafer_usd), .min = POSITIVE, .max = 1e9,
      .help = "price of a processed wafer, in USD; when not given, no silicon is paid for"},
-    {.key = "wafer_mm", .type = LL_TYPE_NUMBER, AT(wafer_mm), .min = 1, .max = 10000, .otherwise = "300",
-     .help = "its diameter, in mm"},
     {.key = "defects_per_cm2", .type = LL_TYPE_NUMBER, AT(defects_per_cm2), .min = 0, .max = 10000, .otherwise = "0",
      .help = "defects that spoil a die, per cm2"},
     {.key = "clustering", .type = LL_TYPE_NUMBER, AT(clustering), .min = POSITIVE, .max = 1e6,
@@ -846,6 +637,18 @@ static const struct ll_field pricing_fields[] = {
 };
 #undef AT
 static const struct ll_field_table pricing_table = {TABLE("price section", pricing_fields, struct ll_pricing)};
+
+#define AT(member) .offset = offsetof(struct ll_overlay, member)
+static const struct ll_field overlay_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "the kernel's"},
+    {.key = "shapes", .type = LL_TYPE_RESIDUALS, AT(shapes), .count_offset = offsetof(struct ll_overlay, shape_count),
+     .required = true,
+     .help = "measured shapes and how many times as long they took as the model says, near the unit / in the "
+             "outermost memory: m x n x k of a GEMM, else lines x bytes read x bytes written; similar work "
+             "takes as much longer"},
+};
+#undef AT
+static const struct ll_field_table overlay_table = {TABLE("residual table", overlay_fields, struct ll_overlay)};
 
 #define AT(member) .offset = offsetof(struct ll_machine, member)
 #define LISTED(member, how_many) \
@@ -881,6 +684,9 @@ static const struct ll_field machine_fields[] = {
      .help = "memory levels, innermost first; the outermost one holds the tensors"},
     {.key = "software", .type = LL_TYPE_OBJECT, AT(software), .table = &software_table,
      .help = "what the software stack costs, and how well its kernels use the machine"},
+    {.key = "overlay", .type = LL_TYPE_LIST, LISTED(overlays, overlay_count), .table = &overlay_table,
+     .max = LL_MAX_OVERLAYS,
+     .help = "residual tables of kernels, from measurements: applied after the model, their effect shown apart"},
     {.key = "host", .type = LL_TYPE_OBJECT, AT(host), .table = &host_table,
      .help = "the host, from which inputs come"},
     {.key = "network", .type = LL_TYPE_LIST, LISTED(networks, network_count), .table = &network_table,

@@ -97,9 +97,9 @@ bool ll_check_idle(struct ll_reading *reading);
 /* The items of a list in the file, in the order in which they were read; NULL past the last. */
 const struct ll_node *ll_item_node(const struct ll_reading *reading, const char *list, uint64_t index);
 
-/* catalogue.c: the catalogue whose file a text names; files that the machine's reading met before are not
- * read again. NULL after complaints. In the machine's arena. */
-const struct ll_catalogue *ll_catalogue_read(const struct ll_node *node, struct ll_reading *reading);
+/* old_keys.c: gives the keys of a file's tree the names that they have now, and takes out those that are
+ * ignored; remarks on both. */
+void ll_old_keys_modernize(struct ll_node *tree, struct ll_arena *arena, struct ll_diags *diags);
 
 /* schema.c: sets config_hash. False when memory ran out. */
 bool ll_machine_hash(struct ll_machine *machine);

@@ -3,7 +3,6 @@
 #ifndef LL_SIM_MACHINE_UNIT_H
 #define LL_SIM_MACHINE_UNIT_H
 
-#include "sim/machine/catalogue.h"
 #include "tracer/ir/ops.h"
 #include "tracer/ir/tensor.h"
 
@@ -25,40 +24,24 @@ struct ll_systolic {
     uint64_t rows, cols;
     enum ll_dataflow dataflow;
     bool overlap_folds;          /* the next stationary tile loads while this one computes */
-    uint64_t load_cycles;        /* until what stays is there, or results have left; 0: as many as rows */
     uint64_t accumulators;       /* partial sums that a column keeps below the array; 0: as many as needed */
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per processing element and cycle; 0: cannot */
 };
 
-/* The output is cut into tiles, each computed by one unit (sim/cost/unit_matrix.c). The kernels offer a menu
- * of tiles, of which the fastest is used, unless the library goes by a catalogue. */
+/* Sides of a tile of C[m,n] += A[m,k] B[k,n]. */
+struct ll_tile {
+    uint64_t m, n, k;
+};
+
+/* The output is cut into tiles, each computed by one unit (sim/cost/unit_matrix.c). The kernels offer a list
+ * of tiles, of which the fastest is used. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
-    uint64_t tile_count;
-    const struct ll_catalogue *catalogue; /* of products of its dtype, not of convolutions; NULL: none */
-
-    /* Of kernels that read a convolution's windows in place. */
-    struct ll_tile conv_tiles[LL_MAX_TILES];
-    uint64_t conv_tile_count;              /* 0: they have the same menu */
-    double whole_channels[LL_DTYPE_COUNT]; /* channels of a window element processed at once; 0: any */
-    bool whole_filters; /* where that is given, filter gradients take a whole tile of channels */
-    double windows;     /* share of the rate that remains for convolutions; 0: all */
-
-    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per unit and cycle */
-    double fill_cycles;          /* before the first product of a tile leaves the pipeline */
-    double feed;                 /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
-    double step_cycles;          /* least cycles of a step along a tile's k */
-    uint64_t resident;           /* elements of results of the tiles in progress at once; 0: one tile */
-    double join_cycles;          /* to start adding up partial sums, when units share k */
-    uint64_t most_parts;         /* of k, for as many units: 1, 2, 4, ... */
-    uint64_t filter_waves;       /* of tiles, that the parts of a filter's gradient may take; at least 1 */
-
-    /* Waits for operand lines that run along k, of each of which a step reads a piece. */
-    double line_cycles;     /* for each line out of reach */
-    uint64_t line_reach;    /* longest line, in bytes, of which all lines of a tile are in reach */
-    uint64_t line_drift;    /* products along k until tiles that began together are out of step; 0: at once */
-    uint64_t line_channels; /* of the memory, in which lines may begin; 0 or 1: not looked at */
-    uint64_t line_interleave; /* bytes in a row that one channel holds, at least 1 */
+    uint64_t tile_count;          /* 0: any tile is possible, and work is divided evenly among the units */
+    double macs[LL_DTYPE_COUNT];  /* multiply-accumulates per unit and cycle; 0: cannot */
+    double fill_cycles;           /* before the first result of a tile leaves the pipeline */
+    double feed;                  /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
+    double split_k_reduce_cycles; /* to start adding up partial sums, where units share k */
 };
 
 /* The loops of a convolution, by the names that ZigZag gives them (Mei et al., IEEE TC 70, 2021): word, what

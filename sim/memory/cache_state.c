@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache state between ops: what each level of a machine keeps from one use of bytes to the next, by the
  * laws in residency.h. Reuse distances come from residency.c and are the same for all machines; whether a
- * unit's ops leave anything in a cache (`fills_caches`, `past`) depends on the machine. */
+ * unit's ops leave anything in a cache (`fills_caches`) depends on the machine. */
 #include <math.h>
 
 #include "sim/memory/residency.h"
@@ -105,19 +105,12 @@ static bool just_came(const struct asking *asking, const struct ll_reuse *reuse)
     return reuse->arrived > 0 && asking->machine->host.fills_caches;
 }
 
-static bool writes_past(const struct asking *asking, const struct ll_reuse *reuse)
-{
-    const struct ll_software *software = &asking->machine->software;
-    return software->past_bytes > 0 && reuse->written && reuse->bytes >= software->past_bytes &&
-           reuse->kind < LL_OP_NONE && software->past_ops[reuse->kind];
-}
-
 /* Who used these bytes last and may have left them in a cache; NULL: nobody has. */
 static const struct ll_reuse *before(const struct asking *asking, const struct ll_reuse *reuse)
 {
     uint64_t index = just_came(asking, reuse) ? reuse->arrived : reuse->before;
     const struct ll_reuse *last = index > 0 ? &asking->residency->reuses[index - 1] : NULL;
-    return last && !writes_past(asking, last) && !writes_past(asking, reuse) ? last : NULL;
+    return last;
 }
 
 /* Bytes touched since `last` used these, LL_NO_FIT when nobody has left them. */
@@ -198,7 +191,7 @@ static void meet(const struct asking *asking, const struct ll_reuse *reuse, uint
 /* What passes by all caches comes to none. */
 static bool comes(const struct asking *asking, const struct ll_reuse *reuse)
 {
-    return !writes_past(asking, reuse) && (!reuse->by_host || asking->machine->host.fills_caches);
+    return (!reuse->by_host || asking->machine->host.fills_caches);
 }
 
 static void meet_all(struct ll_history *history, struct ll_so_far so_far, uint64_t begin, uint64_t end)

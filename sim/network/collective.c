@@ -322,7 +322,7 @@ static void derivation_end(struct ll_derivation *derivation, double time_s)
  * between rings and switches that add up, which is.
  *
  * It expects time = latency + bytes / bandwidth of each of its ways, an algorithm in one of its protocols,
- * and takes the least. Figures are the stack's (software.expected of hwconfigs/stacks/nccl_2_20.yaml); among
+ * and takes the least. Figures are the stack's (sim/machine/tuners.def); among
  * n devices on m nodes its formulas are (NCCL 2.20, src/graph/tuning.cc)
  *
  *       ring    start + (2 (n - 1) - 2 m) hop + 2 m node_hop        B n / (2 (n - 1))
@@ -381,21 +381,47 @@ static double links_Bps(const struct ll_network *level, double cards)
     return level->group_port_Bps > 0 ? fmin(Bps, level->group_port_Bps) : Bps;
 }
 
+enum { MOST_TUNED_SIZES = 32 };
+
+/* An algorithm and a protocol that a library has, and what its tuner expects of them (sim/machine/tuners.def). */
+struct tuned {
+    const char *name; /* NULL: the list has ended */
+    enum ll_algorithm algorithm;
+    double start_s, hop_s, node_hop_s;    /* before the first message; of a message within and between nodes */
+    double plateau;                       /* all these take that many times as long */
+    double efficiency, efficiency_of_two; /* share of a node's links' bandwidth; between two nodes */
+    double limit_Bps;                     /* the most bandwidth; 0: any */
+    double by_size[MOST_TUNED_SIZES];     /* share of it left for 64 bytes, 128, ...; 0: all */
+};
+
+#define LL_TUNED(text, word, start, hop, node_hop, plateau, share, of_two, limit, ...)                       \
+    {text, LL_ALGORITHM_##word, start, hop, node_hop, plateau, share, of_two, limit, __VA_ARGS__},
+#define LL_TUNER(word, text, ...) static const struct tuned ways_##word[] = {__VA_ARGS__{.name = NULL}};
+#include "sim/machine/tuners.def"
+#undef LL_TUNER
+#undef LL_TUNED
+static const struct tuned *const tuners[] = {
+#define LL_TUNER(word, ...) [LL_TUNER_##word] = ways_##word,
+#include "sim/machine/tuners.def"
+#undef LL_TUNER
+};
+
 /* Of its bandwidth, what a size leaves. */
-static double left_of(const struct ll_expected_way *way, double bytes)
+static double left_of(const struct tuned *way, double bytes)
 {
     double power = floor(log2(fmax(64, bytes) / 64));
-    return power < (double)way->size_count ? way->by_size[(uint64_t)power] : 1;
+    double left = power < MOST_TUNED_SIZES ? way->by_size[(uint64_t)power] : 0;
+    return left > 0 ? left : 1; /* sizes beyond the list have all */
 }
 
-static double bandwidth_Bps(const struct ll_expected_way *way, const struct situation *at)
+static double bandwidth_Bps(const struct tuned *way, const struct situation *at)
 {
-    bool two = at->nodes <= 2 && way->efficiency_of_two > 0;
+    bool two = at->nodes <= 2;
     double Bps = at->links_Bps * (two ? way->efficiency_of_two : way->efficiency);
     return way->limit_Bps > 0 ? fmin(Bps, way->limit_Bps) : Bps;
 }
 
-static double ring_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
+static double ring_s(const struct tuned *way, const struct situation *at, double bytes)
 {
     double turns = 2 * (at->devices - 1), between = 2 * at->nodes;
     double latency_s = way->start_s + (turns - between) * way->hop_s + between * way->node_hop_s;
@@ -403,7 +429,7 @@ static double ring_s(const struct ll_expected_way *way, const struct situation *
            bytes * turns / (bandwidth_Bps(way, at) * left_of(way, bytes) * at->devices);
 }
 
-static double chained_trees_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
+static double chained_trees_s(const struct tuned *way, const struct situation *at, double bytes)
 {
     double within = floor(at->devices / at->nodes) - 1, between = floor(log2(at->nodes));
     double latency_s = way->start_s + 2 * (within * way->hop_s + between * way->node_hop_s);
@@ -437,25 +463,23 @@ static bool find_situation(const struct ll_steps *steps, struct situation *at)
     return true;
 }
 
-static double tuner_time_s(const struct ll_expected_way *way, const struct situation *at, double bytes)
+static double tuner_time_s(const struct tuned *way, const struct situation *at, double bytes)
 {
-    static double (*const formulas[])(const struct ll_expected_way *, const struct situation *, double) = {
-        [LL_EXPECTED_RING] = ring_s, [LL_EXPECTED_CHAINED_TREES] = chained_trees_s};
-    return formulas[way->algorithm](way, at, bytes);
+    return way->algorithm == LL_ALGORITHM_RING ? ring_s(way, at, bytes) : chained_trees_s(way, at, bytes);
 }
 
 static bool tuner_prefers_trees(const struct ll_steps *steps)
 {
     const struct ll_software *software = &ll_net_machine(steps->net)->software;
-    double least[LL_EXPECTED_ALGORITHM_COUNT] = {INFINITY, INFINITY};
+    double least[] = {[false] = INFINITY, [true] = INFINITY}; /* of rings, of trees */
     struct situation at;
     if (!find_situation(steps, &at))
         return false;
-    for (uint64_t i = 0; i < software->expected_count; i++) {
-        const struct ll_expected_way *way = &software->expected[i];
-        least[way->algorithm] = fmin(least[way->algorithm], tuner_time_s(way, &at, steps->exchange.bytes));
+    for (const struct tuned *way = tuners[software->tuner]; way->name; way++) {
+        double *so_far = &least[way->algorithm == LL_ALGORITHM_CHAINED_TREES];
+        *so_far = fmin(*so_far, tuner_time_s(way, &at, steps->exchange.bytes));
     }
-    return least[LL_EXPECTED_CHAINED_TREES] < least[LL_EXPECTED_RING];
+    return least[true] < least[false];
 }
 
 static void explain_links(const struct situation *at, struct ll_derivation *derivation)
@@ -471,10 +495,10 @@ static void explain_links(const struct situation *at, struct ll_derivation *deri
                           level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
 }
 
-static void explain_bandwidth(const struct ll_expected_way *way, const struct situation *at, double bytes,
+static void explain_bandwidth(const struct tuned *way, const struct situation *at, double bytes,
                               struct ll_derivation *derivation)
 {
-    bool two = at->nodes <= 2 && way->efficiency_of_two > 0;
+    bool two = at->nodes <= 2;
     double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
     double Bps = bandwidth_Bps(way, at) * left;
     if (way->limit_Bps > 0)
@@ -490,13 +514,13 @@ static void explain_bandwidth(const struct ll_expected_way *way, const struct si
             way->name, at->links_Bps, share, left, Bps);
 }
 
-static void explain_way(const struct ll_expected_way *way, const struct situation *at, double bytes,
+static void explain_way(const struct tuned *way, const struct situation *at, double bytes,
                         struct ll_derivation *derivation)
 {
     double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
     double time_s = tuner_time_s(way, at, bytes);
     explain_bandwidth(way, at, bytes, derivation);
-    if (way->algorithm == LL_EXPECTED_RING)
+    if (way->algorithm == LL_ALGORITHM_RING)
         ll_derivation_add(
             derivation,
             "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
@@ -519,11 +543,11 @@ static bool explain_tuner(const struct ll_steps *steps)
 {
     const struct ll_software *software = &ll_net_machine(steps->net)->software;
     struct situation at;
-    if (software->expected_count == 0 || !find_situation(steps, &at))
+    if (software->tuner == LL_TUNER_NONE || !find_situation(steps, &at))
         return false;
     explain_links(&at, steps->derivation);
-    for (uint64_t i = 0; i < software->expected_count; i++)
-        explain_way(&software->expected[i], &at, steps->exchange.bytes, steps->derivation);
+    for (const struct tuned *way = tuners[software->tuner]; way->name; way++)
+        explain_way(way, &at, steps->exchange.bytes, steps->derivation);
     ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
                       tuner_prefers_trees(steps) ? "chained trees" : "rings");
     return true;
@@ -757,97 +781,12 @@ uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
     return level < ll_net_levels(net) ? level : LL_NO_LEVEL;
 }
 
-/* Between two samples both figures change evenly with the number of devices. */
-static double between(const struct ll_network_sample *low, const struct ll_network_sample *high,
-                      uint64_t devices, double bytes)
-{
-    double span = (double)(high->devices - low->devices), n = (double)devices;
-    double share = span > 0 ? (n - (double)low->devices) / span : 0;
-    double latency_s = low->latency_s + share * (high->latency_s - low->latency_s);
-    double bandwidth_Bps = low->bandwidth_Bps + share * (high->bandwidth_Bps - low->bandwidth_Bps);
-    return latency_s + 2 * (n - 1) / n * bytes / bandwidth_Bps;
-}
-
-/* Those of as many devices, or of the nearest fewer and more; NULL: there is none. */
-static void find_samples(const struct ll_network *level, uint64_t devices,
-                         const struct ll_network_sample **low, const struct ll_network_sample **high)
-{
-    for (uint64_t i = 0; i < level->sample_count; i++) {
-        *low = level->samples[i].devices <= devices ? &level->samples[i] : *low;
-        *high = !*high && level->samples[i].devices >= devices ? &level->samples[i] : *high;
-    }
-}
-
-/* What was measured on the level, where that says something of so many devices. */
-static bool sampled(const struct ll_net *net, uint64_t place, const struct ll_exchange *e,
-                    struct ll_exchanged *exchanged)
-{
-    const struct ll_network_sample *low = NULL, *high = NULL;
-    find_samples(&ll_net_machine(net)->networks[place], e->size, &low, &high);
-    if (!low || !high)
-        return false;
-    *exchanged = (struct ll_exchanged){.time_s = between(low, high, e->size, e->bytes),
-                                       .sent_bytes = 2 * (double)(e->size - 1) * e->bytes,
-                                       .algorithm = LL_ALGORITHM_COUNT,
-                                       .busiest = (uint32_t)place};
-    return true;
-}
-
-/* Both figures change evenly between two samples. */
-static void explain_samples(const struct ll_net *net, const struct ll_exchange *e, struct ll_str *lines)
-{
-    const struct ll_network *level = &ll_net_machine(net)->networks[ll_common_level(net, e)];
-    const struct ll_network_sample *low = NULL, *high = NULL;
-    find_samples(level, e->size, &low, &high);
-    double n = (double)e->size, span = (double)(high->devices - low->devices);
-    double share = span > 0 ? (n - (double)low->devices) / span : 0;
-    double latency_s = low->latency_s + share * (high->latency_s - low->latency_s);
-    double bandwidth_Bps = low->bandwidth_Bps + share * (high->bandwidth_Bps - low->bandwidth_Bps);
-    struct ll_derivation derivation = {.lines = lines};
-    if (span > 0) {
-        ll_derivation_add(&derivation,
-                          "of the way from the sample of fewer devices to that of more: (%.10g - %" PRIu64
-                          ") / (%" PRIu64 " - %" PRIu64 ") = %.10g",
-                          n, low->devices, high->devices, low->devices, share);
-        ll_derivation_add(&derivation, "latency there: %.10g + %.10g * (%.10g - %.10g) = %.10g s",
-                          low->latency_s, share, high->latency_s, low->latency_s, latency_s);
-        ll_derivation_add(&derivation, "bandwidth there: %.10g + %.10g * (%.10g - %.10g) = %.10g B/s",
-                          low->bandwidth_Bps, share, high->bandwidth_Bps, low->bandwidth_Bps, bandwidth_Bps);
-    }
-    ll_derivation_add(
-        &derivation,
-        "messages, as sampled, the latency and what each device sends of the bytes: %.10g + 2 * "
-        "(%.10g - 1) / %.10g * %.10g / %.10g = %.10g s",
-        latency_s, n, n, e->bytes, bandwidth_Bps, between(low, high, e->size, e->bytes));
-}
-
-static bool is_sampled(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
-{
-    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
-        return false;
-    uint64_t level = ll_common_level(net, e);
-    return level != LL_NO_LEVEL && sampled(net, level, e, exchanged);
-}
-
-/* What was measured says nothing of the way: all of a group's bytes go as from its first member to the next.
- * False when memory ran out. */
-static bool add_links(const struct ll_net *net, const struct ll_exchange *e, struct ll_exchanged *exchanged)
-{
-    struct ll_route path = {0};
-    ll_net_route(net, e->members[0], e->members[1], &path);
-    exchanged->links_j = exchanged->sent_bytes * ll_net_path_j(net, &path);
-    free(path.links);
-    return !path.failed;
-}
-
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged)
 {
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
-    if (is_sampled(net, exchange, exchanged))
-        return add_links(net, exchange, exchanged) ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_MEMORY;
     way.algorithm = software->collectives;
     enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
     way.algorithm = LL_ALGORITHM_COUNT;
@@ -900,10 +839,6 @@ enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const str
                                              const struct ll_exchanged *exchanged, struct ll_str *lines)
 {
     struct ll_exchange way = *exchange;
-    if (exchanged->algorithm == LL_ALGORITHM_COUNT) {
-        explain_samples(ll_solver_net(solver), exchange, lines);
-        return lines->failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
-    }
     way.algorithm = exchanged->algorithm;
     explain_choice(solver, &way, lines);
     return explain_again(solver, &way, lines);

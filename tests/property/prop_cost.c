@@ -246,8 +246,6 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
-    level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
-    level->turnaround *= roll_real(dice, 0, 1);
 }
 
 static void nearer_nodes(struct ll_machine *machine, struct dice *dice)
@@ -255,7 +253,6 @@ static void nearer_nodes(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = &machine->levels[roll_between(dice, 0, machine->level_count - 1)];
     level->numa.link_Bps *= roll_real(dice, 1, 4);
     level->numa.latency_s *= roll_real(dice, 0, 1);
-    level->numa.placement = LL_PLACEMENT_LOCAL;
 }
 
 static void larger_memory(struct ll_machine *machine, struct dice *dice)
@@ -345,8 +342,8 @@ static void higher_efficiency(struct ll_machine *machine, struct dice *dice)
 static void better_kernel(struct ll_machine *machine, struct dice *dice)
 {
     struct ll_kernel *kernel = &machine->software.kernels[0];
-    kernel->compute = roll_real(dice, kernel->compute, 1);
-    kernel->memory = roll_real(dice, kernel->memory, 1);
+    kernel->compute_efficiency = roll_real(dice, kernel->compute_efficiency, 1);
+    kernel->bandwidth_efficiency = roll_real(dice, kernel->bandwidth_efficiency, 1);
 }
 
 static void skipped_zeros(struct ll_machine *machine, struct dice *dice)
@@ -440,7 +437,7 @@ static void to_wait_in_turn_is_no_faster(void **state)
         cost.serial = 0;
         ll_cost_time(&s.machine, &cost, &s.found, &turns, NULL);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
-            s.machine.levels[l].cache.misses_in_turn = false;
+            s.machine.levels[l].cache.non_overlapping = false;
         ll_cost_time(&s.machine, &cost, &s.found, &beside, NULL);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             row_s += cost.level_s[l] + cost.level_wait_s[l];

@@ -86,8 +86,6 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = any_level(machine, dice);
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
-    level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
-    level->turnaround *= roll_real(dice, 0, 1);
 }
 
 /* NULL where a unit has none. */

@@ -178,7 +178,7 @@ static void write_TEXTS(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, "[one, \"two: 2\", 'three']");
 }
 
-static void write_SEEN(struct writer *w, const struct ll_field *field)
+static void write_RESIDUALS(struct writer *w, const struct ll_field *field)
 {
     uint64_t count = 1 + ll_random_below(&w->random, 3);
     (void)field;
@@ -262,7 +262,7 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER,   [LL_TYPE_DTYPES] = write_DTYPES,
     [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,       [LL_TYPE_TEXTS] = write_TEXTS,
     [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES, [LL_TYPE_OBJECT] = write_OBJECT,
-    [LL_TYPE_SEEN] = write_SEEN,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
+    [LL_TYPE_RESIDUALS] = write_RESIDUALS,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
     [LL_TYPE_UNROLLS] = write_UNROLLS,
 };
 
@@ -272,21 +272,16 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
 {
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
-     * power what flows all the time (tests/unit/test_power.c); a catalogue is a file of its own
-     * (tests/unit/test_catalogue.c), what units draw and the share of reads go with no ports
+     * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
      * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), wafers
      * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
                                          "shape",
                                          "edges",
-                                         "samples",
                                          "limit_w",
                                          "power_per_clock",
-                                         "catalogue",
                                          "unit_bandwidth",
-                                         "read_share",
-                                         "turnaround",
                                          "in_network",
                                          "in_network_chunk",
                                          "links",

@@ -39,10 +39,6 @@ static void random_levels(struct dice *dice, struct ll_machine *machine)
             level->read_Bps = bandwidth_Bps * roll_real(dice, 0.3, 1);
             level->write_Bps = bandwidth_Bps * roll_real(dice, 0.3, 1);
         }
-        if (level->read_Bps == 0 && roll_between(dice, 0, 3) == 0)
-            level->read_share = roll_real(dice, 0.3, 1);
-        if (level->read_Bps == 0 && level->read_share == 0 && roll_between(dice, 0, 3) == 0)
-            level->turnaround = roll_real(dice, 0, 2);
         room *= roll_between(dice, 2, 16);
         bandwidth_Bps *= roll_real(dice, 0.1, 0.8);
     }
@@ -60,8 +56,8 @@ static struct ll_machine random_searched(struct dice *dice, const char *kernel)
     machine.software.kernel_count = roll_between(dice, 0, 1);
     machine.software.kernels[0] = (struct ll_kernel){.name = kernel,
                                                      .ops = {[LL_OP_MATMUL] = true},
-                                                     .compute = 1,
-                                                     .memory = 1,
+                                                     .compute_efficiency = 1,
+                                                     .bandwidth_efficiency = 1,
                                                      .serial = roll_real(dice, 0, 1)};
     return machine;
 }
@@ -111,8 +107,6 @@ static void faster_ports(struct ll_machine *machine, struct dice *dice)
     struct ll_level *level = any_level(machine, dice);
     level->read_Bps *= roll_real(dice, 1, 4);
     level->write_Bps *= roll_real(dice, 1, 4);
-    level->read_share = fmin(1, level->read_share * roll_real(dice, 1, 4));
-    level->turnaround *= roll_real(dice, 0, 1);
 }
 
 static void larger_memory(struct ll_machine *machine, struct dice *dice)

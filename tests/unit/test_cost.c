@@ -73,34 +73,6 @@ static void a_product_in_its_own_type_is_not_cast(void **state)
     assert_near(cast - cost_of(&machine, LL_OP_MATMUL, &work).compute_s, 192.0 / 8 * 1e-9, 1e-12);
 }
 
-/* a is 9 x 10, b 10 x 130, c 9 x 130: in tiles of 8 x 128 they take 16 x 128, 16 x 256 and 16 x 256. */
-static void matrices_are_stored_in_whole_tiles(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    struct ll_work work = {.kind = LL_WORK_GEMM,
-                           .dtype = LL_F16,
-                           .flops = 2 * 9 * 130 * 10,
-                           .a_bytes = 2 * 9 * 10,
-                           .b_bytes = 2 * 10 * 130,
-                           .c_bytes = 2 * 9 * 130,
-                           .gemm = {1, 9, 130, 10}};
-    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (90 + 1300 + 1170), 1e-12);
-    machine.software.layout_rows = 8;
-    machine.software.layout_columns = 128;
-    assert_near(cost_of(&machine, LL_OP_MATMUL, &work).level_bytes[2], 2 * (16 * 128 + 2 * 16 * 256), 1e-12);
-}
-
-static void a_view_costs_what_the_host_takes_over_it(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    machine.software.view_overhead_s = 50e-9;
-    struct ll_cost cost = cost_of(&machine, LL_OP_RESHAPE, &(struct ll_work){.kind = LL_WORK_NOTHING});
-    assert_int_equal(cost.unit, LL_NO_UNIT);
-    assert_near(timing_of(&machine, &cost, NULL).overhead_s, 50e-9, 0);
-}
-
 static void data_from_the_host_takes_the_hosts_way(void **state)
 {
     (void)state;
@@ -190,7 +162,7 @@ static void channels_of_their_own_go_to_lanes_where_software_says_so(void **stat
     struct ll_work work = conv_work(LL_F16, conv);
     machine.units[0].runs[LL_OP_CONV2D] = true;
     assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 0);
-    machine.software.one_channel = 0.5;
+    machine.software.depthwise_efficiency = 0.5;
     assert_int_equal(cost_of(&machine, LL_OP_CONV2D, &work).unit, 1);
     conv.groups = 8;
     work = conv_work(LL_F16, conv);
@@ -420,8 +392,8 @@ static void a_unit_draws_what_it_can(void **state)
     assert_near(cost_of(&machine, LL_OP_RELU, &work).level_s[1], 30000 / 2e9, 1e-15);
 }
 
-/* Of 8000 additions on 40 lanes and 96000 bytes at 2 GB/s and 1 GB/s: half the rate and three operations make
- * it six times as long; half the bandwidth and two passes four times. */
+/* Of 8000 additions on 40 lanes, 64000 bytes read and 32000 written at 2 GB/s and 1 GB/s: a sixth of the rate
+ * makes it six times as long; half the bandwidth and reading twice 10/3 times. */
 static void a_kernel_falls_short_of_the_machine(void **state)
 {
     (void)state;
@@ -429,10 +401,10 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     struct ll_work work = additions();
     machine.software.kernel_count = 2;
     machine.software.kernels[0] = (struct ll_kernel){
-        .name = "slow", .overhead_s = 7e-6, .compute = 0.5, .memory = 0.5, .passes = 2, .work = 3};
+        .name = "slow", .launch_overhead_s = 7e-6, .compute_efficiency = 1.0 / 6, .bandwidth_efficiency = 0.5, .passes = 2};
     machine.software.kernels[0].ops[LL_OP_ADD] = true;
     machine.software.kernels[1] =
-        (struct ll_kernel){.name = "alone", .compute = 1, .memory = 1, .passes = 1, .work = 1, .units = 1};
+        (struct ll_kernel){.name = "alone", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .max_units = 1};
     machine.software.kernels[1].ops[LL_OP_ADD] = machine.software.kernels[1].ops[LL_OP_MUL] = true;
     struct ll_cost plain = cost_of(&machine, LL_OP_SUB, &work), slow = cost_of(&machine, LL_OP_ADD, &work),
                    alone = cost_of(&machine, LL_OP_MUL, &work);
@@ -440,28 +412,9 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     assert_near(slow.compute_s, 1200e-9, 1e-15);
     assert_near(alone.compute_s, 800e-9, 1e-15);
     assert_near(plain.level_s[2], 96e-6, 1e-15);
-    assert_near(slow.level_s[2], 384e-6, 1e-15);
+    assert_near(slow.level_s[2], 2 * 160e-6, 1e-15);
     assert_near(timing_of(&machine, &plain, NULL).overhead_s, 3e-6, 1e-18);
     assert_near(timing_of(&machine, &slow, NULL).overhead_s, 7e-6, 1e-18);
-}
-
-/* Lines that are written are fetched before: of 96000 bytes, a third of them written, 96000 are then read. */
-static void what_is_fetched_to_be_written_is_read(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    struct ll_work work = additions();
-    uint64_t last = machine.level_count - 1;
-    double all = (double)(work.a_bytes + work.b_bytes + work.c_bytes), result = (double)work.c_bytes;
-    machine.levels[last].read_share = 0.5;
-    machine.software.kernel_count = 1;
-    machine.software.kernels[0] =
-        (struct ll_kernel){.name = "k", .compute = 1, .memory = 1, .passes = 1, .work = 1, .rewrites = 1};
-    machine.software.kernels[0].ops[LL_OP_ADD] = true;
-    double rate = machine.levels[last].bandwidth_Bps;
-    assert_near(cost_of(&machine, LL_OP_SUB, &work).level_s[last], fmax(all, 2 * (all - result)) / rate,
-                1e-15);
-    assert_near(cost_of(&machine, LL_OP_ADD, &work).level_s[last], 2 * all / rate, 1e-15);
 }
 
 /* One tile of 10 x 10 x 10 in one slice: one of four units has all of it, as the tiles say already. */
@@ -475,29 +428,13 @@ static void idle_units_are_counted_once(void **state)
     double even = cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles;
     machine.software.kernel_count = 1;
     machine.software.kernels[0] =
-        (struct ll_kernel){.name = "slices", .compute = 1, .memory = 1, .passes = 1, .work = 1, .slice = 10};
+        (struct ll_kernel){.name = "slices", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .partition = 10};
     machine.software.kernels[0].ops[LL_OP_MATMUL] = true;
     struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
     assert_near(cost.compute_cycles, even, 1e-15);
     assert_int_equal(cost.units_used, 1);
     work = gemm_work(LL_F16, 2, 30, 10, 10); /* two of four units have three tiles each; even are two waves */
     assert_near(cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles, 3 * even, 1e-15);
-}
-
-/* Five operations for each of 8000 places on 40 lanes, beside the additions. Bytes that move have none, also
- * where no lane computes. */
-static void finding_the_places_of_a_result_takes_time(void **state)
-{
-    (void)state;
-    struct ll_machine machine = simple();
-    struct ll_work work = additions();
-    struct ll_work move = {.kind = LL_WORK_MOVE, .dtype = LL_I16, .a_bytes = 64000, .c_bytes = 64000};
-    machine.software.kernel_count = 1;
-    machine.software.kernels[0] =
-        (struct ll_kernel){.name = "lost", .compute = 1, .memory = 1, .passes = 1, .work = 1, .index = 5};
-    machine.software.kernels[0].ops[LL_OP_ADD] = machine.software.kernels[0].ops[LL_OP_TRANSPOSE] = true;
-    assert_near(cost_of(&machine, LL_OP_ADD, &work).compute_s, 200e-9 + 1000e-9, 1e-15);
-    assert_near(cost_of(&machine, LL_OP_TRANSPOSE, &move).compute_s, 0, 0);
 }
 
 /* Tiles are chosen by what the op takes with them, what does not overlap included. */
@@ -537,7 +474,7 @@ static void rows_of_nothing_take_no_time(void **state)
     struct ll_work work = {.kind = LL_WORK_VECTOR, .dtype = LL_F32, .vector = {.elements = 0, .row = 2048}};
     machine.software.kernel_count = 1;
     machine.software.kernels[0] = (struct ll_kernel){
-        .name = "rows", .compute = 1, .memory = 1, .passes = 1, .reads = 1, .work = 1, .side = 3};
+        .name = "rows", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .rows_in_flight = 3};
     machine.software.kernels[0].ops[LL_OP_SOFTMAX] = true;
     assert_near(cost_of(&machine, LL_OP_SOFTMAX, &work).compute_s, 0, 0);
 }
@@ -565,8 +502,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_without_instructions_is_cast),
         cmocka_unit_test(a_product_in_its_own_type_is_not_cast),
-        cmocka_unit_test(matrices_are_stored_in_whole_tiles),
-        cmocka_unit_test(a_view_costs_what_the_host_takes_over_it),
         cmocka_unit_test(data_from_the_host_takes_the_hosts_way),
         cmocka_unit_test(a_unit_that_names_the_kind_goes_before_one_that_takes_all),
         cmocka_unit_test(channels_of_their_own_go_to_lanes_where_software_says_so),
@@ -586,9 +521,7 @@ int main(void)
         cmocka_unit_test(work_below_the_grain_stays_on_few_units),
         cmocka_unit_test(a_unit_draws_what_it_can),
         cmocka_unit_test(a_kernel_falls_short_of_the_machine),
-        cmocka_unit_test(what_is_fetched_to_be_written_is_read),
         cmocka_unit_test(idle_units_are_counted_once),
-        cmocka_unit_test(finding_the_places_of_a_result_takes_time),
         cmocka_unit_test(more_bandwidth_is_no_slower_where_little_overlaps),
         cmocka_unit_test(rows_of_nothing_take_no_time),
         cmocka_unit_test(steps_are_in_every_bound_once),

@@ -210,19 +210,6 @@ static void values_are_tried_in_any_order(void **state)
     ll_design_free(design);
 }
 
-/* Where --set looks for it: in the folders, since the value stands in no file. */
-static void a_catalogue_can_be_put(void **state)
-{
-    (void)state;
-    struct ll_diags diags = {0};
-    struct ll_design *design = ll_design_new("mi100+pytorch", folders, &diags);
-    uint32_t slot;
-    struct ll_node file = {.type = LL_NODE_SCALAR, .text = "kernels/rocblas_gfx90a_linear.txt"};
-    assert_true(ll_design_bind(design, "units.matrix_cores.catalogue", (struct ll_place){0}, &diags, &slot));
-    assert_true(ll_design_try(design, slot, &file, &diags));
-    ll_design_free(design);
-}
-
 static void a_unit_may_be_called_like_a_section(void **state)
 {
     (void)state;
@@ -292,7 +279,6 @@ int main(void)
         cmocka_unit_test(a_part_is_laid_over_what_the_file_says_not_over_another_part),
         cmocka_unit_test(a_machine_that_cannot_be_is_refused_and_the_next_one_read),
         cmocka_unit_test(values_are_tried_in_any_order),
-        cmocka_unit_test(a_catalogue_can_be_put),
         cmocka_unit_test(a_unit_may_be_called_like_a_section),
         cmocka_unit_test(numbers_are_found_where_paths_lead),
     };

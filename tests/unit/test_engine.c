@@ -186,8 +186,8 @@ static void a_queue_hides_what_starting_ops_takes(void **state)
 static void what_the_software_does_behind_the_launch_hides_the_work(void **state)
 {
     static const char *const stacks[] = {
-        "{op_overhead: 100us, queue: 8, kernels: [{name: all, ops: [matrix], behind: 0.4}]}",
-        "{op_overhead: 100us, kernels: [{name: all, ops: [matrix], behind: 0.4}]}"};
+        "{op_overhead: 100us, queue: 8, kernels: [{name: all, ops: [matrix], launch_overlap: 0.4}]}",
+        "{op_overhead: 100us, kernels: [{name: all, ops: [matrix], launch_overlap: 0.4}]}"};
     (void)state;
     struct scene queued = played("software", stacks[0]), plain = played("software", stacks[1]);
     const struct ll_op_result *ahead = &queued.result->ops[1], *waiting = &plain.result->ops[1];

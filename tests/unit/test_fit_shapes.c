@@ -33,11 +33,10 @@ static double far_ratio_of(double found, double slower)
     passes[1].found.saved_bytes[1] = 2 * BYTES;
     for (int i = 0; i < 2; i++)
         passes[i].time_s = ll_sample_predicted_s(machine, &passes[i]) * (i == 0 ? slower : 1);
-    assert_true(ll_fit_shapes(machine, &(struct ll_samples){.at = passes, .count = 2}, 0, 2, &arena));
-    assert_int_equal(machine->software.kernels[0].seen_count, 1);
-    double far = machine->software.kernels[0].seen[0].far;
-    machine->software.kernels[0].seen = NULL;
-    machine->software.kernels[0].seen_count = 0;
+    struct ll_overlay overlay;
+    assert_true(ll_fit_shapes(machine, &(struct ll_samples){.at = passes, .count = 2}, 0, 2, &arena, &overlay));
+    assert_int_equal(overlay.shape_count, 1);
+    double far = overlay.shapes[0].far;
     ll_machine_free(machine);
     ll_arena_release(&arena);
     return far;

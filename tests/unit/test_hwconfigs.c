@@ -509,8 +509,8 @@ static void the_example_has_each_section_and_names_all_ways_to_fuse(void **state
     for (size_t i = 0; i < ll_machine_table.count; i++) {
         const struct ll_field *field = &ll_machine_table.fields[i];
         char line[64];
-        if (!field->table)
-            continue;
+        if (!field->table || !strcmp(field->key, "overlay"))
+            continue; /* what measurements add is no part of a description */
         snprintf(line, sizeof line, "\n%s:", field->key);
         if (!strstr(page, line))
             fail_msg("no section %s", field->key);

@@ -195,15 +195,12 @@ static void what_passes_by_displaces_nothing(void **state)
 {
     (void)state;
     static const struct {
-        bool past, by_host, fills, displaces;
+        bool by_host, fills, displaces;
     } cases[] = {{.displaces = true},
-                 {.past = true},
                  {.by_host = true},
                  {.by_host = true, .fills = true, .displaces = true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ll_machine machine = with_cache(LL_CACHE_RANDOM, 1);
-        machine.software.past_bytes = 2000;
-        machine.software.past_ops[LL_OP_ADD] = cases[i].past;
         machine.host.fills_caches = cases[i].fills;
         struct ll_reuse reuses[] = {{.bytes = 10, .since = LL_NO_FIT, .kind = LL_OP_RELU},
                                     {.bytes = 3000,
@@ -481,23 +478,6 @@ static void what_the_host_brings_is_found_where_it_came_through_the_caches(void 
     assert_near(found_behind(&input, true, 1499, &machine), 0, 0);
 }
 
-static void what_is_written_past_the_caches_is_not_found(void **state)
-{
-    const struct ll_reuse write = {
-        .bytes = 1000, .distance = LL_NO_FIT, .since = LL_NO_FIT, .kind = LL_OP_TRANSPOSE};
-    struct ll_machine machine = two_levels(1, LL_SCOPE_DEVICE, 4);
-    (void)state;
-    machine.levels[0].cache_given = true;
-    machine.software.past_ops[LL_OP_TRANSPOSE] = true;
-    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
-    machine.software.past_bytes = 1001;
-    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
-    machine.software.past_bytes = 1000;
-    assert_near(found_behind(&write, false, 2000, &machine), 0, 0);
-    machine.software.past_ops[LL_OP_TRANSPOSE] = false;
-    assert_near(found_behind(&write, false, 2000, &machine), 1000, 0);
-}
-
 /* A memory that is managed keeps what fits beside the others' bytes, whatever their order. */
 static void a_scratchpad_keeps_what_fits(void **state)
 {
@@ -526,7 +506,6 @@ int main(void)
         cmocka_unit_test(private_caches_find_what_ops_of_the_same_cut_have_left),
         cmocka_unit_test(what_all_units_have_read_is_dropped_by_the_others_when_it_is_overwritten),
         cmocka_unit_test(what_the_host_brings_is_found_where_it_came_through_the_caches),
-        cmocka_unit_test(what_is_written_past_the_caches_is_not_found),
         cmocka_unit_test(a_scratchpad_keeps_what_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

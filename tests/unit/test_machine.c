@@ -194,17 +194,16 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"latency\":0,\"scope\":\"unit\",\"double_buffer\":\"true\"},{\"name\":\"ram\",\"size\":1073741824,"
         "\"bandwidth\":10000000000,"
         "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\",\"double_buffer\":\"true\"}],\"software\":{"
-        "\"op_overhead\":0,\"view_overhead\":0,\"queue\":"
+        "\"op_overhead\":0,\"queue\":"
         "0,\"gap\":0,"
-        "\"step_overhead\":0,\"barrier\":0,\"grain\":0,\"layout_rows\":1,\"layout_columns\":1,\"fusion\":"
+        "\"step_overhead\":0,\"grain\":0,\"fusion\":"
         "\"none\","
         "\"convolution\":\"direct\","
-        "\"strided_gradient\":\"exact\",\"scattering\":1,\"join_groups\":0,\"relaid_start\":0,\"one_"
-        "channel\":0,\"mapping\":"
+        "\"strided_data_gradient\":\"exact\",\"depthwise_efficiency\":0,\"mapping\":"
         "\"closed_form\","
         "\"objective\":\"time\","
-        "\"past\":0,\"past_ops\":[],\"early_updates\":false,\"collectives\":"
-        "\"fastest\",\"collective_overhead\":0},\"host\":{"
+        "\"early_updates\":false,\"collectives\":"
+        "\"fastest\",\"tuner\":\"none\",\"collective_overhead\":0},\"host\":{"
         "\"latency\":0,\"cores\":0,\"buffered_steps\":2,\"fills_caches\":false},"
         "\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":"
         "20}}";
@@ -249,19 +248,6 @@ static void levels_of_one_size_are_allowed(void **state)
     ll_machine_free(machine);
 }
 
-static void a_kernel_may_be_for_rows_of_whole_vectors(void **state)
-{
-    (void)state;
-    struct ll_machine machine = {.software = {.kernel_count = 2}};
-    struct ll_kernel *kernels = machine.software.kernels;
-    kernels[0].ops[LL_OP_LAYER_NORM] = kernels[1].ops[LL_OP_LAYER_NORM] = true;
-    kernels[0].row_multiple = 4;
-    struct ll_work whole = {.kind = LL_WORK_VECTOR, .vector = {.elements = 36, .row = 12}}, uneven = whole;
-    uneven.vector.row = 9;
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_LAYER_NORM, &whole), &kernels[0]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_LAYER_NORM, &uneven), &kernels[1]);
-}
-
 static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
 {
     (void)state;
@@ -269,23 +255,11 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     struct ll_kernel *kernels = machine.software.kernels;
     for (int i = 0; i < 3; i++)
         kernels[i].ops[LL_OP_MATMUL] = true;
-    kernels[0].transposed = true;
-    kernels[0].rows = kernels[1].rows = 16;
-    struct ll_work few = {.kind = LL_WORK_GEMM, .gemm = {1, 16, 64, 64}}, many = few, transposed = few;
-    many.gemm.m = 17;
-    transposed.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &transposed), &kernels[0]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &few), &kernels[1]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &many), &kernels[2]);
-    assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &few)->compute, 1, 0);
-    kernels[0] = (struct ll_kernel){.terms = 4};
-    kernels[0].ops[LL_OP_MATMUL] = true;
-    struct ll_work thin = {.kind = LL_WORK_GEMM, .gemm = {1, 64, 64, 4}}, thick = thin, plain = thin;
-    thick.gemm.k = 5;
-    plain.along_k = LL_LINES_OF_A;
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &thin), &kernels[0]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &thick), &kernels[2]);
-    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &plain), &kernels[2]);
+    kernels[0].dtype = 1 + LL_BF16;
+    struct ll_work narrow = {.kind = LL_WORK_GEMM, .dtype = LL_BF16}, wide = {.kind = LL_WORK_GEMM, .dtype = LL_F32};
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &narrow), &kernels[0]);
+    assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &wide), &kernels[1]);
+    assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &wide)->compute_efficiency, 1, 0);
 }
 
 static void a_kernel_may_be_for_one_type(void **state)
@@ -299,25 +273,6 @@ static void a_kernel_may_be_for_one_type(void **state)
     bytes.dtype = LL_INT8;
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &floats), &kernels[0]);
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &bytes), &kernels[1]);
-}
-
-static void a_kernel_may_be_for_reductions_along_lines(void **state)
-{
-    static struct ll_machine machine;
-    (void)state;
-    machine.software.kernel_count = 2;
-    struct ll_kernel *kernels = machine.software.kernels;
-    kernels[0].ops[LL_OP_SUM] = kernels[1].ops[LL_OP_SUM] = kernels[0].folds = true;
-    struct ll_shape in = {.dtype = LL_F32, .rank = 3, .dim = {4, 6, 5}}, out[LL_MAX_OUTPUTS] = {{.rank = 0}};
-    for (int64_t axis = 0; axis < 3; axis++) {
-        const struct ll_attr attrs[] = {{LL_ATTR_AXIS, .count = axis}, {LL_ATTR_AXES, .count = 1}};
-        struct ll_op_view sum = {LL_OP_SUM,  .input_count = 1, .in = &in,
-                                 .out = out, .attrs = attrs,   .attr_count = 2};
-        struct ll_work work;
-        assert_null(ll_op_infer(&sum));
-        assert_true(ll_op_lower(&sum, &work));
-        assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_SUM, &work), &kernels[axis == 2 ? 0 : 1]);
-    }
 }
 
 static void no_more_complaints_are_kept_than_can_be_read(void **state)
@@ -404,9 +359,7 @@ int main(void)
         cmocka_unit_test(a_unit_without_a_clock_has_the_machines),
         cmocka_unit_test(levels_of_one_size_are_allowed),
         cmocka_unit_test(an_op_goes_to_the_first_kernel_that_takes_it),
-        cmocka_unit_test(a_kernel_may_be_for_rows_of_whole_vectors),
         cmocka_unit_test(a_kernel_may_be_for_one_type),
-        cmocka_unit_test(a_kernel_may_be_for_reductions_along_lines),
         cmocka_unit_test(a_tile_and_its_loops_are_written_as_they_are_read),
         cmocka_unit_test(buffers_of_different_operands_need_not_grow),
         cmocka_unit_test(no_more_complaints_are_kept_than_can_be_read),

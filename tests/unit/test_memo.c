@@ -277,15 +277,16 @@ static void what_lies_at_the_same_address_may_be_another_list(void **state)
     (void)state;
     struct ll_machine *machine = ll_toy_machine(
         LL_TOY_MACHINE
-        "software: {kernels: [{name: wide, ops: [matmul], compute: 0.5, seen: [64x64x64=1/1]}]}\n");
+        "software: {kernels: [{name: wide, ops: [matmul], compute_efficiency: 0.5}]}\n"
+        "overlay: [{name: wide, shapes: [64x64x64=1/1]}]\n");
     struct ll_memo memo = {.machine = machine};
     struct ll_work work = gemm_work(LL_BF16, 1, 64, 64, 64);
     const char *trouble;
     ll_memo_turn(&memo, machine);
-    double before_s = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s;
-    ((struct ll_seen *)(uintptr_t)machine->software.kernels[0].seen)->near = 4;
+    double before = ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->overlay.near;
+    ((struct ll_shape_ratio *)(uintptr_t)machine->overlays[0].shapes)->near = 4;
     ll_memo_turn(&memo, machine);
-    assert_true(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s > 3.9 * before_s);
+    assert_true(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->overlay.near > 3.9 * before);
     ll_memo_release(&memo);
     ll_machine_free(machine);
 }

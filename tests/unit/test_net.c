@@ -425,48 +425,6 @@ static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, d
     "{name: t, algorithm: chained_trees, start: 0s, hop: 5us, node_hop: 10us, efficiency: 1, "               \
     "efficiency_of_two: 2"
 
-static enum ll_algorithm expected_among(uint64_t devices, int nodes, const char *of_ring,
-                                        const char *of_trees, double bytes)
-{
-    char text[1024];
-    int length = snprintf(text, sizeof text, nodes_of_two, nodes, ", links: 1");
-    snprintf(text + length, sizeof text - (size_t)length,
-             "software: {collectives: tuned, expected: [" RING "%s}, " TREES "%s}]}\n", of_ring, of_trees);
-    struct ll_toy_net f = ll_toy_net(text);
-    enum ll_algorithm choice = tuned_choice(f.net, devices, bytes);
-    ll_toy_net_free(&f);
-    return choice;
-}
-
-static enum ll_algorithm expected_choice(int nodes, const char *of_ring, const char *of_trees, double bytes)
-{
-    return expected_among(2 * (uint64_t)nodes, nodes, of_ring, of_trees, bytes);
-}
-
-static void the_way_that_is_expected_to_be_the_fastest_is_taken(void **state)
-{
-    (void)state;
-    const enum ll_algorithm ring = LL_ALGORITHM_RING, trees = LL_ALGORITHM_CHAINED_TREES;
-    assert_int_equal(expected_choice(2, "", "", 4999), ring);
-    assert_int_equal(expected_choice(2, "", "", 5001), trees);
-    assert_int_equal(expected_choice(4, "", "", 11999), ring);
-    assert_int_equal(expected_choice(4, "", "", 12001), trees);
-    assert_int_equal(expected_choice(2, ", plateau: 2", "", 1), trees);
-    assert_int_equal(expected_choice(2, "", ", limit: 500MB/s", 1 << 20), ring);
-    const char *less = ", by_size: [1, 1, 1, 1, 1, 1, 1, 0.4]"; /* of 8 KiB to 16 KiB */
-    assert_int_equal(expected_choice(2, "", less, 8191), trees);
-    assert_int_equal(expected_choice(2, "", less, 8192), ring);
-    assert_int_equal(expected_choice(2, "", less, 16384), trees);
-}
-
-/* Of three devices on two nodes: 18 us + 8/3 ns/B or 20 us + 1 ns/B, until M = 1.2 kB. */
-static void a_smaller_last_node_is_a_node_in_what_is_expected(void **state)
-{
-    (void)state;
-    assert_int_equal(expected_among(3, 2, "", "", 1199), LL_ALGORITHM_RING);
-    assert_int_equal(expected_among(3, 2, "", "", 1201), LL_ALGORITHM_CHAINED_TREES);
-}
-
 /* Where measured all-reduces of four devices on two nodes change (vidur_network.csv): at 8, 16 and 64 MiB. */
 static void trees_come_and_go_as_nccl_expects_them_to(void **state)
 {
@@ -474,7 +432,7 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     (void)state;
     char text[512];
     int length = snprintf(text, sizeof text, nodes_of_two, 2, ", links: 1");
-    snprintf(text + length, sizeof text - (size_t)length, "inherits: stacks/nccl_2_20\n");
+    snprintf(text + length, sizeof text - (size_t)length, "software: {collectives: tuned, tuner: nccl_2_20}\n");
     struct ll_toy_net f = ll_toy_net(text);
     assert_int_equal(tuned_choice(f.net, 4, 4 * MiB), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB - 1), LL_ALGORITHM_RING);
@@ -484,58 +442,6 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     assert_int_equal(tuned_choice(f.net, 4, 64 * MiB - 1), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 64 * MiB), LL_ALGORITHM_CHAINED_TREES);
     assert_int_equal(tuned_choice(f.net, 2, 64 * MiB), LL_ALGORITHM_RING); /* one node */
-    ll_toy_net_free(&f);
-}
-
-/* Among 4 of 8 as between the samples of 2 and 6: half way, 15 us and 150 GB/s; among 8 nothing was measured
- * and the software's ring runs, with its start. */
-static void measured_all_reduces_stand_for_the_model(void **state)
-{
-    (void)state;
-    const uint64_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct ll_toy_net f =
-        ll_toy_net("  - {name: s, topology: switch, devices: 8, bandwidth: 1GB/s, latency: 500ns, samples: "
-                   "[{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
-                   "{devices: 6, latency: 20us, bandwidth: 200GB/s}]}\n"
-                   "software: {collectives: ring, collective_overhead: 5us}\n");
-    struct ll_exchange exchange = {
-        .collective = LL_COLLECTIVE_ALL_REDUCE, .bytes = M, .members = members, .groups = 1};
-    struct ll_exchanged done;
-    exchange.size = 4;
-    done = by_software(&f, &exchange);
-    assert_time(done.time_s, 15e-6 + 2 * 3.0 / 4 * M / 150e9);
-    exchange.size = 8;
-    done = by_software(&f, &exchange);
-    assert_time(done.time_s, 5e-6 + 2 * 7 * (a + M / (8 * B)));
-    ll_toy_net_free(&f);
-}
-
-/* What was measured within a node says nothing of those who are not all in one. */
-static void measurements_are_of_their_level(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t size, members[4];
-        bool measured;
-    } cases[] = {{2, {4, 6}, true},
-                 {4, {0, 1, 2, 3}, true},
-                 {2, {0, 4}, false},
-                 {2, {0, 5}, false},
-                 {4, {0, 1, 4, 5}, false}};
-    struct ll_toy_net f =
-        ll_toy_net("  - {name: in, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
-                   "samples: [{devices: 2, latency: 10us, bandwidth: 100GB/s}, "
-                   "{devices: 4, latency: 20us, bandwidth: 200GB/s}]}\n"
-                   "  - {name: out, topology: switch, devices: 2, bandwidth: 1GB/s, latency: 1us}\n");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
-                                       .bytes = M,
-                                       .members = cases[i].members,
-                                       .size = cases[i].size,
-                                       .groups = 1};
-        struct ll_exchanged done = by_software(&f, &exchange);
-        assert_int_equal(done.algorithm == LL_ALGORITHM_COUNT, cases[i].measured);
-    }
     ll_toy_net_free(&f);
 }
 
@@ -591,11 +497,7 @@ int main(void)
         cmocka_unit_test(chained_trees_stream_up_and_down),
         cmocka_unit_test(many_nodes_of_trees_are_no_slower_but_for_hops),
         cmocka_unit_test(a_smaller_last_node_holds_as_many_rings_as_it_has_devices),
-        cmocka_unit_test(a_smaller_last_node_is_a_node_in_what_is_expected),
-        cmocka_unit_test(the_way_that_is_expected_to_be_the_fastest_is_taken),
         cmocka_unit_test(trees_come_and_go_as_nccl_expects_them_to),
-        cmocka_unit_test(measured_all_reduces_stand_for_the_model),
-        cmocka_unit_test(measurements_are_of_their_level),
         cmocka_unit_test(a_hundred_thousand_devices_are_no_trouble),
         cmocka_unit_test(nor_is_a_ring_of_thousands),
     };

@@ -9,7 +9,7 @@
 #include <math.h>
 
 /* Four nodes of 25 GB/s, joined by links of 2 GB/s; 8 units of so many lanes that they hold nothing back. */
-static struct ll_machine nodes(enum ll_placement placement)
+static struct ll_machine nodes(void)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
     machine.units[0] = (struct ll_unit){.name = "lanes",
@@ -25,7 +25,7 @@ static struct ll_machine nodes(enum ll_placement placement)
                                           .efficiency = 1,
                                           .latency_s = 80e-9,
                                           .numa_given = true,
-                                          .numa = {4, 2e9, 40e-9, placement}};
+                                          .numa = {4, 2e9, 40e-9}};
     return machine;
 }
 
@@ -45,54 +45,40 @@ static struct ll_cost cost_of(const struct ll_machine *machine)
 static void pages_in_turn_cross_all_links(void **state)
 {
     (void)state;
-    struct ll_machine machine = nodes(LL_PLACEMENT_INTERLEAVED);
+    struct ll_machine machine = nodes();
     assert_near(cost_of(&machine).level_s[0], 0.5e6 / 2e9, 1e-12);
     assert_near(cost_of(&machine).level_wait_s[0], 80e-9 + 0.75 * 40e-9, 1e-12);
     machine.levels[0].numa.link_Bps = 100e9;
     assert_near(cost_of(&machine).level_s[0], 8e6 / 100e9, 1e-12);
 }
 
-static void what_all_nodes_work_on_stays_with_them(void **state)
-{
-    (void)state;
-    struct ll_machine machine = nodes(LL_PLACEMENT_LOCAL);
-    assert_near(cost_of(&machine).level_s[0], 8e6 / 100e9, 1e-12);
-    assert_near(cost_of(&machine).level_wait_s[0], 80e-9, 1e-12);
-}
-
-/* One unit alone: 6 MB come from the three other nodes, wherever software lays data; two of eight units: 4
- * MB to each of two nodes, of which 1 MB over each of its links with interleaved pages, and from the two
- * others all of theirs. */
+/* One unit alone: 6 MB come from the three other nodes; two of eight units: 4 MB to each of two nodes,
+ * of which 1 MB over each of its links. */
 static void few_units_draw_from_all_nodes(void **state)
 {
     (void)state;
-    for (int placement = LL_PLACEMENT_INTERLEAVED; placement <= LL_PLACEMENT_LOCAL; placement++) {
-        struct ll_machine machine = nodes((enum ll_placement)placement);
-        machine.software.grain = 8e6;
-        assert_near(cost_of(&machine).level_s[0], 2e6 / 2e9, 1e-12);
-        assert_near(ll_numa_remote(&machine.levels[0], 1), 0.75, 1e-12);
-        machine.software.grain = 4e6;
-        assert_near(cost_of(&machine).level_s[0], 1e6 / 2e9, 1e-12);
-    }
-    struct ll_machine machine = nodes(LL_PLACEMENT_LOCAL);
-    assert_near(ll_numa_remote(&machine.levels[0], 2), 0.5, 1e-12);
+    struct ll_machine machine = nodes();
+    machine.software.grain = 8e6;
+    assert_near(cost_of(&machine).level_s[0], 2e6 / 2e9, 1e-12);
+    assert_near(ll_numa_remote(&machine.levels[0]), 0.75, 1e-12);
+    machine.software.grain = 4e6;
+    assert_near(cost_of(&machine).level_s[0], 1e6 / 2e9, 1e-12);
 }
 
 static void memory_in_one_piece_has_no_links(void **state)
 {
     (void)state;
-    struct ll_machine machine = nodes(LL_PLACEMENT_INTERLEAVED);
+    struct ll_machine machine = nodes();
     machine.levels[0].numa_given = false;
     assert_int_equal(ll_numa_working(&machine.levels[0], 8), 1);
     assert_true(isinf(ll_numa_Bps(&machine.levels[0], 8)));
-    assert_near(ll_numa_latency_s(&machine.levels[0], 8), 80e-9, 0);
+    assert_near(ll_numa_latency_s(&machine.levels[0]), 80e-9, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_in_turn_cross_all_links),
-        cmocka_unit_test(what_all_nodes_work_on_stays_with_them),
         cmocka_unit_test(few_units_draw_from_all_nodes),
         cmocka_unit_test(memory_in_one_piece_has_no_links),
     };

@@ -23,33 +23,28 @@ static double imbalance(const struct ll_kernel *kernel, uint64_t count, uint64_t
     return ll_rows_imbalance(kernel, &work, &units, NULL);
 }
 
-static void a_row_is_not_shared_by_units(void **state)
+static void the_last_wave_of_rows_takes_as_long_as_a_full_one(void **state)
 {
-    const struct ll_kernel even = {0}, whole = {.side = 4};
-    (void)state;
-    assert_near(imbalance(&even, 5, 800), 1, 0);
-    assert_near(imbalance(&whole, 5, 800), 2, 1e-12);
-    assert_near(imbalance(&whole, 13, 800), 1, 1e-12);
-    assert_near(imbalance(&whole, 1, 4), 1, 0); /* one vector, as long as ten rows of that length */
-}
-
-static void the_last_round_takes_as_long_as_a_full_one(void **state)
-{
-    const struct ll_kernel kernel = {.side = 4, .rounds = true};
+    const struct ll_kernel kernel = {.rows_in_flight = 4};
     (void)state;
     assert_near(imbalance(&kernel, 40, 800), 1, 1e-12);
     assert_near(imbalance(&kernel, 41, 800), 80.0 / 41, 1e-12);
     assert_near(imbalance(&kernel, 1, 800), 40, 1e-12);
 }
 
-static void short_rows_are_at_hand(void **state)
+static void short_rows_stay_in_registers(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .rounds = true, .row = 800};
+    const struct ll_kernel kernel = {.compute_efficiency = 0.5,
+                                     .rows_in_flight = 4,
+                                     .max_register_row = 800,
+                                     .row_overhead_s = 1e-6};
     struct ll_work at_most = rows(3, 800), more = rows(3, 801), none = rows(3, 0);
     (void)state;
-    assert_true(ll_rows_at_hand(&kernel, &at_most));
-    assert_false(ll_rows_at_hand(&kernel, &more));
-    assert_false(ll_rows_at_hand(&kernel, &none));
+    assert_near(ll_rows_compute(&kernel, &at_most), 1, 0);
+    assert_near(ll_rows_compute(&kernel, &more), 0.5, 0);
+    assert_near(ll_rows_compute(&kernel, &none), 0.5, 0);
+    assert_near(ll_rows_begin_s(&kernel, &at_most, 2), 0, 0);
+    assert_near(ll_rows_begin_s(&kernel, &more, 2), 3 * 1e-6 / 2, 1e-12);
     assert_near(imbalance(&kernel, 3, 800), 1, 0);
 }
 
@@ -65,7 +60,7 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
         .level_bytes = {(double)(work->a_bytes + work->c_bytes), (double)(work->a_bytes + work->c_bytes)},
         .level_written = {(double)work->c_bytes, (double)work->c_bytes}};
     ll_rows_again(&machine, kernel, work, units.count, &cost, NULL);
-    assert_near(cost.level_bytes[0], (double)work->a_bytes * kernel->reads + (double)work->c_bytes, 1e-12);
+    assert_near(cost.level_bytes[0], (double)work->a_bytes * kernel->passes + (double)work->c_bytes, 1e-12);
     assert_near(cost.level_written[1], (double)work->c_bytes, 0);
     return cost.level_bytes[1];
 }
@@ -73,21 +68,19 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
 /* Forty of 1000 rows of 3200 bytes are in progress: 128000 bytes. */
 static void rows_in_progress_are_found_again_as_far_as_they_fit(void **state)
 {
-    struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3, .kept = 1.5};
+    const struct ll_kernel kernel = {.rows_in_flight = 4, .passes = 3};
     struct ll_work work = rows(1000, 800);
     double once = (double)work.a_bytes;
     (void)state;
     assert_near(outer_bytes(&kernel, &work, 3 * 128000, true), 2 * once, 1e-12);
     assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 2.5 * once, 1e-12); /* kept: 3/4 */
     assert_near(outer_bytes(&kernel, &work, 128000, true), 4 * once, 1e-12);
-    kernel.kept = 1;
-    assert_near(outer_bytes(&kernel, &work, 2 * 128000, true), 3 * once, 1e-12); /* 1/2 */
 }
 
 /* A buffer of which half is for what comes next. */
 static void software_keeps_all_rows_or_none(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 3, .kept = 1.5};
+    const struct ll_kernel kernel = {.rows_in_flight = 4, .passes = 3};
     const struct ll_work work = rows(1000, 800);
     (void)state;
     assert_near(outer_bytes(&kernel, &work, 2 * work.a_bytes, false), 2 * (double)work.a_bytes, 1e-12);
@@ -95,26 +88,26 @@ static void software_keeps_all_rows_or_none(void **state)
 }
 
 /* Twenty elements are read three times and written once; four units cast two a cycle of 1 GHz: 80 / (2 * 4) =
- * 10 cycles. At hand they are read once: 40 / (2 * 4) = 5. */
+ * 10 cycles. In registers they are read once: 40 / (2 * 4) = 5. */
 static void rows_read_again_are_cast_again(void **state)
 {
     struct ll_machine machine = {
         .unit_count = 1,
         .units = {{.model = LL_UNIT_VECTOR, .count = 4, .clock_hz = 1e9, .vector.casts[LL_F16] = 2}}};
-    struct ll_kernel kernel = {.passes = 1, .reads = 3};
+    struct ll_kernel kernel = {.passes = 3};
     struct ll_work work = rows(2, 10);
     const struct ll_task task = {.work = &work, .dtype = LL_F32};
     (void)state;
     work.dtype = LL_F16;
     work.a_bytes = work.c_bytes = 40;
     assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 10e-9, 1e-12);
-    kernel.row = 10;
+    kernel.max_register_row = 10;
     assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 5e-9, 1e-12);
 }
 
 static void a_larger_cache_never_moves_more(void **state)
 {
-    const struct ll_kernel kernel = {.side = 4, .passes = 1, .reads = 2.5, .kept = 1.5};
+    const struct ll_kernel kernel = {.rows_in_flight = 4, .passes = 2.5};
     struct ll_work work = rows(1000, 800);
     double before = INFINITY;
     (void)state;
@@ -128,9 +121,8 @@ static void a_larger_cache_never_moves_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_is_not_shared_by_units),
-        cmocka_unit_test(the_last_round_takes_as_long_as_a_full_one),
-        cmocka_unit_test(short_rows_are_at_hand),
+        cmocka_unit_test(the_last_wave_of_rows_takes_as_long_as_a_full_one),
+        cmocka_unit_test(short_rows_stay_in_registers),
         cmocka_unit_test(rows_in_progress_are_found_again_as_far_as_they_fit),
         cmocka_unit_test(software_keeps_all_rows_or_none),
         cmocka_unit_test(rows_read_again_are_cast_again),

@@ -77,8 +77,6 @@ static void what_lies_between_short_ops_and_views_is_told_in_the_mean(void **sta
     (void)state;
     const struct ll_samples *samples = samples_of(short_ops_and_views, NULL, &arena, &trace);
     assert_int_equal(samples->count, 3);
-    assert_int_equal(samples->view_count, 40);
-    assert_near(samples->view_s, 25e-9, 1e-12);
     assert_near(samples->gap_s, 35e-9, 0.02);
     ll_arena_release(&arena);
     ll_trace_free(trace);

@@ -102,28 +102,6 @@ static void a_slow_port_sets_the_pace(void **state)
     assert_near(cost_of(&machine).level_s[0], 64 / 0.1e9, 1e-12);
 }
 
-/* Reads alone reach half of what a level gives, and of what a unit draws of it. */
-static void reads_alone_reach_their_share(void **state)
-{
-    (void)state;
-    struct ll_machine machine = machine_of(1);
-    machine.levels[0].read_share = 0.5;
-    assert_near(cost_of(&machine).level_s[0], 256 / 0.5e9, 1e-12);
-    machine.levels[0].unit_Bps = 0.2e9;
-    assert_near(cost_of(&machine).level_s[0], 256 / 0.1e9, 1e-12);
-    machine.levels[0].read_share = 0.9; /* 320 B in both directions take longer */
-    assert_near(cost_of(&machine).level_s[0], 320 / 0.2e9, 1e-12);
-}
-
-/* 256 B in and 64 B out, of which each takes half as long again. */
-static void the_fewer_writes_turn_the_bus_around(void **state)
-{
-    (void)state;
-    struct ll_machine machine = machine_of(1);
-    machine.levels[0].turnaround = 0.5;
-    assert_near(cost_of(&machine).level_s[0], (256 + 64 * 1.5) / 1e9, 1e-12);
-}
-
 /* Half of `near` is blocked for what bytes out of `mid` cost, of which those that are read pass a narrow
  * port: now and then partial sums that come and go are better than operands read again. */
 static void the_blocking_is_the_one_that_the_ports_make_cheapest(void **state)
@@ -296,8 +274,6 @@ int main(void)
         cmocka_unit_test(each_operand_has_its_part_of_the_traffic),
         cmocka_unit_test(results_are_what_is_written),
         cmocka_unit_test(a_slow_port_sets_the_pace),
-        cmocka_unit_test(reads_alone_reach_their_share),
-        cmocka_unit_test(the_fewer_writes_turn_the_bus_around),
         cmocka_unit_test(the_blocking_is_the_one_that_the_ports_make_cheapest),
         cmocka_unit_test(a_level_of_a_cluster_has_one_instance_for_each),
         cmocka_unit_test(units_of_a_cluster_fetch_once_what_they_have_in_common),

@@ -23,8 +23,7 @@ static const struct ll_transform winograd = {.name = "winograd",
                                              .least_filter = 3,
                                              .most_filter = 3,
                                              .products = 1,
-                                             .rate = {[LL_F32] = 1},
-                                             .memory = 1};
+                                             .rate = {[LL_F32] = 1}};
 
 /* Lavin and Gray 2016: F(2 x 2, 3 x 3) takes 16 multiplications where 36 stood, 2.25 times fewer. */
 static void winograds_smallest_saves_a_factor_of_nine_quarters(void **state)
@@ -52,23 +51,16 @@ static void passes_of_their_own_move_every_operand_in_both_domains(void **state)
     assert_near(t.apart_bytes, direct + points, 0);
 }
 
-/* 14 outputs and what a filter of 3 reaches beyond them are 16. */
-static void images_and_passes_that_a_library_leaves_out_are_not_served(void **state)
+static void passes_that_a_library_leaves_out_are_not_served(void **state)
 {
     (void)state;
-    struct ll_transform narrow = winograd, filters = winograd;
+    struct ll_transform filters = winograd;
     struct ll_work work = conv_work(LL_F32, padded), gradient = work;
     struct ll_transformed t;
     gradient.conv.pass = LL_CONV_FILTER;
-    narrow.most_image = 16;
-    assert_true(ll_transform(&narrow, &work, &t));
-    narrow.most_image = 15;
-    assert_false(ll_transform(&narrow, &work, &t));
-    filters.only_filters = true;
+    filters.only_filter_gradients = true;
     assert_false(ll_transform(&filters, &work, &t));
     assert_true(ll_transform(&filters, &gradient, &t));
-    filters.not_filters = true;
-    assert_false(ll_transform(&filters, &gradient, &t));
 }
 
 static void a_fused_kernel_passes_over_the_filters_only(void **state)
@@ -83,25 +75,6 @@ static void a_fused_kernel_passes_over_the_filters_only(void **state)
     assert_int_equal(t.product.a_bytes, work.a_bytes);
     assert_int_equal(t.product.c_bytes, work.c_bytes);
     assert_near(t.apart_bytes, 4.0 * 64 * 32 * (9 + 16), 0);
-}
-
-/* 7 x 7 tiles of 2 x 2 outputs become 8 x 8 in blocks of 4 x 8, 14 x 12 of them (28 x 23 outputs) 16 x 16. */
-static void the_last_blocks_of_an_image_are_whole(void **state)
-{
-    (void)state;
-    struct ll_transform blocked = winograd;
-    struct ll_conv conv = padded;
-    struct ll_transformed t;
-    blocked.block_rows = 4;
-    blocked.block_columns = 8;
-    struct ll_work work = conv_work(LL_F32, conv);
-    assert_true(ll_transform(&blocked, &work, &t));
-    assert_int_equal(t.product.gemm.m, 8 * 8 * 8);
-    conv.in_h = conv.out_h = 28;
-    conv.in_w = conv.out_w = 23;
-    work = conv_work(LL_F32, conv);
-    assert_true(ll_transform(&blocked, &work, &t));
-    assert_int_equal(t.product.gemm.m, 8 * 16 * 16);
 }
 
 /* Half of each filter is zero and not stored; images and results are as large as ever, and so is what a
@@ -157,13 +130,10 @@ static void the_gradient_of_a_filter_sums_over_the_tiles(void **state)
     double direct = 4.0 * (8 * 14 * 14 * 64 + 9 * 64 * 32 + 8 * 14 * 14 * 32);
     double points = 16 * 4.0 * (8 * 49 * 64 + 64 * 32 + 8 * 49 * 32);
     assert_near(t.apart_bytes, direct + points, 0);
-    struct ll_transform older = winograd;
-    older.not_filters = true;
-    assert_false(ll_transform(&older, &work, &t));
 }
 
 /* One core of 100 products a cycle and a memory too fast to matter: the product takes 4/9 of the time, until
- * starting it costs more than it saves. Finding windows is no matter of transforms. */
+ * starting it costs more than it saves. */
 static void the_fastest_way_to_convolve_is_taken(void **state)
 {
     (void)state;
@@ -186,14 +156,6 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
     machine.software.transforms[0].absent = false;
-    machine.units[0].matrix.windows = 0.5;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
-    assert_near(direct_again.compute_s, transformed.compute_s, 0);
-    machine.software.transform_count = 0;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
-    assert_near(direct_again.compute_s, 2 * direct.compute_s, 1e-12);
-    machine.units[0].matrix.windows = 0;
-    machine.software.transform_count = 1;
     machine.software.transforms[0].overhead_s = direct.compute_s;
     assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
@@ -204,9 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(winograds_smallest_saves_a_factor_of_nine_quarters),
         cmocka_unit_test(passes_of_their_own_move_every_operand_in_both_domains),
-        cmocka_unit_test(images_and_passes_that_a_library_leaves_out_are_not_served),
+        cmocka_unit_test(passes_that_a_library_leaves_out_are_not_served),
         cmocka_unit_test(a_fused_kernel_passes_over_the_filters_only),
-        cmocka_unit_test(the_last_blocks_of_an_image_are_whole),
         cmocka_unit_test(pruned_filters_shrink_on_their_way_in_alone),
         cmocka_unit_test(what_the_transform_is_not_for_is_left_alone),
         cmocka_unit_test(the_gradient_of_a_filter_sums_over_the_tiles),

@@ -12,8 +12,8 @@ static struct ll_machine machine_of(bool near_waits, bool mid_waits)
         .unit_count = 1,
         .level_count = 3,
         .units = {{.name = "core"}},
-        .levels = {{.name = "near", .cache_given = true, .cache.misses_in_turn = near_waits},
-                   {.name = "mid", .cache_given = true, .cache.misses_in_turn = mid_waits},
+        .levels = {{.name = "near", .cache_given = true, .cache.non_overlapping = near_waits},
+                   {.name = "mid", .cache_given = true, .cache.non_overlapping = mid_waits},
                    {.name = "far"}}};
 }
 

@@ -16,7 +16,6 @@ static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
     struct ll_matrix *matrix = &machine.units[0].matrix;
     matrix->macs[LL_F16] = 512;
     matrix->fill_cycles = 20;
-    matrix->most_parts = 512;
     matrix->tile_count = tile_count;
     for (uint64_t i = 0; i < tile_count; i++)
         matrix->tiles[i] = tiles[i];
@@ -36,11 +35,6 @@ static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t batch, 
 {
     struct ll_work work = gemm_work(LL_F16, batch, m, n, k);
     return cost_of_work(machine, &work);
-}
-
-static double cycles_of(const struct ll_machine *machine, const struct ll_work *work)
-{
-    return cost_of_work(machine, work).compute_cycles;
 }
 
 static const struct ll_tile large = {128, 128, 32}, small = {32, 32, 32};
@@ -85,10 +79,6 @@ static void a_long_k_is_shared_by_idle_units(void **state)
     assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 2); /* k has no more than two steps */
     double result = 128 * 128 * 2, sums = 64 * 2 * result, operands = 2 * 128 * 32768 * 2;
     assert_near(cost.level_bytes[0], operands + sums + (sums + result), 1e-15); /* out, back, and their sum */
-    machine.units[0].matrix.most_parts = 47; /* of 1, 2, 4, ... that is 32 */
-    assert_int_equal(cost_of(&machine, 1, 128, 128, 32768).units_used, 32);
-    machine.units[0].matrix.most_parts = 1;
-    assert_int_equal(cost_of(&machine, 1, 128, 128, 32768).units_used, 1);
 }
 
 /* A step of k of a 128 x 128 tile takes 32 cycles to multiply and (128 + 128) * 2 / 64 = 8 to take in; of a
@@ -103,89 +93,13 @@ static void a_small_tile_spends_more_of_its_time_on_taking_operands_in(void **st
     assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 64 * (2 + 2) + 20, 1e-15);
 }
 
-/* 500 tiles are five a unit, of whose results 2 fit into 2 * 32 * 32 elements: three rounds. A step of five
- * takes 5 * 64 cycles to multiply, three of at least 200: 600. Where one tile takes 300, it is 5 * 300. */
-static void tiles_in_progress_hide_the_steps_of_one_another(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &small);
-    machine.units[0].matrix.step_cycles = 200;
-    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 5 * (2 * 200 + 20), 1e-15);
-    machine.units[0].matrix.resident = 2 * 32 * 32 + 1;
-    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 2 * 3 * 200 + 3 * 20, 1e-15);
-    machine.units[0].matrix.resident = 32 * 32 - 1; /* one tile there always is */
-    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 5 * (2 * 200 + 20), 1e-15);
-    machine.units[0].matrix.resident = 1 << 20;
-    assert_near(cost_of(&machine, 500, 32, 32, 64).compute_cycles, 2 * 5 * 64 + 20, 1e-15);
-}
-
-/* 32 * 32 * 32 / 512 = 64 cycles of a step are less than its loads and the barrier take. */
-static void no_step_is_shorter_than_its_barrier(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &small);
-    machine.units[0].matrix.step_cycles = 100;
-    assert_near(cost_of(&machine, 100, 32, 32, 64).compute_cycles, 2 * 100 + 20, 1e-15);
-}
-
-/* A line of 64 KiB, three quarters of it beyond 16 KiB: 256 lines a step wait 2 * 3/4 cycles each. */
-static void long_lines_along_k_are_waited_for(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &large);
-    struct ll_work work = gemm_work(LL_F16, 100, 128, 128, 32768);
-    struct ll_matrix *matrix = &machine.units[0].matrix;
-    double steps = 32768 / 32.0, step = 128 * 128 * 32 / 512.0;
-    matrix->line_cycles = 2;
-    matrix->line_reach = 16384;
-    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
-    work.along_k = LL_LINES_OF_A;
-    assert_near(cycles_of(&machine, &work), steps * (step + 128 * 1.5) + 20, 1e-15);
-    work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
-    assert_near(cycles_of(&machine, &work), steps * (step + 256 * 1.5) + 20, 1e-15);
-    matrix->line_reach = 65536;
-    assert_near(cycles_of(&machine, &work), steps * step + 20, 1e-15);
-}
-
-/* Three times `drift` done: half of the lines are waited for, at 1 - 1 / sqrt(1 + 3). */
-static void tiles_begun_together_wait_together_until_they_drift_apart(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &large);
-    struct ll_work work = gemm_work(LL_F16, 300, 128, 128, 4096);
-    double step = 128 * 128 * 32 / 512.0;
-    machine.units[0].matrix.line_cycles = 2;
-    machine.units[0].matrix.line_drift = 4096;
-    work.along_k = LL_LINES_OF_B;
-    assert_near(cycles_of(&machine, &work), 3 * (128 * (step + 128 * 2 * 0.5) + 20), 1e-15);
-}
-
-/* Of eight channels of 256 B: lines of 2 KiB begin in one, of 1 KiB in two, of 256 B and of 1026 B in all. */
-static void lines_that_begin_in_few_channels_wait_for_each_other(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &large);
-    struct ll_matrix *matrix = &machine.units[0].matrix;
-    matrix->line_cycles = 2;
-    matrix->line_channels = 8;
-    matrix->line_interleave = 256;
-    const uint64_t terms[] = {1024, 512, 128, 513};
-    const double share[] = {1, (4 - 1) / 7.0, 0, 0};
-    for (int i = 0; i < 4; i++) {
-        struct ll_work work = gemm_work(LL_F16, 100, 128, 128, terms[i]);
-        work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
-        double steps = (double)ll_ceil_div(terms[i], 32), step = 128 * 128 * 32 / 512.0;
-        assert_near(cycles_of(&machine, &work), steps * (step + 256 * 2 * share[i]) + 20, 1e-15);
-    }
-}
-
 /* With 3000 cycles to join, 64 parts of 512 steps still pay off against one of 32768, for k = 64 two do not.
  */
 static void units_share_k_only_where_joining_pays_off(void **state)
 {
     (void)state;
     struct ll_machine machine = cores(1, &large);
-    machine.units[0].matrix.join_cycles = 3000;
+    machine.units[0].matrix.split_k_reduce_cycles = 3000;
     assert_near(cost_of(&machine, 1, 128, 128, 32768).compute_cycles, 32 * 512 + 20 + 3000, 1e-15);
     assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 1);
 }
@@ -245,45 +159,6 @@ static void larger_tiles_read_operands_less_often(void **state)
                 2 * (1024.0 * 512 * 2048 / 128 + 512.0 * 2048 * 1024 / 128 + 1024 * 2048), 1e-15);
 }
 
-/* Two kernels: the sizes of 64 x 64 x 64 have large tiles, those of k = 512 small ones in 4 parts at half the
- * rate. */
-static struct ll_catalogue two_kernels(void)
-{
-    static struct ll_catalogue_kernel kernels[] = {{{128, 128, 32}, 1, 1}, {{32, 32, 32}, 4, 0.5}};
-    static struct ll_catalogue_size sizes[] = {{{64, 64, 64}, 0}, {{64, 64, 512}, 1}};
-    return (struct ll_catalogue){.name = "two",
-                                 .dtype = LL_F16,
-                                 .kernels = kernels,
-                                 .kernel_count = 2,
-                                 .sizes = sizes,
-                                 .size_count = 2};
-}
-
-/* k = 300 is nearer to 512 than to 64: 10 steps of k in parts of 3, 101 * 9 * 4 tiles on 100 units; one step
- * takes 32 * 32 * 32 / 256 cycles. The menu's large tile would need 2 waves of 10 steps of 1024. */
-static void a_catalogue_leaves_no_choice(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &large);
-    struct ll_catalogue catalogue = two_kernels();
-    machine.units[0].matrix.catalogue = &catalogue;
-    machine.units[0].matrix.join_cycles = 7;
-    double small_ones = 37 * (3 * 128.0 + 20) + 7;
-    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, small_ones, 1e-15);
-    assert_near(cost_of(&machine, 101, 96, 96, 64).compute_cycles, 2 * (2 * 1024.0 + 20), 1e-15);
-}
-
-static void a_catalogue_of_another_dtype_is_not_asked(void **state)
-{
-    (void)state;
-    struct ll_machine machine = cores(1, &large);
-    double by_menu = cost_of(&machine, 101, 96, 96, 300).compute_cycles;
-    struct ll_catalogue catalogue = two_kernels();
-    catalogue.dtype = LL_F32;
-    machine.units[0].matrix.catalogue = &catalogue;
-    assert_near(cost_of(&machine, 101, 96, 96, 300).compute_cycles, by_menu, 1e-15);
-}
-
 /* Twelve parts of a product of 2 x 8 x 9 x 10 that has 2-byte elements: a batch of one, 4 x 3 x 5 of it. Each
  * passes its own operands so often. */
 static void units_ask_for_the_operands_of_their_shares(void **state)
@@ -308,18 +183,11 @@ int main(void)
         cmocka_unit_test(the_menu_offers_the_tile_that_fits_the_work),
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
-        cmocka_unit_test(tiles_in_progress_hide_the_steps_of_one_another),
-        cmocka_unit_test(no_step_is_shorter_than_its_barrier),
-        cmocka_unit_test(long_lines_along_k_are_waited_for),
-        cmocka_unit_test(tiles_begun_together_wait_together_until_they_drift_apart),
-        cmocka_unit_test(lines_that_begin_in_few_channels_wait_for_each_other),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(shares_are_cut_so_that_least_is_loaded),
         cmocka_unit_test(no_other_cut_lets_a_share_load_less),
         cmocka_unit_test(larger_tiles_read_operands_less_often),
-        cmocka_unit_test(a_catalogue_leaves_no_choice),
-        cmocka_unit_test(a_catalogue_of_another_dtype_is_not_asked),
         cmocka_unit_test(units_ask_for_the_operands_of_their_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

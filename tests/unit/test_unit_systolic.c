@@ -421,29 +421,9 @@ static void arrays_without_work_take_no_time(void **state)
     assert_true(time_with(64, &work).time_s == time_with(2, &work).time_s);
 }
 
-/* 64 x 64 weights are 8 x 4 tiles of 8 x 16. Past each go 4 rows of a, fewer than the 8 in which a tile is
- * loaded a row a cycle, and more than the 2 of a wider way in. */
-static void a_wider_way_in_loads_what_stays_in_fewer_cycles(void **state)
-{
-    (void)state;
-    struct ll_unit array = array_of(8, 16, LL_WEIGHT_STATIONARY, 1);
-    assert_near(cycles_of(&array, 1, 4, 64, 64), 32 * (4 + 8 + 8 + 16 - 2), 0);
-    array.systolic.load_cycles = 2;
-    assert_near(cycles_of(&array, 1, 4, 64, 64), 32 * (4 + 2 + 8 + 16 - 2), 0);
-    array.systolic.overlap_folds = true;
-    assert_near(cycles_of(&array, 1, 4, 64, 64), (4 + 2 + 8 + 16 - 2) + 31 * 4, 0);
-    array.systolic.load_cycles = 0;
-    assert_near(cycles_of(&array, 1, 4, 64, 64), (4 + 8 + 8 + 16 - 2) + 31 * 8, 0);
-    array.systolic.dataflow = LL_OUTPUT_STATIONARY; /* 4 x 64 results are one row of 4 tiles */
-    assert_near(cycles_of(&array, 1, 4, 64, 2), (2 + 8 + 16 - 2) + 3 * 8, 0);
-    array.systolic.load_cycles = 1;
-    assert_near(cycles_of(&array, 1, 4, 64, 2), (2 + 8 + 16 - 2) + 3 * 2, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wider_way_in_loads_what_stays_in_fewer_cycles),
         cmocka_unit_test(scale_sim_counts_the_same_cycles),
         cmocka_unit_test(without_overlap_cycles_and_use_are_those_of_scale_sim),
         cmocka_unit_test(overlapped_folds_stream_without_a_gap),

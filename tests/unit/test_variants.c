@@ -38,18 +38,16 @@ static void what_a_machine_says_nothing_of_is_done_as_it_is(void **state)
 static void operands_are_laid_out_anew_where_kernels_want_channels_last(void **state)
 {
     (void)state;
-    struct ll_software software = {.relaid = {[LL_F32] = 0.5}, .relaid_start_s = 1e-6};
+    struct ll_software software = {.layout_transform = {[LL_F32] = 0.5}};
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct ll_work work = halving(3);
     assert_int_equal(ll_variants(&software, &work, variants), 1);
     assert_near(variants[0].apart_bytes, 2 * 4 * (4 * 4 * 4 * 32 + 9 * 16 * 32 + 4 * 8 * 8 * 16), 0);
     assert_near(variants[0].apart_share, 0.5, 0);
-    assert_near(variants[0].apart_start_s, 1e-6, 0);
     software.strided = LL_STRIDED_LIBRARY; /* in each of its ways, beside what scattering moves */
     assert_int_equal(ll_variants(&software, &work, variants), 2);
     assert_near(variants[0].apart_bytes, 2 * 4 * (4 * 4 * 4 * 32 + 9 * 16 * 32 + 4 * 8 * 8 * 16), 0);
     assert_true(variants[1].apart_bytes > variants[0].apart_bytes);
-    assert_near(variants[1].apart_start_s, 1e-6, 0);
     work = halving(1);
     work.conv.stride_h = work.conv.stride_w = 1; /* a plain product */
     ll_variants(&software, &work, variants);
@@ -60,7 +58,7 @@ static void operands_are_laid_out_anew_where_kernels_want_channels_last(void **s
 static void pixels_between_windows_are_laid_out_anew_but_not_read(void **state)
 {
     (void)state;
-    struct ll_software software = {.relaid = {[LL_F32] = 0.5}};
+    struct ll_software software = {.layout_transform = {[LL_F32] = 0.5}};
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct ll_work work = halving(1);
     uint64_t image_bytes = work.c_bytes, result_bytes = work.a_bytes;
@@ -111,12 +109,11 @@ static void phases_multiply_past_the_border_of_what_has_no_padding(void **state)
 static void scattering_clears_and_moves_columns_where_windows_overlap(void **state)
 {
     (void)state;
-    struct ll_software software = {.strided = LL_STRIDED_LIBRARY, .scattering = 0.5};
+    struct ll_software software = {.strided = LL_STRIDED_LIBRARY};
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct ll_work wide = halving(3), narrow = halving(1);
     ll_variants(&software, &wide, variants);
     assert_near(variants[0].rate, 1, 0);
-    assert_near(variants[1].rate, 0.5, 0);
     double dx = 4.0 * 4 * 8 * 8 * 16, columns = 4.0 * (4 * 4 * 4) * 9 * 16;
     assert_near(variants[1].apart_bytes, dx + 2 * columns, 1e-12);
     assert_int_equal(variants[1].work.flops, wide.flops);
@@ -180,7 +177,7 @@ static void gradients_of_filters_are_summed_up_over_images(void **state)
 static void channels_of_their_own_are_convolved_on_lanes(void **state)
 {
     (void)state;
-    struct ll_software software = {.one_channel = 0.25, .transform_count = 1, .strided = LL_STRIDED_LIBRARY};
+    struct ll_software software = {.depthwise_efficiency = 0.25, .transform_count = 1, .strided = LL_STRIDED_LIBRARY};
     struct ll_variant v[LL_MOST_VARIANTS];
     struct ll_work work = halving(3);
     work.conv.groups = 16;
@@ -203,28 +200,6 @@ static void channels_of_their_own_are_convolved_on_lanes(void **state)
     assert_false(ll_on_lanes(&software, &work));
 }
 
-/* Of 8 groups of two channels four make one of eight, for at most nine: four times the products. */
-static void groups_are_joined_with_zeros_between(void **state)
-{
-    (void)state;
-    struct ll_software software = {.join_groups = 9};
-    struct ll_variant v[LL_MOST_VARIANTS];
-    struct ll_work work = halving(3);
-    work.conv.groups = 8;
-    work.conv.pass = LL_CONV_FORWARD;
-    assert_int_equal(ll_variants(&software, &work, v), 2);
-    assert_int_equal(v[1].work.conv.groups, 2);
-    assert_int_equal(v[1].work.flops, 4 * work.flops);
-    assert_int_equal(v[1].work.b_bytes, 4 * work.b_bytes);
-    assert_int_equal(v[1].work.c_bytes, work.c_bytes);
-    work.conv.pass = LL_CONV_FILTER;
-    ll_variants(&software, &work, v);
-    assert_int_equal(v[1].work.b_bytes, work.b_bytes);
-    assert_int_equal(v[1].work.c_bytes, 4 * work.c_bytes);
-    software.join_groups = 3;
-    assert_int_equal(ll_variants(&software, &work, v), 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,7 +211,6 @@ int main(void)
         cmocka_unit_test(gradients_of_filters_are_summed_up_over_images),
         cmocka_unit_test(phases_multiply_past_the_border_of_what_has_no_padding),
         cmocka_unit_test(channels_of_their_own_are_convolved_on_lanes),
-        cmocka_unit_test(groups_are_joined_with_zeros_between),
         cmocka_unit_test(scattering_clears_and_moves_columns_where_windows_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

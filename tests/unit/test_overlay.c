@@ -32,17 +32,22 @@ static struct ll_cost even_cost(void)
                             .utilization = 0.7};
 }
 
-static void apply(const struct ll_seen *seen, uint64_t count, struct ll_cost *cost)
+static void apply(const struct ll_shape_ratio *shapes, uint64_t count, struct ll_cost *cost)
 {
     struct ll_machine machine = two_levels();
-    struct ll_kernel kernel = {.compute = 0.5, .memory = 0.6, .seen = seen, .seen_count = count};
-    ll_seen_apply(&machine, &kernel, &product, cost, NULL);
+    const struct ll_kernel kernel = {.name = "dense", .compute_efficiency = 0.5, .bandwidth_efficiency = 0.6};
+    machine.overlay_count = 1;
+    machine.overlays[0] = (struct ll_overlay){"dense", shapes, count};
+    struct ll_correction by = ll_overlay_of(&machine, &kernel, &product, cost);
+    assert_int_equal(by.shapes, count);
+    if (count > 0)
+        ll_overlay_apply(&machine, &by, cost);
 }
 
-static struct ll_cost applied(const struct ll_seen *seen, uint64_t count)
+static struct ll_cost applied(const struct ll_shape_ratio *shapes, uint64_t count)
 {
     struct ll_cost cost = even_cost();
-    apply(seen, count, &cost);
+    apply(shapes, count, &cost);
     return cost;
 }
 
@@ -51,9 +56,9 @@ static void a_shape_is_told_by_its_sides(void **state)
     (void)state;
     struct ll_work move = {.kind = LL_WORK_MOVE, .a_bytes = 400, .c_bytes = 200};
     uint64_t shape[3];
-    ll_seen_shape(&product, shape);
+    ll_overlay_shape(&product, shape);
     assert_true(shape[0] == 8 && shape[1] == 64 && shape[2] == 32);
-    ll_seen_shape(&move, shape);
+    ll_overlay_shape(&move, shape);
     assert_true(shape[0] == 1 && shape[1] == 400 && shape[2] == 200);
 }
 
@@ -68,14 +73,13 @@ static void without_shapes_nothing_changes(void **state)
 static void what_is_near_and_what_is_far_take_their_own_times(void **state)
 {
     (void)state;
-    struct ll_seen seen = {{8, 64, 32}, 2, 3};
-    struct ll_cost cost = applied(&seen, 1);
+    struct ll_shape_ratio shapes = {{8, 64, 32}, 2, 3};
+    struct ll_cost cost = applied(&shapes, 1);
     double near = exp(64 * log(2) / 64.0625), far = exp(64 * log(3) / 64.0625);
     assert_near(cost.compute_s, near, 1e-14);
     assert_near(cost.compute_first_s, near, 1e-14);
     assert_near(cost.level_s[0], near, 1e-14);
     assert_near(cost.overhead_s, near, 1e-14);
-    assert_near(cost.utilization, 0.7 / near, 1e-14);
     assert_near(cost.level_s[1], far, 1e-14);
     assert_near(cost.level_first_s[1], far, 1e-14);
     assert_near(cost.level_wait_s[1], far, 1e-14);
@@ -85,22 +89,20 @@ static void what_is_near_and_what_is_far_take_their_own_times(void **state)
 static void shapes_between_take_the_mean_of_ratios(void **state)
 {
     (void)state;
-    struct ll_seen seen[] = {{{4, 64, 32}, 2, 1}, {{16, 64, 32}, 0.5, 1}};
-    assert_near(applied(seen, 2).compute_s, 1, 1e-14);
-    seen[1].near = 2;
+    struct ll_shape_ratio shapes[] = {{{4, 64, 32}, 2, 1}, {{16, 64, 32}, 0.5, 1}};
+    assert_near(applied(shapes, 2).compute_s, 1, 1e-14);
+    shapes[1].near = 2;
     double weight = pow(1 + 1.0 / 16, -1.5);
-    assert_near(applied(seen, 2).compute_s, exp(2 * weight * log(2) / (2 * weight + 1.0 / 16)), 1e-14);
+    assert_near(applied(shapes, 2).compute_s, exp(2 * weight * log(2) / (2 * weight + 1.0 / 16)), 1e-14);
 }
 
 /* Of the rate that the kernel reaches, half of the peak, 0.7 is in use, of bandwidths 0.6. */
 static void nothing_is_faster_than_the_machine(void **state)
 {
     (void)state;
-    struct ll_seen seen = {{8, 64, 32}, 0.01, 0.01};
-    struct ll_cost cost = applied(&seen, 1);
+    struct ll_shape_ratio shapes = {{8, 64, 32}, 0.01, 0.01};
+    struct ll_cost cost = applied(&shapes, 1);
     assert_near(cost.compute_s, 0.35, 1e-14);
-    assert_near(cost.compute_cycles, 0.7, 1e-14);
-    assert_near(cost.utilization, 1, 1e-14);
     assert_near(cost.level_s[0], 0.6, 1e-14);
     assert_near(cost.level_s[1], 0.6, 1e-14);
 }
@@ -109,30 +111,28 @@ static void nothing_is_faster_than_the_machine(void **state)
 static void fewer_units_are_no_faster_than_their_own_peak(void **state)
 {
     (void)state;
-    struct ll_seen seen = {{8, 64, 32}, 0.01, 1};
+    struct ll_shape_ratio shapes = {{8, 64, 32}, 0.01, 1};
     struct ll_cost cost = even_cost();
     cost.units_used = 1;
     cost.utilization = 0.4;
-    apply(&seen, 1, &cost);
+    apply(&shapes, 1, &cost);
     assert_near(cost.compute_s, 0.4, 1e-14);
-    assert_near(cost.compute_cycles, 0.8, 1e-14);
-    assert_near(cost.utilization, 0.5, 1e-14);
 }
 
 static void what_is_faster_waits_less_and_what_is_slower_no_more(void **state)
 {
     (void)state;
-    struct ll_seen seen = {{8, 64, 32}, 0.25, 1};
-    assert_near(applied(&seen, 1).serial, 0.5 * exp(64 * log(0.25) / 64.0625), 1e-14);
-    seen.near = 4;
-    assert_near(applied(&seen, 1).serial, 0.5, 0);
+    struct ll_shape_ratio shapes = {{8, 64, 32}, 0.25, 1};
+    assert_near(applied(&shapes, 1).serial, 0.5 * exp(64 * log(0.25) / 64.0625), 1e-14);
+    shapes.near = 4;
+    assert_near(applied(&shapes, 1).serial, 0.5, 0);
 }
 
 static void shapes_far_away_do_not_count(void **state)
 {
     (void)state;
-    struct ll_seen seen = {{UINT64_C(1) << 40, UINT64_C(1) << 40, UINT64_C(1) << 40}, 30, 30};
-    assert_true(applied(&seen, 1).compute_s < 1.001);
+    struct ll_shape_ratio shapes = {{UINT64_C(1) << 40, UINT64_C(1) << 40, UINT64_C(1) << 40}, 30, 30};
+    assert_true(applied(&shapes, 1).compute_s < 1.001);
 }
 
 int main(void)
