@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 
 usage() {
     cat <<'END'
-./do demo        install what is missing, build, record AlexNet, replay it on four machines
+./do demo        install what is missing, build, record SqueezeNet, replay it on four machines
 ./do test        install what is missing, build with gcc and, under sanitizers, with clang, run all tests
 ./do bench       build, then measure the speed of the program's own parts, and of steps beside PyTorch's
 ./do host        build, calibrate this machine, compare recorded steps of the workloads with predicted ones
@@ -106,10 +106,10 @@ demo() {
     build release leadline
     PATH=$PWD/build/release/sim/cli:$PATH
     mkdir -p build/demo
-    run leadline record alexnet --train --batch 8 --steps 3 -o build/demo/alexnet.llt
-    run leadline info build/demo/alexnet.llt
-    run leadline sim -c i7_6700k -c v100_sxm_16gb -c tpu_v2_core -c custom_example build/demo/alexnet.llt
-    run leadline sim -c custom_example build/demo/alexnet.llt
+    run leadline record squeezenet --train --batch 8 --steps 3 -o build/demo/squeezenet.llt
+    run leadline info build/demo/squeezenet.llt
+    run leadline sim -c i7_6700k -c v100_sxm_16gb -c tpu_v2 -c custom_example build/demo/squeezenet.llt
+    run leadline sim -c custom_example build/demo/squeezenet.llt
 }
 
 # Three trees, one run of ctest, hence one summary; it is the last thing said.

@@ -31,7 +31,7 @@ while IFS="$tab" read -r places pattern instead; do
     case $places in '' | '#'* | open) continue ;; esac
     for place in $(echo "$places" | tr ',' ' '); do
         case $place in
-        text) file=strings ;;
+        text) file='strings' ;;
         name) file=code ;;
         comment) file=comments ;;
         key) file=keys ;;
@@ -46,6 +46,10 @@ while IFS="$tab" read -r places pattern instead; do
 done <"$lint/terms.txt"
 
 for page in README.md docs/*.md hwconfigs/README.md; do
-    [ -f "$page" ] && grep -niE product "$page" /dev/null && echo "  ^ write GEMM, matrix multiplication, device" && status=1
+    echo "$page:" | grep -qf "$tree/not_held" && continue
+    if [ -f "$page" ] && grep -niE product "$page" /dev/null; then
+        echo "  ^ write GEMM, matrix multiplication, device"
+        status=1
+    fi
 done
 exit $status
