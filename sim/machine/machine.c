@@ -310,6 +310,7 @@ static struct ll_node *compose(struct merger *merger, struct ll_node *device, co
     }
     struct ll_place place = family->place, nowhere = {0};
     bool was_raw = merger->raw;
+    assert(!was_raw); /* one device, one family: what a device inherits composes nothing */
     merger->raw = true;
     merger->device = chain->path[0] ? chain->path : NULL;
     merger->family = ll_copy_text(merger->arena, family->text, strlen(family->text));
@@ -414,6 +415,7 @@ static bool fill(const struct request *request, struct ll_node *root, const stru
         ll_machine_check(&reading);
     if (diags->count > before)
         return false; /* what was not read well cannot be written either, hence not hashed */
+    assert(machine->unit_count > 0 && machine->level_count > 0); /* what the schema requires is there */
     machine->path = copy(machine, origin->path);
     machine->stem = copy(machine, origin->stem);
     machine->base = copy(machine, origin->base);
@@ -542,6 +544,7 @@ const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum
 struct ll_cache_level ll_machine_cache(const struct ll_level *level)
 {
     struct ll_cache_level cache = level->cache;
+    assert(cache.line_bytes > 0);
     uint64_t lines = level->size_bytes / cache.line_bytes;
     if (cache.ways == 0)
         cache.ways = lines;
@@ -612,6 +615,7 @@ uint64_t ll_machine_devices(const struct ll_machine *machine)
 
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
+    assert(machine->level_count > 0);
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
     return outermost->bandwidth_Bps * outermost->efficiency;
 }

@@ -565,6 +565,7 @@ static bool cut_up(const struct ll_lookup *lookup, const char *which, struct ll_
 
 const char *ll_machine_words_stem(const struct ll_machine_words *named, struct ll_arena *arena)
 {
+    assert(named->path && named->stack_count <= LL_MOST_STACKS);
     const char *stem = ll_file_stem(named->path, arena), *folder = strstr(named->path, "archive/");
     if (folder && folder[strlen("archive/") + strlen(stem)] == '.')
         stem = ll_format(arena, "archive/%s", stem);
@@ -579,6 +580,7 @@ static bool follow(const struct ll_lookup *lookup, const char *target, struct ll
                    struct ll_machine_words *named)
 {
     struct ll_machine_words meant = {.base = NULL};
+    assert(!named->path); /* a name that a file has stands for itself */
     if (!cut_up(lookup, target, place, &meant))
         return false;
     named->base = meant.base;
