@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-MACHINES = ["v100_sxm2_16gb", "a100_sxm4_40gb", "tpu_v3", "e5_2630v3_2s"]
+MACHINES = ["v100_sxm_16gb+archive/deepbench", "a100_sxm_40gb+pytorch", "tpu_v3", "e5_2630v3_2s"]
 
 
 def leadline(*words):

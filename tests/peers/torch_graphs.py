@@ -31,7 +31,7 @@ def flops(name, program):
     subprocess.run([leadline, "import", "pytorch-graph", path + ".json", "-o", path + ".llt"], check=True,
                    stdout=subprocess.DEVNULL)
     info = json.loads(subprocess.run([leadline, "info", path + ".llt", "--json"], check=True, capture_output=True).stdout)
-    for machine in "v100_sxm2_32gb", "tpu_v2", "xeon_e5_2680v4", "t4":
+    for machine in "v100_sxm_32gb+pytorch", "tpu_v2", "xeon_e5_2680v4", "t4+pytorch":
         subprocess.run([leadline, "sim", "-c", machine, path + ".llt"], check=True, stdout=subprocess.DEVNULL)
     return sum(k["flops"] for k in info["by_kind"] if k["class"] in ("matrix", "conv")) / 1e9
 
