@@ -49,7 +49,8 @@ static const char *check_known_signature(const struct ll_trace *trace,
                                          const struct ll_op_signature *signature)
 {
     struct ll_signature_counts counts;
-    if (strcmp(trace->strings[signature->kind_name], ll_op_name(signature->view.kind)) != 0)
+    if (ll_op_find(trace->strings[signature->kind_name]) !=
+        signature->view.kind) /* today's name or an old one */
         return "its kind has another name";
     const char *trouble = ll_signature_count(&signature->view, &counts);
     if (trouble)
