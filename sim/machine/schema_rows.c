@@ -107,7 +107,7 @@ static const struct ll_field matrix_fields[] = {
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0", .help = "cycles before the first product of a tile leaves the pipeline"},
+     .otherwise = "0", .help = "cycles before the first result of a tile leaves the pipeline"},
     {.key = "feed", .type = LL_TYPE_NUMBER, AT(matrix.feed), .min = 0, .max = MOST_RATE, .otherwise = "0",
      .help = "bytes of a tile's operands that a unit loads per cycle in which it does not multiply; 0: "
              "loading takes no time of its own"},
@@ -123,7 +123,7 @@ static const struct ll_field spatial_fields[] = {
      .help = "loops of a convolution that run side by side, as [C32 K32, C8 OX8 OY8]: how many iterations of which, "
              "one on each element; behind a slash those that each element runs with what its registers hold, as "
              "FY3 OY13 / FX3 K16. Of several ways the fastest is used. G are groups, B images, K filters, C channels, "
-             "OY and OX rows and columns of the output, FY and FX those of a filter. A matrix product is a "
+             "OY and OX rows and columns of the output, FY and FX those of a filter. A GEMM is a "
              "convolution with 1x1 filters, its rows the pixels, or one with filters as large as its images"},
     {.key = "dataflow", .type = LL_TYPE_CHOICE, AT(spatial.dataflow), .choices = dataflows, .otherwise = "os",
      .help = "operand that stays in the elements while loops that do not concern it run: output, weight or input "
@@ -182,10 +182,10 @@ static const struct ll_field unit_fields[] = {
      .help = "op classes or kinds that it runs; when not given, all that no other unit lists"},
     {.key = "line_align", .type = LL_TYPE_SIZE, AT(line_align), .dimension = LL_DIMENSION_SIZE, .min = 0,
      .max = MOST_BYTES, .otherwise = "0B",
-     .help = "it only takes products whose n and k are multiples of so many bytes, but for convolutions; other "
+     .help = "it only takes GEMMs whose n and k are multiples of so many bytes, but for convolutions; other "
              "work goes to the next unit"},
     {.key = "align", .type = LL_TYPE_WHOLE, AT(align), .min = 1, .max = MOST_UNITS,
-     .help = "it only takes unbatched matrix products with at least two of m, n and k divisible by this; "
+     .help = "it only takes unbatched GEMMs with at least two of m, n and k divisible by this; "
              "other work goes to the next unit. When not given, it takes all work"},
     {.key = "sum_bytes", .type = LL_TYPE_WHOLE, AT(sum_bytes), .min = 1, .max = 16,
      .help = "bytes of a partial sum, wherever it is kept until it is whole, but no fewer than its result has; when not "
@@ -232,12 +232,12 @@ static const struct ll_field cache_fields[] = {
      .help = "whether what it does not have comes instead of what it has, not beside it, as where a core can wait for "
              "few lines at a time: the times of the two then add up; not with searched mappings"},
     {.key = "affinity", .type = LL_TYPE_BOOL, AT(affinity), .otherwise = "false",
-     .help = "whether it stands for the units' own caches, as large as all of them: products, and ops that are "
+     .help = "whether it stands for the units' own caches, as large as all of them: GEMMs, and ops that are "
              "none, then find only what their like have left there"},
     {.key = "invalidation", .type = LL_TYPE_QUANTITY, AT(invalidation_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "of a line that an op overwrites there while other units have copies of it, until they have dropped "
-             "them: where all have read it, as each reads the operand of a product that is not cut"},
+             "them: where all have read it, as each reads the operand of a GEMM that is not cut"},
     {.key = "corunners", .type = LL_TYPE_QUANTITY, AT(corunners_Bps), .dimension = LL_DIMENSION_BANDWIDTH, .min = 0,
      .max = MOST_BPS, .otherwise = "0B/s",
      .help = "what programs that run beside this one, and are not simulated, bring into it: the longer something "
@@ -315,8 +315,8 @@ static const struct ll_field level_fields[] = {
      .help = "whether it lies on the chip, for areas, energy and price; when not given, every level does but the "
              "outermost"},
     {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
-     .help = "m x n x k of a product that software keeps in it, with `mapping: search`, which then looks for the rest "
-             "alone: no larger than the product, its longest side halved until it fits, and no larger than the tile "
+     .help = "m x n x k of a GEMM that software keeps in it, with `mapping: search`, which then looks for the rest "
+             "alone: no larger than the GEMM, its longest side halved until it fits, and no larger than the tile "
              "around it; of a convolution m are pixels of the result, n channels of the result, k taps times "
              "channels of the image; when not given, any"},
     {.key = "loops", .type = LL_TYPE_TEXT, AT(loops), .choices = loop_orders,
@@ -349,7 +349,7 @@ static const struct ll_field kernel_fields[] = {
     {.key = "bandwidth_efficiency", .type = LL_TYPE_NUMBER, AT(bandwidth_efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of every level's bandwidth that it reaches"},
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
-     .help = "how many times it moves its operands; for matrix products their blocking tells"},
+     .help = "how many times it moves its operands; for GEMMs their blocking tells"},
     {.key = "max_register_row", .type = LL_TYPE_WHOLE, AT(max_register_row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
      .help = "longest row, in elements, that it keeps on chip, as of a softmax: `passes`, `reads`, `side`, "
              "`work` and `line` apply to longer rows only; 0: to all"},
@@ -370,7 +370,7 @@ static const struct ll_field kernel_fields[] = {
     {.key = "dtype", .type = LL_TYPE_CHOICE, AT(dtype), .choices = kernel_dtypes, .otherwise = "any",
      .help = "it runs only ops on elements of this type; others go to the next kernel"},
     {.key = "partition", .type = LL_TYPE_WHOLE, AT(partition), .min = 0, .max = MOST_UNITS, .otherwise = "0",
-     .help = "lines of a matrix product's result that are given to a unit as one piece; 0: divided evenly"},
+     .help = "lines of a GEMM's result that are given to a unit as one piece; 0: divided evenly"},
 };
 #undef AT
 static const struct ll_field_table kernel_table = {TABLE("kernel", kernel_fields, struct ll_kernel)};
@@ -389,7 +389,7 @@ static const struct ll_field transform_fields[] = {
     {.key = "products", .type = LL_TYPE_WHOLE, AT(products), .min = 1, .max = 16, .otherwise = "1",
      .help = "real multiplications per point: 1 for Winograd, 2 for Fourier transforms of real images"},
     {.key = "rate", .type = LL_TYPE_DTYPES, AT(rate), .required = true, .min = POSITIVE, .max = 1,
-     .help = "share of the unit's rate that its products reach, by the dtypes for which it is offered"},
+     .help = "share of the unit's rate that its GEMMs reach, by the dtypes for which it is offered"},
     {.key = "fused", .type = LL_TYPE_BOOL, AT(fused), .otherwise = "false",
      .help = "whether tiles are transformed as they are loaded and stored, not in passes of their own"},
     {.key = "absent", .type = LL_TYPE_BOOL, AT(absent), .otherwise = "false",
@@ -426,9 +426,9 @@ static const struct ll_field software_fields[] = {
              "least one unit; 0: all units"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software fuses, so that what they hand on stays on chip: element-wise ones into "
-             "any op before them (elementwise), or only into ops that are no matrix products (chains)"},
+             "any op before them (elementwise), or only into ops that are no GEMMs (chains)"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
-     .help = "how convolutions are computed: directly, as matrix products over windows in place; or image "
+     .help = "how convolutions are computed: directly, as GEMMs over windows in place; or image "
              "by image over windows copied to columns, without transforms"},
     {.key = "strided_data_gradient", .type = LL_TYPE_CHOICE, AT(strided), .choices = strided, .otherwise = "exact",
      .help = "how the gradient of a strided convolution's input is computed: with no more work than it "
@@ -443,7 +443,7 @@ static const struct ll_field software_fields[] = {
      .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
              "element by element (needs a vector unit for them); 0: those are convolved as others are"},
     {.key = "mapping", .type = LL_TYPE_CHOICE, AT(mapping), .choices = mappings, .otherwise = "closed_form",
-     .help = "how matrix products are blocked for the memory levels: each level on its own by formula, or "
+     .help = "how GEMMs are blocked for the memory levels: each level on its own by formula, or "
              "by a search over nested tiles"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
      .help = "by what algorithms, tiles and blockings are chosen, and what `mapping: search` minimizes: time, energy, or their "
@@ -573,7 +573,7 @@ static const struct ll_field energy_fields[] = {
              "its size, or of the next larger one, or where there is none of the largest; a floating-point type asks "
              "the floating-point ones first"},
     {.key = "op_pj", .type = LL_TYPE_DTYPES, AT(op_j), .unit = "pJ", .min = POSITIVE, .max = 1,
-     .help = "energy of one operation of ops that are no matrix products, by dtype, in pJ (default: half of "
+     .help = "energy of one operation of ops that are no GEMMs, by dtype, in pJ (default: half of "
              "`mac_pj`)"},
     {.key = "<level>_pj_per_byte", .type = LL_TYPE_LEVELS, AT(level_j_per_byte), .unit = "pJ/B", .min = POSITIVE,
      .max = 1,
@@ -595,7 +595,7 @@ static const struct ll_field energy_fields[] = {
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "static power, which flows all the time, in W"},
     {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,
-     .help = "power limit of the board, in W: during matrix products the clock sinks until static power, their "
+     .help = "power limit of the board, in W: during GEMMs the clock sinks until static power, their "
              "arithmetic and the bytes that all memories move for them keep within it; when not given, there is no limit"},
     {.key = "power_per_clock", .type = LL_TYPE_NUMBER, AT(power_per_clock), .min = 1, .max = 3,
      .help = "exponent of the clock in the power of arithmetic, while `limit_w` lowers the clock: 1 where "
