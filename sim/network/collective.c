@@ -387,8 +387,8 @@ enum { MOST_TUNED_SIZES = 32 };
 struct tuned {
     const char *name; /* NULL: the list has ended */
     enum ll_algorithm algorithm;
-    double start_s, hop_s, node_hop_s;    /* before the first message; of a message within and between nodes */
-    double plateau;                       /* all these take that many times as long */
+    double start_s, hop_s, node_hop_s; /* before the first message; of a message within and between nodes */
+    double plateau;                    /* all these take that many times as long */
     double efficiency, efficiency_of_two; /* share of a node's links' bandwidth; between two nodes */
     double limit_Bps;                     /* the most bandwidth; 0: any */
     double by_size[MOST_TUNED_SIZES];     /* share of it left for 64 bytes, 128, ...; 0: all */
@@ -475,7 +475,7 @@ static bool tuner_prefers_trees(const struct ll_steps *steps)
     struct situation at;
     if (!find_situation(steps, &at))
         return false;
-    for (const struct tuned *way = tuners[software->tuner]; way->name; way++) {
+    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++) {
         double *so_far = &least[way->algorithm == LL_ALGORITHM_CHAINED_TREES];
         *so_far = fmin(*so_far, tuner_time_s(way, &at, steps->exchange.bytes));
     }
@@ -546,7 +546,7 @@ static bool explain_tuner(const struct ll_steps *steps)
     if (software->tuner == LL_TUNER_NONE || !find_situation(steps, &at))
         return false;
     explain_links(&at, steps->derivation);
-    for (const struct tuned *way = tuners[software->tuner]; way->name; way++)
+    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++)
         explain_way(way, &at, steps->exchange.bytes, steps->derivation);
     ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
                       tuner_prefers_trees(steps) ? "chained trees" : "rings");
