@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 
 /* Twice of each thing in turn. What failed is printed with its seed and the machine's text. */

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 
 #include <string.h>

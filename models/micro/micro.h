@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "tracer/base/diag.h"
-#include "tracer/base/listener.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/pool.h"
 #include "tracer/record/host.h"
 

@@ -17,7 +17,7 @@
 #include "models/nn/init.h"
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
-#include "tracer/base/denormals.h"
+#include "tracer/base/pool.h"
 #include "tracer/record/host.h"
 
 struct gap {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "sim/memory/residency.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 struct header {
     const struct ll_trace *trace;

@@ -5,7 +5,7 @@
 
 #include "sim/machine/machine.h"
 #include "sim/memory/residency.h"
-#include "tracer/base/listener.h"
+#include "tracer/base/clock.h"
 #include "tracer/ir/trace.h"
 #include "tracer/ir/work.h"
 

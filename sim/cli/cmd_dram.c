@@ -4,7 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/warnings.h"
 #include "sim/validate/residuals.h"

@@ -20,7 +20,7 @@
 #include "sim/cli/outputs.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/format/format.h"
 
 /* Help is for reading: its lines are shorter than a wide screen's. */

@@ -11,7 +11,6 @@
 #include "sim/memory/footprint.h"
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
-#include "sim/replay/remembered.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"

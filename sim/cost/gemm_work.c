@@ -10,7 +10,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 double ll_work_bytes(const struct ll_work *work)
 {

@@ -11,7 +11,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { LINE_LIMIT = 1024 };
 

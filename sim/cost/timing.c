@@ -10,7 +10,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* The time of a pipeline of tiles. Its recurrence only takes maxima and adds, so a tile is a matrix over
  * (max, +) that maps the times of the tiles before it to the times with it (Baccelli, Cohen, Olsder and

@@ -31,7 +31,7 @@
  * arrays can be better where each has a private memory, since more of them load more copies of the
  * operands. */
 #include "sim/cost/cost_parts.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 #include <inttypes.h>
 #include <math.h>

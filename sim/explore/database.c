@@ -20,7 +20,6 @@
 #include "sim/machine/node.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/file.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 /* An empty file beside the database, and an advisory lock on it: not on the database itself, whose locks

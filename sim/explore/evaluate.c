@@ -17,13 +17,12 @@
 #include "sim/machine/design.h"
 #include "sim/machine/node.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 /* A variant's index: the model axes of a point and then its plan axes are the digits, as all axes are those

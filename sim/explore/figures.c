@@ -14,7 +14,7 @@
 #include "sim/explore/findings.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/figure/svg.h"
-#include "tracer/base/gzip.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 struct ll_chart_job {

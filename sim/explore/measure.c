@@ -18,13 +18,12 @@
 #include "sim/machine/design.h"
 #include "sim/machine/node.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/sim_report.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 static const struct row {

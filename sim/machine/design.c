@@ -10,7 +10,7 @@
 
 #include "sim/machine/schema.h"
 #include "sim/machine/steps.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "sim/machine/machine.h"
 #include "sim/machine/unit.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/transform/dtype.h"
 
 #define MOST_LINES (UINT32_MAX / 4) /* slots are counted in 32 bits */

@@ -4,7 +4,6 @@
 #include "sim/machine/quantity.h"
 
 #include "tracer/base/json.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 #include <assert.h>

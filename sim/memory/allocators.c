@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "sim/memory/footprint.h"
-#include "sim/memory/heap.h"
 #include "tracer/base/arena.h"
 
 #define NONE UINT32_MAX
@@ -74,7 +73,9 @@ static uint32_t new_chunk(struct ll_heap *heap, struct ll_chunk chunk)
     return heap->count++;
 }
 
-bool ll_heap_grow(struct ll_heap *heap, uint64_t bytes, uint32_t pool)
+/* A new segment of these bytes as one free chunk behind all others. False when memory ran out or addresses
+ * do. */
+static bool heap_grow(struct ll_heap *heap, uint64_t bytes, uint32_t pool)
 {
     struct ll_chunk chunk = {heap->end, bytes, NONE, NONE, pool, false};
     uint64_t end = ll_add(heap->end, bytes);
@@ -154,7 +155,7 @@ bool ll_heap_stretch(struct ll_heap *heap, uint64_t bytes)
     uint32_t last = heap->last;
     bool empty = heap->end == 0; /* as at first, or when all was trimmed away: there is no last chunk */
     if (empty || !heap->chunks[last].free) {
-        if (!ll_heap_grow(heap, bytes, 0))
+        if (!heap_grow(heap, bytes, 0))
             return false;
         if (!empty) {
             heap->chunks[heap->last].before = last;
@@ -238,7 +239,7 @@ static uint32_t take_CACHING(struct ll_heap *heap, uint64_t bytes)
 {
     uint64_t size = rounded(bytes, GRAIN);
     uint32_t pool = size <= SMALL_MOST ? POOL_SMALL : POOL_LARGE, chunk = ll_heap_find(heap, size, pool);
-    if (chunk == UINT32_MAX && ll_heap_grow(heap, segment_bytes(size), pool))
+    if (chunk == UINT32_MAX && heap_grow(heap, segment_bytes(size), pool))
         chunk = ll_heap_find(heap, size, pool);
     uint64_t least = pool == POOL_SMALL ? SMALL_LEFT : LARGE_LEFT;
     return chunk != UINT32_MAX && ll_heap_take(heap, chunk, size, least) ? chunk : UINT32_MAX;

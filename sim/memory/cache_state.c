@@ -2,6 +2,7 @@
 /* The cache state between ops: what each level of a machine keeps from one use of bytes to the next, by the
  * laws in residency.h. Reuse distances come from residency.c and are the same for all machines; whether a
  * unit's ops leave anything in a cache (`fills_caches`) depends on the machine. */
+#include <assert.h>
 #include <math.h>
 
 #include "sim/memory/residency.h"
@@ -26,6 +27,7 @@ static struct ll_cache_found at_random(double q, double x, double was)
         next = share + (found - share) / (1 - q * x / 2 * found);
     }
     share = fmin(share, 1);
+    assert(q > 0 && q <= 1 && x >= 0 && share >= 0);
     double admitted = (1 - share) * q;
     return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
@@ -40,6 +42,7 @@ static double young(const struct ll_level *level, struct ll_round round)
 static struct ll_cache_found by_age(const struct ll_level *level, struct ll_round round, double was)
 {
     double share = young(level, round) * was, admitted = (1 - share) * ll_cache_admission(&level->cache);
+    assert(was >= 0 && was <= 1 && share >= 0 && share <= was);
     return (struct ll_cache_found){.share = share, .has = share + admitted, .admitted = admitted};
 }
 
@@ -231,6 +234,7 @@ bool ll_history_matters(const struct ll_history *history)
 
 void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so_far)
 {
+    assert(op >= so_far.first);
     if (history->matters)
         meet_all(history, so_far, history->residency->first[op], history->residency->first[op + 1]);
 }
@@ -278,6 +282,7 @@ static void add_kept(const struct asking *asking, const struct ll_reuse *reuse, 
         if (l + 1 < count && !reuse->by_host && most < bytes && (asking->shared >> l & 1) &&
             is_held(asking, reuse, level))
             most = fmax(most, kept_of(asking, reuse, l));
+        assert(most <= bytes * (1 + 1e-9));
     }
 }
 

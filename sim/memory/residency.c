@@ -21,6 +21,8 @@
  * The ops of a step that was rehearsed are walked twice: they find what they have left the first time. */
 #include "sim/memory/residency.h"
 
+#include <assert.h>
+
 #include "sim/memory/allocators.h"
 #include "tracer/base/map.h"
 
@@ -237,6 +239,7 @@ static bool each_of(struct walk *walk, const struct ll_chains *chains, uint32_t 
 /* A part of a storage, which stays where it is. */
 static void touch_part(struct walk *walk, struct track *track, struct ll_reuse *reuse)
 {
+    assert(reuse->bytes <= track->size_bytes);
     uint64_t beside = ll_sub(track->size_bytes, reuse->bytes);
     if (track->place) {
         reuse->since = ll_add(bytes_after(walk, track->place), beside);

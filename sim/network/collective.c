@@ -15,7 +15,6 @@
 #include "sim/network/network.h"
 #include "sim/network/steps.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 enum { LINE_LIMIT = 1024, MOST_SIZES = 4 };

@@ -11,7 +11,7 @@
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/plan.h"
 #include "sim/parallel/pipeline.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "tracer/base/diag.h"
 #include "tracer/transform/rescale.h"
 

@@ -147,7 +147,7 @@ struct ll_parallel_result {
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
- * machine. What is remembered (sim/replay/remembered.h) may come from other machines and spreads. */
+ * machine. What is remembered (sim/replay/communication.h) may come from other machines and spreads. */
 const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  const struct ll_machine *machine,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,

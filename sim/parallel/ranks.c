@@ -19,7 +19,6 @@
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/replay/communication.h"
-#include "sim/replay/remembered.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/map.h"
 

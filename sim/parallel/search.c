@@ -11,7 +11,7 @@
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/shard.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"
 

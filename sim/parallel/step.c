@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sim/parallel/pipeline.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 
 /* FLOPs of a device in all its terms. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a finished replay adds up to. Sections in this order: bottlenecks along the critical path, energy and
  * area, ops by kind, exposed communication, the wait for input, and TBD's metrics. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -65,6 +66,11 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         result->network.levels[i].share /= total_s;
     if (total_s <= 0)
         result->shares[LL_BOUND_COMPUTE] = 1; /* nothing took any time: views only */
+    double sum = 0;
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+        sum += result->shares[i];
+    assert(fabs(sum - 1) < 1e-9);
+    (void)sum;
 }
 
 static double level_Bps(const struct ll_machine *machine, uint64_t l);
@@ -156,6 +162,7 @@ static void split_bytes(const struct ll_level *level, const struct ll_work *work
 
 static void add_access(struct ll_tally *tally, uint64_t level, double bytes)
 {
+    assert(tally->access_count < sizeof tally->accesses / sizeof *tally->accesses && bytes >= 0);
     tally->accesses[tally->access_count++] = (struct ll_access){(uint32_t)level, bytes};
 }
 
@@ -447,6 +454,7 @@ static void sweep(const struct ll_result *result, const struct looked *looked, c
             continue;
         *sums->busy_s += (span->end_s - start_s) * per_step;
         double covered = covered_s(result, looked, &next, start_s, span->end_s);
+        assert(covered >= 0 && covered <= (span->end_s - start_s) * (1 + 1e-9));
         double shown_s = (span->end_s - start_s - covered) * per_step;
         *sums->exposed_s += shown_s;
         if (sums->kinds)
@@ -640,6 +648,7 @@ void ll_infeed_share(const struct ll_machine *machine, struct ll_infeed *infeed)
     bool beside = machine->host.buffered_steps > 1;
     infeed->step_s = beside ? fmax(infeed->device_s, host_s) : infeed->device_s + host_s;
     infeed->share = infeed->step_s > 0 ? 1 - infeed->device_s / infeed->step_s : 0;
+    assert(infeed->share >= 0 && infeed->share <= 1);
 }
 
 /* By signature: what brings input. */
@@ -709,6 +718,7 @@ struct ll_metrics ll_metrics_of(const struct ll_result *result)
     const struct ll_machine *machine = result->machine;
     enum ll_dtype computed;
     double peak = ll_computed_peak_flops(machine, prepared->dtype, &computed);
+    assert(result->device_active_s <= result->time_s * (1 + 1e-9));
     double active_s = result->device_active_s;
     struct ll_metrics metrics = {
         .samples = ll_trace_number(prepared->trace, "batch", 1) *

@@ -12,6 +12,7 @@
 #define LL_SIM_REPLAY_COMMUNICATION_H
 
 #include "sim/cost/cost.h"
+#include "sim/cost/memo.h"
 #include "sim/network/network.h"
 #include "tracer/base/map.h"
 #include "tracer/ir/ops.h"
@@ -62,5 +63,22 @@ const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const 
  * its time without what starting it costs: sim/network's ll_exchange_explain. */
 void ll_exchanges_tell(struct ll_exchanges *exchanges, const struct ll_asked *asked,
                        const struct ll_price *price, struct ll_explain *why);
+
+/* What simulations of machines that differ little need not work out again: costs of ops and prices of
+ * exchanges. Both are kept by what they depend on, so that no result depends on what is remembered.
+ *
+ * Starts as {0}; whoever simulates more than once owns it. One thread at a time. */
+
+struct ll_remembered {
+    struct ll_memo costs;
+    struct ll_prices prices;
+};
+
+/* Frees both, which can then be used again. */
+static inline void ll_remembered_release(struct ll_remembered *remembered)
+{
+    ll_memo_release(&remembered->costs);
+    ll_prices_release(&remembered->prices);
+}
 
 #endif

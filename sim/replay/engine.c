@@ -3,13 +3,14 @@
  *
  * The first section is the time of a single op, alone and beside communication. The second walks the ops in
  * recorded order. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/memory/footprint.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
 
@@ -346,6 +347,8 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, double sta
     struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
     const struct ll_timing *timing = &tried->timing;
+    assert(start_s >= 0 && isfinite(start_s) && timing->time_s >= 0 && tried->taken_s >= 0);
+    assert(tried->late_s >= 0 && timing->exposed_s <= timing->time_s * (1 + 1e-9));
     run->costs[seq - run->prepared->first_op] = tried->cost;
     op->start_s = start_s;
     op->taken_s = tried->taken_s;
@@ -451,6 +454,7 @@ static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alo
 {
     const struct ll_work *work = &run->prepared->works[run->prepared->trace->ops[seq].signature];
     struct ll_op_detail detail;
+    assert(way < alone->ways->ways);
     if (alone->tallies[way])
         return alone->tallies[way];
     fill_detail(run->machine, &alone->ways[way], &alone->found, 0, &detail);
@@ -643,6 +647,9 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
     double steps = (double)run->prepared->steps, behind_s = fmax(0, run->started_s - run->end_s);
+    assert(steps >= 1 && run->end_s >= 0);
+    /* The device runs one op at a time. */
+    assert(run->active_s <= run->end_s * (1 + 1e-9));
     result->time_s = (run->end_s + behind_s) / steps;
     result->device_active_s = run->active_s / steps;
     result->starting_s = run->starting_s / steps;

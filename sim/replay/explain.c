@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "sim/cost/cost.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
 

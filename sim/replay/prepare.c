@@ -4,6 +4,7 @@
  * signature.
  *
  * The section between them is the fusion of element-wise ops. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
     }
     for (uint32_t i = 0; right && i < numbers.count; i++)
         seen[i] = seen[i] > 1 ? prepared->repeat_count++ : LL_NONE;
+    assert(prepared->repeat_count <= count / 2);
     for (uint32_t i = 0; right && i < count; i++)
         repeats[i] = seen[repeats[i]];
     ll_map_release(&numbers);
@@ -146,6 +148,7 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
         return NULL;
     }
     prepared->steps = prepared->steps ? prepared->steps : 1;
+    assert(prepared->first_op < prepared->end_op && prepared->end_op <= trace->op_count);
     if (!lower_signatures(prepared, arena, diags) || !find_same(prepared, arena))
         return NULL;
     count(prepared);

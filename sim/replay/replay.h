@@ -15,7 +15,7 @@
 struct ll_exchanges;  /* sim/replay/communication.h */
 struct ll_price;      /* there too */
 struct ll_memo;       /* sim/cost/memo.h */
-struct ll_remembered; /* sim/replay/remembered.h */
+struct ll_remembered; /* there too */
 
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {

@@ -6,7 +6,7 @@
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "sim/report/warnings.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/transform/rescale.h"
 
 /* Of the time of a step. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* Three significant digits, never in exponent form, for values from 0.1 to 9999. */
 static void three_digits(char *text, size_t size, double value)

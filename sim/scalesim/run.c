@@ -17,7 +17,7 @@
 #include "sim/scalesim/buffers.h"
 #include "sim/scalesim/scalesim.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 static void lay(enum ll_dataflow dataflow, struct ll_scalesim_folds *folds)
 {

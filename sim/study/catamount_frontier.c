@@ -11,7 +11,7 @@
 #include "sim/memory/footprint.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 static const double day_s = 86400, days_a_year = 365.25, tebi = 0x1p40, gibi = 0x1p30;
 

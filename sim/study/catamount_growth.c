@@ -8,7 +8,7 @@
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { MOST_POINTS = 16, DOMAINS = LL_CATAMOUNT_DOMAIN_COUNT, SIZES = LL_CATAMOUNT_SIZES };
 

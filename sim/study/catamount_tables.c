@@ -5,7 +5,7 @@
 #include "sim/memory/footprint.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/catamount.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/profile.h"
 
 const struct ll_catamount_domain_row ll_catamount_domains[LL_CATAMOUNT_DOMAIN_COUNT] = {

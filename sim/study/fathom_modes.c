@@ -6,7 +6,7 @@
 #include "sim/report/figure/figure.h"
 #include "sim/study/fathom.h"
 #include "sim/study/study.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { CPU, GPU, DEVICES, STEPS = 2 };
 static const char *const devices[DEVICES] = {[CPU] = "CPU", [GPU] = "GPU"};

@@ -7,7 +7,7 @@
 #include "sim/study/fathom.h"
 #include "sim/study/study.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/profile.h"
 
 enum { COLD_STEPS = 1 };

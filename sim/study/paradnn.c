@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/explore/findings.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 #define LL_FAMILY(word, name, doc, model, key, value, ...)                                                   \
     [LL_PARADNN_##word] = {name, doc, model, {{key, value}}, {__VA_ARGS__}},

@@ -19,7 +19,7 @@
 #include "sim/replay/replay.h"
 #include "sim/study/paradnn.h"
 #include "sim/study/study.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { CORES = 8, FAMILIES = 2 };
 

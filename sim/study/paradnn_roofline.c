@@ -7,7 +7,7 @@
 
 #include "sim/study/paradnn.h"
 #include "sim/study/study.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* Real networks on the board of eight cores. */
 #define LL_REAL(word, model_name, samples)                                                                   \

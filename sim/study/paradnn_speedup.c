@@ -8,7 +8,7 @@
 
 #include "sim/study/paradnn.h"
 #include "sim/study/study.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* A family on two platforms. */
 struct race {

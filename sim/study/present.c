@@ -9,7 +9,7 @@
 #include "sim/report/figure/svg.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* A cell as people see it, in the buffer when it is a number. */
 static const char *cell_text(const struct ll_study_table *table, uint64_t i, struct ll_human *buffer)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 void ll_study_result_release(struct ll_study_result *result)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/report/figure/figure.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/profile.h"
 
 /* The paper does not say how it counts layers; each rule is the one that gives its number, asked of the

@@ -7,7 +7,7 @@
 #include "sim/cost/cost_parts.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 static const double gib = (double)(1 << 30);
 

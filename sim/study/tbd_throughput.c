@@ -8,10 +8,10 @@
 
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/plan.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/report/figure/figure.h"
 #include "sim/study/tbd.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/profile.h"
 
 /* Two steps: the second finds its input loaded. */

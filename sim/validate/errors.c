@@ -12,7 +12,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 bool ll_error_add(struct ll_error_list *list, double predicted_s, double measured_s)
 {

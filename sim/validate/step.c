@@ -20,7 +20,7 @@
 
 #include "sim/parallel/plan.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/validate/predict.h"
 #include "sim/validate/row.h"
 

@@ -7,7 +7,7 @@
 #include "bench.h"
 #include "models/model.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "tracer/record/recorder.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "sim/parallel/plan.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/clock.h"
 #include "tracer/format/reader.h"

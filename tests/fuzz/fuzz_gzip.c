@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a gzip file: unpacked within its bound or refused; what is packed again comes back. */
-#include "tracer/base/gzip.h"
+#include "tracer/base/file.h"
 
 #include <stdlib.h>
 #include <string.h>

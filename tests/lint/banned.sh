@@ -16,7 +16,7 @@ breach() {
 
 breach '(strcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|strtok) *\(' none/ 'no bound, or a false one: use ll_str or ll_format'
 breach '(atoi|atol|atof|atoll) *\(' none/ 'hides errors: use strtoull, strtod or a reader of ours'
-breach '(strtod|strtof|strtold|vsnprintf|asprintf|vasprintf) *\(' 'tracer/base/plain.c:|models/' 'goes by the locale of the program: use tracer/base/plain.h'
+breach '(strtod|strtof|strtold|vsnprintf|asprintf|vasprintf) *\(' 'tracer/base/str.c:|models/' 'goes by the locale of the program: use tracer/base/str.h'
 breach '(localtime|gmtime|setlocale|ctime|asctime) *\(' none/ 'results know neither time of day nor place'
 breach '(rand|srand|random|drand48|rand_r) *\(' none/ 'results repeat: draw from a seeded generator of ours'
 breach '(exit|_exit|quick_exit|abort) *\(' '(sim/cli/(main|record_program)|tracer/interpose/(probe/probe|preload/wrappers)).c:' 'only sim/cli/main.c ends the program, a child that did not become another, and what stands for _exit itself'

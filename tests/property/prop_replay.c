@@ -4,7 +4,7 @@
 #include "check.h"
 #include "gains.h"
 
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "random_machine.h"
 #include "toy_trace.h"

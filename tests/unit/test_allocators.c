@@ -5,7 +5,6 @@
 #include "dry_model.h"
 #include "sim/memory/allocators.h"
 #include "sim/memory/footprint.h"
-#include "sim/memory/heap.h"
 #include "tracer/record/recorder.h"
 
 enum { MIB = 1 << 20 };

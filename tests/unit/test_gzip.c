@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "tracer/base/gzip.h"
+#include "tracer/base/file.h"
 
 #include <unistd.h>
 

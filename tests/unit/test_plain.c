@@ -6,7 +6,6 @@
 
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
-#include "tracer/base/plain.h"
 #include "tracer/base/str.h"
 
 #include <locale.h>

@@ -4,7 +4,7 @@
 
 #include "dry_model.h"
 #include "sim/parallel/parallel.h"
-#include "sim/replay/remembered.h"
+#include "sim/replay/communication.h"
 #include "toy_machine.h"
 
 struct cured {

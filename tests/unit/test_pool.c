@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include "tracer/base/denormals.h"
 #include "tracer/base/pool.h"
 
 #include <errno.h>

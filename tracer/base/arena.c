@@ -6,7 +6,7 @@
 #define _DEFAULT_SOURCE
 #include "tracer/base/arena.h"
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/base/diag.h"
 
 #include <stdarg.h>

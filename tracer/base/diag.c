@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 static atomic_bool ran_out;
 

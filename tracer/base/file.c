@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/base/gzip.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 struct ll_place ll_csv_place(const struct ll_csv *csv, const struct ll_csv_field *field)
 {

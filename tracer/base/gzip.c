@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tracer/base/gzip.h"
+#include "tracer/base/file.h"
 
 #include <stdlib.h>
 #include <string.h>

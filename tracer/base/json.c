@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 static void break_line(struct ll_json *json)
 {

@@ -5,8 +5,8 @@
  * what: ranges are cut only by their length and the grain, so a body that writes disjoint results
  * gives the same bits at any thread count; a body that sums must sum per chunk and add the chunks in
  * order. */
-#ifndef LL_BASE_POOL_H
-#define LL_BASE_POOL_H
+#ifndef LL_TRACER_BASE_POOL_H
+#define LL_TRACER_BASE_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +67,37 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
 
 /* Inside a body: which of the pool's threads runs it, from 0 to ll_pool_threads - 1; picks scratch memory. */
 unsigned ll_pool_worker(void);
+
+/* Numbers below the smallest normal one (denormals). Most processors take many cycles more for an operation
+ * on them; frameworks therefore have them count as zero, in operands and results. Pure but for the calling
+ * thread's state. */
+
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+enum ll_denormals { LL_DENORMALS_EXACT, LL_DENORMALS_ZERO };
+enum { LL_DENORMALS_MXCSR = 0x8040 }; /* flush to zero, denormals are zero */
+
+/* What the calling thread does with them; on other processors than x86-64: exact. */
+static inline enum ll_denormals ll_denormals(void)
+{
+#ifdef __x86_64__
+    return _mm_getcsr() & LL_DENORMALS_MXCSR ? LL_DENORMALS_ZERO : LL_DENORMALS_EXACT;
+#else
+    return LL_DENORMALS_EXACT;
+#endif
+}
+
+/* What the calling thread does with them from now on; no effect on other processors than x86-64. */
+static inline void ll_set_denormals(enum ll_denormals denormals)
+{
+#ifdef __x86_64__
+    unsigned others = _mm_getcsr() & ~(unsigned)LL_DENORMALS_MXCSR;
+    _mm_setcsr(others | (denormals == LL_DENORMALS_ZERO ? LL_DENORMALS_MXCSR : 0u));
+#else
+    (void)denormals;
+#endif
+}
 
 #endif

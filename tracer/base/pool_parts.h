@@ -4,7 +4,6 @@
 #ifndef LL_BASE_POOL_PARTS_H
 #define LL_BASE_POOL_PARTS_H
 
-#include "tracer/base/denormals.h"
 #include "tracer/base/pool.h"
 
 #include <pthread.h>

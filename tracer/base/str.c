@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strings that grow, parts of names, and the nearest word for "did you mean". */
+#define _POSIX_C_SOURCE 200809L
 #include "tracer/base/str.h"
 
-#include "tracer/base/plain.h"
-
 #include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -139,4 +140,44 @@ const char *ll_nearest(const char *word, const char *const *candidates, size_t c
         }
     }
     return nearest;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static locale_t plain; /* 0 when memory ran out: then the program's locale it is */
+
+static void make(void)
+{
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* The thread's locale until now; uselocale of 0 changes nothing. */
+static locale_t turn_plain(void)
+{
+    pthread_once(&once, make);
+    return uselocale(plain);
+}
+
+double ll_strtod(const char *text, char **end)
+{
+    locale_t before = turn_plain();
+    double value = strtod(text, end);
+    uselocale(before);
+    return value;
+}
+
+int ll_vsnprintf(char *text, size_t size, const char *format, va_list arguments)
+{
+    locale_t before = turn_plain();
+    int length = vsnprintf(text, size, format, arguments);
+    uselocale(before);
+    return length;
+}
+
+int ll_snprintf(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = ll_vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return length;
 }

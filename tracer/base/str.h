@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text: a builder that grows, the nearest word for "did you mean", the name of a file without its folders. */
-#ifndef LL_BASE_STR_H
-#define LL_BASE_STR_H
+#ifndef LL_TRACER_BASE_STR_H
+#define LL_TRACER_BASE_STR_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -44,5 +44,21 @@ bool ll_same_but_case(const char *one, const char *other);
  * letters, or the smallest distance, at most a third of the word's length, though one mistake is forgiven
  * from two letters on; the first of equals. */
 const char *ll_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* Numbers as texts that mean the same everywhere: with a decimal point, whatever the locale of the program
+ * that we are part of.
+ *
+ * Used in place of the functions of the C library wherever a text may have a fraction. The program's and the
+ * thread's locale are left as they were. Any thread may call. */
+
+/* strtod in the locale "C". */
+double ll_strtod(const char *text, char **end);
+
+/* snprintf in the locale "C". */
+int ll_snprintf(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* vsnprintf in the locale "C". */
+int ll_vsnprintf(char *text, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 #endif

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tracer/base/arena.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/format/format.h"
 #include "tracer/format/walk.h"
 #include "tracer/ir/trace.h"

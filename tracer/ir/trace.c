@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 void ll_trace_free(struct ll_trace *trace)
 {

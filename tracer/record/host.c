@@ -16,7 +16,7 @@
 
 #include "tracer/base/clock.h"
 #include "tracer/base/num.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/base/pool.h"
 #include "tracer/record/elf.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tracer/base/json.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rewrite.h"
 

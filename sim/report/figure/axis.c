@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "sim/report/figure/figure.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 enum { WANTED_TICKS = 5, LINE = 17, SWATCH = 10, PIECE = 27 }; /* of a curve: more than a period of dashes */
 #define TURN (-35.0) /* degrees, of names that do not fit; below, how far down and left they reach */

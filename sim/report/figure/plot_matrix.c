@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "sim/report/figure/axis.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 
 /* Half of the last digit: what is less would read as zero. */
 static double half_digit(const struct ll_heat *heat)

@@ -13,7 +13,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/convert/chakra/chakra.h"
 #include "tracer/convert/convert.h"
 

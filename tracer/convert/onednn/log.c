@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tracer/base/hash.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/convert/convert.h"
 #include "tracer/convert/onednn/onednn.h"
 

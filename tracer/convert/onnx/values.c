@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/convert/onnx/onnx.h"
 
 bool onnx_refuse(struct onnx *o, const char *format, ...)

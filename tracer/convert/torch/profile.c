@@ -17,7 +17,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/convert/torch/torch.h"
 
 /* What a device did, and who started it. */
