@@ -67,8 +67,8 @@ sim() {
 number() { # key
     sed -n 's/^ *"'"$1"'": \([0-9.e-]*\),*$/\1/p' | head -1
 }
-expect "$(sim | head -1 | grep -c '^warning: \(100.0\|9[0-9.]*\) % of the step is uncovered CPU time')" 1 "uncovered time in the first line"
-expect "$(sim --json | grep -A1 '"warnings": \[' | grep -c 'uncovered CPU time')" 1 "the same in --json"
+expect "$(sim | head -1 | grep -c '^warning: \(100.0\|9[0-9.]*\) % of the step is CPU time outside of the recorded calls')" 1 "uncovered time in the first line"
+expect "$(sim --json | grep -A1 '"warnings": \[' | grep -c 'CPU time outside of the recorded calls')" 1 "the same in --json"
 expect "$(sim --json | number uncovered_share | awk '{ print ($1 > 0.9 && $1 <= 1) }')" 1 "its share in --json"
 expect "$(sim --gaps drop --json | number uncovered_share)" 0 "its share where it is left out"
 expect "$(sim --gaps drop | grep -c '^warning')" 0 "warnings where it is left out"
