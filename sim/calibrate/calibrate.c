@@ -6,6 +6,7 @@
  * and find there what they left themselves. */
 #include "sim/calibrate/calibrate.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,12 +82,13 @@ static void add_level(struct header *header, const char *level, const char *scop
         ll_str_addf(yaml, ", efficiency: %.4g",
                     fmin(1, fmax(cores * read, by_core ? 0 : held.Bps) / bandwidth));
     if (strcmp(level, "dram") != 0)
-        ll_str_addf(
-            yaml,
-            ", cache: {policy: %s, admission: %.4g, non_overlapping: true, affinity: %s, invalidation: %.4gs, "
-            "corunners: %.4gB/s}",
-            ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
-            ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0), held.corunners_Bps);
+        ll_str_addf(yaml,
+                    ", cache: {policy: %s, admission: %.4g, non_overlapping: true, affinity: %s, "
+                    "invalidation: %.4gs, "
+                    "corunners: %.4gB/s}",
+                    ll_cache_policy_name(held.policy), held.admission, instances > 1 ? "true" : "false",
+                    ll_trace_number(header->trace, level_key(level, "invalidation_s").text, 0),
+                    held.corunners_Bps);
     ll_str_addf(yaml, "}\n");
 }
 
@@ -336,6 +338,7 @@ struct ll_cache_share ll_held_of(uint64_t size_bytes, const struct ll_cache_rate
             level.cache.policy = LL_CACHE_RANDOM;
             come_nearest(&measured, size_bytes, &level, &least, &held);
         }
+    assert(held.bytes <= size_bytes && held.admission >= 0 && held.admission <= 1 && held.corunners_Bps >= 0);
     return held;
 }
 
@@ -378,8 +381,8 @@ static bool tell_sources(const struct ll_trace *micro, const struct ll_fit *fits
     for (uint64_t i = 0; i < before; i++)
         all[i] = machine->sources[i];
     for (uint64_t i = 0; i < count; i++) {
-        all[before + i].path =
-            ll_format(&machine->arena, "software.kernels.%s.launch_overhead", machine->software.kernels[i].name);
+        all[before + i].path = ll_format(&machine->arena, "software.kernels.%s.launch_overhead",
+                                         machine->software.kernels[i].name);
         all[before + i].text =
             ll_format(&machine->arena,
                       "this kernel's figures are fitted by leadline calibrate on %s, threads %s: they repeat "
@@ -424,6 +427,7 @@ bool ll_calibrate(const struct ll_trace *micro, const struct ll_listener *listen
 
 void ll_calibration_yaml(const struct ll_calibration *calibration, struct ll_str *out)
 {
+    assert(calibration->machine);
     ll_str_add(out, "# Written by leadline calibrate: what it measured of the machine it ran on.\n");
     ll_machine_yaml(calibration->machine, out);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace of models/micro says of a kind of op: how long it took, and what was on chip then. */
+/* A machine description from measurements: samples of op times, kernels fitted to them, the machine.
+ *
+ * The first section: what a trace of models/micro says of a kind of op, how long it took, and what was on
+ * chip. */
 #ifndef LL_SIM_CALIBRATE_CALIBRATE_H
 #define LL_SIM_CALIBRATE_CALIBRATE_H
 
@@ -12,12 +15,12 @@
 struct ll_sample {
     enum ll_op_kind kind;
     struct ll_work work;
-    bool own;       /* run by a kernel of ours, whose partition the header gives; else by the library's */
-    uint64_t slice; /* lines of the result that this kernel gives to a thread as one piece; 0: unknown */
-    uint32_t op;    /* in the trace */
-    double time_s;  /* the mean over the steps, without the extremes */
-    double spread;  /* between the quartiles, over the median */
-    struct ll_warm_bytes found; /* of the ops before it (ll_residency_saved) */
+    bool own;       /* its kernel is one of ours, whose partition the header gives; else the library's */
+    uint64_t slice; /* lines of the result that this kernel gives a thread at a time; 0: unknown */
+    uint32_t op;    /* its index in the trace */
+    double time_s;  /* mean over the steps without a tenth at either end, above 0 */
+    double spread;  /* distance of the quartiles over the median */
+    struct ll_warm_bytes found; /* what the ops before it left on chip (ll_residency_saved) */
 };
 
 /* Input that came from the host: how large, how long it took. */
@@ -28,11 +31,11 @@ struct ll_arrival {
 struct ll_samples {
     /* By kind, then in the order of the trace. */
     struct ll_sample *at;
-    uint64_t count;
-    struct ll_arrival *arrivals;
-    uint64_t arrival_count;
-    double library_share; /* of a unit's peak that a large product by the library reached */
-    double gap_s;         /* between the end of an op and the start of the next, where little is in between */
+    uint64_t count;              /* length of `at` */
+    struct ll_arrival *arrivals; /* inputs from the host */
+    uint64_t arrival_count;      /* length of `arrivals` */
+    double library_share;        /* share of a unit's peak that a large GEMM of the library reached */
+    double gap_s;                /* idle time between two ops, where little is in between */
 };
 
 /* Of all complete steps, which repeat the same ops, on a machine with these levels of memory. NULL when

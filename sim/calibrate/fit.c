@@ -2,6 +2,7 @@
 /* Measured times of a trace of models/micro (first section), and the kernels fitted to them.
  *
  * An op of the list is measured once a step; the mean of the steps, without the extremes, stands for all. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -305,6 +306,7 @@ double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_s
     if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, NULL, &trouble))
         return 0;
     ll_cost_time(machine, &cost, &sample->found, &timing, NULL);
+    assert(ll_timing_alone_s(&timing) >= 0);
     return ll_timing_alone_s(&timing);
 }
 
@@ -463,6 +465,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                    uint64_t count, struct ll_arena *arena, struct ll_kernel *kernel,
                    struct ll_overlay *overlay, struct ll_fit *fit)
 {
+    assert(count > 0 && first + count <= samples->count);
     struct ll_machine *machine = malloc(sizeof *machine);
     if (!machine)
         return false;
@@ -495,6 +498,7 @@ void ll_fit_host(const struct ll_samples *samples, struct ll_host *host)
     double ones = 0, mixed = 0, squares = 0, to_ones = 0, to_bytes = 0;
     for (uint64_t i = 0; i < samples->arrival_count; i++) {
         double time_s = samples->arrivals[i].time_s, weight = time_s;
+        assert(time_s > 0 && samples->arrivals[i].bytes >= 0);
         double one = 1 / time_s, bytes = samples->arrivals[i].bytes * one;
         ones += weight * one * one;
         mixed += weight * one * bytes;
@@ -644,6 +648,7 @@ static bool is_known(const struct shapes *s, const struct ll_sample *sample)
 bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples, uint64_t first,
                    uint64_t count, struct ll_arena *arena, struct ll_overlay *overlay)
 {
+    assert(first + count <= samples->count && machine->software.kernel_count == 1);
     struct shapes s = {.machine = machine,
                        .samples = samples,
                        .first = first,
@@ -658,6 +663,7 @@ bool ll_fit_shapes(struct ll_machine *machine, const struct ll_samples *samples,
         *seen = (struct ll_shape_ratio){.near = 1, .far = 1};
         ll_overlay_shape(&samples->at[i].work, seen->shape);
         fit_shape(&s, seen);
+        assert(seen->near > 0 && seen->far > 0);
         seen->near = rounded(seen->near);
         seen->far = rounded(seen->far);
     }

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/database.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -325,16 +326,19 @@ struct ll_query *ll_query_new(struct ll_database *database, const char *sql)
 
 void ll_query_text(struct ll_query *query, int parameter, const char *text)
 {
+    assert(parameter > 0);
     check(query->database, sqlite3_bind_text(query->statement, parameter, text, -1, SQLITE_STATIC));
 }
 
 void ll_query_number(struct ll_query *query, int parameter, double number)
 {
+    assert(parameter > 0);
     check(query->database, sqlite3_bind_double(query->statement, parameter, number)); /* NaN becomes NULL */
 }
 
 void ll_query_count(struct ll_query *query, int parameter, uint64_t count)
 {
+    assert(parameter > 0);
     check(query->database, sqlite3_bind_int64(query->statement, parameter, (sqlite3_int64)count));
 }
 
@@ -367,11 +371,13 @@ int ll_query_columns(const struct ll_query *query)
 
 const char *ll_query_name(const struct ll_query *query, int column)
 {
+    assert(column >= 0 && column < sqlite3_column_count(query->statement));
     return sqlite3_column_name(query->statement, column);
 }
 
 const char *ll_cell_text(const struct ll_query *query, int column)
 {
+    assert(column >= 0 && column < sqlite3_column_count(query->statement));
     bool is_null = sqlite3_column_type(query->statement, column) == SQLITE_NULL;
     const char *text = (const char *)sqlite3_column_text(query->statement, column);
     if (!text && !is_null)
@@ -392,6 +398,7 @@ static void refuse_cell(const struct ll_query *query, int column)
 
 double ll_cell_number(const struct ll_query *query, int column)
 {
+    assert(column >= 0 && column < sqlite3_column_count(query->statement));
     int type = sqlite3_column_type(query->statement, column);
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
         return sqlite3_column_double(query->statement, column);
@@ -402,6 +409,7 @@ double ll_cell_number(const struct ll_query *query, int column)
 
 uint64_t ll_cell_count(const struct ll_query *query, int column)
 {
+    assert(column >= 0 && column < sqlite3_column_count(query->statement));
     int type = sqlite3_column_type(query->statement, column);
     if (type != SQLITE_INTEGER && type != SQLITE_NULL)
         refuse_cell(query, column);

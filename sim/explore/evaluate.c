@@ -75,6 +75,7 @@ static uint64_t digits_of(const struct ll_space *space, enum ll_axis_target targ
 
 static uint64_t recording_index(const struct ll_space *space, size_t workload, const uint32_t *point)
 {
+    assert(workload < space->workload_count);
     return space->workloads[workload].model ? digits_of(space, LL_AXIS_MODEL, point, 0) : 0;
 }
 
@@ -302,6 +303,7 @@ bool ll_variants_record(struct ll_variants *variants, const struct ll_evaluation
 const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t w,
                                                   const uint32_t *point)
 {
+    assert(w < variants->space->workload_count);
     const struct workload *workload = &variants->workloads[w];
     uint64_t index = variant_index(variants->space, w, point);
     return &workload->kept[place_of(workload->kept, sizeof *workload->kept, workload->kept_count, index)]
@@ -374,7 +376,7 @@ void ll_variants_free(struct ll_variants *variants)
 /* A thread has a design of the base and puts a point's values into it; coupled parameters follow from these,
  * the machine is read, the workloads are replayed, and rules are asked last:
  *
- *     values -> coupled parameters -> machine -> replay of each workload -> definitions -> constraints, objectives
+ *     values -> coupled parameters -> machine -> replays -> definitions -> constraints, objectives
  *
  * Traces of models are recorded between the batches, by the thread that asks, and kept while points of the
  * batch use them. */
@@ -569,6 +571,7 @@ static void measure(const struct ll_result *result, struct ll_readings *measured
     double peak = (double)result->footprint->peak_bytes;
     double *of = measured->of;
     struct ll_priced priced;
+    assert(time_s >= 0 && peak >= 0);
     of[LL_MEASURE_TIME] = time_s;
     of[LL_MEASURE_ENERGY] = result->energy_j;
     of[LL_MEASURE_EDP] = result->energy_j * time_s;
@@ -644,6 +647,7 @@ static void leave_out(const struct ll_evaluator *evaluator, struct ll_evaluation
  * price, whereas the area stays a device's. */
 static void measure_all(double energy_j, double devices, struct ll_readings *measured)
 {
+    assert(devices >= 1);
     double *of = measured->of, time_s = of[LL_MEASURE_TIME];
     of[LL_MEASURE_ENERGY] = energy_j;
     of[LL_MEASURE_EDP] = energy_j * time_s;
@@ -749,6 +753,7 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
 static void weigh(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation,
                   size_t objective, const double *values)
 {
+    assert(objective < evaluator->space->objective_count);
     const struct ll_objective_row *row = &evaluator->space->objectives[objective];
     struct ll_answer *outcome = &evaluation->outcome;
     double mean = ll_workload_mean(values, evaluator->space->workload_count, false);
@@ -798,12 +803,14 @@ static void judge(struct ll_evaluator *evaluator, struct worker *worker, const s
     }
     for (size_t i = 0; i < space->objective_count; i++)
         weigh(evaluator, worker, evaluation, i, wanted[i]);
+    assert(outcome->violation >= 0);
     outcome->valid = outcome->violation == 0;
     evaluation->verdict = outcome->valid ? LL_VERDICT_VALID : LL_VERDICT_INFEASIBLE;
 }
 
 static void evaluate(struct ll_evaluator *evaluator, struct worker *worker, struct ll_evaluation *evaluation)
 {
+    assert(evaluation->number < evaluator->space->point_count);
     uint32_t point[LL_MOST_AXES];
     evaluation->why = NULL;
     memset(evaluation->measured, 0, evaluator->space->workload_count * sizeof *evaluation->measured);
@@ -921,6 +928,7 @@ bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out)
 
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)
 {
+    assert(number < evaluator->space->point_count);
     return ll_point_key(evaluator->space, evaluator->base_key, number);
 }
 

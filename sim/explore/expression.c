@@ -546,7 +546,9 @@ static double violation(const struct node *node, const struct ask *ask)
 double ll_expression_violation(const struct ll_expression *expression,
                                double (*value)(const void *context, uint32_t slot), const void *context)
 {
-    return violation(expression->root, &(struct ask){value, context});
+    double missed = violation(expression->root, &(struct ask){value, context});
+    assert(missed >= 0);
+    return missed;
 }
 
 /* `min` and `max` leave out what is no number. */

@@ -111,6 +111,7 @@ static const char *chart_about(const struct ll_chart_job *job)
 bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings, const struct ll_chart_wish *wish,
                    struct ll_str *out, struct ll_diags *diags)
 {
+    assert(chart < LL_CHART_COUNT);
     struct ll_arena arena = {0};
     struct ll_chart_job job = {findings, wish, &arena, out, diags};
     bool drawn = charts[chart].draw(&job);

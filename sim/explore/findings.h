@@ -59,17 +59,17 @@ void ll_pareto_sort(const double *values, size_t objectives, size_t first, uint6
  * may ask while nobody adds. */
 
 struct ll_archive {
-    size_t objectives;
-    double *values; /* of the points on the front, one after the other, the least first objective first */
-    uint64_t count, capacity;
+    size_t objectives; /* values of each point, at least 1 */
+    double *values;    /* the points of the front one after the other, sorted by their first objective */
+    uint64_t count;    /* points of the front */
+    uint64_t capacity; /* room in `values`, in numbers */
 };
 
-/* Adds a point unless one that is there is as good in all objectives; those that it dominates go. One with a
- * NaN is never added. False when memory ran out: the archive is then as it was, and proves less. */
+/* Adds a point unless a point of the front is as good in all objectives, and removes the points that it
+ * dominates. A point with a NaN is never added. False when memory ran out: the archive is then unchanged. */
 bool ll_archive_add(struct ll_archive *archive, const double *values);
 
-/* Whether some point that is there dominates every point with this bound. A bound that knows nothing of an
- * objective says -INFINITY. */
+/* Whether a point of the front dominates every point with these lower bounds. -INFINITY bounds nothing. */
 bool ll_archive_dominates(const struct ll_archive *archive, const double *bound);
 
 /* Frees the points; the archive is empty and usable afterwards. */
@@ -104,19 +104,19 @@ enum ll_status ll_regress(const struct ll_predictor *parameters, size_t paramete
 
 struct ll_findings {
     const struct ll_data_frame *frame;
-    /* Of the frame; values as they were measured. */
-    const struct ll_data_column *objectives[LL_MOST_OBJECTIVES];
-    uint64_t valid_count;
-    const uint64_t *valid; /* rows of the frame, ascending */
+    const struct ll_data_column
+        *objectives[LL_MOST_OBJECTIVES]; /* columns of the frame, values as measured */
+    uint64_t valid_count;                /* rows whose point is valid */
+    const uint64_t *valid;               /* their numbers, ascending */
     const double *values;  /* of valid row v and objective k at v * objective_count + k; less is better */
-    uint64_t front_count;
-    const uint64_t *front;                /* rows, the best in the first objective first */
-    uint64_t winners[LL_MOST_OBJECTIVES]; /* row by objective, of the front; LL_NO_ROW: none is valid */
-    /* How much axis a moved objective k, at k * axis_count + a: standardised weights over all points that
-     * have a result, valid or not, and the part of the variance that they explain (ll_regress). */
-    const double *weights;
-    bool logs; /* wanted: weights between logarithms, wherever all values are positive */
-    double r2[LL_MOST_OBJECTIVES];
+    uint64_t front_count;  /* points of the Pareto front */
+    const uint64_t *front; /* their rows, the best in the first objective first */
+    uint64_t
+        winners[LL_MOST_OBJECTIVES]; /* by objective: the best row of the front; LL_NO_ROW: none is valid */
+    const double *weights;         /* sensitivity of objective k to axis a at k * axis_count + a: standardized
+                                      weights over all points with results, valid or not (ll_regress) */
+    bool logs;                     /* weights are between logarithms wherever all values are positive */
+    double r2[LL_MOST_OBJECTIVES]; /* by objective: the share of its variance that the weights explain */
 };
 
 /* Every objective of the frame has a column. Lives in the arena like all it points to except the frame. NULL
@@ -128,8 +128,7 @@ const struct ll_findings *ll_findings_new(const struct ll_data_frame *frame, boo
  * In the arena; NULL when memory ran out. */
 const size_t *ll_findings_axes(const struct ll_findings *findings, struct ll_arena *arena);
 
-/* Figures of what a sweep found, as SVG. A kind of figure is a row in charts.def and one file chart_*.c.
- */
+/* Figures of a sweep, as SVG. A kind of figure is a row in charts.def and a function in figures.c. */
 
 /* What a figure shows, by names of the frame's columns; NULL: chosen. */
 struct ll_chart_wish {
@@ -154,7 +153,7 @@ enum ll_chart {
 /* Names in the order of the rows; the chart is in range. */
 const char *ll_chart_name(enum ll_chart chart);
 
-/* The LL_WISH_ that it heeds. */
+/* The LL_WISH_ flags that apply to a figure. */
 unsigned ll_chart_wishes(enum ll_chart chart);
 
 /* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory

@@ -4,6 +4,7 @@
  *
  * A database back in memory. Rows are points by number; columns are, in this order, the axes, the objectives,
  * the means of all results over the workloads, and where there are several workloads each one's results. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -680,6 +681,7 @@ static bool find_front(struct ll_findings *findings, struct ll_arena *arena)
     ll_pareto_sort(findings->values, objectives, 0, front, scratch, count);
     for (uint64_t i = 0; i < count; i++)
         front[i] = findings->valid[front[i]];
+    assert(count <= findings->valid_count);
     findings->front = front;
     findings->front_count = count;
     return true;
@@ -791,5 +793,6 @@ const size_t *ll_findings_axes(const struct ll_findings *findings, struct ll_are
             order[at] = order[at - 1];
         order[at] = i;
     }
+    assert(count == 0 || !order || order[0] < count);
     return order;
 }

@@ -37,16 +37,19 @@ static const struct row {
 
 const char *ll_measure_name(enum ll_measure measure)
 {
+    assert(measure < LL_MEASURE_COUNT);
     return rows[measure].name;
 }
 
 enum ll_dimension ll_measure_dimension(enum ll_measure measure)
 {
+    assert(measure < LL_MEASURE_COUNT);
     return rows[measure].dimension;
 }
 
 double ll_workload_mean(const double *values, size_t count, bool plain)
 {
+    assert(count > 0);
     double logs = 0, sum = 0;
     bool positive = true, equal = true;
     for (size_t i = 0; i < count; i++) {
@@ -207,6 +210,7 @@ static uint64_t hash_node(uint64_t hash, const struct ll_node *node)
 
 uint64_t ll_point_key(const struct ll_space *space, uint64_t base_key, uint64_t number)
 {
+    assert(space->axis_count <= LL_MOST_AXES);
     uint32_t point[LL_MOST_AXES];
     uint64_t hash = base_key;
     ll_space_point(space, number, point);
@@ -410,6 +414,7 @@ const struct ll_lower_bounds *ll_lower_bounds_new(const struct ll_prepared *prep
     struct ll_lower_bounds *least = make_room(first[prepared->end_op] - first[prepared->first_op], arena);
     if (!least)
         return NULL;
+    assert(prepared->steps > 0 && prepared->first_op <= prepared->end_op);
     least->steps = (double)prepared->steps;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_work *work = &prepared->works[trace->ops[seq].signature];
@@ -488,6 +493,7 @@ double ll_lower_bound_time_s(const struct ll_lower_bounds *least, const struct l
         rest_s += peak > 0 ? least->rest[d] / peak : 0;
     }
     double memory_s = outer_bytes(least, machine) / ll_machine_memory_Bps(machine);
+    assert(memory_s >= 0 && products_s >= 0 && rest_s >= 0);
     return SLACK * fmax(memory_s, products_s + rest_s);
 }
 
@@ -598,6 +604,7 @@ bool ll_is_dominated(const struct ll_space *space, const struct ll_archive *fron
                      const struct ll_variants *variants, const struct ll_machine *machine,
                      const uint32_t *point)
 {
+    assert(space->objective_count > 0 && space->objective_count <= LL_MOST_OBJECTIVES);
     double least[LL_MOST_OBJECTIVES];
     for (size_t k = 0; k < space->objective_count; k++) {
         const struct bound *bound = bound_of(&space->objectives[k]);

@@ -31,6 +31,7 @@ struct search {
 
 bool ll_dominates(const double *a, const double *b, size_t objectives)
 {
+    assert(objectives > 0);
     bool better = false;
     for (size_t k = 0; k < objectives; k++) {
         if (a[k] > b[k])
@@ -254,6 +255,7 @@ enum ll_status ll_pareto_front(const double *values, uint64_t count, size_t obje
     struct search search = {
         .values = values, .objectives = objectives, .struck = calloc(count ? count : 1, 1)};
     *front_count = lists && search.struck ? front_of(&search, count, lists, front) : 0;
+    assert(*front_count <= count);
     enum ll_status status = lists && search.struck ? LL_OK : LL_NO_MEMORY;
     free(search.struck);
     free(lists);
@@ -298,6 +300,7 @@ static uint64_t first_asked(const struct ll_archive *archive, uint64_t end)
 
 bool ll_archive_dominates(const struct ll_archive *archive, const double *bound)
 {
+    assert(archive->objectives > 0);
     uint64_t end = place_of(archive, bound[0]);
     for (uint64_t i = end, first = first_asked(archive, end); i-- > first;)
         if (ll_dominates(archive_point(archive, i), bound, archive->objectives))
@@ -318,6 +321,7 @@ static void clear_behind(struct ll_archive *archive, uint64_t begin, const doubl
 
 bool ll_archive_add(struct ll_archive *archive, const double *values)
 {
+    assert(archive->objectives > 0);
     size_t k = archive->objectives;
     for (size_t j = 0; j < k; j++)
         if (isnan(values[j]))
@@ -438,6 +442,7 @@ enum ll_status ll_pareto_crowding(const double *values, size_t objectives, const
         return LL_NO_MEMORY;
     for (uint64_t m = 0; m < count; m++)
         distances[m] = 0;
+    assert(objectives > 0);
     for (size_t k = 0; k < objectives && count; k++) {
         for (uint64_t m = 0; m < count; m++)
             sorted[m] = (struct neighbour){value_or_infinite(values[members[m] * objectives + k]), m};
@@ -631,6 +636,7 @@ enum ll_status ll_regress(const struct ll_predictor *parameters, size_t paramete
         weigh(&fit, parameter_count, weights);
         double left = fit.products[(fit.variables + 1) * (fit.variables + 1) - 1];
         *r2 = fit.deviation[fit.variables] > 0 ? fmin(1, fmax(0, 1 - left)) : 0;
+        assert(*r2 >= 0 && *r2 <= 1);
     }
     release(&fit);
     return status;

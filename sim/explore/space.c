@@ -615,6 +615,7 @@ void ll_space_point(const struct ll_space *space, uint64_t number, uint32_t *poi
 {
     assert(number < space->point_count);
     for (size_t a = space->axis_count; a-- > 0;) {
+        assert(space->axes[a].value_count > 0);
         point[a] = (uint32_t)(number % space->axes[a].value_count);
         number /= space->axes[a].value_count;
     }
@@ -625,5 +626,6 @@ uint64_t ll_space_number(const struct ll_space *space, const uint32_t *point)
     uint64_t number = 0;
     for (size_t a = 0; a < space->axis_count; a++)
         number = number * space->axes[a].value_count + point[a];
+    assert(number < space->point_count);
     return number;
 }

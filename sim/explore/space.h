@@ -100,17 +100,17 @@ const char *ll_measure_name(enum ll_measure measure);
 /* Its dimension; LL_DIMENSION_NUMBER where there is no word for it. */
 enum ll_dimension ll_measure_dimension(enum ll_measure measure);
 
+/* The results of one workload on one design. */
 struct ll_readings {
-    double of[LL_MEASURE_COUNT];
-    double shares[LL_BOUND_COUNT]; /* of the time, by what bound it; sum to 1 */
+    double of[LL_MEASURE_COUNT]; /* by measure, in base units (areas in mm2); NaN: the machine does not say */
+    double shares[LL_BOUND_COUNT]; /* shares of the time by what bounds it; they sum to 1 */
 };
 
-/* The mean of one measure over workloads, at least one: the geometric mean; the plain one where that is
- * wanted or a value is not above 0. Equal values have themselves as their mean, to the last bit. Pure. */
+/* The mean of a measure over count workloads, at least one: the geometric mean, or with `plain` or where a
+ * value is not above 0 the arithmetic one. The mean of equal values is that value, to the last bit. Pure. */
 double ll_workload_mean(const double *values, size_t count, bool plain);
 
-/* The share of the time that was bound by something is called share.compute, share.hbm, ...: this is what
- * stands before the name of the bound. */
+/* The prefix of shares of the time by their bound: share.compute, share.hbm, ... */
 #define LL_SHARE_PREFIX "share."
 
 /* A space of designs: what a sweep file says is to be tried.
@@ -132,42 +132,43 @@ enum ll_axis_target {
 struct ll_node;
 
 struct ll_axis_value {
-    const char *text;           /* as it would stand in a machine file, or the name of a part */
-    double number;              /* in the base unit; NaN when it is no number */
-    const struct ll_node *node; /* what a machine file would say; NULL outside a space */
+    const char *text;           /* the value as a machine file would spell it, or the name of a part */
+    double number;              /* the value in its base unit; NaN: it is no number */
+    const struct ll_node *node; /* the value as a machine file would have it; NULL outside a space */
 };
 
 struct ll_space_axis {
-    const char *path; /* as the file says it, as --set takes it; of a model `model.batch` */
+    const char
+        *path; /* as the sweep file spells it and --set takes it; of a model's parameter `model.batch` */
     enum ll_axis_target target;
-    const struct ll_axis_value *values;
-    uint32_t value_count; /* at least 1 */
-    bool ordered;         /* all are numbers: neighbours are alike */
-    struct ll_place place;
+    const struct ll_axis_value *values; /* in the order of the file */
+    uint32_t value_count;               /* length of `values`, at least 1 */
+    bool ordered;                       /* all values are numbers, so that neighbours are similar */
+    struct ll_place place;              /* in the sweep file, for complaints */
 };
 
-/* What a step is: a recorded trace, or a model of ours recorded dry. */
+/* A workload: a recorded trace, or a reference model that is recorded dry. */
 struct ll_space_workload {
-    const char *name;  /* of the file without folder and ending, or the model's: no two share one */
-    const char *file;  /* NULL: a model */
-    const char *model; /* NULL: a file */
-    bool infer;
-    /* That all its floating-point tensors are taken to be of, and what its products of weights read;
-     * LL_DTYPE_COUNT: as they are. */
-    enum ll_dtype dtype, products, weights;
-    struct ll_pattern pruned; /* to which its weights are pruned; 0 of 0: to none */
-    double gaps;              /* by which recorded time in gaps is multiplied; 1: none is changed */
+    const char *name;         /* unique: the file's without folder and ending, or the model's */
+    const char *file;         /* the trace; NULL: a model */
+    const char *model;        /* the model; NULL: a file */
+    bool infer;               /* the model is recorded in inference; else in training */
+    enum ll_dtype dtype;      /* dtype of all floating-point tensors; LL_DTYPE_COUNT: as recorded */
+    enum ll_dtype products;   /* GEMM dtype: what GEMMs with weights read; LL_DTYPE_COUNT: as recorded */
+    enum ll_dtype weights;    /* dtype in which such weights are stored; LL_DTYPE_COUNT: as recorded */
+    struct ll_pattern pruned; /* sparsity of its weights; 0 of 0: dense */
+    double gaps;              /* factor on the recorded time in gaps; 1: as recorded */
     struct ll_space_setting {
         const char *key, *value;
-    } * settings; /* of the model, `batch` among them */
-    size_t setting_count;
-    struct ll_place place;
+    } * settings;          /* parameters of the model, `batch` among them */
+    size_t setting_count;  /* length of `settings` */
+    struct ll_place place; /* in the sweep file, for complaints */
 };
 
 struct ll_objective_row {
-    const char *text; /* "min time_s" */
-    const char *name; /* "time_s": what is wanted, without min or max */
-    bool most;        /* max: the evaluator gives its negative, so that less is better of all objectives */
+    const char *text; /* as written: "min time_s" */
+    const char *name; /* the text without min or max: "time_s" */
+    bool most; /* to be maximized: the evaluator negates it, so that less is better in all objectives */
     struct ll_expression *expression;
 };
 
@@ -180,56 +181,60 @@ enum ll_search_kind {
 
 struct ll_sweep_search {
     enum ll_search_kind kind;
-    uint64_t points; /* at most; of a grid: all when not given */
-    uint64_t seed;
-    bool prune; /* points that a known one beats, whatever they are, are not evaluated */
+    uint64_t points; /* the largest number of points to evaluate; of a grid without it, all */
+    uint64_t seed;   /* of the random numbers of the search */
+    bool prune;      /* points whose lower bounds a known point dominates are skipped */
 };
 
 /* What a name in an expression stands for: the slots of a space's expressions are indices of these. */
 enum ll_named_kind {
-    LL_NAMED_AXIS,       /* the number of the point's value of axis `index` */
-    LL_NAMED_COUPLED,    /* of coupled parameter `index` */
-    LL_NAMED_DEFINITION, /* of definition `index` */
-    LL_NAMED_MEASURE,    /* measure `index` of a workload, or of the one that is looked at */
-    LL_NAMED_SHARE,      /* share of the time of bound `index`, in the same way */
-    LL_NAMED_MACHINE     /* what stands at `location` of the machine; in coupled parameters, of the base */
+    LL_NAMED_AXIS,       /* the point's value of axis `index`, as a number */
+    LL_NAMED_COUPLED,    /* the value of coupled parameter `index` */
+    LL_NAMED_DEFINITION, /* the value of definition `index` */
+    LL_NAMED_MEASURE,    /* measure `index` of workload `workload` */
+    LL_NAMED_SHARE,      /* the share of the time of workload `workload` that bound `index` takes */
+    LL_NAMED_MACHINE /* the number at `location` of the machine; in coupled parameters, of the base machine */
 };
-#define LL_THIS_WORKLOAD UINT32_MAX
+#define LL_THIS_WORKLOAD UINT32_MAX /* the workload for which the expression is evaluated */
 struct ll_named {
     enum ll_named_kind kind;
-    uint32_t index, workload;
+    uint32_t index;    /* as the kind says */
+    uint32_t workload; /* of measures and shares; LL_THIS_WORKLOAD or below workload_count */
     struct ll_location location;
 };
 
-/* A value that follows from others, a name for a value, a condition. */
+/* A coupled parameter, a definition or a constraint. */
 struct ll_rule {
-    const char *name; /* a path that is set, or what is defined; NULL of a constraint */
+    const char
+        *name; /* the path that a coupled parameter sets, or the name of a definition; NULL: a constraint */
     const char *text; /* the expression as written */
-    double scale;     /* of a path: how many of its units in expressions a base unit is */
+    double scale;     /* of a coupled parameter: units of expressions per base unit (1e6 for areas in mm2) */
     struct ll_expression *expression;
-    const char *lacks; /* of a definition: a section without which it has no value, and which no design has */
-    struct ll_place place;
+    const char
+        *lacks; /* of a definition without value: the machine section that it needs and no design has */
+    struct ll_place place; /* in the sweep file, for complaints */
 };
 
 struct ll_space {
     struct ll_arena arena;
-    const char *path, *name;
-    const char *base;           /* the machine, as -c takes it */
-    const char *const *folders; /* in which it was found; the caller's */
-    struct ll_machine *machine; /* read from it */
+    const char *path;           /* of the sweep file */
+    const char *name;           /* what the file calls itself */
+    const char *base;           /* the base machine, as -c takes it */
+    const char *const *folders; /* folders of machine files; the caller's */
+    struct ll_machine *machine; /* the base machine */
     struct ll_space_axis *axes;
     size_t axis_count;
     struct ll_space_workload *workloads;
     size_t workload_count;
-    struct ll_named *names; /* of all expressions */
+    struct ll_named *names; /* by slot: what names in all expressions stand for */
     size_t name_count;
     struct ll_rule *coupled, *definitions, *constraints;
     size_t coupled_count, definition_count, constraint_count;
     struct ll_objective_row objectives[LL_MOST_OBJECTIVES];
     size_t objective_count; /* at least 1 */
     struct ll_sweep_search search;
-    uint64_t point_count; /* of the full grid; at most 2^53 */
-    uint64_t text_hash;   /* of the file */
+    uint64_t point_count; /* points of the full grid, 1 to 2^53 */
+    uint64_t text_hash;   /* hash of the sweep file */
 };
 
 /* Reads a sweep file and the machine that it is based on. NULL after complaints, all that could be found at
@@ -244,7 +249,7 @@ void ll_space_free(struct ll_space *space);
 /* The point of a number below point_count: point[a] is the index of the value of axis a. Pure. */
 void ll_space_point(const struct ll_space *space, uint64_t number, uint32_t *point);
 
-/* Its number. Pure. */
+/* The number of a point, the inverse of ll_space_point. Pure. */
 uint64_t ll_space_number(const struct ll_space *space, const uint32_t *point);
 
 #endif

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/explore/sweep.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -562,6 +563,7 @@ static bool rests_on_the_same(struct ll_store *store, const uint64_t *workload_h
  * 50 ms while they read or write. False on other trouble, or when they still do after all tries. */
 static bool change_mode(struct ll_store *store, const char *pragma, int tries)
 {
+    assert(tries > 0);
     const struct timespec pause = {0, 50000000};
     while (!ll_database_run(store->database, pragma)) {
         if (!ll_database_busy(store->database) || --tries <= 0)
@@ -649,6 +651,7 @@ bool ll_store_close(struct ll_store *store, struct ll_diags *diags)
 bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool finished,
                    struct ll_diags *diags)
 {
+    assert(part < parts);
     const char *name = ll_format(&store->arena, LL_FACT_FINISHED "%" PRIu64 "of%" PRIu64, part + 1, parts);
     const struct ll_fact fact = {name, finished ? "yes" : "no"};
     return (name &&
@@ -662,6 +665,7 @@ bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool f
 
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)
 {
+    assert(number < store->space->point_count);
     const struct ll_space *space = store->space;
     ll_query_count(store->find, 1, number);
     ll_query_count(store->find, 2, key);
@@ -682,6 +686,7 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
 
 static bool add_point(struct ll_store *store, const struct ll_evaluation *evaluation)
 {
+    assert(evaluation->number < store->space->point_count && evaluation->verdict <= LL_VERDICT_PRUNED);
     const struct ll_space *space = store->space;
     struct ll_query *query = store->add_point;
     uint32_t point[LL_MOST_AXES];

@@ -54,6 +54,7 @@ uint64_t ll_shuffle_at(const struct ll_shuffle *shuffle, uint64_t i)
 void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, uint64_t seed, uint64_t i,
                     uint32_t *point)
 {
+    assert(i < samples);
     for (size_t d = 0; d < dimensions; d++) {
         uint64_t key = ll_random_key(seed, d);
         struct ll_shuffle strata = ll_shuffle_of(samples, key);
@@ -61,6 +62,7 @@ void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, 
         uint64_t low = stratum * sizes[d] / samples, high = (stratum + 1) * sizes[d] / samples;
         uint64_t step = high > low + 1 ? ll_random_bits(key, i) % (high - low) : 0;
         point[d] = (uint32_t)(low + step);
+        assert(point[d] < sizes[d]);
     }
 }
 
@@ -403,6 +405,7 @@ enum ll_status ll_evolve(const struct ll_index_grid *grid, const struct ll_breed
                          ll_evolution_ask *ask, void *context)
 {
     assert(breeding->objectives >= 1);
+    assert(breeding->refined >= 0 && breeding->refined <= 1 && grid->dimensions > 0);
     struct ll_breeding bounded = *breeding;
     uint64_t all = point_count(grid);
     bounded.evaluations = breeding->evaluations < all ? breeding->evaluations : all;
@@ -622,6 +625,7 @@ bool ll_search_GRID(const struct ll_space *space, ll_ask *ask, void *context)
 
 bool ll_search_divides(enum ll_search_kind kind)
 {
+    assert(kind < LL_SEARCH_COUNT);
     static const bool divides[] = {
 #define LL_SEARCH(word, name, help, divided) divided,
 #include "sim/explore/searches.def"
@@ -632,6 +636,7 @@ bool ll_search_divides(enum ll_search_kind kind)
 
 bool ll_search(const struct ll_space *space, ll_ask *ask, void *context)
 {
+    assert(space->search.kind < LL_SEARCH_COUNT);
     static bool (*const searches[])(const struct ll_space *, ll_ask *, void *) = {
 #define LL_SEARCH(word, ...) ll_search_##word,
 #include "sim/explore/searches.def"
@@ -667,6 +672,7 @@ struct run {
 
 bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards)
 {
+    assert(shards <= 1 || shard < shards);
     return shards <= 1 || ll_random_bits(number, 0) % shards == shard;
 }
 
@@ -757,8 +763,10 @@ static bool work_through(struct run *run, const uint64_t *numbers, size_t count,
         if ((!sweep->crew && is_stopped(sweep)) || !evaluate_slice(run, run->evaluations + first, length))
             return false;
     }
-    for (size_t i = 0; i < picked; i++)
+    for (size_t i = 0; i < picked; i++) {
+        assert(run->places[i] < count);
         outcomes[run->places[i]] = run->evaluations[i].outcome;
+    }
     return true;
 }
 
@@ -851,6 +859,7 @@ static bool mark(struct ll_sweep *sweep, bool finished, struct ll_diags *diags)
 
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
 {
+    assert(sweep->shards > 0 && sweep->shard < sweep->shards && (!sweep->crew || sweep->shards == 1));
     struct run run = {.sweep = sweep,
                       .diags = diags,
                       .front = {.objectives = sweep->space->objective_count},

@@ -115,38 +115,41 @@ void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, 
 /* Why a point is not valid. */
 enum ll_point_verdict {
     LL_VERDICT_VALID,
-    LL_VERDICT_INFEASIBLE, /* a constraint does not hold, or an objective is no finite number; there are results */
-    LL_VERDICT_INVALID, /* no such machine can be, or it cannot run a workload; there are none */
-    LL_VERDICT_PRUNED   /* was not tried: a known point is better than it can be; there are none */
+    /* A constraint does not hold, or an objective is no finite number; there are results. */
+    LL_VERDICT_INFEASIBLE,
+    /* The machine contradicts itself, cannot run a workload or has too few devices; there are no results. */
+    LL_VERDICT_INVALID,
+    /* The point was skipped: a known point dominates its lower bounds; there are no results. */
+    LL_VERDICT_PRUNED
 };
 
-/* All of a point. */
+/* A point and its results. */
 struct ll_evaluation {
-    uint64_t number;
-    uint64_t key; /* hash of version, workloads and everything of the resolved machine that varies */
+    uint64_t number; /* of the point, below the space's point_count */
+    uint64_t key;    /* hash of version, workloads and all values of the resolved machine that vary */
     enum ll_point_verdict verdict;
-    /* Of a point that is not valid: the constraint, or what is wrong; static, the space's or the
-     * evaluator's. */
-    const char *why;
-    struct ll_answer outcome;
-    struct ll_readings *measured; /* by workload */
+    const char
+        *why; /* of a point that is not valid: the constraint, or what is wrong. Static, the space's or the
+                        evaluator's */
+    struct ll_answer outcome;     /* objectives and constraint violation, for the search */
+    struct ll_readings *measured; /* by workload; the caller's room */
 };
 
-/* Brings the trace of a workload; the settings are the workload's with those of the point's model axes laid
- * over. NULL after a complaint. The evaluator frees it. */
+/* Returns the trace of a workload, recorded with `settings`: those of the workload, overridden by the point's
+ * model axes. NULL after a complaint. The evaluator frees the trace. */
 typedef struct ll_trace *ll_trace_source(void *context, const struct ll_space_workload *workload,
                                          const struct ll_space_setting *settings, size_t count,
                                          struct ll_diags *diags);
 
 struct ll_evaluator;
 
-/* NULL after complaints. The space lives longer. */
+/* An evaluator of a space, which outlives it, on the threads of a pool. NULL after complaints. */
 struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_source *bring, void *context,
                                       struct ll_pool *pool, struct ll_diags *diags);
 void ll_evaluator_free(struct ll_evaluator *evaluator);
 
-/* From now on, points that one of this front beats whatever they are (database.h) get no results. The front
- * is the caller's, and does not change while points are evaluated; NULL: every point is evaluated. */
+/* From now on, points whose lower bounds a point of this front dominates are skipped (LL_VERDICT_PRUNED). The
+ * front is the caller's and does not change while points are evaluated; NULL: every point is evaluated. */
 struct ll_archive;
 void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front);
 
@@ -165,10 +168,10 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *bas
  * unit for products computes in a workload's type. False: nothing. */
 bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out);
 
-/* The key of a point, with which its results are known again. */
+/* The key of a point, by which a database recognizes its results. */
 uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number);
 
-/* A hash of what each workload is, but for parameters that vary. */
+/* By workload: a hash of its trace, or of its model and the settings that do not vary. */
 const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator);
 
 /* Where a sweep keeps its results: one SQLite file.

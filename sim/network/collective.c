@@ -382,7 +382,8 @@ static double links_Bps(const struct ll_network *level, double cards)
 
 enum { MOST_TUNED_SIZES = 32 };
 
-/* An algorithm and a protocol that a library has, and what its tuner expects of them (sim/machine/tuners.def). */
+/* An algorithm and a protocol that a library has, and what its tuner expects of them
+ * (sim/machine/tuners.def). */
 struct tuned {
     const char *name; /* NULL: the list has ended */
     enum ll_algorithm algorithm;
@@ -752,6 +753,7 @@ void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange)
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged)
 {
+    assert(exchange->size > 0 && exchange->groups > 0 && exchange->bytes >= 0);
     struct ll_solver *solver = ll_solver_new(net);
     if (!solver)
         return LL_EXCHANGE_NO_MEMORY;
@@ -783,6 +785,7 @@ uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged)
 {
+    assert(exchange->size > 0 && exchange->groups > 0 && exchange->bytes >= 0);
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
@@ -794,6 +797,9 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
     bool alone = exchange->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
     exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
     exchanged->time_s += exchanged->overhead_s;
+    assert(trouble != LL_EXCHANGE_DONE ||
+           (exchanged->time_s >= exchanged->overhead_s && exchanged->rounds >= 0));
+    assert(trouble != LL_EXCHANGE_DONE || (exchanged->sent_bytes >= 0 && exchanged->links_j >= 0));
     return trouble;
 }
 

@@ -124,13 +124,13 @@ struct ll_exchange {
 enum { LL_NO_LEVEL = LL_MAX_LINKS };
 
 struct ll_exchanged {
-    double time_s;               /* launch overhead included */
-    double overhead_s;           /* launch overhead, part of time_s */
-    double sent_bytes;           /* by all devices of one group together, over all steps */
-    double links_j;              /* what the links take that these cross */
-    double rounds;               /* messages one behind the other, each with its latency */
-    enum ll_algorithm algorithm; /* LL_ALGORITHM_COUNT where the time was measured; then rounds is 0 */
-    uint32_t busiest;            /* the level whose link held the last step back; LL_NO_LEVEL: none */
+    double time_s;     /* of the exchange, launch overhead included */
+    double overhead_s; /* launch overhead, a part of time_s */
+    double sent_bytes; /* by all devices of one group together, over all steps */
+    double links_j;    /* energy of the links that the messages cross */
+    double rounds;     /* dependent messages, each with its latency; 0 where the time was measured */
+    enum ll_algorithm algorithm; /* the algorithm that was taken; LL_ALGORITHM_COUNT: the time was measured */
+    uint32_t busiest;            /* the level of the last step's bottleneck link; LL_NO_LEVEL: none */
 };
 
 enum ll_exchange_trouble {
@@ -145,20 +145,21 @@ struct ll_solver *ll_solver_new(const struct ll_net *net);
 void ll_solver_free(struct ll_solver *solver);
 const struct ll_net *ll_solver_net(const struct ll_solver *solver);
 
-/* An exchange, by itself. */
+/* Times an exchange with exchange->algorithm (LL_ALGORITHM_COUNT: the fastest), nothing else on the network.
+ * Without launch overhead. size, groups at least 1, bytes at least 0. */
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged);
 
-/* The same as the machine's software does it: with its `collective_overhead` or `message_overhead`; by what
- * `samples` of the level that a group of an all-reduce lies in say, where there are some of as many devices
- * or of fewer and of more; else by the way that it prefers, where that one serves; else by the fastest.
- * exchange->algorithm is not looked at. */
+/* Times an exchange as the machine's software runs it, with its `collective_overhead` or `message_overhead`.
+ * An all-reduce takes the measured `samples` of the level that its groups lie in, where there are samples of
+ * as many devices, or of fewer and of more. Else the preferred algorithm is taken where it serves this
+ * collective, else the fastest one. exchange->algorithm is ignored. */
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
 
-/* Says why an exchange that came out like this takes its time, in lines for a pocket calculator
- * (sim/cost/cost.h), each ending in a line break: what was compared or expected where there was a choice;
- * then messages, links and latencies, so that the last line has the time, without launch overhead. */
+/* Explains the time of an exchange that came out as *exchanged, in lines that can be recomputed by hand
+ * (sim/cost/cost.h): the algorithms that were compared where there was a choice, then messages, links and
+ * latencies. The last line has the time without launch overhead. */
 enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const struct ll_exchange *exchange,
                                              const struct ll_exchanged *exchanged, struct ll_str *lines);
 

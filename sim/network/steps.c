@@ -8,6 +8,7 @@
  *            its messages get that rate, their other links lose it; again until no message is left */
 #include "sim/network/steps.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static uint64_t flows_links(const struct ll_flows *flows)
 
 void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes)
 {
+    assert(bytes >= 0);
     uint64_t first = flows->path.count;
     if (!ll_grow(&flows->messages, &flows->capacity, flows->count + 1, sizeof *flows->messages)) {
         flows->failed = true;
@@ -114,6 +116,7 @@ double ll_flows_least_s(struct ll_flows *flows)
             least_s = fmax(least_s, link->bytes / ll_net_link_Bps(flows->net, at));
         }
     }
+    assert(least_s >= 0);
     return least_s;
 }
 
@@ -302,6 +305,8 @@ bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
         return false;
     for (uint64_t i = 0; i < flows->end_count; i++)
         times->done_s = fmax(times->done_s, flows->ends[i].sent_s + flows->ends[i].latency_s);
+    assert(times->latency_s >= 0 && times->sent_s >= 0 && times->done_s >= times->sent_s);
+    assert(times->mean_latency_s <= times->latency_s * (1 + 1e-9));
     return true;
 }
 
@@ -474,6 +479,7 @@ void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank
     bool each = group == LL_EACH_GROUP;
     const uint64_t *members = e->members + (each ? 0 : group * e->size);
     double share = each ? 1 : 1 / (double)e->groups;
+    assert(from_rank < e->size && to_rank < e->size && bytes >= 0 && (each || group < e->groups));
     steps->exhausted |=
         steps->links + solver_sends(steps->solver) * (each ? e->groups : 1) > steps->worth.links;
     if (steps->exhausted)
@@ -605,6 +611,7 @@ void ll_steps_end(struct ll_steps *steps, double times)
         time_s = fmin(time_s, flags_s(&step, times));
     if (steps->derivation)
         explain_end(steps->derivation, &step, times, time_s);
+    assert(times >= 0 && time_s >= 0);
     steps->time_s += time_s;
     steps->rounds += times;
 }
@@ -650,6 +657,7 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
 
 void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level)
 {
+    assert(level->in_network > 0);
     double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
     struct step step = end(steps, 1);
     ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_MEAN);
@@ -703,6 +711,7 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops)
             "+ %.10g / %.10g) = %.10g s",
             best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
     ll_derivation_part(steps->derivation, best_s);
+    assert(best_s >= 0 && best_s <= hops * (flow.latency_s + flow.sent_s) * (1 + 1e-9));
     steps->time_s += best_s;
     steps->rounds += best_rounds;
 }
@@ -771,6 +780,7 @@ const struct ll_net *ll_solver_net(const struct ll_solver *solver)
 
 uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *e)
 {
+    assert(e->size > 0 && e->groups > 0);
     return ll_map_intern(&solver->groups, e->members, e->groups * e->size * sizeof *e->members, NULL);
 }
 

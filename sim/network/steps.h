@@ -58,114 +58,120 @@ struct ll_derivation {
     struct ll_str *lines;
     const struct ll_net *net;
     const struct ll_exchange *exchange;
-    struct ll_derivation_message *messages; /* of the step under way, of all groups */
-    uint64_t count, capacity;
-    struct ll_str sum; /* of what was done so far */
-    uint64_t parts;
+    struct ll_derivation_message *messages; /* messages of the current step, of all groups */
+    uint64_t count, capacity;               /* length of `messages` and room in it */
+    struct ll_str sum;                      /* the parts so far, as "a + b + c" */
+    uint64_t parts;                         /* how many parts `sum` has */
 };
 
 /* Adds a line, printf style. */
 void ll_derivation_add(struct ll_derivation *derivation, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* One more message of the step under way, of a group; UINT64_MAX: of each. */
+/* Adds a message to the current step, of one group, or with UINT64_MAX of each group. */
 void ll_derivation_send(struct ll_derivation *derivation, uint64_t group, uint64_t from_rank,
                         uint64_t to_rank, double bytes);
 
-/* Which latencies count: the longest; the mean, and with it pass_s, which adds what passing half a chunk on
- * costs; that of the message which is there last. */
+/* Which latencies a derivation shows: the longest one; the mean, together with pass_s, the mean cost of
+ * passing half a chunk on; the latency of the message that arrives last. */
 enum { LL_LATENCY_LONGEST = 1, LL_LATENCY_MEAN = 2, LL_LATENCY_LAST = 4 };
 
-/* What the messages are and what flows made of them: bytes on the fullest link, latencies. Forgets them. */
+/* Adds lines about the messages of the current step, the bytes on the bottleneck link and the latencies, then
+ * empties the step. */
 void ll_derivation_flow(struct ll_derivation *derivation, const struct ll_flow_times *flow, double pass_s,
                         unsigned latencies);
 
-/* Something that took so long is done. */
+/* Adds a part of the exchange's time. */
 void ll_derivation_part(struct ll_derivation *derivation, double time_s);
 
-/* Inside the room: what an algorithm says, and what becomes of it. */
+/* The steps of an algorithm.
+ *
+ * The solver remembers what flows make of the messages of a step: programs repeat the same exchange with
+ * other bytes, and times are proportional to bytes. So each pattern of messages is solved once, for one byte
+ * in its first message, and no result depends on what was solved before. One thread at a time; deterministic.
+ */
 
-/* What flows make of the messages of a step (sim/network/steps.h), remembered: a program exchanges the same
- * way with other bytes again and again, and flows take as long as there are bytes. So each pattern of
- * messages is solved once, for one byte in the first of them, and what comes out does not depend on what was
- * solved before. Belongs to one thread at a time; deterministic. */
-
-/* The number of an exchange's groups; LL_NO_ID when memory ran out. Members are copied. */
+/* The number by which the solver knows an exchange's groups; LL_NO_ID when memory ran out. Members are
+ * copied. */
 uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *exchange);
 
 /* Forgets every pattern that was solved. */
 void ll_solver_forget(struct ll_solver *solver);
 
-/* What is worth solving: messages that cross so many links, one counted for each message on it, and whose
- * bytes take no longer than that on the link where they take longest. */
+/* The effort that is worth spending on an exchange: a faster algorithm is known already. */
 struct ll_worth {
-    uint64_t links;
-    double time_s;
+    uint64_t links; /* most link crossings, summed over all messages */
+    double time_s;  /* longest time of the bytes on their bottleneck link, in seconds */
 };
 
-/* What messages take, and how many links they cross. Of what is not worth it the times are zero; where links
- * are the reason, `links` is some number above those that are. */
+/* The times of a step's messages, and how many links they cross. */
 struct ll_solved {
-    struct ll_flow_times times;
-    uint64_t links;
-    bool too_slow;
+    struct ll_flow_times times; /* all 0 when the step is not worth solving */
+    uint64_t links; /* link crossings of all messages; some number above the worth when there are more */
+    bool too_slow;  /* the bytes take longer than the worth */
 };
 
-/* One exchange under way. An algorithm adds messages between ranks, then ends the step; all groups do the
- * same. */
+/* An exchange being timed. An algorithm adds messages between ranks, then ends the step; all groups do the
+ * same at the same time. */
 struct ll_steps {
     const struct ll_net *net;
     struct ll_solver *solver;
     struct ll_exchange exchange;
-    uint32_t groups; /* their number, for the solver */
-    double time_s, sent_bytes, links_j, rounds;
-    struct ll_route *path; /* room for one, where links take energy that somebody described; else NULL */
-    /* Of the step under way: bytes of all messages, what these take of their links, what passing half a chunk
-     * on costs them, their number; the least chunk and the least share with flags of the levels that they
-     * pass, 0 without. */
-    double step_bytes, step_j, pass_s;
-    uint64_t messages, chunk_bytes;
-    double flagged;
-    uint64_t busiest;
-    struct ll_worth worth; /* links of all messages, and time, that are worth it */
-    uint64_t links;        /* so far */
-    bool exhausted;        /* it is not worth it: what was sent is not all */
-    bool failed;
-    struct ll_derivation *derivation; /* NULL: nobody listens */
+    uint32_t groups;       /* the solver's number of the exchange's groups */
+    double time_s;         /* of all steps so far, without launch overhead */
+    double sent_bytes;     /* by all devices of one group, in all steps so far */
+    double links_j;        /* energy of the links, in all steps so far */
+    double rounds;         /* dependent messages so far, each with its latency */
+    struct ll_route *path; /* room for one route where the machine describes the links' energy; else NULL */
+    double step_bytes;     /* current step: bytes of all messages of a group */
+    double step_j;         /* current step: energy of the links */
+    double pass_s;         /* current step: cost of passing half a chunk on, summed over messages */
+    uint64_t messages;     /* current step: number of messages */
+    uint64_t
+        chunk_bytes; /* current step: the smallest Simple-protocol chunk of its levels; 0: none has chunks */
+    double flagged; /* current step: the smallest bandwidth share of the LL protocol of its levels; 0: none */
+    uint64_t busiest;                 /* the bottleneck link of the last step */
+    struct ll_worth worth;            /* effort after which the exchange is given up */
+    uint64_t links;                   /* link crossings so far */
+    bool exhausted;                   /* the worth is spent: the sums are not of the whole exchange */
+    bool failed;                      /* memory ran out */
+    struct ll_derivation *derivation; /* lines that explain the time; NULL: none are wanted */
 };
 
-/* One more message between two ranks of each group; of one group alone, where groups send differently. */
+/* Adds a message between two ranks of each group, or of one group where groups send differently. */
 #define LL_EACH_GROUP UINT64_MAX
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes);
 void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank,
                       double bytes);
 
-/* The messages added since the last end are a step that comes `times` times. */
+/* Ends a step: the messages since the last end are sent at once, `times` times in a row. */
 void ll_steps_end(struct ll_steps *steps, double times);
 
-/* They are a stream through `hops` messages one behind the other: each latency comes once, and the bytes,
- * which are those of the whole stream, flow everywhere at the same time. */
+/* Ends a step whose messages are a stream through `hops` dependent messages: each latency counts once, and
+ * the bytes, those of the whole stream, flow on all links at the same time. */
 void ll_steps_end_stream(struct ll_steps *steps, double hops);
 
-/* They are hops of one kind that a longer stream takes; what one of them costs beside sending, without and
- * with waiting for pieces to be complete. They are forgotten. `hops`: of the whole stream. */
+/* The cost of one hop of a longer stream of `hops` hops, beside sending its bytes. The messages since the
+ * last end are such hops, all of one kind; they are dropped. */
 struct ll_steps_hop {
-    double latency_s, pass_s;
+    double latency_s; /* with the LL protocol */
+    double pass_s;    /* with the Simple protocol, which waits for a chunk to be complete */
 };
 struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops);
 
-/* They are a stream whose `hops` hops cost that much together. */
+/* Ends a step whose messages are a stream through `hops` hops, which cost `all` together. */
 void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops);
 
-/* They are a stream that `level` takes in, adds up and hands out again, piece by piece: two latencies, the
- * bytes at the share of the bandwidth that this reaches, and one piece of them before copies go out. */
+/* Ends a step whose messages go into the switches of `level`, which sum them and send the result back, chunk
+ * by chunk: two latencies, the bytes at level->in_network of the bandwidth, and one chunk before results go
+ * out. */
 void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level);
 
-/* They are a stream in chunks, of a number that makes it fastest: hops + chunks - 1 rounds of a chunk each.
- */
+/* Ends a step whose messages are a stream in equal chunks, as many as make it fastest: hops + chunks - 1
+ * rounds of one chunk each. */
 void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 
-/* Another exchange, whose time is added to this one's: of other groups, or of other bytes. */
+/* Adds the time of another exchange, of other groups or other bytes, to this one's. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
 /* How a group's ranks lie in blocks of devices that an inner level joins: the first share one, then `width`

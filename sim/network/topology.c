@@ -605,6 +605,7 @@ double ll_net_route(const struct ll_net *net, uint64_t from, uint64_t to, struct
         from = from / whole * whole + to / level->inner % level->fabric.devices * level->inner +
                from % level->inner;
     }
+    assert(latency_s >= 0 && from == to);
     return latency_s;
 }
 
@@ -614,5 +615,6 @@ double ll_net_path_j(const struct ll_net *net, const struct ll_route *path)
     for (uint64_t l = 0; l < path->count; l++)
         if (ll_net_link_kind(net, path->links[l]) == LL_LINK)
             each_j += ll_net_link_spec(net, path->links[l])->j_per_byte;
+    assert(each_j >= 0);
     return each_j;
 }

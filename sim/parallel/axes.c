@@ -5,6 +5,7 @@
  * The first section has the rules of ops that move, regroup or pick elements, the second those of sequence
  * positions (context parallelism), the third all others and the table that binds words to rules. */
 #define LL_ALL_OP_KINDS /* op_table.def is bound here */
+#include <assert.h>
 #include <string.h>
 
 #include "sim/parallel/shard.h"
@@ -350,6 +351,7 @@ static void set_axis_in(struct ll_axes *axes, uint32_t input, int dim, uint8_t a
 
 void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axis)
 {
+    assert(dim >= 0 && dim < LL_MAX_RANK && axis <= axes->count);
     axes->out[output * LL_MAX_RANK + (uint32_t)dim] = axis;
 }
 
@@ -368,11 +370,13 @@ static int find(const uint8_t *axes, uint8_t axis)
 
 int ll_dim_in(const struct ll_axes *axes, uint32_t input, uint8_t axis)
 {
+    assert(axis <= axes->count);
     return find(axes->in + input * LL_MAX_RANK, axis);
 }
 
 int ll_dim_out(const struct ll_axes *axes, uint32_t output, uint8_t axis)
 {
+    assert(axis <= axes->count);
     return find(axes->out + output * LL_MAX_RANK, axis);
 }
 
@@ -740,5 +744,6 @@ bool ll_axes_of(const struct ll_op_view *op, struct ll_arena *arena, struct ll_a
         by_position(op, axes);
     else if (op->kind < LL_OP_NONE)
         rules[op->kind](op, axes);
+    assert(axes->count <= LL_MOST_AXES);
     return true;
 }

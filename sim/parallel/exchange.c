@@ -7,6 +7,7 @@
  * dropped after it. The second section exchanges gradients and ends the step. */
 #include "sim/parallel/exchange.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_
 
 static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
 {
+    assert(exchange->count <= UINT32_MAX);
     struct ll_attr attrs[3] = {[2] = {.key = LL_ATTR_IN_PLACE, .count = 0}};
     attrs[0] = devices_of(x, exchange, &attrs[1]);
     if (x->rewrite.trouble || exchange->count == 0)
@@ -106,6 +108,7 @@ static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchan
 
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory)
 {
+    assert(tensor < x->trace->tensor_count && parts_of(x, tensor) > 0);
     const struct ll_tensor_desc *old = &x->trace->descs[x->trace->tensors[tensor].desc];
     uint64_t elements = x->from_host ? 0 : ll_ceil_div(ll_elements(&old->shape), parts_of(x, tensor));
     const struct ll_shape part = {.dtype = old->shape.dtype, .rank = 1, .dim = {elements}};
@@ -186,6 +189,7 @@ bool ll_uses_find(struct ll_exchanging *x)
 
 uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor)
 {
+    assert(tensor < x->trace->tensor_count);
     const struct ll_tensor *t = &x->trace->tensors[tensor];
     if (x->part[t->storage] == LL_NONE)
         x->part[t->storage] = ll_rewrite_bring(
@@ -281,6 +285,7 @@ static uint32_t last_op(const struct ll_exchanging *x)
 
 void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
 {
+    assert(op < x->trace->op_count);
     uint32_t number = x->use_of[op], before = last_op(x);
     if (number == LL_NONE || x->rewrite.trouble)
         return;
@@ -429,6 +434,7 @@ static uint64_t run_of(const struct ll_exchanging *x, const struct ll_gradient_b
                        bool *full)
 {
     uint64_t bytes = 0, end = from;
+    assert(from < bucket->count);
     *full = false;
     while (end < bucket->count && !*full) {
         bytes = ll_add(bytes, ll_size_bytes(&desc_of(x, bucket->tensors[end++])->shape));
@@ -441,6 +447,7 @@ static uint64_t run_of(const struct ll_exchanging *x, const struct ll_gradient_b
 static void drain(struct ll_exchanging *x, struct ll_gradient_bucket *bucket, bool all,
                   void (*exchange)(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count))
 {
+    assert(bucket->count <= bucket->capacity);
     uint64_t done = 0;
     bool full;
     for (uint64_t count; done < bucket->count && !x->rewrite.trouble; done += count) {
@@ -818,6 +825,7 @@ static bool prepare(struct ll_exchanging *x)
 struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
                                        const char **trouble)
 {
+    assert(plan->zero <= 3 && ll_replicas(plan) % ll_replicas_sharing(plan) == 0);
     struct ll_exchanging x = {.trace = trace, .plan = plan, .awaited = LL_NONE};
     char replicas[32], zero[32];
     snprintf(replicas, sizeof replicas, "%" PRIu64, ll_replicas(plan));

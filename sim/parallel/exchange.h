@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges of gradients: all-reduces of an update joined into one (ll_bundle_sums), and what replicas
- * exchange (ll_exchange_gradients). */
+/* Data parallelism: bundled all-reduces, exchange of gradients with ZeRO, which tensors are gradients,
+ * experts spread over replicas, offload to the host, casts repeated in each pass. Private to sim/parallel and
+ * its tests. */
 #ifndef LL_SIM_PARALLEL_EXCHANGE_H
 #define LL_SIM_PARALLEL_EXCHANGE_H
 
@@ -66,85 +67,88 @@ struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struc
 enum ll_gradient_kind { LL_NO_GRADIENT, LL_DENSE_GRADIENT, LL_ROWS_GRADIENT };
 
 struct ll_gradients {
-    /* By tensor, enum ll_gradient_kind: made going backward, read by updates or, where no update reads any,
-     * by nobody in its step; rows: of a table. */
+    /* By tensor, enum ll_gradient_kind. A gradient is made in the backward pass and read by updates or, where
+     * no update reads any, by no op of its step. LL_ROWS_GRADIENT: of some rows of an embedding table. */
     uint8_t *kind;
     bool *in_parts; /* by tensor: as long as a dense gradient and updated element by element with it */
-    bool *sharded;  /* by storage: weights and states of the optimizer that are so */
-    bool *last;     /* by tensor: a step writes its storage no more */
-    bool *experts;  /* by tensor: of the updates of weights of which replicas have some experts each */
+    bool *sharded;  /* by storage: a weight or optimizer state that ZeRO may shard */
+    bool *last;     /* by tensor: no later op of its step writes its storage */
+    bool *experts;  /* by tensor: belongs to a weight of experts, of which each replica has some */
 };
 
 /* Fills *gradients in time linear in the trace; lists live in the arena. False when memory ran out. */
 bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_gradients *gradients);
 
-/* Whether a trace has no gradient of a weight although it learns and has weights, or although nobody says
- * what it does (mode program): replicas would have nothing to exchange, though they must. *lacks; false when
- * memory ran out. */
+/* *lacks: whether a trace has no gradient of a weight although it trains and has weights, or although its
+ * mode is unknown (program): its replicas would have nothing to exchange. False when memory ran out. */
 bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks);
 
-/* An exchange of gradients in the making. Private to sim/parallel/exchange*.c. */
+/* The state of an exchange of gradients. Private to exchange.c and offload.c. */
 
-/* Old tensors that wait to be exchanged together. */
+/* A bucket: old tensors that wait to be exchanged together. */
 struct ll_gradient_bucket {
     uint32_t *tensors;
     uint64_t count, capacity;
 };
 
-/* Ops of a layer that go the same way between two updates and read its weights, as a chain. */
+/* A use of a layer's weights: ops of one direction between two updates, chained by next_op. */
 struct ll_use {
-    uint32_t first_op, updates; /* so many times weights were updated before */
-    bool gathered;
+    uint32_t first_op;
+    uint32_t updates; /* how many weight updates come before it */
+    bool gathered;    /* its weights have been gathered */
 };
 
 struct ll_exchanging {
     const struct ll_trace *trace;
     const struct ll_parallel *plan;
-    bool from_host; /* weights do not come from other devices but from the host, where a token stands for them
-                     */
-    uint32_t worked; /* from_host: the last op of the new trace that moves nothing; LL_NONE: none */
+    bool from_host;  /* weights come from the host, where an empty tensor stands for them */
+    uint32_t worked; /* with from_host: the last op of the new trace that is no transfer; LL_NONE: none */
     struct ll_gradients gradients;
     struct ll_layers layers;
     struct ll_rewrite rewrite;
-    struct ll_gradient_bucket dense, weights;
-    uint32_t awaited;   /* op of the new trace for which the next op waits; LL_NONE: none */
-    bool *exchanged;    /* by old tensor: a gradient that is */
-    uint32_t *own;      /* by old tensor: the new one before the exchange, LL_NONE before it */
-    bool *partial;      /* by old tensor: a sum over the parts that this device has */
-    uint32_t *part;     /* by storage: the part that this device has, with zero 3; LL_NONE when not brought */
-    uint32_t *gathered; /* by old tensor: indices of rows, those of all devices */
-    struct ll_use *uses; /* in the order of their first ops */
-    uint32_t use_count;
-    uint32_t *use_of, *next_op; /* by op: its use; the next op of it */
+    struct ll_gradient_bucket dense;   /* gradients to be exchanged */
+    struct ll_gradient_bucket weights; /* updated weights to be gathered */
+    uint32_t awaited;                  /* op of the new trace for which the next op waits; LL_NONE: none */
+    bool *exchanged;                   /* by old tensor: a gradient that has been exchanged */
+    uint32_t *own; /* by old tensor: this device's own gradient before its exchange; LL_NONE: not exchanged */
+    bool *partial; /* by old tensor: a number computed from this device's part alone, a term of a sum */
+    uint32_t *part;      /* by storage: this device's part, with ZeRO 3; LL_NONE: not brought yet */
+    uint32_t *gathered;  /* by old tensor: the row indices of all devices; LL_NONE: not gathered */
+    struct ll_use *uses; /* with ZeRO 3: uses of layers' weights, in the order of their first ops */
+    uint32_t use_count;  /* length of `uses` */
+    uint32_t *use_of;    /* by op: index of its use; LL_NONE: it reads no weights */
+    uint32_t *next_op;   /* by op: the next op of the same use; LL_NONE: the last */
 };
 
-/* One op that exchanges several tensors. The first of its outputs, LL_NONE after trouble. */
+/* One collective op on several tensors. */
 struct ll_exchanged_tensors {
     enum ll_op_kind kind;
     enum ll_phase phase;
     const char *scope;
-    const uint32_t *inputs, *outputs; /* new tensors, new descs */
-    uint64_t count;
-    bool in_place, experts; /* experts: among those that have the same ones */
-    bool parts;             /* among those that share with each other */
-    bool equal;             /* among those that have the same part */
-    uint32_t after;         /* op of the new trace that it waits for, or LL_NONE */
+    const uint32_t *inputs;  /* tensors of the new trace */
+    const uint32_t *outputs; /* tensor descriptors of the new trace */
+    uint64_t count;          /* length of both */
+    bool in_place;           /* outputs take the memory of the inputs */
+    bool experts;            /* among the replicas that have the same experts */
+    bool parts;              /* among the replicas of a ZeRO group (plan->within) */
+    bool equal;              /* among the replicas that hold the same part, one of each group */
+    uint32_t after;          /* op of the new trace that it waits for; LL_NONE: none */
 };
 
-/* A record of an old op (ll_rewrite_record) that is about to be put waits for what is awaited. */
+/* Makes a record of an old op (ll_rewrite_record) wait for x->awaited, which is then cleared. */
 void ll_exchange_await(struct ll_exchanging *x, struct ll_record *record);
 
-/* The desc of a part of an old tensor: of the N-th, or of a token. */
+/* The descriptor of this device's part of an old tensor, ceil(elements / N) long; empty with from_host. */
 uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_class memory);
 
-/* Which ops use which layer's weights when (zero 3). False when memory ran out. */
+/* Finds the uses of layers' weights, with ZeRO 3 or from_host. False when memory ran out. */
 bool ll_uses_find(struct ll_exchanging *x);
 
-/* Before an op that goes forward or backward: the weights of its layer, and perhaps of the next, are
- * gathered. */
+/* Before an op of the forward or backward pass: gathers the weights of its layer, and with plan->overlap
+ * those of the next, where that has not been done. */
 void ll_gather_weights(struct ll_exchanging *x, uint32_t op);
 
-/* The part of a weight, brought if need be (zero 3). */
+/* This device's part of a weight, as a tensor of the new trace, brought where necessary. */
 uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor);
 
 /* Experts divided among replicas (Lepikhin et al., GShard, 2020; Fedus et al., Switch, 2021).
@@ -194,10 +198,10 @@ struct ll_trace *ll_offload(const struct ll_trace *trace, const struct ll_parall
  * products (tracer/transform/dtype.h) in each pass anew: nobody has the room to keep what is cast of all of
  * them. */
 
-/* Whether a program keeps casts of weights for a whole step (spread.h). Pure. */
+/* Whether a program keeps casts of weights for a whole step (ll_is_lasting_cast). Pure. */
 bool ll_has_lasting_casts(const struct ll_trace *program);
 
-/* A trace whose casts of weights, and looks at them, last for one pass: going backward they are made again
+/* A trace whose casts of weights, and views of these, last for one pass: the backward pass repeats them
  * before their first reader. All else is as before. Free with ll_trace_free. NULL and *trouble, a static
  * sentence. Thread-safe. */
 struct ll_trace *ll_recast(const struct ll_trace *program, const char **trouble);

@@ -5,6 +5,7 @@
  * many elements as a gradient that meets it there belongs to the same weight. The walk is done twice, since
  * some ops (weight decay) come before the gradient. All tensors of a weight are a family; a family with an op
  * that is not element-wise stays whole. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,7 @@ static bool in_parts(const struct finding *f, uint32_t tensor)
 
 static uint32_t head_of(struct finding *f, uint32_t member)
 {
+    assert(member < f->trace->tensor_count + f->trace->storage_count);
     while (f->parent[member] != member)
         member = f->parent[member] = f->parent[f->parent[member]];
     return member;
@@ -615,6 +617,7 @@ static bool spread_all(struct spreading *s)
 struct ll_trace *ll_spread_experts(const struct ll_trace *trace, const struct ll_parallel *plan,
                                    struct ll_diags *diags)
 {
+    assert(plan->expert > 0);
     struct spreading s = {.trace = trace, .replicas = plan->expert, .stride = plan->tensor, .divides = true};
     const char *trouble = "memory ran out";
     char replicas[24];

@@ -343,6 +343,7 @@ struct overlap_pass {
 static bool among_s(struct ll_exchanges *exchanges, enum ll_op_kind kind, double bytes, uint64_t replicas,
                     uint64_t apart, double *time_s, uint32_t *levels)
 {
+    assert(bytes >= 0 && replicas > 0);
     struct ll_asked asked = {.kind = kind, .bytes = (uint64_t)bytes, .devices = replicas, .stride = apart};
     const struct ll_price *price = replicas > 1 ? ll_exchanges_price(exchanges, &asked) : NULL;
     *time_s = price && !price->trouble ? price->exchanged.time_s : 0;
@@ -353,6 +354,7 @@ static bool among_s(struct ll_exchanges *exchanges, enum ll_op_kind kind, double
 static bool among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan,
                              enum ll_op_kind kind, double bytes, double *time_s, uint32_t *levels)
 {
+    assert(ll_replicas(plan) % ll_replicas_sharing(plan) == 0);
     uint64_t sharing = ll_replicas_sharing(plan), equal = ll_replicas(plan) / sharing;
     double alike_s = 0;
     bool adds_alike = kind == LL_OP_REDUCE_SCATTER && equal > 1;
@@ -375,6 +377,7 @@ bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_paralle
 /* The network takes up an exchange once `since` is over. */
 static void exchange(struct overlap_pass *pass, enum ll_op_kind kind, double bytes, double since)
 {
+    assert(bytes >= 0 && since >= 0);
     const struct ll_dp_overlap *overlap = pass->overlap;
     double time_s = 0;
     uint32_t levels = 0;
@@ -393,6 +396,7 @@ static void exchange(struct overlap_pass *pass, enum ll_op_kind kind, double byt
 static double end_overlapped_s(const struct overlap_pass *pass, double start_s, double alone_s,
                                double units_s)
 {
+    assert(alone_s >= 0 && units_s >= 0 && pass->taken >= 0 && pass->taken < 1);
     double longer_s = alone_s + units_s * pass->taken / (1 - pass->taken);
     double beside_s = fmin(fmax(0, pass->network_s - start_s), longer_s);
     return start_s + alone_s + (longer_s > alone_s ? beside_s * (1 - alone_s / longer_s) : 0);
@@ -461,6 +465,7 @@ static const struct ll_layer_cost *same_vstage(const struct overlap_pass *pass, 
 
 bool ll_dp_overlap_s(const struct ll_dp_overlap *overlap, uint64_t stage, double *time_s)
 {
+    assert(stage < overlap->plan->pipeline);
     struct overlap_pass pass = {.overlap = overlap, .stage = stage};
     for (uint32_t i = 0; i < overlap->costs->count; i++)
         if (is_of(&pass, i))
@@ -472,5 +477,6 @@ bool ll_dp_overlap_s(const struct ll_dp_overlap *overlap, uint64_t stage, double
                      !same_vstage(&pass, i + 1, i));
     sum(&pass, 0, true);
     *time_s = fmax(pass.device_s, pass.network_s);
+    assert(*time_s >= 0);
     return !pass.failed;
 }

@@ -2,6 +2,7 @@
 /* The layers of a workload: by the numbers in scopes, else by what repeats, else one per weight. The first
  * section finds repetition, the third finds runs of equal layers, most of which need not be simulated. The
  * last section computes activations again in the backward pass instead of keeping them. */
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,6 +426,10 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     ll_map_release(&finding.prefixes);
     ll_map_release(&finding.names);
     free(finding.prefix);
+    for (uint32_t op = 0; found && op < trace->op_count; op++)
+        assert(layers->owner[op] == LL_NONE || layers->owner[op] < ll_max(layers->count, 1));
+    for (uint32_t i = 0; found && i < layers->count; i++)
+        assert(layers->named_flops[i] <= layers->flops[i]);
     return found;
 }
 
@@ -506,6 +511,7 @@ bool ll_equal_layers_find(const struct ll_trace *trace, struct ll_arena *arena, 
             equal->count = next - first;
         }
     }
+    assert(equal->count != 1 && equal->first + equal->count <= equal->layers.count);
     return true;
 }
 
@@ -538,6 +544,7 @@ static void stand_in(struct ll_rewrite *rewrite, const struct ll_equal_layers *e
 struct ll_trace *ll_drop_layers(const struct ll_trace *trace, const struct ll_equal_layers *equal,
                                 const char **trouble)
 {
+    assert(trace->step_count == 1);
     struct ll_rewrite rewrite;
     *trouble = NULL;
     if (ll_dropped_layers(equal) == 0)
@@ -775,6 +782,7 @@ static bool find_groups(struct recomputing *r, enum ll_recompute recompute)
 
 struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute recompute, const char **trouble)
 {
+    assert(recompute < LL_RECOMPUTE_COUNT);
     static const char *const names[] = {
 #define X(word, name, help) name,
         LL_RECOMPUTE_LIST(X)

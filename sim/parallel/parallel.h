@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs that a plan makes of a recorded step, and how programs are compared. */
+/* A step on many devices, as other rooms use it: the programs that a plan makes of a recorded step, the step
+ * of all programs, the search for the best plan, memory mitigations, traces of several ranks. */
 #ifndef LL_SIM_PARALLEL_PARALLEL_H
 #define LL_SIM_PARALLEL_PARALLEL_H
 
@@ -7,97 +8,93 @@
 #include "sim/replay/replay.h"
 #include "tracer/ir/trace.h"
 
-/* Same ops on tensors of the same looks, with the same dependencies. Programs that do may be found to differ
- * where names made the recorder number things otherwise. Pure. */
+/* Whether two programs have the same ops on tensors of the same shapes, with the same dependencies. May say
+ * no of equal programs where names made the recorder number tensors in another order. Pure. */
 bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b);
 
-/* Whether two forms of ops say the same but for their scopes and the names of tensors. Pure. */
+/* Whether two op signatures are equal apart from their scopes and the names of tensors. Pure. */
 bool ll_same_signature(const struct ll_trace *a, const struct ll_op_signature *x, const struct ll_trace *b,
                        const struct ll_op_signature *y);
 
-/* What a program does once a step, not with every micro-batch. Private to sim/parallel. */
+/* Whether a program runs the op once a step, not with every micro-batch: ops of the phases comm and update,
+ * and casts of weights that serve a whole step. Pure. Private to sim/parallel. */
+bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature *form);
 
-/* Ops of the phases comm and update, and casts that serve a whole step. Pure. */
-bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature *signature);
-
-/* Whether it casts a weight to memory of the class workspace, where the cast lies until the weight changes,
- * as casts to the type of products do (tracer/transform/dtype.h): several micro-batches read the same. Pure.
- */
-bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_op_signature *signature);
+/* Whether the op casts a weight into memory of the class workspace, where the result stays until the weight
+ * changes, as casts to the GEMM dtype do (tracer/transform/dtype.h): all micro-batches of a step read it.
+ * Pure. Private to sim/parallel. */
+bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_op_signature *form);
 
 /* What each device does: the programs that a plan makes of a recorded step.
  *
- * The step is taken to another batch, shared between the devices of a product and then between those of a
- * sequence, told what to compute again, cut into virtual stages and given the exchanges of replicas, in this
- * order. A program is what one device does with one micro-batch of one virtual stage of the model, and what
- * it does once a step besides: ops of the phases comm and update. Devices that do the same have one program.
- */
+ * The transformations, in this order: another batch, tensor parallelism, context parallelism, expert
+ * parallelism, recomputation, casts, pipeline partition, exchanges of replicas, offload. A program is what
+ * one device does with one micro-batch of one virtual stage, and what it does once a step: ops of the phases
+ * comm and update. Devices that do the same have one program. */
 
 struct ll_device_program {
     const struct ll_trace *trace;
-    const struct ll_prepared *prepared;
+    const struct ll_prepared *prepared; /* of `trace` (sim/replay/replay.h) */
 };
 
-/* Owns all it points to but the recorded trace, which outlives it. Immutable once made, to be shared by
- * threads. */
+/* The programs of a plan. Owns all it points to but the recorded trace, which outlives it. Immutable once
+ * made, to be shared by threads. */
 struct ll_spread {
     struct ll_arena arena;
     struct ll_parallel plan;
-    struct ll_plan_sizes sizes;
-    /* Of a step with one micro-batch: FLOPs before products are shared, and of these what could not be shared
-     * and is done on each of plan.tensor devices. */
-    double whole_flops, undivided_flops;
-    struct ll_device_program *programs; /* that differ */
-    uint32_t program_count;
-    uint32_t *program_of; /* by virtual stage: virtual stage i is on stage i modulo plan.pipeline */
-    uint32_t vstage_count;
-    struct ll_trace **owned; /* traces that were made on the way */
-    uint32_t owned_count;
+    struct ll_plan_sizes sizes; /* what follows from the plan for the trace */
+    double whole_flops; /* FLOPs of a step of one micro-batch before tensor parallelism; 0 without any */
+    double
+        undivided_flops; /* part of whole_flops that tensor parallelism cannot divide: each rank repeats it */
+    struct ll_device_program *programs; /* the different programs */
+    uint32_t program_count;             /* length of `programs` */
+    uint32_t *program_of;               /* by virtual stage: its index in `programs` */
+    uint32_t vstage_count;   /* plan.pipeline x plan.chunks; i is on stage i modulo plan.pipeline */
+    struct ll_trace **owned; /* all traces that were derived on the way */
+    uint32_t owned_count;    /* length of `owned` */
 };
 
-/* NULL after complaints about plan or trace, as where plan.tensor divides nothing, or without any when memory
- * ran out; `devices` are those that there are. Free with ll_spread_free. */
+/* Makes the programs of a plan on `devices` devices. NULL after complaints about the plan or the trace (where
+ * plan.tensor divides nothing, for one), or without any when memory ran out. Free with ll_spread_free. */
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags);
 
-/* Makes a spread one for this plan, which may differ in its batch alone: programs do not depend on it where
- * the micro-batch is given. False, and nothing is changed, when it needs a spread of its own, or is wrong. */
+/* Changes the plan of a spread to one with another batch and the same micro-batch: its programs stay. False,
+ * with nothing changed, when that plan needs programs of its own, or is wrong. */
 bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *plan, uint64_t devices);
 
-/* With all traces that were derived for it; those it was given stay. NULL is fine. */
+/* Frees a spread with all traces that were derived for it, not the recorded one. NULL is fine. */
 void ll_spread_free(struct ll_spread *spread);
 
-/* A step on many devices: its time, what it exposes of communication, its pipeline bubble, its memory; and
- * the sums of replays that its result consists of. The sums are private to sim/parallel. */
-
-/* A replay that comes so many times, each time with so many bytes more to and from the outermost memory,
- * which take so long. */
+/* A replay that runs several times in a step. Private to sim/parallel. */
 struct ll_term {
     const struct ll_result *result;
-    double times, more_bytes, more_s;
-    const struct ll_exposure *handed; /* exchanges that come each time besides; NULL: none */
+    double times;      /* how many times it runs, at least 0 */
+    double more_bytes; /* extra traffic of the outermost memory level each time: gradients accumulated */
+    double more_s;     /* time of that traffic, each time */
+    const struct ll_exposure *handed; /* messages between stages, each time; NULL: none */
 };
 
-/* Sums the terms, of one machine, over a step of time_s, of which they do not take wait_s. Ops and prepared
- * are those of the first term, the footprint is given; shares are of the step, waiting counts as dependency.
- * NULL when memory ran out. */
+/* Sums `count` terms (at least one, all of one machine) over a step of time_s, of which the device waits
+ * wait_s. Ops and prepared are those of the first term, the footprint is given. Shares are of the step and
+ * sum to 1, waiting counts as dependency. Lives in the arena; NULL when memory ran out. Private to
+ * sim/parallel. */
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena);
 
-/* A step on many devices: how long, how much of it devices wait for one another, and what to change.
+/* A step on many devices: its time, its exposed communication, its pipeline bubble, its memory.
  *
- * Each program of a plan is replayed once (sim/replay), whatever number of devices has it. Of a stage with m
- * micro-batches
+ * Each program of a plan is replayed once (sim/replay), however many devices run it. A stage with m
+ * micro-batches runs
  *
  *       m - 1 times  its forward and backward pass, and its gradients added to those of the pass before,
- *       once         the same with what a step has besides: gradients that are exchanged, weights that are
- *                    updated,
+ *       once         the same with its per-step ops: gradient exchange and weight update,
  *
  * and stages hand micro-batches to one another in the order of the schedule (sim/parallel/pipeline.h). A plan
  * of one device and one micro-batch is the replay itself, to the last bit. Deterministic; spreads and
  * machines are only read and may be shared by threads. */
 
-/* What devices tell one another for. Word, name, what it is. */
+/* What communication is for. Word, name, what it is. */
 #define LL_TRAFFIC_LIST(X)                                                                                   \
     X(TENSOR, "tensor", "tensor parallel: partial results of a GEMM are combined")                           \
     X(CONTEXT, "context",                                                                                    \
@@ -117,33 +114,35 @@ enum ll_traffic_kind {
 /* As in the list; static storage. */
 const char *ll_traffic_name(enum ll_traffic_kind traffic);
 
-/* A device of a stage. */
+/* What one device of a pipeline stage does in a step. */
 struct ll_stage_use {
-    double forward_s, backward_s; /* a micro-batch through all its virtual stages */
-    double tail_s;                /* once a step, behind the last backward pass: exchange and update */
-    double busy_s;                /* in a step */
-    double flops;                 /* in a step, of one device */
-    uint64_t in_flight;           /* passes whose activations it keeps at once, at most */
-    uint64_t memory_bytes;        /* at the worst moment */
+    double forward_s;      /* forward pass of one micro-batch through all its virtual stages */
+    double backward_s;     /* backward pass of one micro-batch through all its virtual stages */
+    double tail_s;         /* once a step, after the last backward pass: gradient exchange and update */
+    double busy_s;         /* busy time in a step: all passes and the tail */
+    double flops;          /* FLOPs in a step */
+    uint64_t in_flight;    /* the largest number of passes whose activations it keeps at once, at least 1 */
+    uint64_t memory_bytes; /* peak memory */
 };
 
 struct ll_parallel_result {
     const struct ll_spread *spread;
-    double step_s;
-    double samples_Hz; /* of all devices; 0 where the trace does not say its batch */
-    double flops;      /* of all devices, a step */
-    double bubble;     /* share of the devices' time in which their stage waits for others */
-    /* A device of the slowest stage waits so long for exchanges while it computes nothing: they sum to
-     * result->network.exposed_s, but that this has no more of messages between stages than these take.
-     * Pipeline: the step would be so much shorter, took such messages no time; besides, what a device waits
-     * for gradients of weights that stages share. */
+    double step_s;     /* time of a step */
+    double samples_Hz; /* throughput of all devices; 0 where the trace does not say its batch */
+    double flops;      /* FLOPs of all devices in a step */
+    double bubble; /* pipeline bubble: share of the devices' time in which stages wait for others, 0 to < 1 */
+    /* Exposed communication of a device of the slowest stage, by what it is for: the time in which it waits
+     * for exchanges and computes nothing. The entries sum to result->network.exposed_s, except that the
+     * latter counts no more of the messages between stages than these messages take. The pipeline entry is by
+     * how much the step would be shorter if such messages took no time, plus waits for gradients of tied
+     * weights. */
     double exposed_s[LL_TRAFFIC_COUNT];
-    double energy_j;                   /* of all devices, a step; NaN when the machine does not say */
-    struct ll_energy_parts energy;     /* its parts */
-    const struct ll_stage_use *stages; /* spread->plan.pipeline of them */
-    uint64_t slowest, fullest;         /* stages: that work longest, that need most memory */
-    /* Of a device of the slowest stage over the whole step: its time_s is step_s. */
-    const struct ll_result *result;
+    double energy_j;               /* energy of all devices in a step; NaN when the machine describes none */
+    struct ll_energy_parts energy; /* the parts of energy_j */
+    const struct ll_stage_use *stages; /* by stage; spread->plan.pipeline entries */
+    uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
+    uint64_t fullest;                  /* the stage with the largest peak memory */
+    const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
@@ -153,7 +152,7 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags);
 
-/* The step's time alone, as a function of the machine. Negative where ll_parallel_run gives NULL. */
+/* The step time alone, for callers that need nothing else. Negative where ll_parallel_run returns NULL. */
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
                           struct ll_remembered *remembered, struct ll_diags *diags);
 
@@ -180,33 +179,36 @@ struct ll_search_result;
 
 struct ll_plan_search {
     uint64_t devices; /* all of them are used */
-    uint64_t batch;   /* samples a step */
-    /* So many of the best come out as simulated; at least as many, and half as many of each stage of ZeRO,
-     * are. */
-    uint64_t simulated;
-    /* Called now and then with what there is so far, for who watches; NULL: never. */
+    uint64_t batch;   /* samples a step, over all devices */
+    uint64_t
+        simulated; /* so many of the best plans are simulated at least, half as many of each ZeRO stage */
+    /* Progress: called now and then with the results so far; NULL: never. */
     void (*progress)(void *context, const struct ll_search_result *so_far);
     void *context;
 };
 
 struct ll_found_plan {
     struct ll_parallel plan;
-    double estimate_s;        /* of a step */
-    double estimate_bytes;    /* of the fullest device; NaN where the trace does not tell its memory */
-    double step_s;            /* as simulated; 0: was not */
-    double bubble, exposed_s; /* of it, as simulated; of all kinds of traffic together */
-    uint64_t memory_bytes;    /* as simulated */
-    double samples_Hz;        /* by the best knowledge */
+    double estimate_s; /* estimated step time */
+    double
+        estimate_bytes; /* estimated peak memory of the fullest device; NaN where the trace has no memory */
+    double step_s;      /* simulated step time; 0: the plan was not simulated */
+    double bubble;      /* simulated pipeline bubble, a share of the devices' time */
+    double exposed_s;   /* simulated exposed communication, all kinds together */
+    uint64_t memory_bytes; /* simulated peak memory of the fullest device */
+    double samples_Hz;     /* throughput by step_s, or else by estimate_s */
 };
 
 struct ll_search_result {
-    uint64_t considered;               /* plans, each of which came out as one of these by its estimate, */
-    uint64_t too_large, estimated;     /* however many are simulated: */
-    double least_bytes;                /* of a device, of what is too large; INFINITY: nothing is */
-    uint64_t programs, simulated;      /* that were made for it; plans that were simulated in full */
-    const struct ll_found_plan *found; /* those that fit, best first: simulated ones before the others */
-    uint64_t found_count;              /* at most LL_MOST_FOUND */
-    bool lacks_gradients;              /* that replicas would exchange: plans with any are not tried */
+    uint64_t considered; /* number of plans: too_large + estimated */
+    uint64_t too_large;  /* plans that do not fit by their estimate */
+    uint64_t estimated;  /* plans that fit by their estimate */
+    double least_bytes;  /* smallest estimated peak memory of plans that do not fit; INFINITY: all fit */
+    uint64_t programs;   /* programs that were made and replayed for the estimates */
+    uint64_t simulated;  /* plans that were simulated in full */
+    const struct ll_found_plan *found; /* plans that fit, best first: simulated ones before the others */
+    uint64_t found_count;              /* length of `found`, at most LL_MOST_FOUND */
+    bool lacks_gradients; /* replicas would have no gradients to exchange: no plan with replicas is tried */
 };
 
 enum { LL_MOST_FOUND = 1000 };
@@ -227,14 +229,14 @@ enum ll_mitigation_kind {
 };
 
 struct ll_mitigation {
-    const char *name, *help; /* static storage */
-    const char *with;        /* the options that do it, as --offload optimizer */
-    const char *trouble;     /* why it cannot be done or its time is not known; NULL: nothing */
-    bool done;               /* the footprint is known */
-    bool fits;
-    uint64_t peak_bytes;
-    double time_s;   /* a step; NaN when it is not known */
-    double slowdown; /* of a sample, over the step as it is; NaN as well */
+    const char *name, *help; /* of its row in mitigations.def; static storage */
+    const char *with;        /* the options that apply it, such as --offload optimizer */
+    const char *trouble;     /* why it cannot be applied or its time is not known; NULL: no trouble */
+    bool done;               /* peak_bytes and fits are known */
+    bool fits;               /* the step then fits the memory */
+    uint64_t peak_bytes;     /* peak memory with the mitigation */
+    double time_s;           /* step time with the mitigation; NaN: not known */
+    double slowdown;         /* time per sample over that of the step as it is; NaN: not known */
 };
 
 /* LL_MITIGATION_COUNT of them, in the order of mitigations.def; the arena owns all. A smaller batch is the
@@ -274,17 +276,17 @@ const struct ll_mitigation *ll_plan_mitigations(const struct ll_trace *trace,
 bool ll_is_of_one_rank(const struct ll_trace *trace, struct ll_diags *diags);
 
 struct ll_rank_use {
-    double end_s;  /* of its last op, all steps */
-    double busy_s; /* the device works */
+    double end_s;  /* end of the rank's last op, counted over all steps */
+    double busy_s; /* time in which its device computes, over all steps */
 };
 
 struct ll_multi_rank_result {
-    const struct ll_result *result; /* times of all ops; sums and energy are those of a rank, on average,
-                                       shares those of the chain that was waited for, memory that of the
-                                       rank that needs most */
-    const struct ll_rank_use *ranks;
-    uint32_t rank_count;
-    uint32_t last; /* rank to end */
+    /* Times are those of all ops. Sums and energy are averages over ranks; shares are those of the critical
+     * path through all ranks and sum to 1; memory is that of the rank with the largest peak. */
+    const struct ll_result *result;
+    const struct ll_rank_use *ranks; /* by rank */
+    uint32_t rank_count;             /* length of `ranks` */
+    uint32_t last;                   /* the rank that ends last */
 };
 
 /* As ll_replay_remembering. Complaints name ops that wait for each other, or for what never comes. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a workload, and runs of layers that do the same.
+/* Everything about a step in stages: layers, recomputation, the pipeline partition, schedules, the memory of
+ * a stage, ranks that wait for one another, the costs of layers and the estimate of a plan. Private to
+ * sim/parallel and its tests, but for ll_layers_find and ll_pipeline_partition.
  *
- * The layers of a workload, and to which of them each op belongs.
- *
- * A layer is what models number in their scopes: all of `encoder/layer3/...` is one, of `stage2/unit1/...`
- * as well where a stage consists of units alone. Where nothing is numbered a layer is what repeats with other
- * weights of the same shapes, and where nothing does each op that reads a weight begins one. Layers count
- * from zero in the order in which they first compute.
+ * Layers: to which layer each op belongs. A layer is what models number in their scopes: all of
+ * `encoder/layer3/...` is one, of `stage2/unit1/...` as well where a stage consists of units alone. Where
+ * nothing is numbered a layer is what repeats with other weights of the same shapes, and where nothing does
+ * each op that reads a weight begins one. Layers count from zero in the order in which they first compute.
  *
  * Ops between layers (embeddings, losses, the optimizer's) follow the data: to the layer that made what they
  * read, or that reads what they make. What depends on no weight and no layer, such as masks, labels and the
@@ -25,10 +25,10 @@
 #include "tracer/ir/trace.h"
 
 struct ll_layers {
-    uint32_t count;
-    const char **names;    /* scopes; "" where nothing is numbered */
-    uint64_t *flops;       /* of all ops that belong to it */
-    uint64_t *named_flops; /* of those whose scope says so */
+    uint32_t count;        /* number of layers; 0: none was found */
+    const char **names;    /* by layer: its scope; "" where scopes have no numbers */
+    uint64_t *flops;       /* by layer: FLOPs of all ops that belong to it */
+    uint64_t *named_flops; /* by layer: FLOPs of the ops whose scope names it; at most `flops` */
     uint32_t *named;       /* by op: the layer that its scope names, LL_NONE for others */
     uint32_t *owner;       /* by op: the layer to which it belongs, LL_NONE for what is nobody's */
 };
@@ -37,16 +37,14 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
-/* Layers of a workload whose scopes tell of none: what repeats. Private to sim/parallel/layers*.c. */
-
-/* Layers of a workload that do the same, one behind the other, as most of those of a transformer do: what is
- * found out about one of them holds for all. */
+/* The longest run of equal layers, one behind the other, as most layers of a transformer are. What is
+ * measured of one of them holds for all. */
 
 struct ll_equal_layers {
-    uint32_t first, count; /* layers first ... first + count - 1 do the same; count 0: no two neighbours do */
-    uint32_t *place;       /* by op: its place among those of its layer; LL_NONE for nobody's */
-    uint32_t *ops;         /* layer after layer, each in order */
-    const uint64_t *begin; /* by layer: where its ops begin; layers.count + 1 of them */
+    uint32_t first, count; /* layers first ... first + count - 1 are equal; count 0: no two neighbours are */
+    uint32_t *place;       /* by op: its place among the ops of its layer; LL_NONE: it belongs to no layer */
+    uint32_t *ops;         /* the ops of all layers, layer after layer, in recorded order within a layer */
+    const uint64_t *begin; /* by layer: the index in `ops` of its first op; layers.count + 1 entries */
     struct ll_layers layers;
 };
 
@@ -102,9 +100,10 @@ bool ll_trains(const struct ll_trace *trace);
  * same order in both programs. Parallel layers do the same with one micro-batch. */
 
 struct ll_pipeline_partition {
-    uint64_t stages, chunks; /* at least 1 each */
-    uint64_t vstage;         /* less than stages x chunks */
-    uint64_t distance;       /* of devices of neighbouring stages: tensor x data */
+    uint64_t stages;   /* devices in a row, at least 1 */
+    uint64_t chunks;   /* virtual stages on each device, at least 1 */
+    uint64_t vstage;   /* the virtual stage whose program is wanted, below stages x chunks */
+    uint64_t distance; /* how far apart devices of neighbouring stages are numbered: tensor x replicas */
 };
 
 /* The program of a virtual stage; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers
@@ -115,21 +114,21 @@ struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
 /* Which virtual stage of a cut model does what, and what crosses between virtual stages. Private to
  * sim/parallel. */
 
-/* Pieces that have the same weight, in order, and the op that adds their gradients: LL_NONE where none does
- * so in a way that an all_reduce could. */
+/* A weight that several virtual stages read (tied embeddings, for one). */
 struct ll_tie {
-    bool *has;             /* by virtual stage */
-    uint32_t sum;          /* op */
-    uint32_t first_output; /* its tensor */
+    bool *has;    /* by virtual stage: it reads the weight and holds a copy */
+    uint32_t sum; /* op that adds the copies' gradients; LL_NONE: no op that an all_reduce replaces */
+    uint32_t first_output; /* tensor that `sum` makes */
 };
 
 struct ll_virtual_stages {
-    uint32_t count, stages; /* virtual stage i lies on stage i modulo stages */
-    uint32_t *vstage_of;    /* by op, LL_NONE for what each virtual stage makes for itself */
-    bool *is_view;          /* by signature: another look at the same memory, which costs nothing anywhere */
-    uint32_t *tie_of;       /* by op: the tie whose weight it updates, LL_NONE for most */
-    struct ll_tie *ties;
-    uint32_t tie_count;
+    uint32_t count;      /* number of virtual stages */
+    uint32_t stages;     /* number of devices; virtual stage i lies on stage i modulo `stages` */
+    uint32_t *vstage_of; /* by op: its virtual stage; LL_NONE: each virtual stage runs it for itself */
+    bool *is_view;       /* by form: it makes a view of the same memory, which costs nothing anywhere */
+    uint32_t *tie_of;    /* by op: index of the tie whose weight it updates; LL_NONE: of none */
+    struct ll_tie *ties; /* weights that several virtual stages read */
+    uint32_t tie_count;  /* length of `ties` */
 };
 
 /* Cuts into `count` virtual stages on so many stages; lists live in the arena. NULL, or why it cannot be, a
@@ -149,9 +148,8 @@ struct ll_apart {
 void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
                       uint32_t *part_of);
 
-/* Pipeline schedules: the order of a stage's passes and how long a step in that order takes.
- *
- * In which order a stage of a pipeline takes up micro-batches.
+/* Pipeline schedules: the order in which a stage processes micro-batches, and how long a step in that order
+ * takes.
  *
  * A slot is one pass of one micro-batch through one virtual stage of the model. With p stages of v chunks
  * each, virtual stage c p + s lies on stage s. GPipe (Huang et al., 2019) has all forward slots before all
@@ -166,22 +164,25 @@ void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t co
 
 struct ll_pipeline_shape {
     enum ll_schedule schedule;
-    uint64_t stages, chunks; /* at least 1; chunks is 1 but for interleaved */
-    uint64_t micro_batches;  /* at least 1; interleaved: a multiple of the stages */
+    uint64_t stages;        /* devices in a row, at least 1 */
+    uint64_t chunks;        /* virtual stages on each device, at least 1; 1 unless interleaved */
+    uint64_t micro_batches; /* in a step, at least 1; interleaved: a multiple of `stages` */
 };
 
+/* One pass of one micro-batch through one virtual stage of a device. */
 struct ll_schedule_slot {
-    bool backward;
-    uint64_t chunk, micro_batch;
+    bool backward;        /* the backward pass; else the forward pass */
+    uint64_t chunk;       /* which of the device's virtual stages, below shape.chunks */
+    uint64_t micro_batch; /* below shape.micro_batches */
 };
 
-/* How many slots each stage has, and the i-th of them on a stage. */
+/* The number of slots of each stage, 2 x chunks x micro_batches, and slot i of a stage in time order. */
 uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape);
 struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage,
                                             uint64_t i);
 
-/* How many micro-batches of a chunk are on a stage at once at most: they have gone forward and not back. Sum
- * over the chunks. */
+/* The largest number of passes in flight on a stage, summed over its chunks: micro-batches whose forward pass
+ * has run and whose backward pass has not ended. */
 uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
 
 /* Its name as files and options spell it; static. */
@@ -193,17 +194,18 @@ const char *ll_schedule_name(enum ll_schedule schedule);
  * computes, one after the other in either direction. The last backward pass of a stage takes longer by what
  * follows it: gradients that are exchanged, weights that are updated. */
 
-/* What a virtual stage does with a micro-batch. */
+/* The time of a virtual stage; all finite and at least 0. */
 struct ll_vstage_times {
-    double forward_s, backward_s;
-    double tail_s; /* after its last backward pass, on the first chunk of a stage: exchange and update */
+    double forward_s;  /* forward pass of one micro-batch */
+    double backward_s; /* backward pass of one micro-batch */
+    double tail_s;     /* once a step, after its last backward pass: gradient exchange and weight update */
 };
 
-/* What one virtual stage sends another for each micro-batch. */
+/* A message from one virtual stage to another, sent with each micro-batch. */
 struct ll_vstage_message {
-    uint32_t from, to; /* virtual stages; in the backward pass `from` lies behind `to` */
-    bool backward;
-    double time_s;
+    uint32_t from, to; /* numbers of virtual stages; from > to in the backward pass */
+    bool backward;     /* sent in the backward pass; else in the forward pass */
+    double time_s;     /* time on the link, latency included */
 };
 
 struct ll_pipeline {
@@ -214,65 +216,66 @@ struct ll_pipeline {
 };
 
 struct ll_pipeline_result {
-    double time_s;
-    double busy_s;    /* of the stage that works longest */
-    double idle_s;    /* of all stages together: time_s each less what they work */
-    uint64_t slowest; /* that stage */
+    double time_s;    /* of the step */
+    double busy_s;    /* busy time of the bottleneck stage */
+    double idle_s;    /* pipeline bubble: sum over all stages of time_s less the stage's busy time */
+    uint64_t slowest; /* the bottleneck stage: the one that is busy longest */
 };
 
 /* False when memory ran out. Deterministic. */
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result);
 
-/* How long a pipeline's step takes, for the many plans of a search: what sim/parallel/pipeline.h computes of
- * virtual stages that hand what they make to the next one alone, without a task for each slot.
+/* The step time of a pipeline for the many plans of a search: as ll_pipeline_run where each virtual stage
+ * sends to the next one alone, without a task for each slot.
  *
- * From so many micro-batches on that the pipeline has long been full, further ones are taken to take what the
- * ones before them took. */
+ * Beyond warm-up the time grows linearly with the number of micro-batches, so at most four per stage are
+ * played. */
 
 struct ll_pipeline_estimate {
     struct ll_pipeline_shape shape;
     const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
-    const double *message_s;               /* by virtual stage: of what it hands to the next, and gets back */
+    const double *message_s; /* by virtual stage: time of its message to the next, and of the one back */
 };
 
 /* False when memory ran out. Pure. */
 bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s);
 
-/* What replicas exchange beside the passes of a stage, layer by layer: the network takes one exchange after
- * the other, in the order in which layers come to ask (sim/parallel/exchange.h), and shows where a layer
- * waits for its weights, or where it is busy still when all layers are done.
+/* DP overlap: what replicas exchange during the passes of a stage, layer by layer. The network serves one
+ * exchange after the other, in the order in which layers ask for them (sim/parallel/exchange.h). An exchange
+ * is exposed where a layer waits for its weights, and where the network is still busy when all layers are
+ * done.
  *
- * While the network is busy, what units hold back of a layer is slowed by the largest share of them that an
- * exchange so far keeps busy (`units_taken`).
+ * While the network is busy, the compute of a layer is slowed by the largest SM share of the exchanges so far
+ * (`units_taken` of their levels).
  *
- * Assumed: devices that share a product do not use the same links meanwhile. */
+ * Assumed: tensor-parallel devices do not use the same links at the same time. */
 
 struct ll_dp_overlap {
     const struct ll_layer_costs *costs; /* of one replica, at the plan's micro-batch */
-    const uint32_t *part_of; /* by layer: its virtual stage, of pipeline x chunks; a stage has every
-                                           pipeline-th */
+    const uint32_t *part_of; /* by layer: its virtual stage; stage s has every pipeline-th of them */
     const struct ll_parallel *plan;
-    struct ll_exchanges *exchanges;
-    bool gathers;                     /* weights lie in parts */
-    bool sums;                        /* gradients are exchanged */
-    const struct ll_machine *machine; /* of the exchanges */
+    struct ll_exchanges *exchanges;   /* prices exchanges on `machine` */
+    bool gathers;                     /* weights are sharded and gathered before each pass (ZeRO 3) */
+    bool sums;                        /* gradients are exchanged during the backward pass */
+    const struct ll_machine *machine; /* the machine of `exchanges` */
 };
 
-/* What a micro-batch takes the stage both ways, until the network is done as well. False when memory ran out.
- */
+/* *time_s: from the start of a micro-batch's forward pass on a stage until its backward pass and its
+ * exchanges have ended. False when memory ran out. */
 bool ll_dp_overlap_s(const struct ll_dp_overlap *overlap, uint64_t stage, double *time_s);
 
-/* An exchange of so many bytes among the replicas of a stage, of parts among those that share; sums that come
- * out in parts are added up with those of the others. 0 without other replicas. False when memory ran out. */
+/* *time_s of an exchange of `bytes` among the replicas of a stage; of a reduce_scatter or all_gather among
+ * those that share states (plan->within), after which a reduce_scatter's parts are summed over the groups. 0
+ * with one replica. False when memory ran out. */
 bool ll_among_replicas_s(struct ll_exchanges *exchanges, const struct ll_parallel *plan, enum ll_op_kind kind,
                          double bytes, double *time_s);
 
 /* Peak memory where a trace is not all of what a device holds: the fullest of several ranks, and a stage with
  * several micro-batches in flight. */
 
-/* Fills *footprint with that of the rank that needs most, the first of equals; ops of a thread are those of
- * the rank of its number, below `ranks`, and a storage is of the rank whose op touches it first. Updates
- * stand where they were recorded. In time linear in the trace. False when memory ran out. Pure otherwise,
+/* Fills *footprint with the footprint of the rank with the largest peak memory, the first of equals. The
+ * thread of an op is its rank, below `ranks`; a storage belongs to the rank whose op touches it first.
+ * Updates run where they were recorded. Linear in the trace. False when memory ran out. Pure otherwise,
  * thread-safe. */
 bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_footprint *footprint);
 
@@ -283,46 +286,48 @@ bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_foo
  *   + as often as passes are in flight, what a forward pass keeps for its backward pass
  *   + what there is besides at the worst moment of one pass
  *
- * Pieces of a stage differ in all of these, and not as many passes through each are in flight: the worst
- * moment is looked for along the slots of the schedule (sim/parallel/pipeline.h). */
+ * The virtual stages of a device differ in all of these and in their passes in flight, so the worst moment is
+ * searched along the slots of the schedule. */
 
 /* Bytes by memory class. */
 struct ll_class_bytes {
     uint64_t of[LL_MEMORY_COUNT];
 };
 
+/* The memory of one virtual stage. */
 struct ll_vstage_memory {
-    struct ll_class_bytes peak;    /* at the worst moment of one micro-batch */
-    struct ll_class_bytes lasting; /* of it: all the time */
-    struct ll_class_bytes kept;    /* between the two passes, beside what lasts */
-    /* The same of each kind of memory alone, wherever it has its own worst moment. */
+    struct ll_class_bytes peak;    /* all that lives at the worst moment of one micro-batch's two passes */
+    struct ll_class_bytes lasting; /* what lives during the whole step: weights, optimizer state, ... */
+    struct ll_class_bytes kept;    /* activations kept from the forward to the backward pass */
+    /* The same three amounts of each kind of memory; `peak` is at the worst moment of that kind alone. */
     struct ll_kind_bytes {
         uint64_t peak, lasting, kept;
     } kinds[LL_HOLDS_COUNT];
 };
 
-/* Of a program with ops, for so many micro-batches a step. With several, gradients that are exchanged or used
- * once a step last all the time, and so does what the others carry from step to step. False when memory ran
- * out. Pure otherwise. */
+/* Fills *memory for a program that runs `micro_batches` times a step, at least once. With several, the
+ * gradients that are exchanged or used once a step live during the whole step, and so does what each
+ * micro-batch carries from step to step. False when memory ran out. Pure otherwise. */
 bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
                       struct ll_vstage_memory *memory);
 
-/* By storage, whether it is brought of the samples and an op writes it: the step after begins with it, so
- * that each micro-batch has one of its own all the time. In the arena; NULL when memory ran out. */
+/* By storage: whether it comes with the samples and an op writes it (a KV cache). The next step begins with
+ * it, so each micro-batch has one of its own during the whole step. In the arena; NULL when memory ran out.
+ */
 bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena);
 
-/* Bytes of the gradients that a program's backward pass makes and that are used once a step, for which those
- * of several micro-batches are added up. False when memory ran out. */
+/* *bytes of the gradients that are accumulated over micro-batches: made by the backward pass, read once a
+ * step. False when memory ran out. */
 bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);
 
 /* The last op of the first step's forward pass; LL_NONE without any. */
 uint32_t ll_end_of_forward(const struct ll_trace *program);
 
-/* How many passes through virtual stages of a stage are in flight at most; a stage alone waits for nobody. */
+/* The largest number of passes in flight on a stage, at least 1; 1 where there is one stage alone. */
 uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
 
-/* Of a stage with shape->chunks virtual stages, which is alone only with one of them. The footprint has no
- * peak_op. False when memory ran out. */
+/* Fills *footprint, which has no peak_op, with the peak memory of a stage that has shape->chunks virtual
+ * stages. False when memory ran out. */
 bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
                      uint64_t stage, struct ll_footprint *footprint);
 
@@ -393,26 +398,32 @@ double ll_ranks_time_s(const struct ll_ranks *ranks);
 /* What each layer of a program costs, and the estimate of a plan's step time and memory that is put together
  * from these costs. */
 
-/* What replicas can share out. */
+/* What ZeRO shards over replicas, in bytes. */
 struct ll_state_bytes {
-    double weight, optimizer, gradient; /* of gradients that an update reads */
+    double weight;    /* weights */
+    double optimizer; /* optimizer state */
+    double gradient;  /* gradients that an update reads */
 };
 
 struct ll_layer_cost {
-    double forward_s, backward_s, update_s; /* of the device, with what it waits for inside of the layer */
-    double forward_units_s,
-        backward_units_s;  /* of these, of ops that units hold back: exchanges may slow them */
-    double again_s;        /* of forward_s, what comes twice where the layer is computed again */
-    double update_start_s; /* of update_s, what starting ops takes, however little they then do */
-    struct ll_state_bytes state, of_experts; /* of_experts: of the state, what ll_spread_experts divides */
-    double forward_read_bytes, backward_read_bytes; /* of weights, also those that other layers read */
-    double carried_bytes; /* that a micro-batch has from the step before: keys and values of its sentences */
-    double kept_bytes;    /* from the forward to the backward pass */
-    double held_bytes;    /* of kept_bytes, what is kept even where the layer is computed again */
-    double peak_bytes;    /* the most that its ops have at once of what it keeps, and of what is not kept */
-    double again_peak_bytes;     /* the same where it is computed again */
-    double handed_bytes;         /* that ops of later layers read of it, going forward */
-    uint64_t flops, named_flops; /* as struct ll_layers has them */
+    double forward_s;        /* forward pass of a micro-batch, with the waits inside the layer */
+    double backward_s;       /* backward pass of a micro-batch, without recomputation */
+    double update_s;         /* weight update, once a step */
+    double forward_units_s;  /* part of forward_s in ops that are compute-bound: exchanges may slow them */
+    double backward_units_s; /* part of backward_s in ops that are compute-bound */
+    double again_s;          /* part of forward_s that runs twice with full recomputation */
+    double update_start_s; /* part of update_s that is launch overhead, the same for any share of the state */
+    struct ll_state_bytes state;      /* of all its weights */
+    struct ll_state_bytes of_experts; /* part of `state` that expert parallelism divides */
+    double forward_read_bytes;   /* weights that its forward pass reads, those of other layers included */
+    double backward_read_bytes;  /* weights that its backward pass reads, those of other layers included */
+    double carried_bytes;        /* what a micro-batch brings from the step before: its KV cache */
+    double kept_bytes;           /* activations kept from the forward to the backward pass */
+    double held_bytes;           /* part of kept_bytes that is kept even with full recomputation */
+    double peak_bytes;           /* peak of its kept and passing activations */
+    double again_peak_bytes;     /* the same peak with full recomputation */
+    double handed_bytes;         /* activations that later layers read in the forward pass */
+    uint64_t flops, named_flops; /* as in struct ll_layers */
 };
 
 struct ll_layer_costs {
@@ -420,41 +431,44 @@ struct ll_layer_costs {
     uint32_t count;
 };
 
-/* Of a replayed program of one device: times are the mean of its steps, bytes those of the first. Lists live
- * in the arena. False when memory ran out. */
+/* Fills *costs from a replayed program of one device. Times are means over its steps, bytes are those of the
+ * first step; the times of all layers sum to the step time. Lists live in the arena. False when memory ran
+ * out. */
 bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs);
 
-/* What a plan takes, put together from what layers take (sim/parallel/pipeline.h), without its programs.
+/* The estimate of a plan from the costs of layers, without making its programs.
  *
- * A pass of a micro-batch comes from going along a stage's layers with a clock for the device and one for the
- * network (sim/parallel/pipeline.h), the step from stages that take turns (sim/parallel/pipeline.h); exchange
- * and update come behind, less what the last backward pass hides. */
+ * ll_dp_overlap_s gives the passes of a micro-batch through each stage, ll_pipeline_estimate_s the step;
+ * exchange and update follow, less what the last backward pass hides. */
 
-/* One after the other for many plans; what it needs lives in an arena. */
+/* Room for estimates, one plan after the other. All lists live in the arena of ll_estimator_open. */
 struct ll_estimator {
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
     struct ll_estimated_stage *stages;
     struct ll_vstage_times *vstages;
-    double *message_s;        /* by virtual stage: of what it hands on */
-    uint32_t *part_of;        /* by layer: its virtual stage */
-    uint64_t *loads, *totals; /* by layer */
-    bool failed;              /* memory ran out, at some time */
+    double *message_s; /* by virtual stage: time of its message to the next */
+    uint32_t *part_of; /* by layer: its virtual stage */
+    uint64_t *loads;   /* by layer: FLOPs that its scope names */
+    uint64_t *totals;  /* by layer: all its FLOPs */
+    bool failed;       /* memory ran out in some estimate; results since then mean nothing */
 };
 
-/* For so many layers and stages at most. False when memory ran out. */
+/* Makes room for at most `layers` layers and `stages` stages. False when memory ran out. */
 bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
 
-/* Divides the layers among as many virtual stages, as ll_pipeline_partition does. */
+/* Divides the layers among `vstages` virtual stages, 1 to costs->count, as ll_pipeline_partition does. */
 void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages);
 
-/* Counts what the stages hold, of layers that are divided; again for each recomputation. */
+/* Sums the state and the kept activations of each stage, after ll_estimate_divide; anew for each kind of
+ * recomputation. */
 void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
                        const struct ll_parallel *plan);
 
-/* A step, and the fullest device, of a plan whose stages are counted. */
+/* The step time, and the peak memory of the fullest device, of a plan whose stages ll_estimate_count counted.
+ */
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan);
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,

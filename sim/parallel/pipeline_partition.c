@@ -2,6 +2,7 @@
 /* Pipeline partition: the layers are divided among virtual stages by their FLOPs, each op follows its layer,
  * and weights that several virtual stages read are tied. ll_pipeline_partition then writes one virtual stage
  * as a program of its own, with sends and receives where tensors cross between virtual stages. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static uint32_t fill(const uint64_t *totals, uint32_t count, uint32_t parts, uin
 void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
                       uint32_t *part_of)
 {
+    assert(parts > 0 && parts <= count);
     uint64_t low = 0, high = 0;
     for (uint32_t i = 0; i < count; i++) {
         low = ll_max(low, totals[i]);
@@ -317,6 +319,7 @@ static bool find_sums(struct finding *f)
 const char *ll_virtual_stages_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
                                    struct ll_arena *arena, struct ll_virtual_stages *vstages)
 {
+    assert(count > 0 && stages > 0 && count % stages == 0);
     struct finding finding = {.trace = trace, .arena = arena, .vstages = vstages};
     *vstages = (struct ll_virtual_stages){.count = count, .stages = stages};
     vstages->vstage_of = none(arena, trace->op_count);
@@ -762,6 +765,7 @@ static const char *prepare(struct partitioning *c, struct ll_arena *arena)
 struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
                                        const struct ll_pipeline_partition *partition, const char **trouble)
 {
+    assert(partition->vstage < partition->stages * partition->chunks);
     struct partitioning c = {.trace = trace, .partition = partition, .step = LL_NONE};
     struct ll_arena arena = {0};
     const char *refusal = prepare(&c, &arena);

@@ -12,6 +12,7 @@
  * the update, unless it is scattered. What was gathered or cut out is a copy that lives as long as the phase:
  * going backward it is made anew rather than kept. Gradients that updates read otherwise than they are made
  * change going backward. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ static void find_what_stays(struct ll_shard_placement *placement, const struct l
 
 bool ll_placement_begin(struct ll_shard_placement *placement, const struct ll_trace *trace)
 {
+    assert(placement->ranks > 1 && placement->stride > 0);
     placement->states = calloc(trace->tensor_count + 1, sizeof *placement->states);
     placement->copies_of = calloc(trace->tensor_count + 1, sizeof *placement->copies_of);
     placement->readers = calloc(trace->tensor_count + 1, sizeof *placement->readers);
@@ -72,6 +74,7 @@ void ll_placement_release(struct ll_shard_placement *placement)
 
 bool ll_can_shard(const struct ll_shard_placement *placement, const struct ll_shape *shape, unsigned dim)
 {
+    assert(dim < shape->rank);
     uint64_t extent = shape->dim[dim];
     return extent % placement->ranks == 0 ? extent > 0 : shape->role[dim] == LL_ROLE_VOCABULARY;
 }
@@ -79,6 +82,7 @@ bool ll_can_shard(const struct ll_shard_placement *placement, const struct ll_sh
 struct ll_shape ll_shard_shape(const struct ll_shard_placement *placement, struct ll_shape shape,
                                struct ll_shard_state state)
 {
+    assert(state.held != LL_SHARDED || state.dim < shape.rank);
     if (state.held == LL_SHARDED)
         shape.dim[state.dim] = ll_ceil_div(shape.dim[state.dim], placement->ranks);
     return shape;
@@ -154,6 +158,7 @@ static bool scatters(const struct ll_shard_placement *placement, uint32_t tensor
 double ll_placement_cost_bytes(const struct ll_shard_placement *placement, uint32_t tensor,
                                struct ll_shard_state wanted, enum ll_phase phase)
 {
+    assert(tensor < placement->rewrite.old->tensor_count);
     struct ll_shard_state now = placement->states[tensor];
     const struct ll_tensor_desc *desc = desc_of(placement, tensor);
     double bytes = (double)ll_size_bytes(&desc->shape);
@@ -264,6 +269,7 @@ static uint32_t bring(struct ll_shard_placement *placement, uint32_t tensor, str
 uint32_t ll_placement_convert(struct ll_shard_placement *placement, uint32_t tensor,
                               struct ll_shard_state wanted, enum ll_phase phase, uint32_t scope)
 {
+    assert(tensor < placement->rewrite.old->tensor_count && wanted.held <= LL_PARTIAL_SUM);
     static const struct ll_shard_state whole = {.held = LL_REPLICATED};
     struct work_place place = {scope, phase};
     const struct ll_placed_copy *copy = find_copy(placement, tensor, wanted, phase);
@@ -596,6 +602,7 @@ static struct ll_trace *refuse_whole(const struct ll_trace *trace, struct ll_tra
 struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   struct ll_diags *diags)
 {
+    assert(plan->context > 0 && plan->tensor > 0);
     struct sharing c = {.sharding = {.trace = trace, .diags = diags, .right = true},
                         .batch = ll_trace_batch(trace)};
     struct ll_sharding *s = &c.sharding;

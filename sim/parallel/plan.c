@@ -3,6 +3,7 @@
  * a row of plan_keys.def, a type of value three functions here. */
 #include "sim/parallel/plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,6 +205,7 @@ size_t ll_plan_key_count(void)
 
 struct ll_plan_key ll_plan_key_at(size_t i)
 {
+    assert(i < ROWS);
     return rows[i].key;
 }
 
@@ -400,13 +402,19 @@ bool ll_plan_resolve(const struct ll_parallel *plan, uint64_t trace_batch, uint6
 {
     *sizes = (struct ll_plan_sizes){0};
     bool ways = check_ways(plan, devices, diags, sizes);
-    return check_batch(plan, trace_batch, diags, sizes) && ways;
+    bool right = check_batch(plan, trace_batch, diags, sizes) && ways;
+    assert(!right || sizes->devices == ll_replicas(plan) * plan->tensor * plan->pipeline);
+    assert(!right || sizes->micro_batches > 0);
+    assert(!right || sizes->batch == 0 ||
+           sizes->batch == sizes->micro_batches * sizes->micro_batch * plan->data);
+    return right;
 }
 
 /* --- writing --- */
 
 void ll_plan_json(const struct ll_parallel *plan, struct ll_json *json)
 {
+    assert(plan->schedule < LL_SCHEDULE_COUNT && plan->recompute < LL_RECOMPUTE_COUNT);
     ll_json_open_object(json);
     for (size_t i = 0; i < ROWS; i++) {
         ll_json_key(json, rows[i].key.key);

@@ -49,25 +49,28 @@ enum ll_recompute {
         LL_RECOMPUTE_COUNT
 };
 
-/* What waits in the memory of the host while it is not needed. */
+/* What is moved to the memory of the host while the device does not need it. */
 struct ll_offload {
     bool optimizer, activations, weights;
 };
 
 struct ll_parallel {
-    /* Ways, at least 1 each; expert divides data x context */
-    uint64_t data, tensor, context, pipeline, expert;
-    bool sequence;        /* norms and the like work on a share of the sequence each */
-    uint64_t batch;       /* samples a step, over all devices; 0: the trace's for each replica */
-    uint64_t micro_batch; /* samples that a stage takes up at once; 0: all of its replica's */
+    uint64_t data;        /* data-parallel replicas, at least 1 */
+    uint64_t tensor;      /* tensor-parallel devices, which share each GEMM, at least 1 */
+    uint64_t context;     /* context-parallel devices, which share each sequence, at least 1 */
+    uint64_t pipeline;    /* pipeline stages, at least 1 */
+    uint64_t expert;      /* replicas among which experts are spread, at least 1; divides data x context */
+    bool sequence;        /* sequence parallelism: norms and the like work on a share of the sequence each */
+    uint64_t batch;       /* samples a step, over all devices; 0: the trace's batch for each replica */
+    uint64_t micro_batch; /* samples that a stage processes at once; 0: all of its replica's */
     enum ll_schedule schedule;
-    uint64_t chunks; /* virtual stages of the model on a device, with INTERLEAVED; else 1 */
-    uint64_t zero;   /* stage of Rajbhandari et al., ZeRO, 2020: 0 to 3 */
-    uint64_t within; /* so many replicas share so with each other, and what they share is the same elsewhere;
-                        0: all */
+    uint64_t chunks; /* virtual stages on each device, with INTERLEAVED; else 1 */
+    uint64_t zero;   /* ZeRO stage, 0 to 3 (Rajbhandari et al., 2020) */
+    uint64_t
+        within; /* ZeRO shards within groups of so many replicas, which repeat the shards; 0: among all */
     enum ll_recompute recompute;
-    uint64_t bucket_bytes; /* gradients are exchanged in virtual stages of at least this; 0: each by itself */
-    bool overlap;          /* while the backward pass goes on */
+    uint64_t bucket_bytes; /* gradients are exchanged in buckets of at least this size; 0: each by itself */
+    bool overlap;          /* gradients are exchanged during the backward pass; else after it */
     struct ll_offload offload;
 };
 

@@ -121,6 +121,7 @@ static bool take_stream(struct ll_ranks *ranks, struct state *state, uint32_t nu
 uint32_t ll_ranks_add(struct ll_ranks *ranks, const struct ll_rank_task *task, const uint32_t *after,
                       uint32_t count)
 {
+    assert(task->kind <= LL_TASK_JOIN && (task->kind == LL_TASK_RECEIVE || task->time_s >= 0));
     if (ranks->failed || ranks->count == LL_NO_TASK - 1 ||
         !ll_grow(&ranks->states, &ranks->capacity, (uint64_t)ranks->count + 1, sizeof *ranks->states)) {
         ranks->failed = true;
@@ -192,6 +193,7 @@ static bool line_up(struct ll_ranks *ranks, struct ll_map *keys, struct line **l
 static void take_in_turn(struct ll_ranks *ranks, const struct ll_map *keys, struct line *lines,
                          struct ll_diags *diags)
 {
+    assert(ranks->next_member);
     for (uint32_t i = 0; i < ranks->count; i++) {
         struct state *state = &ranks->states[i];
         struct message_key key = key_of(&state->task);
@@ -376,6 +378,7 @@ static void wait_for(struct ll_ranks *ranks, struct state *state, uint32_t other
 
 static void finish(struct ll_ranks *ranks, uint32_t task, double end_s, struct ready *ready)
 {
+    assert(end_s >= ranks->states[task].start_s);
     struct state *state = &ranks->states[task];
     state->end_s = end_s;
     ranks->time_s = fmax(ranks->time_s, end_s);
@@ -504,16 +507,19 @@ bool ll_ranks_run(struct ll_ranks *ranks, struct ll_diags *diags)
 
 double ll_ranks_start_s(const struct ll_ranks *ranks, uint32_t task)
 {
+    assert(task < ranks->count);
     return ranks->states[task].start_s;
 }
 
 double ll_ranks_end_s(const struct ll_ranks *ranks, uint32_t task)
 {
+    assert(task < ranks->count);
     return ranks->states[task].end_s;
 }
 
 uint32_t ll_ranks_waited_for(const struct ll_ranks *ranks, uint32_t task)
 {
+    assert(task < ranks->count);
     return ranks->states[task].waited_for;
 }
 
@@ -585,6 +591,7 @@ static bool make_room(struct ranks *r, uint32_t ranks, struct ll_arena *arena)
 
 bool ll_fullest_rank(const struct ll_trace *trace, uint32_t ranks, struct ll_footprint *footprint)
 {
+    assert(ranks > 0);
     struct ll_arena arena = {0};
     struct ranks r = {.trace = trace};
     uint32_t fullest = 0;
@@ -719,6 +726,7 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
     for (unsigned i = 0; i < LL_BOUND_COUNT && total_s > 0; i++)
         result->shares[i] = spent_s[i] / total_s;
     result->gap_share = total_s > 0 ? gaps_s / total_s : 0;
+    assert(total_s >= 0 && gaps_s <= total_s * (1 + 1e-9));
     for (unsigned l = 0; l < LL_MAX_LINKS && total_s > 0; l++)
         result->network.levels[l].share /= total_s;
 }
@@ -765,6 +773,7 @@ static void average_energy(double ranks, struct ll_result *result)
  * memory ran out. */
 static bool average(double ranks, struct ll_arena *arena, struct ll_result *result)
 {
+    assert(ranks >= 1);
     struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
     struct ll_kind_result *kinds = ll_alloc(arena, result->kind_count, sizeof *kinds);
     struct ll_footprint footprint;

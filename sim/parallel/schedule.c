@@ -29,6 +29,7 @@ const char *ll_schedule_name(enum ll_schedule schedule)
 /* Passes of one direction through a stage. */
 static uint64_t passes(const struct ll_pipeline_shape *shape)
 {
+    assert(shape->stages > 0 && shape->chunks > 0 && shape->micro_batches > 0);
     return shape->micro_batches * shape->chunks;
 }
 
@@ -40,6 +41,7 @@ uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape)
 /* Forward passes before the first backward one. */
 static uint64_t warm_up(const struct ll_pipeline_shape *shape, uint64_t stage)
 {
+    assert(stage < shape->stages && shape->schedule < LL_SCHEDULE_COUNT);
     uint64_t behind = shape->stages - 1 - stage, all = passes(shape);
     switch (shape->schedule) {
     case LL_SCHEDULE_GPIPE:
@@ -56,6 +58,7 @@ static uint64_t warm_up(const struct ll_pipeline_shape *shape, uint64_t stage)
 /* The k-th pass of a direction: the chunks in turn, each for as many micro-batches as there are stages. */
 static struct ll_schedule_slot pass(const struct ll_pipeline_shape *shape, uint64_t k, bool backward)
 {
+    assert(k < passes(shape));
     if (shape->schedule != LL_SCHEDULE_INTERLEAVED)
         return (struct ll_schedule_slot){.backward = backward, .micro_batch = k};
     uint64_t group = k / (shape->stages * shape->chunks), within = k % (shape->stages * shape->chunks);
@@ -103,6 +106,7 @@ struct playing {
 
 static double *there(const struct playing *p, bool backward, uint64_t vstage, uint64_t micro_batch)
 {
+    assert(vstage < p->shape.stages * p->shape.chunks && micro_batch < p->shape.micro_batches);
     return &p->there_s[backward][vstage * p->shape.micro_batches + micro_batch];
 }
 
@@ -180,11 +184,13 @@ static bool play(const struct ll_pipeline_estimate *turns, uint64_t micro_batche
 bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s)
 {
     uint64_t all = turns->shape.micro_batches, stages = turns->shape.stages, most = FULL * stages;
+    assert(all > 0 && stages > 0 && turns->shape.chunks > 0);
     double before_s, full_s;
     if (all <= most)
         return play(turns, all, time_s);
     if (!play(turns, most - stages, &before_s) || !play(turns, most, &full_s))
         return false;
+    assert(full_s >= before_s); /* further micro-batches never shorten a step */
     *time_s = full_s + (double)(all - most) / (double)stages * (full_s - before_s);
     return true;
 }
@@ -297,6 +303,8 @@ static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
             result->slowest = stage;
         }
     }
+
+    assert(result->slowest < pipeline->shape.stages && result->busy_s <= result->time_s * (1 + 1e-9));
     for (uint64_t stage = 0; stage < pipeline->shape.stages; stage++)
         result->idle_s += fmax(0, result->time_s - busy_s(pipeline, stage));
 }
@@ -305,6 +313,8 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
 {
     struct builder b = {.pipeline = pipeline, .ranks = ll_ranks_new()};
     struct ll_diags diags = {0};
+    for (uint64_t i = 0; i < pipeline->message_count; i++)
+        assert(pipeline->messages[i].time_s >= 0 && pipeline->messages[i].from != pipeline->messages[i].to);
     b.after = malloc((pipeline->message_count + 1) * sizeof *b.after);
     b.last = malloc(pipeline->shape.stages * sizeof *b.last);
     bool done = b.ranks && b.after && b.last;
@@ -506,6 +516,7 @@ static bool add_carried(const struct ll_trace *program, const struct ll_liveness
 
 bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_vstage_memory *memory)
 {
+    assert(micro_batches > 0);
     struct ll_arena arena = {0};
     struct ll_liveness *lives = ll_trace_liveness(program, &arena);
     uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
@@ -526,6 +537,8 @@ bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches, st
     }
     if (done)
         sum_kept(program, lives, memory);
+    assert(!done || memory->lasting.of[LL_WEIGHT] <= memory->peak.of[LL_WEIGHT]);
+    assert(!done || memory->lasting.of[LL_OPTIMIZER] <= memory->peak.of[LL_OPTIMIZER]);
     done = done && add_carried(program, lives, micro_batches, &arena, memory);
     ll_arena_release(&arena);
     return done;
@@ -549,6 +562,7 @@ struct moment {
 static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_shape *shape, uint64_t stage,
                  uint64_t *flying, struct moment *worst)
 {
+    assert(shape->chunks > 1 && stage < shape->stages);
     uint64_t slots = ll_schedule_slot_count(shape), held_bytes = 0;
     for (uint64_t c = 0; c < shape->chunks; c++)
         held_bytes = ll_add(held_bytes, vstages[c].lasting);
@@ -565,6 +579,7 @@ static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_s
             memcpy(worst->waiting, flying, shape->chunks * sizeof *flying);
             worst->waiting[slot.chunk]--;
         }
+        assert(flying[slot.chunk] > 0);
         flying[slot.chunk] -= slot.backward;
         held_bytes = ll_sub(held_bytes, slot.backward ? vstage->kept : 0);
     }
@@ -618,6 +633,7 @@ bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pip
     for (int kind = 0; done && kind < LL_HOLDS_COUNT; kind++) {
         done = find_worst(vstages, shape, stage, kind, &arena, &worst);
         footprint->most_bytes[kind] = worst.bytes;
+        assert(worst.bytes <= footprint->peak_bytes); /* a kind alone never holds more than all */
     }
     ll_arena_release(&arena);
     return done;

@@ -2,6 +2,7 @@
 /* The search for the best plan. The first section estimates the step time and the peak memory of a plan from
  * the costs of layers, without making its programs. The second enumerates plans, keeps the best by estimate
  * and simulates those. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena)
 {
+    assert(layers > 0 && stages > 0);
     *e = (struct ll_estimator){.machine = machine,
                                .exchanges = exchanges,
                                .stages = ll_alloc(arena, stages, sizeof *e->stages),
@@ -42,6 +44,7 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
 /* The pipeline of a plan. */
 static struct ll_pipeline_shape shape_of(const struct ll_parallel *plan)
 {
+    assert(plan->data > 0 && plan->micro_batch > 0 && plan->batch >= plan->data * plan->micro_batch);
     return (struct ll_pipeline_shape){.schedule = plan->schedule,
                                       .stages = plan->pipeline,
                                       .chunks = plan->chunks,
@@ -90,6 +93,7 @@ static void count_tied(const struct ll_layer_costs *costs, double bytes, struct 
 
 void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages)
 {
+    assert(vstages > 0 && vstages <= costs->count);
     for (uint32_t i = 0; i < costs->count; i++) {
         e->loads[i] = costs->at[i].named_flops;
         e->totals[i] = costs->at[i].flops;
@@ -178,6 +182,7 @@ static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
 /* What a replica has of something; of it, of experts. */
 static double part_bytes(const struct ll_parallel *plan, bool shared, double bytes, double of_experts)
 {
+    assert(bytes >= 0 && of_experts >= 0);
     double n = (double)ll_replicas_sharing(plan), equal = (double)ll_replicas_sharing_experts(plan);
     return shared ? (bytes - of_experts) / n + of_experts / equal : bytes;
 }
@@ -248,6 +253,7 @@ static void time_vstages(struct ll_estimator *e, const struct ll_layer_costs *co
 static void stretch_vstages(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
                             double stage_s, double tail_s)
 {
+    assert(stage < plan->pipeline && stage_s >= 0 && tail_s >= 0);
     double alone_s = 0;
     for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline)
         alone_s += e->vstages[i].forward_s + e->vstages[i].backward_s;
@@ -284,6 +290,7 @@ double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
     }
     add_tied(e, costs, plan);
     e->failed |= !ll_pipeline_estimate_s(&turns, &time_s);
+    assert(time_s >= 0);
     return time_s;
 }
 
@@ -522,6 +529,7 @@ static void sift_down(struct ll_found_plan *heap, uint64_t count, uint64_t at)
 /* Keeps the best LL_MOST_FOUND, of equals those that came first. */
 static void keep(struct searching *s, const struct ll_found_plan *plan)
 {
+    assert(s->result->found_count <= LL_MOST_FOUND);
     struct ll_search_result *result = s->result;
     if (result->found_count == LL_MOST_FOUND) {
         if (is_worse(&s->found[0], plan)) {

@@ -3,6 +3,7 @@
  * heads for grouped queries on more ranks than there are key heads. */
 #include "sim/parallel/shard.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -216,6 +217,7 @@ static struct ll_trace *with_sums(const struct copying *c)
 
 struct ll_trace *ll_replicate_kv_heads(const struct ll_trace *trace, uint64_t ranks)
 {
+    assert(ranks > 0);
     struct copying c = {.was = trace->descs};
     if (!find_groups(trace, ranks, &c))
         return NULL;
@@ -261,6 +263,7 @@ static void complain(struct ll_sharding *s, uint64_t extent, const char *what)
 
 struct ll_shard_state ll_wanted_state(const struct ll_sharding *s, uint32_t i, uint8_t axis)
 {
+    assert(i < s->signature->view.input_count && axis <= s->axes.count);
     int dim = axis ? ll_dim_in(&s->axes, i, axis) : -1;
     if (dim < 0)
         return (struct ll_shard_state){.held = LL_REPLICATED};
@@ -300,6 +303,7 @@ static bool add_extent(const struct ll_sharding *s, struct extents *extents, con
 
 bool ll_axis_divides(const struct ll_sharding *s, uint8_t axis)
 {
+    assert(axis > 0 && axis <= s->axes.count);
     const struct ll_op_view *op = &s->signature->view;
     struct extents extents = {0};
     for (uint32_t i = 0; i < op->input_count; i++) {
@@ -662,6 +666,7 @@ static void share_attributes(struct ll_sharding *s, uint8_t axis, struct ll_reco
 
 bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 {
+    assert(axis <= s->axes.count);
     struct ll_rewrite *rewrite = &s->placement.rewrite;
     struct ll_record record;
     if (!convert_inputs(s, axis, terms))
@@ -689,6 +694,7 @@ bool ll_shard_write_op(struct ll_sharding *s, uint8_t axis, bool terms)
 
 bool ll_shard_begin_op(struct ll_sharding *s, uint32_t op, struct ll_divided held)
 {
+    assert(op < s->trace->op_count);
     s->op = op;
     s->signature = &s->trace->signatures[s->trace->ops[op].signature];
     s->axes.held = held;

@@ -21,21 +21,21 @@
 
 enum { LL_MOST_AXES = 3 * LL_MAX_RANK };
 
-/* Where a tensor lies divided: which dimension, and what it means (a dimension of rows may be divided by the
- * steps of time in it). */
+/* Along which dimension a tensor is sharded. */
 struct ll_divided {
-    int dim; /* -1: nowhere */
-    uint8_t role;
+    int dim;      /* the dimension; -1: not sharded */
+    uint8_t role; /* enum ll_role of what the shards are: rows may be sharded by position */
 };
 
 struct ll_axes {
-    uint32_t count;                 /* axes are 1 to count; a dimension of axis 0 must be whole */
-    bool summed[LL_MOST_AXES + 1];  /* of a divided axis, results without it are parts of sums */
-    bool settled[LL_MOST_AXES + 1]; /* devices must first agree on the maximum of each row along it */
-    uint8_t *in, *out;              /* of each tensor LL_MAX_RANK axes, by dimension */
-    struct ll_divided held;         /* where the first input lies divided, for ops that regroup dimensions */
-    bool by_position; /* devices have positions of a sequence each and know which: what counts or compares
-                         them may be divided, and indices are of rows that a device has */
+    uint32_t count;                /* axes are numbered 1 to count; a dimension of axis 0 cannot be sharded */
+    bool summed[LL_MOST_AXES + 1]; /* by axis: when it is sharded, results without it are partial sums */
+    bool settled[LL_MOST_AXES + 1]; /* by axis: ranks must first agree on the maximum of each row along it */
+    uint8_t *in, *out;              /* the axis of dimension d of tensor i, at index i * LL_MAX_RANK + d */
+    struct ll_divided held;         /* how the first input is sharded, for ops that regroup dimensions */
+    /* Context parallelism: each device knows the positions that it has, so ops that count or compare
+     * positions may be sharded, and indices are of rows that a device has. */
+    bool by_position;
 };
 
 /* Fills count, summed, settled and the lists, which live in the arena; `held` and `by_position` are the
@@ -61,89 +61,93 @@ int ll_dim_out(const struct ll_axes *axes, uint32_t output, uint8_t axis);
 
 typedef void ll_axes_rule(const struct ll_op_view *op, struct ll_axes *axes);
 
-/* One more axis; 0 when there are too many, which is whole. */
+/* Adds an axis and returns its number; 0, which cannot be sharded, when there are LL_MOST_AXES already. */
 uint8_t ll_new_axis(struct ll_axes *axes, bool summed);
 
-/* The dimension of a result becomes part of an axis; dim -1 changes nothing. */
+/* Makes a dimension of a result part of an axis. */
 void ll_set_axis_out(struct ll_axes *axes, uint32_t output, int dim, uint8_t axis);
 
-/* A new axis for a dimension of an input and one of a result. */
+/* Adds an axis for a dimension of an input and one of a result. */
 void ll_tie(struct ll_axes *axes, uint32_t input, int in_dim, uint32_t output, int out_dim);
 
 ll_axes_rule ll_axes_RESHAPE, ll_axes_TRANSPOSE, ll_axes_CONCAT, ll_axes_SPLIT, ll_axes_SLICE, ll_axes_PAD,
     ll_axes_STACK, ll_axes_UNSTACK, ll_axes_ONE_HOT, ll_axes_GATHER, ll_axes_SEGMENT_SUM, ll_axes_PICKED,
     ll_axes_REPEATED, ll_axes_CACHE_UPDATE;
 
-/* What a rank holds of each tensor while a trace is being divided, and how one state becomes another. Private
- * to sim/parallel. */
+/* Shard placement: what a rank holds of each tensor while a trace is being divided, and the collectives that
+ * convert one placement to another (GSPMD calls them replicated, sharded, partial). Private to sim/parallel.
+ */
 
 enum ll_shard_kind { LL_REPLICATED, LL_SHARDED, LL_PARTIAL_SUM };
 
-/* All of a tensor, a share along a dimension, or a term of a sum over all ranks. The role says what a divided
- * dimension means: rows may be divided by the steps of time that are in them. */
+/* What a rank holds of a tensor. */
 struct ll_shard_state {
-    uint8_t held; /* enum ll_shard_kind */
-    uint8_t dim, role;
-    bool free; /* no op has read it yet and none makes it: it can be had in any state */
+    uint8_t held; /* enum ll_shard_kind: all of it, a share along `dim`, or a term of a sum over all ranks */
+    uint8_t dim;  /* the sharded dimension; 0 otherwise */
+    uint8_t role; /* what the shards are: rows may be sharded by the sequence positions in them */
+    bool free;    /* no op makes it and none has read it yet: any state is free of communication */
 };
 
-/* A tensor that is also there in another state, during one phase. */
+/* A copy of a tensor in another state, valid during one phase. */
 struct ll_placed_copy {
     struct ll_shard_state state;
-    uint32_t tensor; /* new */
-    uint32_t next;   /* LL_NONE: no more */
-    uint8_t phase;
+    uint32_t tensor; /* the copy, in the new trace */
+    uint32_t next;   /* index of the next copy of the same tensor; LL_NONE: the last */
+    uint8_t phase;   /* enum ll_phase in which it may be read */
 };
 
 struct ll_shard_placement {
     struct ll_rewrite rewrite;
-    uint64_t ranks, stride;
-    bool by_time;    /* sums may be scattered along the steps of time */
-    bool routes_own; /* a rank chooses experts for its own steps of time: these have their places */
-    struct ll_shard_state *states; /* by old tensor */
-    uint32_t *copies_of;           /* by old tensor: the first of its copies */
-    uint32_t *readers;             /* by old tensor: how many inputs it is */
-    bool *stays;                   /* by old tensor: of a weight or an optimizer's state, or a look at one */
-    struct ll_placed_copy *copies;
+    uint64_t ranks;  /* devices that share a tensor, at least 2 */
+    uint64_t stride; /* how far apart their numbers are, at least 1 */
+    bool by_time;    /* sums may be reduce_scattered along the sequence (sequence parallelism) */
+    bool routes_own; /* a rank routes its own positions to experts, and holds their places */
+    struct ll_shard_state *states; /* by old tensor: its current state */
+    uint32_t *copies_of;           /* by old tensor: index of its first copy; LL_NONE: it has none */
+    uint32_t *readers;             /* by old tensor: how many inputs of ops it is */
+    bool *stays;                   /* by old tensor: a weight, an optimizer state, or a view of one */
+    struct ll_placed_copy *copies; /* all copies */
     uint64_t copy_count, copy_capacity;
 };
 
-/* What speaks against a way to divide, in bytes over links; each is more than all that stands before it comes
- * to: exchanges of activations < of what stays where it is, its bytes so many times < dividing what is summed
- * up as if it were a term < what cannot be done. */
-#define LL_PINNED_COST_FACTOR 1e6
+/* The cost of a sharding is in bytes over links. These weights order the kinds of cost, each above all of the
+ * one before: communication of activations, of tensors that stay, sharding a summed tensor as if it were a
+ * partial sum, and what is infeasible. */
+#define LL_PINNED_COST_FACTOR 1e6 /* times the bytes of a tensor that stays */
 #define LL_AVOIDED_BYTES 1e30
 #define LL_INFEASIBLE_BYTES 1e60
 
-/* Whether an op only shows what it reads otherwise: turned, regrouped, in another type. */
+/* Whether an op only makes a view of what it reads: reshaped, transposed, or in another dtype. Pure. */
 bool ll_is_view(const struct ll_op_view *op);
 
-/* False when memory ran out. The rewriting has begun. */
+/* Fills the lists; ranks, stride and the flags are the caller's, the rewriting has begun. False when memory
+ * ran out. ll_placement_release frees the lists either way. */
 bool ll_placement_begin(struct ll_shard_placement *placement, const struct ll_trace *trace);
 void ll_placement_release(struct ll_shard_placement *placement);
 
-/* Whether all ranks can have an equal share of this extent; that of words need not come out even. */
+/* Whether all ranks can have an equal share of a dimension, below shape->rank. A vocabulary need not divide
+ * evenly: its shares are rounded up. Pure. */
 bool ll_can_shard(const struct ll_shard_placement *placement, const struct ll_shape *shape, unsigned dim);
 
-/* The shape of what a rank holds. */
+/* The shape of what a rank holds of a tensor in a state. Pure. */
 struct ll_shape ll_shard_shape(const struct ll_shard_placement *placement, struct ll_shape shape,
                                struct ll_shard_state state);
 
-/* The dimension along which a sum may be scattered: steps of time, or rows or places of experts that hold
- * them; -1 for none. */
+/* The dimension along which a sum may be reduce_scattered: the sequence, or rows or places of experts that
+ * hold its positions; -1: none. Pure. */
 int ll_sequence_dim(const struct ll_shard_placement *placement, const struct ll_shape *shape);
 
-/* The first of the extents along which activations would be divided by time, where none of them comes out
- * even; 0 where one does, or there are none. Pure. */
+/* The first sequence length of activations, where no sequence length divides evenly among the ranks; 0 where
+ * one does, or where there is none. Pure. */
 uint64_t ll_uneven_sequence(const struct ll_shard_placement *placement, const struct ll_trace *trace);
 
-/* Bytes that go over links, about, to have an old tensor in a state: 0 for what is there. What
- * should not be done costs LL_PINNED_COST_FACTOR as much or LL_AVOIDED_BYTES. */
+/* The approximate communication in bytes to convert an old tensor to a state; 0 where it is there already.
+ * What should be avoided costs LL_PINNED_COST_FACTOR times as much, or LL_AVOIDED_BYTES. Pure. */
 double ll_placement_cost_bytes(const struct ll_shard_placement *placement, uint32_t tensor,
                                struct ll_shard_state wanted, enum ll_phase phase);
 
-/* The new tensor that is an old one in a state, made if need be by exchanges of that phase and scope (a new
- * string). LL_NONE after trouble. */
+/* Converts an old tensor to a state, where necessary by collectives of that phase and scope (a string of the
+ * new trace), and returns the new tensor. LL_NONE after trouble. */
 uint32_t ll_placement_convert(struct ll_shard_placement *placement, uint32_t tensor,
                               struct ll_shard_state wanted, enum ll_phase phase, uint32_t scope);
 

@@ -2,6 +2,7 @@
 /* The programs of a plan: a chain of functions from trace to trace. The first sections count FLOPs, bundle
  * the small sums of an update into one exchange, and repeat casts of weights in each pass, where the weights
  * are whole for one pass only. The next compares programs; the last applies the chain. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,9 @@ double ll_step_flops(const struct ll_trace *trace)
 
 double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks)
 {
+    assert(ranks >= 2);
     double whole = ll_step_flops(trace), all = (double)ranks * ll_step_flops(rank);
+    assert(all >= whole * (1 - 1e-9)); /* ranks together do all of the work */
     return fmax(0, (all - whole) / (double)(ranks - 1));
 }
 
@@ -372,6 +375,16 @@ bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature
            ll_is_lasting_cast(program, signature);
 }
 
+/* Transformations that a plan makes at most: of the whole step, and of each virtual stage. */
+enum { CHANGES = 6, CHANGES_OF_VSTAGE = 4 };
+
+/* A law of plans: their factors multiply to the devices. */
+static inline bool plan_fits_devices(const struct ll_spread *spread)
+{
+    const struct ll_parallel *plan = &spread->plan;
+    return spread->sizes.devices == plan->data * plan->context * plan->tensor * plan->pipeline;
+}
+
 /* One trace after the other; the last is what the next change begins with. */
 struct chain {
     struct ll_spread *spread;
@@ -388,6 +401,7 @@ static bool no_memory(struct ll_diags *diags)
 /* Takes a new trace over, or says why there is none. */
 static bool follow(struct chain *chain, struct ll_trace *trace, const char *trouble)
 {
+    assert(!trace || chain->spread->owned_count < CHANGES + CHANGES_OF_VSTAGE * chain->spread->vstage_count);
     struct ll_place place = {.file = ll_trace_fact(chain->last, "model")};
     if (!trace)
         return trouble ? ll_complain(chain->diags, place, "%s: %s", chain->what, trouble)
@@ -630,12 +644,11 @@ static bool add_vstages(struct chain *chain)
 
 static bool make_room(struct ll_spread *spread)
 {
-    enum { CHANGES = 6, CHANGES_OF_PIECE = 4 };
     uint64_t vstages = spread->plan.pipeline * spread->plan.chunks;
     spread->vstage_count = (uint32_t)vstages;
     spread->programs = ll_alloc(&spread->arena, vstages, sizeof *spread->programs);
     spread->program_of = ll_alloc(&spread->arena, vstages, sizeof *spread->program_of);
-    spread->owned = ll_alloc(&spread->arena, CHANGES + CHANGES_OF_PIECE * vstages, sizeof(void *));
+    spread->owned = ll_alloc(&spread->arena, CHANGES + CHANGES_OF_VSTAGE * vstages, sizeof(void *));
     return spread->programs && spread->program_of && spread->owned;
 }
 
@@ -653,6 +666,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
                  (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
                  rescale(&chain) && shard(&chain) && share_context(&chain) && spread_experts(&chain) &&
                  recompute(&chain) && recast(&chain);
+    assert(!right || plan_fits_devices(spread));
     right = right && add_vstages(&chain);
     if (right && diags->count == before)
         return spread;
@@ -668,6 +682,7 @@ bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *pl
                 ll_plan_differs_in_batch_alone(&spread->plan, plan) &&
                 ll_plan_resolve(plan, 0, devices, &diags, &sizes);
     if (fits) {
+        assert(sizes.devices == spread->sizes.devices);
         spread->plan = *plan;
         spread->sizes = sizes;
     }

@@ -5,6 +5,7 @@
  * The first section sums replays into the result of one device over the whole step. */
 #include "sim/parallel/parallel.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -179,6 +180,9 @@ static void sum_rates(const struct ll_term *terms, size_t count, struct ll_resul
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena)
 {
+    assert(count > 0 && time_s >= 0);
+    for (size_t t = 0; t < count; t++)
+        assert(terms[t].times >= 0 && terms[t].more_bytes >= 0 && terms[t].more_s >= 0);
     struct ll_result *sum = ll_alloc(arena, 1, sizeof *sum);
     struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
     if (!sum || !prepared)
@@ -202,8 +206,22 @@ const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, do
     return sum;
 }
 
+/* Laws of a result, for assertions. */
+static inline bool shares_sum_to_one(const struct ll_result *result)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+        sum += result->shares[i];
+    return sum == 0 || fabs(sum - 1) < 1e-6;
+}
+static inline bool exposes_no_more_than_it_takes(const struct ll_exposure *network)
+{
+    return network->exposed_s >= 0 && network->exposed_s <= network->busy_s * (1 + 1e-9) + 1e-12;
+}
+
 const char *ll_traffic_name(enum ll_traffic_kind traffic)
 {
+    assert(traffic < LL_TRAFFIC_COUNT);
     static const char *const names[LL_TRAFFIC_COUNT] = {
 #define X(word, name, help) name,
         LL_TRAFFIC_LIST(X)
@@ -351,6 +369,7 @@ static bool measure(struct run *run)
         if (!measured->again || !measured->per_step)
             return false;
         measured->forward_s = forward_s(measured->again);
+        assert(measured->forward_s >= 0 && measured->again->time_s >= 0 && measured->per_step->time_s >= 0);
         if (!add_up(run, &run->spread->programs[i], measured))
             return false;
     }
@@ -459,12 +478,14 @@ static void time_vstages(struct run *run)
                 fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s + shared_s,
             .tail_s = fmax(0, tail_s),
         };
+        assert(run->times[vstage].forward_s >= 0 && run->times[vstage].backward_s >= 0);
     }
 }
 
 /* One stage waits for nobody. */
 static void run_alone(const struct run *run, struct ll_pipeline_result *result)
 {
+    assert(run->spread->vstage_count == 1 && run->spread->sizes.micro_batches > 0);
     const struct measured *measured = &run->measured[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
     result->time_s = more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s;
@@ -525,6 +546,7 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
 /* What a device of a stage replays in a step. */
 static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *terms)
 {
+    assert(stage < run->spread->plan.pipeline);
     const struct ll_spread *spread = run->spread;
     size_t count = 0;
     for (uint64_t vstage = stage; vstage < spread->vstage_count; vstage += spread->plan.pipeline) {
@@ -573,6 +595,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
         use->tail_s += run->times[vstage].tail_s;
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
+    assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
+           use->in_flight <= shape.micro_batches * shape.chunks);
     bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
     footprint->unknown = terms[0].result->footprint->unknown;
     use->memory_bytes = footprint->peak_bytes;
@@ -636,6 +660,7 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
 /* Of what a stage hands on and is handed in a step, so much shows, but no more than there is. */
 static void share_shown(struct run *run, uint64_t stage, double shown_s)
 {
+    assert(shown_s >= 0);
     double busy_s = 0;
     for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += run->spread->plan.pipeline)
         busy_s += run->handed[vstage].busy_s * (double)run->spread->sizes.micro_batches;
@@ -681,9 +706,14 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
             (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
+        assert(result->bubble >= 0 && result->bubble < 1);
         result->samples_Hz = step.time_s > 0 ? (double)spread->sizes.batch / step.time_s : 0;
         done = find_exposed(&run, &step, result) && sum_up(&run, &step, result);
     }
+    for (int i = 0; done && i < LL_TRAFFIC_COUNT; i++)
+        assert(result->exposed_s[i] >= 0);
+    assert(!done || (result->flops >= 0 && shares_sum_to_one(result->result)));
+    assert(!done || exposes_no_more_than_it_takes(&result->result->network));
     ll_exchanges_free(run.exchanges);
     return done ? result : NULL;
 }

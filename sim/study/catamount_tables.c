@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Catamount's tables 1 to 4 and figure 6 from the constants that it printed, and what its other studies
+ * share: the sizes of its five domains and the rates of its accelerator. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -57,6 +60,7 @@ const struct ll_catamount_law ll_catamount_laws[LL_CATAMOUNT_DOMAIN_COUNT] = {
 
 const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain domain)
 {
+    assert(domain < LL_CATAMOUNT_DOMAIN_COUNT);
     size_t i = LL_CATAMOUNT_SIZES;
     while (ll_catamount_sizes[--i].domain != domain)
         ;
@@ -81,6 +85,7 @@ void ll_catamount_plan(struct ll_study_plan *plan)
 
 struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i)
 {
+    assert(i < LL_CATAMOUNT_SIZES);
     struct ll_catamount_size size = ll_catamount_sizes[i];
     const struct ll_trace *trace = ll_runs_trace(runs, ll_catamount_domains[size.domain].name, size.value);
     struct ll_accounts accounts;
@@ -97,6 +102,7 @@ struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i
 
 double ll_catamount_sum_s(const struct ll_trace *trace, double flops_per_s, double bytes_per_s)
 {
+    assert(flops_per_s > 0 && bytes_per_s > 0);
     const struct ll_step step = ll_trace_typical_step(trace);
     double time_s = 0;
     for (uint32_t i = 0; i < step.op_count; i++) {

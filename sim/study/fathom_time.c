@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fathom, figures 1 and 2: how steady op times are over steps, and how few op kinds take most of the time. */
 #include "sim/study/fathom.h"
 
 #include <math.h>

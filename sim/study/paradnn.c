@@ -3,6 +3,7 @@
  * parameters. */
 #include "sim/study/paradnn.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -363,6 +364,7 @@ bool ll_paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i)
         v[axis] = (double)ll_experiment_value(experiment, i, axis);
     widths = v[0] * v[1] + v[3];
     samples = v[4] / 8;
+    assert(widths >= 0 && samples > 0);
     bytes = 12 * parameters(v) + 4 * samples * widths;
     return bytes <= 8 * 1024.0 * 1024 * 1024;
 }
@@ -392,6 +394,7 @@ const struct ll_experiment_point *ll_paradnn_simulated(const struct ll_experimen
 double *ll_paradnn_column(const struct ll_experiment_result *experiment, size_t platform,
                           ll_experiment_number *number, struct ll_arena *arena)
 {
+    assert(platform < experiment->experiment.platform_count);
     double *column = ll_alloc(arena, experiment->count, sizeof *column);
     for (uint64_t i = 0; column && i < experiment->count; i++)
         column[i] =
@@ -401,17 +404,20 @@ double *ll_paradnn_column(const struct ll_experiment_result *experiment, size_t 
 
 double ll_paradnn_utilization(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
 {
+    assert(i < experiment->count && platform < experiment->experiment.platform_count);
     return ll_experiment_utilization(ll_experiment_at(experiment, i, platform));
 }
 
 double ll_paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
 {
+    assert(i < experiment->count && platform < experiment->experiment.platform_count);
     return ll_experiment_rate(ll_experiment_at(experiment, i, platform));
 }
 
 double *ll_paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
                            struct ll_arena *arena)
 {
+    assert(platform < experiment->experiment.platform_count && over < experiment->experiment.platform_count);
     double *speedup = ll_alloc(arena, experiment->count, sizeof *speedup);
     for (uint64_t i = 0; speedup && i < experiment->count; i++) {
         const struct ll_experiment_point *one = ll_experiment_at(experiment, i, platform),
@@ -531,6 +537,7 @@ static size_t place_of(const struct ll_family_axis *axis, uint64_t value)
 double *ll_paradnn_cells(const struct ll_experiment_result *experiment, const double *numbers,
                          size_t row_axis, size_t column_axis, struct ll_arena *arena)
 {
+    assert(row_axis != column_axis && row_axis < LL_MOST_FAMILY_AXES && column_axis < LL_MOST_FAMILY_AXES);
     const struct ll_family_axis *rows = &experiment->experiment.family->axes[row_axis],
                                 *columns = &experiment->experiment.family->axes[column_axis];
     size_t width = ll_family_axis_values(columns), cells = ll_family_axis_values(rows) * width;

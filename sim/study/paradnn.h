@@ -69,7 +69,8 @@ uint64_t ll_paradnn_known(double *numbers, uint64_t count);
 /* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
  * (ordinary least squares), and how much of its variance that explains. */
 struct ll_paradnn_weights {
-    double of[LL_MOST_FAMILY_AXES], r2;
+    double of[LL_MOST_FAMILY_AXES]; /* by axis: standardized regression weight */
+    double r2;                      /* share of the variance that the weights explain, 0 to 1 */
 };
 struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_experiment_result *experiment,
                                            const double *numbers, struct ll_arena *arena);
@@ -94,11 +95,12 @@ double *ll_paradnn_cells(const struct ll_experiment_result *experiment, const do
 
 /* Such cells as a heat map; `full` is the value of the darkest. NULL cells draw nothing. */
 struct ll_paradnn_heat {
-    const char *title, *unit, *grey; /* grey: what cells without a value are; NULL: none */
-    const struct ll_family *family;
-    size_t row_axis, column_axis;
-    const double *cells;
-    double full;
+    const char *title, *unit;
+    const char *grey;               /* what cells without a value are, for the legend; NULL: there are none */
+    const struct ll_family *family; /* whose axes are rows and columns */
+    size_t row_axis, column_axis;   /* indices of its axes */
+    const double *cells;            /* row after row (ll_paradnn_cells); NULL: nothing is drawn */
+    double full;                    /* the value of the darkest color */
 };
 void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct ll_paradnn_heat *heat);
 

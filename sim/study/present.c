@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The result of a study as text for a screen, CSV, a page of HTML, and JSON. */
 #include "sim/study/study.h"
 
 #include <inttypes.h>

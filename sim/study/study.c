@@ -41,6 +41,7 @@ struct ll_study_table *ll_study_table_new(struct ll_study_result *result, const 
                                           const char *caption, const struct ll_study_column *columns,
                                           size_t column_count)
 {
+    assert(column_count > 0);
     if (result->table_count == LL_MOST_STUDY_TABLES) {
         result->failed = true;
         return &result->tables[LL_MOST_STUDY_TABLES - 1];
@@ -61,6 +62,7 @@ static void put(struct ll_study_table *table, struct ll_cell cell)
         table->result->failed = true;
         return;
     }
+    assert(table->column_count > 0);
     assert(isnan(cell.number) || table->columns[table->cell_count % table->column_count].decimals >= 0);
     table->cells[table->cell_count++] = cell;
 }
@@ -121,6 +123,7 @@ static void add(struct ll_study_result *result, struct ll_criterion criterion, c
 /* A number and its unit, in a text of the arena. */
 static const char *shown(struct ll_study_result *result, struct ll_measured_value measure, double value)
 {
+    assert(measure.decimals >= 0 && measure.unit);
     return kept(result, ll_format(&result->arena, "%.*f%s", measure.decimals, value, measure.unit));
 }
 
@@ -156,6 +159,7 @@ void ll_criterion_at_most(struct ll_study_result *result, struct ll_measured_val
 void ll_criterion_between(struct ll_study_result *result, struct ll_measured_value measure, double low,
                           double high, const char *claim, ...)
 {
+    assert(!(low > high)); /* NaN of a missing workload passes here and fails the criterion */
     va_list arguments;
     const char *text = shown(result, measure, low);
     if (low != high)
@@ -204,6 +208,7 @@ const char *ll_verdict_name(enum ll_verdict verdict)
         LL_VERDICT_LIST(X)
 #undef X
     };
+    assert(verdict <= LL_INFO);
     return names[verdict];
 }
 
@@ -217,6 +222,7 @@ size_t ll_family_axes(const struct ll_family *family)
 
 size_t ll_family_axis_values(const struct ll_family_axis *axis)
 {
+    assert(axis->key);
     size_t count = 0;
     while (count < LL_MOST_FAMILY_VALUES && axis->values[count])
         count++;
@@ -226,6 +232,7 @@ size_t ll_family_axis_values(const struct ll_family_axis *axis)
 uint64_t ll_family_size(const struct ll_family *family)
 {
     uint64_t size = 1;
+    assert(family->model && family->axes[0].key);
     for (size_t i = 0; i < ll_family_axes(family); i++)
         size *= ll_family_axis_values(&family->axes[i]);
     return size;
@@ -252,6 +259,7 @@ size_t ll_family_axis(const struct ll_family *family, const char *key)
 
 uint64_t ll_experiment_value(const struct ll_experiment_result *result, uint64_t i, size_t axis)
 {
+    assert(i < result->count && axis < ll_family_axes(result->experiment.family));
     uint64_t values[LL_MOST_FAMILY_AXES];
     ll_family_point(result->experiment.family, i, values);
     return values[axis];
@@ -259,11 +267,13 @@ uint64_t ll_experiment_value(const struct ll_experiment_result *result, uint64_t
 
 double ll_experiment_utilization(const struct ll_experiment_point *point)
 {
+    assert(!point->simulated || (point->flops >= 0 && point->peak_flops > 0 && point->step_s >= 0));
     return point->flops / (point->peak_flops * point->step_s);
 }
 
 double ll_experiment_rate(const struct ll_experiment_point *point)
 {
+    assert(!point->simulated || (point->samples > 0 && point->step_s >= 0));
     return point->samples / point->step_s;
 }
 
@@ -284,6 +294,7 @@ size_t ll_study_count(void)
 
 const struct ll_study *ll_study_at(size_t i)
 {
+    assert(i < ll_study_count());
     return studies[i];
 }
 
@@ -443,6 +454,7 @@ double ll_cosine(const double *a, const double *b, size_t size)
         a_square += a[i] * a[i];
         b_square += b[i] * b[i];
     }
+    assert(a_square >= 0 && b_square >= 0);
     return a_square > 0 && b_square > 0 ? product / (sqrt(a_square) * sqrt(b_square)) : 0;
 }
 
@@ -488,6 +500,7 @@ void ll_cluster(const double *profiles, size_t count, size_t size, struct ll_mer
 
 unsigned long ll_members(const struct ll_merge *merges, size_t count, size_t node)
 {
+    assert(count >= 2 && node < 2 * count - 1);
     if (node < count)
         return 1ul << node;
     const struct ll_merge *merge = &merges[node - count];
@@ -512,6 +525,7 @@ double ll_variation(const double *values, size_t count)
 
 double ll_quantile(const double *values, size_t count, double part, struct ll_arena *scratch)
 {
+    assert(part >= 0 && part <= 1);
     double *sorted = ll_copy(scratch, values, count * sizeof *sorted);
     if (!sorted || count == 0)
         return NAN;
@@ -559,5 +573,6 @@ double ll_spearman(const double *x, const double *y, size_t count, struct ll_are
         a_squares += (a[i] - middle) * (a[i] - middle);
         b_squares += (b[i] - middle) * (b[i] - middle);
     }
+    assert(fabs(products) <= sqrt(a_squares * b_squares) * (1 + 1e-9)); /* Cauchy and Schwarz */
     return a_squares > 0 && b_squares > 0 ? products / sqrt(a_squares * b_squares) : 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a study finds: tables, figures, and criteria that hold or do not. Plain data; the files and screens
- * made of it are at the end.
+/* Studies: figures and tables of papers, regenerated and judged. The sections: the result of a study (tables,
+ * figures, criteria), experiments, studies with their plans and runs, presentation, similarity, statistics.
+ *
+ * The result of a study is plain data; the screens and files made of it are in the section on presentation.
  *
  * A study fills a result by the functions below; all it holds lives in its arena, figures apart. When
  * memory runs out `failed` is set and further additions do nothing: check once at the end. One thread at a
@@ -30,17 +32,18 @@ struct ll_study_column {
 };
 
 struct ll_cell {
-    const char *text; /* of a text column */
-    double number;    /* of a number column; NaN: there is none */
+    const char *text; /* in a text column; else NULL */
+    double number;    /* in a number column; NaN: there is no number, or it is a text column */
 };
 
 struct ll_study_table {
-    const char *name, *caption; /* the name is part of a file's name; NULL: the study's main table */
+    const char *name;    /* part of the file's name; NULL: the study's main table */
+    const char *caption; /* one sentence above the table */
     const struct ll_study_column *columns;
-    size_t column_count;
-    struct ll_cell *cells; /* row after row */
-    uint64_t cell_count, capacity;
-    struct ll_study_result *result;
+    size_t column_count;            /* length of `columns`, at least 1 */
+    struct ll_cell *cells;          /* row after row */
+    uint64_t cell_count, capacity;  /* length of `cells` and room in it */
+    struct ll_study_result *result; /* to which the table belongs */
 };
 
 struct ll_study_figure {
@@ -60,8 +63,10 @@ enum ll_verdict {
 };
 
 struct ll_criterion {
-    const char *claim, *measured, *bound; /* measured and bound as people read them */
-    double value;                         /* what was measured, where it is a number; else NaN */
+    const char *claim;    /* the sentence that is to hold */
+    const char *measured; /* what was found, with its unit */
+    const char *bound;    /* what was wanted, as ">= 3 %" */
+    double value;         /* the measured number in the unit of the claim; NaN: it is no number */
     enum ll_verdict verdict;
 };
 
@@ -192,20 +197,26 @@ struct ll_experiment {
 
 /* What comes of a point on a platform; of a step, all devices together where it is an amount. */
 struct ll_experiment_point {
-    bool simulated; /* else nothing is known */
-    bool fits;      /* a replica into its device's memory */
-    double step_s, device_s, host_s, exchange_s;
-    double flops, bytes;           /* algorithmic */
-    double peak_flops, memory_Bps; /* a second, the latter from the data sheet */
-    double peak_bytes;             /* of a replica, at its worst moment */
-    double parameters, samples;
-    double memory_s; /* of the device's time, exchange included: what is no product and waits for memory */
+    bool simulated;    /* else the other fields are 0 */
+    bool fits;         /* a replica fits the memory of its device */
+    double step_s;     /* time of a step: the larger of device_s and host_s */
+    double device_s;   /* time of a replica's step and its gradient exchange */
+    double host_s;     /* time of the host's input pipeline for a step */
+    double exchange_s; /* time of the gradient exchange, a part of device_s */
+    double flops;      /* algorithmic FLOPs of a step */
+    double bytes;      /* algorithmic bytes of a step */
+    double peak_flops; /* peak FLOP/s of all devices */
+    double memory_Bps; /* memory bandwidth of all devices, from the data sheet */
+    double peak_bytes; /* peak memory of a replica */
+    double parameters; /* of the model */
+    double samples;    /* in a step */
+    double memory_s;   /* memory-bound part of device_s outside GEMMs, exchange included */
 };
 
 struct ll_experiment_result {
     struct ll_experiment experiment;
-    uint64_t count;                 /* of points */
-    struct ll_experiment_point *at; /* platform_count for each point */
+    uint64_t count;                 /* number of points */
+    struct ll_experiment_point *at; /* by point, then by platform: count x platform_count entries */
 };
 
 /* Point i of the family on a platform. */
@@ -265,8 +276,7 @@ struct ll_losses {
 };
 
 struct ll_study_plan {
-    bool
-        whole; /* set by who asks: experiments are to take all points that the paper has, not a part of them */
+    bool whole; /* set by the caller: experiments take all points that the paper has, not a part */
     struct ll_arena arena;
     struct ll_recording *recordings;
     uint64_t recording_count, recording_capacity;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* TBD, tables 2 to 4: layers and data of its workloads, its GPUs, and (T2) losses of workloads that train
+ * here. */
 #include "sim/study/tbd.h"
 
 #include <inttypes.h>

@@ -52,10 +52,10 @@ void ll_tbd_plan_batch_with(struct ll_study_plan *plan, enum ll_tbd_row row, uin
 /* A workload on a machine: by batch, as far as it could be recorded. */
 struct ll_tbd_sweep {
     enum ll_tbd_row row;
-    size_t count; /* 0: there is no such workload */
-    double batches[LL_TBD_MOST_BATCHES];
-    struct ll_metrics metrics[LL_TBD_MOST_BATCHES];
-    bool fits[LL_TBD_MOST_BATCHES]; /* into the machine's memory */
+    size_t count;                                   /* mini-batches; 0: there is no such workload */
+    double batches[LL_TBD_MOST_BATCHES];            /* samples in a step, rising */
+    struct ll_metrics metrics[LL_TBD_MOST_BATCHES]; /* by mini-batch */
+    bool fits[LL_TBD_MOST_BATCHES];                 /* by mini-batch: the step fits the machine's memory */
 };
 
 /* The trace of one batch; NULL when there is no such workload. */

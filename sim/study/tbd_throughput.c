@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TBD's throughput studies, on top of what the studies of TBD share: workloads by mini-batch, their replays,
  * tables and criteria. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ const struct ll_tbd_workload ll_tbd[LL_TBD_COUNT] = {
 
 size_t ll_tbd_batch_count(enum ll_tbd_row row)
 {
+    assert(row < LL_TBD_COUNT);
     size_t count = 0;
     while (count < LL_TBD_MOST_BATCHES && ll_tbd[row].batches[count])
         count++;
@@ -45,8 +47,9 @@ size_t ll_tbd_batch_count(enum ll_tbd_row row)
 void ll_tbd_plan_machine(struct ll_study_plan *plan, const char *target)
 {
     bool titan = strcmp(target, LL_TBD_TITAN) == 0;
-    ll_study_plan_machine(plan, &(struct ll_study_machine){
-                                    .name = target, .machine = titan ? "titan_xp+archive/tbd" : "quadro_p4000+archive/tbd"});
+    ll_study_plan_machine(plan, &(struct ll_study_machine){.name = target,
+                                                           .machine = titan ? "titan_xp+archive/tbd"
+                                                                            : "quadro_p4000+archive/tbd"});
 }
 
 static const char *variant_of(uint64_t batch, struct ll_arena *arena)
@@ -63,6 +66,7 @@ void ll_tbd_plan_batch(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t
 void ll_tbd_plan_batch_with(struct ll_study_plan *plan, enum ll_tbd_row row, uint64_t batch,
                             struct ll_study_setting setting)
 {
+    assert(row < LL_TBD_COUNT && batch > 0);
     size_t count = 0;
     struct ll_recording recording = {.row = ll_tbd[row].name,
                                      .variant = variant_of(batch, &plan->arena),
@@ -74,6 +78,7 @@ void ll_tbd_plan_batch_with(struct ll_study_plan *plan, enum ll_tbd_row row, uin
     memcpy(recording.settings, ll_tbd[row].settings, sizeof recording.settings);
     while (recording.settings[count].key)
         count++;
+    assert(count < LL_MOST_STUDY_SETTINGS);
     recording.settings[count] = setting;
     plan->failed |= recording.variant[0] == 0;
     ll_study_plan_recording(plan, &recording);
@@ -93,6 +98,7 @@ const struct ll_trace *ll_tbd_trace(const struct ll_runs *runs, enum ll_tbd_row 
 const struct ll_result *ll_tbd_replay(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch,
                                       const char *target)
 {
+    assert(row < LL_TBD_COUNT);
     return ll_runs_replay(runs, ll_tbd[row].name, variant_of(batch, runs->arena), target);
 }
 
@@ -112,6 +118,7 @@ static struct ll_tbd_sweep replay_sweep(const struct ll_runs *runs, enum ll_tbd_
 
 const struct ll_metrics *ll_tbd_last(const struct ll_tbd_sweep *sweep)
 {
+    assert(sweep->count <= LL_TBD_MOST_BATCHES);
     return &sweep->metrics[sweep->count ? sweep->count - 1 : 0];
 }
 
@@ -134,6 +141,7 @@ double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to)
 
 double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
 {
+    assert(sweep->count <= LL_TBD_MOST_BATCHES);
     double least = NAN;
     for (size_t i = 1; i < sweep->count; i++)
         least = fmin(least, log2(sweep->metrics[i].throughput_Hz / sweep->metrics[i - 1].throughput_Hz) /
