@@ -107,16 +107,24 @@ static unsigned count_unsourced_of_folder(const char *folder, struct ll_arena *a
 
 static void every_figure_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hwconfigs/devices",           "hwconfigs/systems",
-                                          "hwconfigs/accelerators",      "hwconfigs/technology",
+    static const char *const folders[] = {"hwconfigs/devices",
+                                          "hwconfigs/systems",
+                                          "hwconfigs/accelerators",
+                                          "hwconfigs/technology",
 
-                                          "hwconfigs/networks",          "hwconfigs/stacks",
-                                          "hwconfigs/stacks/libraries",  "hwconfigs/stacks/kernels",
-                                          "hwconfigs/stacks/ncnn",       "hwconfigs/archive",
-                                          "hwconfigs/archive/libraries", "hwconfigs/archive/deepbench",
-                                          "hwconfigs/archive/neusight",  "hwconfigs/archive/llmcompass",
-                                          "hwconfigs/archive/paradnn",   "hwconfigs/archive/llm_foundry",
-                                          "hwconfigs/archive/torch_2_4", "hwconfigs/archive/server_kernels"};
+                                          "hwconfigs/stacks",
+                                          "hwconfigs/stacks/libraries",
+                                          "hwconfigs/stacks/kernels",
+                                          "hwconfigs/stacks/ncnn",
+                                          "hwconfigs/archive",
+                                          "hwconfigs/archive/libraries",
+                                          "hwconfigs/archive/deepbench",
+                                          "hwconfigs/archive/neusight",
+                                          "hwconfigs/archive/llmcompass",
+                                          "hwconfigs/archive/paradnn",
+                                          "hwconfigs/archive/llm_foundry",
+                                          "hwconfigs/archive/torch_2_4",
+                                          "hwconfigs/archive/server_kernels"};
     struct ll_arena arena = {0};
     unsigned unsourced = 0;
     (void)state;
