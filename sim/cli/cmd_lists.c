@@ -14,7 +14,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
-#include "tracer/base/plain.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/ops.h"
 
 static const struct {
