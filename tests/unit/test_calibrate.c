@@ -398,43 +398,14 @@ static void the_file_reads_back_to_the_machine(void **state)
     assert_non_null(again);
     assert_int_equal(again->software.kernel_count, calibration.machine->software.kernel_count);
     for (uint64_t i = 0; i < again->software.kernel_count; i++)
-        assert_near(again->software.kernels[i].bandwidth_efficiency, calibration.machine->software.kernels[i].bandwidth_efficiency, 1e-9);
+        assert_near(again->software.kernels[i].bandwidth_efficiency,
+                    calibration.machine->software.kernels[i].bandwidth_efficiency, 1e-9);
     assert_non_null(strstr(yaml.text, "measured by leadline calibrate on A made processor, threads 2"));
     ll_str_release(&yaml);
     ll_machine_free(again);
     ll_machine_free(calibration.machine);
     ll_arena_release(&arena);
     ll_trace_free(trace);
-}
-
-/* An op with a scope that says it is measured, of `size` lines. */
-static void record_pass(struct ll_recorder *recorder, const char *pass, struct ll_op_view *view,
-                        uint64_t size)
-{
-    uint32_t inputs[2], outputs[1];
-    char scope[32];
-    assert_null(ll_op_infer(view));
-    snprintf(scope, sizeof scope, "%s/%s", pass, ll_op_name(view->kind));
-    for (uint32_t i = 0; i < view->input_count; i++)
-        inputs[i] = ll_recorder_tensor(recorder, ll_recorder_desc(recorder, "x", &view->in[i], LL_WEIGHT));
-    outputs[0] = ll_recorder_desc(recorder, "y", &view->out[0], LL_ACTIVATION);
-    ll_recorder_op(recorder, &(struct ll_record){.kind = view->kind,
-                                                 .scope = ll_recorder_string(recorder, scope),
-                                                 .inputs = inputs,
-                                                 .input_count = view->input_count,
-                                                 .outputs = outputs,
-                                                 .output_count = 1,
-                                                 .attrs = view->attrs,
-                                                 .attr_count = view->attr_count,
-                                                 .start_ns = 1,
-                                                 .duration_ns = 1000 * size});
-}
-
-/* For the first time, which counts for large ops alone, and again. */
-static void record_view(struct ll_recorder *recorder, struct ll_op_view *view, uint64_t size)
-{
-    record_pass(recorder, "cold", view, size);
-    record_pass(recorder, "warm", view, size);
 }
 
 static void all_that_a_header_lacks_is_named(void **state)

@@ -12,17 +12,6 @@
 
 static const double B = 1e9, a = 1e-6, M = 1 << 20;
 
-/* As the machine's software does it. */
-static struct ll_exchanged by_software(const struct ll_toy_net *f, const struct ll_exchange *exchange)
-{
-    struct ll_exchanged done;
-    struct ll_solver *solver = ll_solver_new(f->net);
-    assert_non_null(solver);
-    assert_int_equal(ll_exchange_by_software(solver, exchange, &done), LL_EXCHANGE_DONE);
-    ll_solver_free(solver);
-    return done;
-}
-
 static double time_among(const struct ll_net *net, enum ll_collective collective, enum ll_algorithm algorithm,
                          uint64_t size)
 {
@@ -43,7 +32,8 @@ static void assert_time(double actual_s, double tuner_time_s)
         fail_msg("%.12g s, expected %.12g s", actual_s, tuner_time_s);
 }
 
-static void expect_all_reduce(const char *network, enum ll_algorithm algorithm, uint64_t n, double tuner_time_s)
+static void expect_all_reduce(const char *network, enum ll_algorithm algorithm, uint64_t n,
+                              double tuner_time_s)
 {
     struct ll_toy_net f = ll_toy_net(network);
     assert_time(time_among(f.net, LL_COLLECTIVE_ALL_REDUCE, algorithm, n), tuner_time_s);
@@ -432,7 +422,8 @@ static void trees_come_and_go_as_nccl_expects_them_to(void **state)
     (void)state;
     char text[512];
     int length = snprintf(text, sizeof text, nodes_of_two, 2, ", links: 1");
-    snprintf(text + length, sizeof text - (size_t)length, "software: {collectives: tuned, tuner: nccl_2_20}\n");
+    snprintf(text + length, sizeof text - (size_t)length,
+             "software: {collectives: tuned, tuner: nccl_2_20}\n");
     struct ll_toy_net f = ll_toy_net(text);
     assert_int_equal(tuned_choice(f.net, 4, 4 * MiB), LL_ALGORITHM_RING);
     assert_int_equal(tuned_choice(f.net, 4, 8 * MiB - 1), LL_ALGORITHM_RING);
