@@ -67,9 +67,23 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     return l;
 }
 
-/* Parts of k are worth it where all tiles of them are computed at once. */
-static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l)
+/* Implicit GEMMs go along pixels: the kernels of a convolution have tiles of at least half as many pixels as the
+ * largest tile of the list has (cuDNN's are scudnn_128x128, 128x64 and 128x32, never 32x128). The first tile of
+ * the list always serves. */
+static bool is_of_convolutions(const struct ll_unit *unit, const struct layout *l)
 {
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < unit->matrix.tile_count; i++)
+        most = ll_max(most, unit->matrix.tiles[i].m);
+    return 2 * l->tile.m >= most;
+}
+
+/* Parts of k are worth it where all tiles of them are computed at once. */
+static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                        uint32_t index)
+{
+    if (task->work->kind == LL_WORK_CONV && index >= PARTS_CHOICES && !is_of_convolutions(unit, l))
+        return false;
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
     return l->parts == 1 ||
            (!task->whole_k && l->parts <= steps && l->tiles <= (double)unit->count);
@@ -197,7 +211,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
                       struct ll_way *way, struct ll_explain *why)
 {
     struct layout l = lay(unit, task, index);
-    if (!makes_sense(unit, task, &l))
+    if (!makes_sense(unit, task, &l, index))
         return false;
     double tiles_of_share,
         sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */

@@ -281,6 +281,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "edges",
                                          "limit_w",
                                          "power_per_clock",
+                                         "feed",
+                                         "split_k_reduce_cycles",
                                          "unit_bandwidth",
                                          "in_network",
                                          "in_network_chunk",

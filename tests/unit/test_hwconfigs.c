@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The machines that the program ships with, and the page about them. */
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 #include "samples.h"
@@ -132,6 +133,65 @@ static void every_figure_has_a_source(void **state)
         unsourced += count_unsourced_of_folder(folders[i], &arena);
     assert_int_equal(unsourced, 0);
     ll_arena_release(&arena);
+}
+
+/* All text of the machine files below a folder, one behind the other. */
+static void add_files(const char *folder, struct ll_str *text)
+{
+    char command[256], line[4096];
+    snprintf(command, sizeof command, "find %s -name '*.yaml' | sort | xargs cat", folder);
+    FILE *files = popen(command, "r");
+    assert_non_null(files);
+    while (fgets(line, sizeof line, files))
+        ll_str_add(text, line);
+    pclose(files);
+}
+
+/* Whether some line sets the key: behind white space, a brace, a comma or a dash, before a colon. */
+static bool is_set(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = strstr(text, key); at; at = strstr(at + 1, key))
+        if (at > text && strchr(" \n{", at[-1]) && at[length] == ':')
+            return true;
+    return false;
+}
+
+/* Keys of a table and of those below it that no file sets, by name; counts all of them. */
+static unsigned unset_keys(const struct ll_field_table *table, const char *text, unsigned *count)
+{
+    /* `aliases` is read for files of version 0.1; the energy of a level carries the level's name. */
+    static const char *const excused[] = {"aliases", "<level>_pj_per_byte"};
+    unsigned unset = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ll_field *field = &table->fields[i];
+        bool excuse = !strcmp(field->key, excused[0]) || !strcmp(field->key, excused[1]);
+        ++*count;
+        if (!excuse && !is_set(text, field->key)) {
+            print_error("no machine sets `%s` of a %s\n", field->key, table->what);
+            unset++;
+        }
+        if (field->table)
+            unset += unset_keys(field->table, text, count);
+    }
+    for (size_t i = 0; i < table->variant_count; i++)
+        unset += unset_keys(table->variants[i], text, count);
+    return unset;
+}
+
+/* A key that nobody needs is one that everybody has to read about. */
+static void every_key_is_set_by_a_shipped_machine_and_there_are_few(void **state)
+{
+    enum { MOST_KEYS = 180 };
+    struct ll_str text = {0};
+    unsigned count = 0;
+    (void)state;
+    add_files("hwconfigs", &text);
+    add_files("examples", &text);
+    assert_false(text.failed);
+    assert_int_equal(unset_keys(&ll_machine_table, text.text, &count), 0);
+    assert_in_range(count, 1, MOST_KEYS);
+    ll_str_release(&text);
 }
 
 static void every_machine_is_right_and_comes_back_from_what_is_written(void **state)
@@ -531,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_figure_has_a_source),
+        cmocka_unit_test(every_key_is_set_by_a_shipped_machine_and_there_are_few),
         cmocka_unit_test(every_machine_is_right_and_comes_back_from_what_is_written),
         cmocka_unit_test(peaks_of_gpus_are_those_of_their_data_sheets),
         cmocka_unit_test(peaks_of_other_machines_are_those_of_the_documents),

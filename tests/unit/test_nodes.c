@@ -83,27 +83,32 @@ static void pairs_that_meet_at_a_link_share_it(void **state)
     ll_toy_net_free(&f);
 }
 
-/* Nodes that are all wired to each other are reached like those behind a switch; those of a ring are not. */
-static void trees_are_expected_where_any_node_reaches_any_other(void **state)
+/* Nodes that are all wired to each other are reached like those behind a switch, so that a tuner is asked; those
+ * of a ring are not, and keep to rings. */
+static void a_tuner_is_asked_where_any_node_reaches_any_other(void **state)
 {
-    static const struct {
-        const char *topology;
-        bool trees;
-    } cases[] = {{"switch", true}, {"full", true}, {"ring", false}};
+    static const char *const topologies[] = {"switch", "full", "ring"};
+    enum ll_algorithm taken[3];
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 3; i++) {
         char text[512];
-        snprintf(
-            text, sizeof text,
-            "  - {name: in, topology: switch, devices: 2, bandwidth: 100GB/s, latency: 1us}\n"
-            "  - {name: out, topology: %s, devices: 4, bandwidth: 1GB/s, latency: 1us}\n"
-            "software: {collectives: tuned, tuner: nccl_2_20}\n",
-            cases[i].topology);
+        snprintf(text, sizeof text,
+                 "  - {name: in, topology: switch, devices: 2, bandwidth: 100GB/s, latency: 1us}\n"
+                 "  - {name: out, topology: %s, devices: 2, bandwidth: 1GB/s, latency: 1us, links: 1}\n"
+                 "software: {collectives: tuned, tuner: nccl_2_20}\n",
+                 topologies[i]);
         struct ll_toy_net f = ll_toy_net(text);
-        assert_int_equal(all_reduced(&f, LL_ALGORITHM_TUNED, 8).algorithm == LL_ALGORITHM_CHAINED_TREES,
-                         cases[i].trees);
+        const uint64_t members[] = {0, 1, 2, 3};
+        struct ll_exchanged done;
+        const struct ll_exchange exchange = {
+            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_TUNED, 8 * M, members, 4, 1};
+        assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
+        taken[i] = done.algorithm;
         ll_toy_net_free(&f);
     }
+    assert_int_equal(taken[0], LL_ALGORITHM_CHAINED_TREES); /* as test_net.c has it */
+    assert_int_equal(taken[1], LL_ALGORITHM_CHAINED_TREES);
+    assert_int_equal(taken[2], LL_ALGORITHM_RING);
 }
 
 /* A dragonfly of four groups of three routers, with a device each: every router has the link to one other
@@ -132,7 +137,7 @@ int main(void)
         cmocka_unit_test(nodes_of_one_device_make_two_plain_trees),
         cmocka_unit_test(both_directions_send_what_one_does),
         cmocka_unit_test(pairs_that_meet_at_a_link_share_it),
-        cmocka_unit_test(trees_are_expected_where_any_node_reaches_any_other),
+        cmocka_unit_test(a_tuner_is_asked_where_any_node_reaches_any_other),
         cmocka_unit_test(every_router_leads_to_one_other_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
