@@ -49,7 +49,7 @@ static int show_json(const struct ll_plan_search *search, const struct ll_search
     ll_json_put_count(&json, "devices", search->devices);
     ll_json_put_count(&json, "batch", search->batch);
     ll_json_put_count(&json, "considered", result->considered);
-    ll_json_put_count(&json, "too_large", result->too_large);
+    ll_json_put_count(&json, "do_not_fit", result->too_large);
     ll_json_put_number(&json, "least_bytes", result->least_bytes);
     ll_json_put_count(&json, "programs", result->programs);
     ll_json_key(&json, "plans");
@@ -104,14 +104,14 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
     ll_warnings_text(warnings, &out);
-    ll_str_addf(&out, "%" PRIu64 " sample%s a step on %" PRIu64 " device%s of %s\n\n", search->batch,
+    ll_str_addf(&out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
     if (result->found_count > 0)
         ll_table_print(table, width, &out);
     else
         none_found(machine, search, result, width, &out);
     ll_str_addf(&out,
-                "\n%" PRIu64 " plan%s considered: %" PRIu64 " too large, %" PRIu64 " estimated; %" PRIu64
+                "\n%" PRIu64 " plan%s considered: %" PRIu64 " do not fit, %" PRIu64 " estimated; %" PRIu64
                 " program%s\n",
                 result->considered, ll_plural(result->considered), result->too_large, result->estimated,
                 result->programs, ll_plural(result->programs));

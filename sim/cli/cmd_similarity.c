@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline similarity A.llt B.llt ...: where workloads spend their time, and which of them are alike. A profile is
- * the share of each op kind in a step's time, as recorded or, with -c, as simulated; distances and clusters
- * are Fathom's (sim/study/study.h). Input from the host is no part of a profile, nor is what nobody
- * saw. */
+/* leadline similarity A.llt B.llt ...: where workloads spend their time, and how similar they are in it. A
+ * profile is the share of each op kind in a step's time, as recorded or, with -c, as simulated; distances
+ * and clusters are Fathom's (sim/study/study.h). Input from the host is no part of a profile, nor is what
+ * nobody saw. */
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/replay/replay.h"
@@ -24,7 +24,7 @@ struct workload {
     size_t kinds;                   /* that take most of it */
 };
 
-struct alike {
+struct similarity {
     const struct ll_args *args;
     struct ll_machine *machine; /* NULL: times are the recorded ones */
     size_t count;
@@ -34,7 +34,7 @@ struct alike {
     struct ll_merge *merges;
 };
 
-static double *profile_of(const struct alike *a, size_t i)
+static double *profile_of(const struct similarity *a, size_t i)
 {
     return a->profiles + i * LL_OP_NONE;
 }
@@ -58,7 +58,7 @@ static int recorded(const char *path, const struct ll_trace *trace, struct ll_ar
     return ll_cli_reject("%s has no times; -c MACHINE simulates them", path);
 }
 
-static int simulated(const struct alike *a, const struct ll_trace *trace, struct ll_arena *arena,
+static int simulated(const struct similarity *a, const struct ll_trace *trace, struct ll_arena *arena,
                      double *profile)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -91,7 +91,7 @@ static void sum_up(double *profile, struct workload *workload)
         reached += sorted[i];
 }
 
-static int profile_trace(struct alike *a, size_t i)
+static int profile_trace(struct similarity *a, size_t i)
 {
     const char *path = a->args->words[i];
     struct ll_arena arena = {0};
@@ -107,12 +107,12 @@ static int profile_trace(struct alike *a, size_t i)
     return status;
 }
 
-static double distance(const struct alike *a, size_t i, size_t k)
+static double distance(const struct similarity *a, size_t i, size_t k)
 {
     return fmax(0, 1 - ll_cosine(profile_of(a, i), profile_of(a, k), LL_OP_NONE));
 }
 
-static bool has_class(const struct alike *a, size_t op_class)
+static bool has_class(const struct similarity *a, size_t op_class)
 {
     for (size_t i = 0; i < a->count; i++)
         if (a->workloads[i].classes[op_class] > 0)
@@ -120,7 +120,7 @@ static bool has_class(const struct alike *a, size_t op_class)
     return false;
 }
 
-static void classes_text(const struct alike *a, struct ll_str *out)
+static void classes_text(const struct similarity *a, struct ll_str *out)
 {
     struct ll_str head = {0};
     struct ll_human share;
@@ -143,7 +143,7 @@ static void classes_text(const struct alike *a, struct ll_str *out)
     ll_str_release(&head);
 }
 
-static void together(const struct alike *a, size_t merge, const char *mark, struct ll_str *out)
+static void together(const struct similarity *a, size_t merge, const char *mark, struct ll_str *out)
 {
     unsigned long members = ll_members(a->merges, a->count, a->count + merge);
     const char *before = "";
@@ -154,9 +154,9 @@ static void together(const struct alike *a, size_t merge, const char *mark, stru
         }
 }
 
-static void merges_text(const struct alike *a, struct ll_str *out)
+static void merges_text(const struct similarity *a, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new(">distance|alike, the nearest first");
+    struct ll_table *table = ll_table_new(">distance|clusters, the nearest first");
     for (size_t i = 0; i + 1 < a->count; i++) {
         struct ll_str names = {0};
         together(a, i, ", ", &names);
@@ -168,7 +168,7 @@ static void merges_text(const struct alike *a, struct ll_str *out)
     ll_table_free(table);
 }
 
-static void workload_json(const struct alike *a, size_t i, struct ll_json *json)
+static void workload_json(const struct similarity *a, size_t i, struct ll_json *json)
 {
     ll_json_open_object(json);
     ll_json_put_text(json, "trace", a->names[i]);
@@ -193,7 +193,7 @@ static void workload_json(const struct alike *a, size_t i, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-static void merges_json(const struct alike *a, struct ll_json *json)
+static void merges_json(const struct similarity *a, struct ll_json *json)
 {
     ll_json_key(json, "merges");
     ll_json_open_list(json);
@@ -212,7 +212,7 @@ static void merges_json(const struct alike *a, struct ll_json *json)
     ll_json_close_list(json);
 }
 
-static void alike_json(const struct alike *a, struct ll_str *out)
+static void similarity_json(const struct similarity *a, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
@@ -227,11 +227,11 @@ static void alike_json(const struct alike *a, struct ll_str *out)
     ll_json_close_object(&json);
 }
 
-static bool draw(const struct alike *a, const char *path)
+static bool draw(const struct similarity *a, const char *path)
 {
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
-    const struct ll_page page = {"Which workloads are alike", "A dendrogram of the workloads.", 1, 1, 560,
+    const struct ll_page page = {"Similarity of workloads",  "A dendrogram of the workloads.", 1, 1, 560,
                                  120 + 30 * (double)a->count};
     ll_page_open(&svg, &page);
     ll_draw_tree(&svg, ll_page_panel(&page, 0),
@@ -251,7 +251,7 @@ static const char *name_of(const char *path, struct ll_arena *arena)
     return ll_copy_text(arena, base, ll_stem_length(base));
 }
 
-static int make_ready(struct alike *a)
+static int make_ready(struct similarity *a)
 {
     struct ll_arena *arena = a->args->arena;
     const char *machine = ll_value(a->args, "machine", NULL), *const *folders = ll_machine_folders(arena);
@@ -277,7 +277,7 @@ static int make_ready(struct alike *a)
 
 static int run(const struct ll_args *args)
 {
-    struct alike a = {.args = args};
+    struct similarity a = {.args = args};
     const char *figure = ll_value(args, "figure", NULL);
     struct ll_str out = {0};
     int status = make_ready(&a);
@@ -286,7 +286,7 @@ static int run(const struct ll_args *args)
     if (status == LL_DONE) {
         ll_cluster(a.profiles, a.count, LL_OP_NONE, a.merges);
         if (ll_flag(args, "json")) {
-            alike_json(&a, &out);
+            similarity_json(&a, &out);
         } else {
             classes_text(&a, &out);
             merges_text(&a, &out);
@@ -314,7 +314,8 @@ const struct ll_command ll_command_similarity = {
                 "  leadline similarity -c v100_sxm_16gb --figure tree.svg resnet.llt gpt.llt bert.llt\n",
     .details =
         "A workload's profile is the share of each op kind in the time of a step, without input from the "
-        "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when they are the same, 1 when they have no op "
+        "host. Two profiles A and B are 1 - A.B / (|A| |B|) apart: 0 when they are the same, 1 when they "
+        "have no op "
         "kind in common. The two nearest are merged and replaced by their mean, until one group is left "
         "(Adolf et al., Fathom, 2016).\n",
     .options = options,
