@@ -60,7 +60,7 @@ static bool check_limit(struct ll_reading *reading)
         any = any || machine->energy.mac_j[d] > 0;
     const struct need needs[] = {{"limit_w", machine->energy.limit_w > 0, any}};
     return CHECK_NEEDS(reading, ll_node_get(reading->root, "energy"), needs,
-                       "`mac_pj` or energy of a memory: products take no power");
+                       "`mac_pj` or energy of a memory: GEMMs take no power");
 }
 
 static bool check_price(struct ll_reading *reading)

@@ -446,8 +446,7 @@ static const struct ll_field software_fields[] = {
      .help = "how GEMMs are blocked for the memory levels: each level on its own by formula, or "
              "by a search over nested tiles"},
     {.key = "objective", .type = LL_TYPE_CHOICE, AT(objective), .choices = objectives, .otherwise = "time",
-     .help = "by what algorithms, tiles and blockings are chosen, and what `mapping: search` minimizes: time, energy, or their "
-             "product"},
+     .help = "by what algorithms, tiles and blockings are chosen, and what `mapping: search` minimizes: time, energy, or energy times time"},
     {.key = "early_updates", .type = LL_TYPE_BOOL, AT(early_updates), .otherwise = "false",
      .help = "whether weights are updated right after their gradients, which then need not live until the "
              "end of the step"},
