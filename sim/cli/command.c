@@ -239,6 +239,7 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
+    assert(command->least_words <= command->most_words);
     add_options(&parser, command->name, command->options, NULL);
     add_options(&parser, command->name, common, command->options);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
@@ -320,6 +321,7 @@ bool ll_without(const struct ll_args *args, const char *const *names, const char
 bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *count)
 {
+    assert(least <= most);
     const char *text = ll_value(args, name, NULL);
     *count = otherwise;
     if (!text)

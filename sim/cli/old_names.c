@@ -60,6 +60,7 @@ static const char *string_end(const char *at, const char *end)
 /* The end of the value that begins here. */
 static const char *value_end(const char *at, const char *end)
 {
+    assert(at <= end);
     size_t depth = 0;
     for (; at < end; at++) {
         if (*at == '"')

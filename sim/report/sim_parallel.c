@@ -3,6 +3,7 @@
 #include "sim/report/table.h"
 #include "sim/report/sim_report.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* Stages in the middle of a long pipeline do the same: a table shows the first and the last few. */
@@ -40,6 +41,8 @@ static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struc
 void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json)
 {
     const struct ll_plan_sizes *sizes = &p->spread->sizes;
+    assert(p->bubble >= 0 && p->bubble <= 1);
+    assert(p->slowest < p->spread->plan.pipeline && p->fullest < p->spread->plan.pipeline);
     ll_json_key(json, "parallel");
     ll_json_open_object(json);
     ll_json_put_count(json, "devices", sizes->devices);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of `leadline sim` for people: remarks that only some pages need (first section), the page of one
  * result, the comparison of several machines, and lists of ops. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -356,8 +357,12 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
 {
     unsigned causes[LL_BOUND_COUNT];
     struct ll_str line = {0};
-    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
+    double sum = 0;
+    for (unsigned i = 0; i < LL_BOUND_COUNT; i++) {
         causes[i] = i;
+        sum += result->shares[i];
+    }
+    assert(result->time_s == 0 || fabs(sum - 1) < 1e-6); /* every second on the critical path has one cause */
     sort_causes(causes, result->shares);
     ll_str_add(&line, "bound by");
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
@@ -644,6 +649,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
 {
     const struct ll_result *result = report->result;
     struct ll_human time, low, high;
+    assert(result->time_s >= 0 && report->time_low_s <= report->time_high_s);
+    assert(!report->parallel || !report->together); /* a plan is of a trace of one rank */
     headline(result, out);
     ll_str_add(out, "\n");
     coverage_line(result, width, out);
@@ -720,6 +727,7 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
                 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         ll_snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
+    assert(fastest_s > 0 || result->time_s == 0);
     char ratio[32] = "-";
     if (result->time_s >= fastest_s)
         ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);

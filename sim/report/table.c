@@ -3,6 +3,7 @@
  * line up. */
 #include "sim/report/table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,6 +105,7 @@ const char *ll_format_grouped(struct ll_human *human, unsigned long long count)
             human->text[used++] = ',';
         human->text[used++] = digits[i];
     }
+    assert(used < sizeof human->text);
     human->text[used] = '\0';
     return human->text;
 }
@@ -115,6 +117,7 @@ const char *ll_plural(unsigned long long count)
 
 void ll_bar(struct ll_str *out, double fraction, unsigned width)
 {
+    assert(width > 0);
     double filled = round(fmin(fmax(fraction, 0), 1) * width);
     ll_str_add(out, "[");
     for (unsigned i = 0; i < width; i++)
@@ -232,6 +235,7 @@ void ll_table_row(struct ll_table *table, const char *format, ...)
     va_list arguments;
     if (!table)
         return;
+    assert(!table->within_row); /* the row before was ended */
     ll_str_add(&cells, format);
     for (char *p = cells.failed ? NULL : cells.text; p && (p = strchr(p, '|'));)
         *p = *SEPARATOR;
@@ -258,6 +262,7 @@ void ll_table_end_row(struct ll_table *table)
 {
     if (!table)
         return;
+    assert(table->within_row); /* a row has cells */
     ll_str_add(&table->cells, "\n");
     table->within_row = false;
 }
