@@ -351,8 +351,8 @@ static const struct ll_field kernel_fields[] = {
     {.key = "passes", .type = LL_TYPE_NUMBER, AT(passes), .min = 1, .max = MOST_RATE, .otherwise = "1",
      .help = "how many times it moves its operands; for GEMMs their blocking tells"},
     {.key = "max_register_row", .type = LL_TYPE_WHOLE, AT(max_register_row), .min = 0, .max = UINT32_MAX, .otherwise = "0",
-     .help = "longest row, in elements, that it keeps on chip, as of a softmax: `passes`, `reads`, `side`, "
-             "`work` and `line` apply to longer rows only; 0: to all"},
+     .help = "longest row, in elements, that it keeps in registers, as of a softmax: such rows are read once and computed "
+             "at the full rate; `passes`, `rows_in_flight` and `row_overhead` apply to longer rows only; 0: to all"},
     {.key = "rows_in_flight", .type = LL_TYPE_WHOLE, AT(rows_in_flight), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "rows that a unit processes in parallel; 0: elements are divided evenly"},
     {.key = "row_overhead", .type = LL_TYPE_QUANTITY, AT(row_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -363,7 +363,7 @@ static const struct ll_field kernel_fields[] = {
     {.key = "max_units", .type = LL_TYPE_WHOLE, AT(max_units), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "the most units that it can use; 0: all"},
     {.key = "dram_efficiency", .type = LL_TYPE_NUMBER, AT(dram_efficiency), .min = 0, .max = 1, .otherwise = "0",
-     .help = "share of the outermost level's bandwidth that it reaches; 0: as `memory` says"},
+     .help = "share of the outermost level's bandwidth that it reaches; 0: `bandwidth_efficiency`"},
     {.key = "serial", .type = LL_TYPE_NUMBER, AT(serial), .min = 0, .max = 1, .otherwise = "0",
      .help = "how little it overlaps: the share of the time of arithmetic and of all levels but the slowest "
              "that is added to the slowest"},
