@@ -144,9 +144,8 @@ static inline void random_memory(struct dice *dice, struct ll_machine *machine, 
         level->numa_given =
             level->scope == LL_SCOPE_DEVICE && !ll_level_has_ports(level) && !roll_between(dice, 0, 3);
         if (level->numa_given)
-            level->numa =
-                (struct ll_numa){roll_between(dice, 2, 8), roll_real(dice, 1e8, 1e11),
-                                 roll_real(dice, 0, 1e-7)};
+            level->numa = (struct ll_numa){roll_between(dice, 2, 8), roll_real(dice, 1e8, 1e11),
+                                           roll_real(dice, 0, 1e-7)};
         level->buffering = roll_between(dice, 0, 3) ? LL_BUFFER_DOUBLE : LL_BUFFER_SINGLE;
         level->holds_given = l + 1 < machine->level_count && !roll_between(dice, 0, 2);
         for (int i = 0; level->holds_given && i < LL_OPERAND_COUNT; i++)
@@ -246,18 +245,17 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
 {
     struct ll_software *software = &machine->software;
     software->kernel_count = roll_between(dice, 0, 1);
-    software->kernels[0] =
-        (struct ll_kernel){.name = "kernel",
-                           .ops = {[LL_OP_MATMUL] = true},
-                           .launch_overhead_s = roll_real(dice, 0, 1e-5),
-                           .launch_overlap = roll_real(dice, 0, 1),
-                           .compute_efficiency = roll_real(dice, 0.03, 1),
-                           .bandwidth_efficiency = roll_real(dice, 0.3, 1),
-                           .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
-                           .passes = roll_real(dice, 1, 4),
-                           .rows_in_flight = roll_between(dice, 0, 4),
-                           .max_register_row = roll_size(dice, 1000),
-                           .max_units = roll_between(dice, 0, 20)};
+    software->kernels[0] = (struct ll_kernel){.name = "kernel",
+                                              .ops = {[LL_OP_MATMUL] = true},
+                                              .launch_overhead_s = roll_real(dice, 0, 1e-5),
+                                              .launch_overlap = roll_real(dice, 0, 1),
+                                              .compute_efficiency = roll_real(dice, 0.03, 1),
+                                              .bandwidth_efficiency = roll_real(dice, 0.3, 1),
+                                              .serial = roll_between(dice, 0, 1) ? roll_real(dice, 0, 1) : 0,
+                                              .passes = roll_real(dice, 1, 4),
+                                              .rows_in_flight = roll_between(dice, 0, 4),
+                                              .max_register_row = roll_size(dice, 1000),
+                                              .max_units = roll_between(dice, 0, 20)};
     static const struct ll_shape_ratio shapes[] = {{{64, 64, 64}, 0.5, 0.2}, {{1, 4096, 4096}, 3, 0.7}};
     machine->overlay_count = software->kernel_count;
     machine->overlays[0] = (struct ll_overlay){"kernel", shapes, roll_between(dice, 0, 2)};

@@ -40,7 +40,8 @@ static inline uint64_t twin_CAUSAL_SOFTMAX_GRAD(const struct ll_op_view *op, dou
     return flops;
 }
 
-static inline uint64_t twin_KV_CACHE_UPDATE(const struct ll_op_view *op, double *const *in, double *const *out)
+static inline uint64_t twin_KV_CACHE_UPDATE(const struct ll_op_view *op, double *const *in,
+                                            double *const *out)
 {
     const struct ll_shape *all = &op->in[0], *part = &op->in[1];
     uint64_t axis = (uint64_t)ll_attr_count(op, LL_ATTR_AXIS, 0), inner = 1;

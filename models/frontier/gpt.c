@@ -205,9 +205,11 @@ static struct ll_value *remembered(struct ll_decoder *d, const char *name, struc
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 2),
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps))};
     struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
-    return ll_nn_do(
-        d->nn, &(struct ll_nn_call){
-                   .kind = LL_OP_KV_CACHE_UPDATE, .input_count = 2, .inputs = inputs, .attr_count = 2, .attrs = attrs});
+    return ll_nn_do(d->nn, &(struct ll_nn_call){.kind = LL_OP_KV_CACHE_UPDATE,
+                                                .input_count = 2,
+                                                .inputs = inputs,
+                                                .attr_count = 2,
+                                                .attrs = attrs});
 }
 
 /* What hides tokens: as much less of a score as each pair has; of tokens that see all others nothing. */

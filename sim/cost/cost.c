@@ -92,7 +92,8 @@ double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kerne
 static void cost_start(const struct ll_machine *machine, const struct ll_kernel *kernel, double way_s,
                        struct ll_cost *cost, struct ll_explain *why)
 {
-    double usual_s = kernel->launch_overhead_s > 0 ? kernel->launch_overhead_s : machine->software.op_overhead_s;
+    double usual_s =
+        kernel->launch_overhead_s > 0 ? kernel->launch_overhead_s : machine->software.op_overhead_s;
     cost->overhead_s = usual_s;
     cost->behind_s = kernel->launch_overlap * usual_s;
     cost->more_s = fmax(0, way_s - (cost->overhead_s - cost->behind_s));
@@ -433,7 +434,8 @@ static double pass_apart(const struct doer *doer, const struct ll_variant *varia
     if (variant->apart_bytes == 0)
         return 0;
     const struct ll_level *outermost = &doer->machine->levels[doer->machine->level_count - 1];
-    double of_kernel = doer->kernel->bandwidth_efficiency, of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
+    double of_kernel = doer->kernel->bandwidth_efficiency,
+           of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
     double memory_Bps = ll_machine_memory_Bps(doer->machine) * (of_kernel * of_pass);
     double passes_s = variant->apart_bytes / memory_Bps;
     ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s", variant->apart_bytes,

@@ -84,8 +84,8 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 enum ll_heed { LL_HEEDS_NONE, LL_HEEDS_NEAR, LL_HEEDS_OPEN };
 
 /* How an overlay corrects a cost: ratios of measured to modelled time near the unit and in the outermost
- * memory; and the least that computing, the near levels and the outermost one may take, as a share of what the
- * model says, because nothing is faster than its peak. */
+ * memory; and the least that computing, the near levels and the outermost one may take, as a share of what
+ * the model says, because nothing is faster than its peak. */
 struct ll_correction {
     uint64_t shapes; /* measured ones in the table; 0: there is no table */
     double near, far;
@@ -115,12 +115,12 @@ struct ll_cost {
     double apart_bytes;                 /* passes over the outermost level before and after the rest */
     double apart_s;                     /* what they take, and what lies between dependent steps */
     double gap_s;                       /* before it, on the device; not of an op that is joined to another */
-    double serial;      /* share of the stages beside the slowest that does not overlap with it */
-    double overhead_s;  /* what starting the op costs the software */
-    double behind_s;    /* of that, what it takes while the device works already */
-    double more_s;      /* beyond that, until the device begins what is done this way */
-    double made;        /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
-    double zeros;       /* multiplications by zero for each of these */
+    double serial;     /* share of the stages beside the slowest that does not overlap with it */
+    double overhead_s; /* what starting the op costs the software */
+    double behind_s;   /* of that, what it takes while the device works already */
+    double more_s;     /* beyond that, until the device begins what is done this way */
+    double made;       /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
+    double zeros;      /* multiplications by zero for each of these */
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
 };

@@ -156,8 +156,8 @@ double ll_pipeline_s(const struct ll_tile_nest *nest, double load_s, double work
  * rate. Pure, as the rest. */
 double ll_rows_compute(const struct ll_kernel *kernel, const struct ll_work *work);
 
-/* Time to begin the rows, or other unbroken runs of elements, of work that is no GEMM, shared evenly by so many
- * units; 0 for rows in registers. */
+/* Time to begin the rows, or other unbroken runs of elements, of work that is no GEMM, shared evenly by so
+ * many units; 0 for rows in registers. */
 double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
 
 /* Bytes that pass through a unit for such work, what the kernel reads more than once as often. */
@@ -258,7 +258,7 @@ struct ll_toll {
                              which is counted */
     /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
     double read, write;
-    double budget;     /* a price up to this is as good as any other: of such, the fewest bytes are best */
+    double budget; /* a price up to this is as good as any other: of such, the fewest bytes are best */
 };
 
 struct ll_problem {
@@ -328,8 +328,8 @@ struct ll_task {
     struct ll_problem problem; /* of one step */
     double sum_bytes;          /* of a partial sum, where its result has fewer */
     bool whole_k;              /* its kernels do not share k among instances */
-    double a_each;  /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
-    double zeros;   /* multiplications by zero for each of the work's */
+    double a_each; /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
+    double zeros;  /* multiplications by zero for each of the work's */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
      * into its windows here, an overlap is read again. */
     double unit_pass[LL_OPERAND_COUNT];
@@ -493,12 +493,12 @@ double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kerne
 
 /* How a kernel that deals a GEMM's result in whole pieces (`partition`) deals it to so many units. */
 struct ll_partitioned {
-    uint64_t units;     /* that get a piece */
-    double imbalance;   /* the busiest unit's share over that of a unit at work, at least 1 */
-    uint64_t length;    /* of the side that is cut: lines, or GEMMs of a batch; 0: work is divided evenly */
-    uint64_t lines;     /* of a piece */
-    uint64_t dealt;     /* lines that each unit gets in whole rounds */
-    double busiest;     /* the busiest unit's share of all lines */
+    uint64_t units;   /* that get a piece */
+    double imbalance; /* the busiest unit's share over that of a unit at work, at least 1 */
+    uint64_t length;  /* of the side that is cut: lines, or GEMMs of a batch; 0: work is divided evenly */
+    uint64_t lines;   /* of a piece */
+    uint64_t dealt;   /* lines that each unit gets in whole rounds */
+    double busiest;   /* the busiest unit's share of all lines */
 };
 
 /* at_work: units that work in the mean. Pure. */

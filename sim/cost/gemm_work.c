@@ -211,8 +211,8 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
     return highest;
 }
 
-/* A kernel that deals the result in pieces of `partition` lines: a GEMM's longer side is cut into them, or, of
- * a batch, the batch, and they go to the units in turn:
+/* A kernel that deals the result in pieces of `partition` lines: a GEMM's longer side is cut into them, or,
+ * of a batch, the batch, and they go to the units in turn:
  *
  *       rounds = floor(floor(length / partition) / units),  left = length - rounds * partition * units
  *       busiest = (rounds * partition + min(left, partition)) / length        of the work */

@@ -43,7 +43,8 @@ void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why)
     if (!k->name)
         return;
     ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
-           s->unit.efficiency / ll_rows_compute(k, s->task.work), ll_rows_compute(k, s->task.work), s->unit.efficiency);
+           s->unit.efficiency / ll_rows_compute(k, s->task.work), ll_rows_compute(k, s->task.work),
+           s->unit.efficiency);
     if (k->bandwidth_efficiency < 1)
         ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
 }
@@ -72,9 +73,10 @@ static void tell_partition(const struct ll_partitioned *p, const struct ll_way *
 {
     if (p->length == 0)
         return;
-    ll_say(why, "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
-           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g", p->length, p->dealt, p->length, p->dealt,
-           way->units_used, p->lines, p->length, p->busiest);
+    ll_say(why,
+           "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
+           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g",
+           p->length, p->dealt, p->length, p->dealt, way->units_used, p->lines, p->length, p->busiest);
     ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
 }
 
@@ -92,7 +94,7 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
     bool dealt = s->machine->software.grain > 0;
     struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit,
-                                             s->machine->units[s->unit_index].efficiency, dealt, why);
+                                            s->machine->units[s->unit_index].efficiency, dealt, why);
     double beside = in_cycles(s, "between products", lanes.after_s, why) +
                     in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why);
     struct ll_partitioned p = ll_partition(s->kernel, &s->task, way->units_used, way->at_work);

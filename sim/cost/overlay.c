@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "sim/cost/cost_parts.h"
 
@@ -46,18 +45,10 @@ static double weight_of(const uint64_t a[3], const uint64_t b[3])
     return 1 / (away * sqrt(away));
 }
 
-static const struct ll_overlay *table_of(const struct ll_machine *machine, const struct ll_kernel *kernel)
-{
-    for (uint64_t i = 0; kernel->name && i < machine->overlay_count; i++)
-        if (!strcmp(machine->overlays[i].name, kernel->name))
-            return &machine->overlays[i];
-    return NULL;
-}
-
 struct ll_correction ll_overlay_of(const struct ll_machine *machine, const struct ll_kernel *kernel,
                                    const struct ll_work *work, const struct ll_cost *cost)
 {
-    const struct ll_overlay *overlay = table_of(machine, kernel);
+    const struct ll_overlay *overlay = ll_machine_overlay(machine, kernel);
     if (!overlay || overlay->shape_count == 0)
         return (struct ll_correction){0};
     uint64_t shape[3];
@@ -75,8 +66,8 @@ struct ll_correction ll_overlay_of(const struct ll_machine *machine, const struc
     return (struct ll_correction){.shapes = overlay->shape_count,
                                   .near = exp(log_near / all),
                                   .far = exp(log_far / all),
-                                  .least_compute = cost->utilization * units / used *
-                                                   ll_rows_compute(kernel, work),
+                                  .least_compute =
+                                      cost->utilization * units / used * ll_rows_compute(kernel, work),
                                   .least_near = ll_kernel_share(machine, kernel, 0),
                                   .least_far = ll_kernel_share(machine, kernel, last)};
 }

@@ -67,9 +67,9 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
     return l;
 }
 
-/* Implicit GEMMs go along pixels: the kernels of a convolution have tiles of at least half as many pixels as the
- * largest tile of the list has (cuDNN's are scudnn_128x128, 128x64 and 128x32, never 32x128). The first tile of
- * the list always serves. */
+/* Implicit GEMMs go along pixels: the kernels of a convolution have tiles of at least half as many pixels as
+ * the largest tile of the list has (cuDNN's are scudnn_128x128, 128x64 and 128x32, never 32x128). The first
+ * tile of the list always serves. */
 static bool is_of_convolutions(const struct ll_unit *unit, const struct layout *l)
 {
     uint64_t most = 0;
@@ -85,8 +85,7 @@ static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, 
     if (task->work->kind == LL_WORK_CONV && index >= PARTS_CHOICES && !is_of_convolutions(unit, l))
         return false;
     uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->parts == 1 ||
-           (!task->whole_k && l->parts <= steps && l->tiles <= (double)unit->count);
+    return l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= (double)unit->count);
 }
 
 /* Lanes issue their instructions for what lies beyond the edge of an operand too. */

@@ -31,9 +31,9 @@ struct ll_cache_level {
     enum ll_cache_prefetch prefetch;
     uint64_t stride_pages, stride_page_bytes; /* of STRIDE: pages that it remembers, bytes of one */
     bool write_through;
-    bool write_around;   /* a write that misses fetches nothing and goes on outward */
-    double admission;    /* share of the lines that come that it lets in; 0: all */
-    uint64_t seed;       /* of RANDOM, and of admission */
+    bool write_around;    /* a write that misses fetches nothing and goes on outward */
+    double admission;     /* share of the lines that come that it lets in; 0: all */
+    uint64_t seed;        /* of RANDOM, and of admission */
     bool non_overlapping; /* what it does not have comes instead of what it has (sim/cost/types.h) */
     /* For what ops find of earlier ones alone (sim/memory/residency.h): */
     bool affinity;         /* it stands for the units' own caches, taken together */

@@ -192,10 +192,9 @@ static bool check_tuner(struct ll_reading *reading)
     const struct ll_software *software = &reading->machine->software;
     if (software->collectives != LL_ALGORITHM_TUNED || software->tuner != LL_TUNER_NONE)
         return true;
-    return ll_complain(
-        reading->diags, place_of(ll_node_get(reading->root, "software"), "collectives"),
-        "`tuned` takes the fastest algorithm by the cost table that `tuner` names; expected "
-        "`tuner: nccl_2_20` or another one");
+    return ll_complain(reading->diags, place_of(ll_node_get(reading->root, "software"), "collectives"),
+                       "`tuned` takes the fastest algorithm by the cost table that `tuner` names; expected "
+                       "`tuner: nccl_2_20` or another one");
 }
 
 bool ll_check_networks(struct ll_reading *reading)

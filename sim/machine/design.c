@@ -202,7 +202,8 @@ bool ll_design_bind(struct ll_design *design, const char *path, struct ll_place 
         (!found.ignored && !can_vary(&found, path, place, diags)))
         return false;
     if (found.ignored)
-        return ll_complain(diags, place, "`%s`: the model has this key no more, so nothing depends on it", path);
+        return ll_complain(diags, place, "`%s`: the model has this key no more, so nothing depends on it",
+                           path);
     struct ll_node *node = found.key ? member(design, &found, place, &is_new) : found.map;
     const char *section = section_of(design, path);
     if (!node || !section)

@@ -528,11 +528,18 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     return peak;
 }
 
+const struct ll_overlay *ll_machine_overlay(const struct ll_machine *machine, const struct ll_kernel *kernel)
+{
+    for (uint64_t i = 0; kernel->name && i < machine->overlay_count; i++)
+        if (!strcmp(machine->overlays[i].name, kernel->name))
+            return &machine->overlays[i];
+    return NULL;
+}
+
 const struct ll_kernel *ll_machine_kernel(const struct ll_machine *machine, enum ll_op_kind kind,
                                           const struct ll_work *work)
 {
-    static const struct ll_kernel perfect = {
-        .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1};
+    static const struct ll_kernel perfect = {.compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1};
     for (uint64_t i = 0; i < machine->software.kernel_count; i++) {
         const struct ll_kernel *kernel = &machine->software.kernels[i];
         if (kernel->ops[kind] && (kernel->dtype == 0 || kernel->dtype == 1u + work->dtype))

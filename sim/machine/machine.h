@@ -388,6 +388,9 @@ uint64_t ll_level_instances(const struct ll_level *level, uint64_t units);
 /* The same for the units of a machine: for those of the kind that it has most of. */
 uint64_t ll_machine_instances(const struct ll_machine *machine, uint64_t level);
 
+/* The residual table that bears the kernel's name; NULL: none does. */
+const struct ll_overlay *ll_machine_overlay(const struct ll_machine *machine, const struct ll_kernel *kernel);
+
 /* "a", "b" or "c", as `holds` of a level may call it. */
 const char *ll_operand_name(enum ll_operand operand);
 

@@ -47,7 +47,8 @@ static void note(struct ll_str *list, struct ll_place *first, struct ll_place pl
 
 static void note_key(struct met *met, const struct ll_node *child, const char *now, struct ll_arena *arena)
 {
-    const char *text = now ? ll_format(arena, "`%s` is `%s`", child->key, now) : ll_format(arena, "`%s`", child->key);
+    const char *text =
+        now ? ll_format(arena, "`%s` is `%s`", child->key, now) : ll_format(arena, "`%s`", child->key);
     if (text && now)
         note(&met->renamed, &met->first_renamed, child->key_place, text);
     else if (text)
@@ -88,7 +89,8 @@ static void modernize_sources(struct ll_node *sources, struct ll_arena *arena)
         const char *dot = strrchr(source->key, '.'), *now = NULL;
         bool old = false;
         for (size_t i = 0; dot && !old && i < sizeof old_keys / sizeof *old_keys; i++) {
-            bool kernel = strstr(source->key, "kernels.") != NULL, of_kernel = !strcmp(old_keys[i].table, "kernel");
+            bool kernel = strstr(source->key, "kernels.") != NULL,
+                 of_kernel = !strcmp(old_keys[i].table, "kernel");
             old = kernel == of_kernel && !strcmp(old_keys[i].old, dot + 1);
             now = old ? old_keys[i].now : NULL;
         }

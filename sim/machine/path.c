@@ -232,8 +232,8 @@ static bool follow_old_key(struct walk *walk, const struct ll_field_table *table
         ll_remark(walk->diags, walk->place, "ignored, for the model has this key no more: `%s`", walk->path);
         return true;
     }
-    ll_remark(walk->diags, walk->place, "old name of a key, which the next version will not read: `%s` is `%s`",
-              walk->segment, now);
+    ll_remark(walk->diags, walk->place,
+              "old name of a key, which the next version will not read: `%s` is `%s`", walk->segment, now);
     walk->segment = now;
     *right = follow_field(walk, ll_field_table_find(table, now), map, found);
     return true;

@@ -30,10 +30,11 @@
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(TILE, "tile, as 128x64x32", any_tile)       /* struct ll_tile */                                       \
     X(UNROLLS, "list of loops, as C32 K32", any_item) /* struct ll_unroll [LL_MAX_UNROLLS], likewise */      \
-    X(RESIDUALS, "list of shapes, as 64x32x256=1.1/0.9", any_item) /* const struct ll_shape_ratio *, likewise */ \
-    X(EXTENTS, "extents, as 4x4x4", any_extent) /* struct ll_extents */                                      \
-    X(PATTERN, "pattern, as 2:4", any_pattern)  /* struct ll_pattern */                                      \
-    X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_NONE], given at given_offset */      \
+    X(RESIDUALS, "list of shapes, as 64x32x256=1.1/0.9",                                                     \
+      any_item)                                         /* const struct ll_shape_ratio *, likewise */        \
+    X(EXTENTS, "extents, as 4x4x4", any_extent)         /* struct ll_extents */                              \
+    X(PATTERN, "pattern, as 2:4", any_pattern)          /* struct ll_pattern */                              \
+    X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_NONE], given at given_offset */       \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
     X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \

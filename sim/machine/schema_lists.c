@@ -384,7 +384,7 @@ static bool parse_residual(const char *text, struct ll_shape_ratio *seen)
 }
 
 bool ll_read_RESIDUALS(const struct ll_field *field, const struct ll_node *node, void *object,
-                  struct ll_reading *reading)
+                       struct ll_reading *reading)
 {
     bool right = ll_is_type(node, LL_NODE_LIST, "a list of shapes, as [64x32x256=1.1/0.9]", reading);
     struct ll_shape_ratio *seen = right ? ll_alloc(reading->arena, node->count, sizeof *seen) : NULL;
@@ -401,9 +401,10 @@ bool ll_read_RESIDUALS(const struct ll_field *field, const struct ll_node *node,
 }
 
 void ll_write_RESIDUALS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
-                   struct ll_dump *dump)
+                        struct ll_dump *dump)
 {
-    const struct ll_shape_ratio *seen = *(const struct ll_shape_ratio *const *)ll_at_const(object, field->offset);
+    const struct ll_shape_ratio *seen =
+        *(const struct ll_shape_ratio *const *)ll_at_const(object, field->offset);
     (void)machine;
     dump->verbs->open(dump->out, LL_NODE_LIST, true);
     for (uint64_t i = 0; i < ll_count_of(field, object); i++) {

@@ -93,7 +93,7 @@ struct ll_unit {
     uint64_t count;
     double clock_hz;         /* its own, or the machine's */
     double efficiency;       /* sustained share of the peak rate; 1 when not given */
-    bool runs[LL_OP_NONE];  /* op kinds that it runs */
+    bool runs[LL_OP_NONE];   /* op kinds that it runs */
     bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
     uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
     uint64_t line_align;     /* runs products whose n and k are multiples of so many bytes; 0: any work */

@@ -40,8 +40,8 @@ void ll_prices_release(struct ll_prices *prices)
 static void describe_network(const struct ll_machine *machine, struct ll_str *text)
 {
     const struct ll_software *software = &machine->software;
-    ll_str_addf(text, "%d %d %a %a", (int)software->collectives, (int)software->tuner, software->collective_overhead_s,
-                software->message_overhead_s);
+    ll_str_addf(text, "%d %d %a %a", (int)software->collectives, (int)software->tuner,
+                software->collective_overhead_s, software->message_overhead_s);
     for (uint64_t l = 0; l < machine->network_count; l++) {
         struct ll_network level;
         memcpy(&level, &machine->networks[l], sizeof level);

@@ -104,7 +104,8 @@ int main(void)
 {
     const char *const folders[] = {"hwconfigs", NULL};
     struct ll_diags diags = {0};
-    struct ll_machine *machine = ll_machine_read("p100_pcie_16gb+archive/deepbench", folders, NULL, 0, &diags);
+    struct ll_machine *machine =
+        ll_machine_read("p100_pcie_16gb+archive/deepbench", folders, NULL, 0, &diags);
     bool good = machine != NULL;
     if (!machine)
         fprintf(stderr, "bench_unrolled runs in the folder that holds hwconfigs/\n");

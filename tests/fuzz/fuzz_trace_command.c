@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     RUN("dump", "in.llt");
     RUN("sim", "-c", "custom_example", "in.llt");
     RUN("sim", "-c", "custom_example", "--as-recorded", "in.llt");
-    RUN("sim", "-c", "archive/vidur_a100", "--dp", "2", "--tp", "2", "--pp", "2", "--batch", "16", "--json", "in.llt");
+    RUN("sim", "-c", "archive/vidur_a100", "--dp", "2", "--tp", "2", "--pp", "2", "--batch", "16", "--json",
+        "in.llt");
     RUN("sim", "-c", "archive/vidur_a100", "--recompute", "selective", "--zero", "3", "--dp", "4", "--memory",
         "in.llt");
     RUN("sim", "-c", "custom_example", "--gemm-dtype", "f8", "--prune", "2:4", "in.llt");

@@ -257,12 +257,15 @@ static void write_UNROLLS(struct writer *w, const struct ll_field *field)
 }
 
 static write_value *const writers[LL_TYPE_COUNT] = {
-    [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,       [LL_TYPE_CHOICE] = write_CHOICE,
-    [LL_TYPE_BOOL] = write_BOOL,         [LL_TYPE_WHOLE] = write_WHOLE,     [LL_TYPE_SIZE] = write_SIZE,
-    [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER,   [LL_TYPE_DTYPES] = write_DTYPES,
-    [LL_TYPE_TILES] = write_TILES,       [LL_TYPE_RUNS] = write_RUNS,       [LL_TYPE_TEXTS] = write_TEXTS,
-    [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES, [LL_TYPE_OBJECT] = write_OBJECT,
-    [LL_TYPE_RESIDUALS] = write_RESIDUALS,         [LL_TYPE_LIST] = write_LIST,       [LL_TYPE_NUMBERS] = write_NUMBERS,
+    [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,
+    [LL_TYPE_CHOICE] = write_CHOICE,     [LL_TYPE_BOOL] = write_BOOL,
+    [LL_TYPE_WHOLE] = write_WHOLE,       [LL_TYPE_SIZE] = write_SIZE,
+    [LL_TYPE_QUANTITY] = write_QUANTITY, [LL_TYPE_NUMBER] = write_NUMBER,
+    [LL_TYPE_DTYPES] = write_DTYPES,     [LL_TYPE_TILES] = write_TILES,
+    [LL_TYPE_RUNS] = write_RUNS,         [LL_TYPE_TEXTS] = write_TEXTS,
+    [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES,
+    [LL_TYPE_OBJECT] = write_OBJECT,     [LL_TYPE_RESIDUALS] = write_RESIDUALS,
+    [LL_TYPE_LIST] = write_LIST,         [LL_TYPE_NUMBERS] = write_NUMBERS,
     [LL_TYPE_UNROLLS] = write_UNROLLS,
 };
 

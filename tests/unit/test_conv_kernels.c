@@ -11,9 +11,8 @@ static struct ll_machine cores(void)
     struct ll_machine machine = {.unit_count = 1, .level_count = 1};
     machine.units[0] = (struct ll_unit){
         .name = "cores", .model = LL_UNIT_MATRIX, .count = 100, .clock_hz = 1e9, .efficiency = 1};
-    machine.units[0].matrix = (struct ll_matrix){.tiles = {{256, 64, 64}},
-                                                 .tile_count = 1,
-                                                 .macs = {[LL_F32] = 100}};
+    machine.units[0].matrix =
+        (struct ll_matrix){.tiles = {{256, 64, 64}}, .tile_count = 1, .macs = {[LL_F32] = 100}};
     machine.levels[0] =
         (struct ll_level){.name = "memory", .size_bytes = 1 << 30, .bandwidth_Bps = 1e30, .efficiency = 1};
     return machine;

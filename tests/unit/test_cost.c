@@ -400,11 +400,14 @@ static void a_kernel_falls_short_of_the_machine(void **state)
     struct ll_machine machine = simple();
     struct ll_work work = additions();
     machine.software.kernel_count = 2;
-    machine.software.kernels[0] = (struct ll_kernel){
-        .name = "slow", .launch_overhead_s = 7e-6, .compute_efficiency = 1.0 / 6, .bandwidth_efficiency = 0.5, .passes = 2};
+    machine.software.kernels[0] = (struct ll_kernel){.name = "slow",
+                                                     .launch_overhead_s = 7e-6,
+                                                     .compute_efficiency = 1.0 / 6,
+                                                     .bandwidth_efficiency = 0.5,
+                                                     .passes = 2};
     machine.software.kernels[0].ops[LL_OP_ADD] = true;
-    machine.software.kernels[1] =
-        (struct ll_kernel){.name = "alone", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .max_units = 1};
+    machine.software.kernels[1] = (struct ll_kernel){
+        .name = "alone", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .max_units = 1};
     machine.software.kernels[1].ops[LL_OP_ADD] = machine.software.kernels[1].ops[LL_OP_MUL] = true;
     struct ll_cost plain = cost_of(&machine, LL_OP_SUB, &work), slow = cost_of(&machine, LL_OP_ADD, &work),
                    alone = cost_of(&machine, LL_OP_MUL, &work);
@@ -427,8 +430,8 @@ static void idle_units_are_counted_once(void **state)
     machine.units[0].matrix.tile_count = 1;
     double even = cost_of(&machine, LL_OP_MATMUL, &work).compute_cycles;
     machine.software.kernel_count = 1;
-    machine.software.kernels[0] =
-        (struct ll_kernel){.name = "slices", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .partition = 10};
+    machine.software.kernels[0] = (struct ll_kernel){
+        .name = "slices", .compute_efficiency = 1, .bandwidth_efficiency = 1, .passes = 1, .partition = 10};
     machine.software.kernels[0].ops[LL_OP_MATMUL] = true;
     struct ll_cost cost = cost_of(&machine, LL_OP_MATMUL, &work);
     assert_near(cost.compute_cycles, even, 1e-15);

@@ -132,14 +132,14 @@ static bool tells(const struct ll_coverage *coverage, enum ll_mechanism mechanis
     return found;
 }
 
-static void the_report_says_what_is_not_seen_and_the_cure(void **state)
+static void the_report_says_what_is_not_seen_and_the_remedy(void **state)
 {
     (void)state;
     struct ll_coverage coverage = cover(BINARY(import("solve", LL_SLOT_CALL), import("dlopen", LL_SLOT_CALL)),
                                         BINARY(export("solve", 0), export("dgemm_", 0)), NULL);
     assert_true(tells(&coverage, LL_MECHANISM_ENTRY, "    seen     dgemm_\n"));
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "    NOT SEEN dgemm_\n"));
-    assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "cure: --mech=entry"));
+    assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "remedy: --mech=entry"));
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "sees 0 of 1 ways"));
     assert_true(tells(&coverage, LL_MECHANISM_PRELOAD, "RTLD_DEEPBIND; remedy: --mech=audit"));
     closure.missing = &(struct ll_missing){"libgone.so", 0};
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test(one_that_calls_itself_through_slots_does_not),
         cmocka_unit_test(what_only_symtab_knows_is_hidden),
         cmocka_unit_test(a_static_program_needs_its_symbols),
-        cmocka_unit_test(the_report_says_what_is_not_seen_and_the_cure),
+        cmocka_unit_test(the_report_says_what_is_not_seen_and_the_remedy),
         cmocka_unit_test(every_mechanism_answers_to_its_name),
         cmocka_unit_test(no_mechanism_that_preloads_sees_less_than_preloading),
     };

@@ -34,7 +34,8 @@ static double far_ratio_of(double found, double slower)
     for (int i = 0; i < 2; i++)
         passes[i].time_s = ll_sample_predicted_s(machine, &passes[i]) * (i == 0 ? slower : 1);
     struct ll_overlay overlay;
-    assert_true(ll_fit_shapes(machine, &(struct ll_samples){.at = passes, .count = 2}, 0, 2, &arena, &overlay));
+    assert_true(
+        ll_fit_shapes(machine, &(struct ll_samples){.at = passes, .count = 2}, 0, 2, &arena, &overlay));
     assert_int_equal(overlay.shape_count, 1);
     double far = overlay.shapes[0].far;
     ll_machine_free(machine);

@@ -30,7 +30,7 @@ static void what_is_counted_has_no_thousandths(void **state)
     struct ll_human human;
     assert_string_equal(ll_format_count(&human, 0.18345, "samples/s"), "0.183 samples/s");
     assert_string_equal(ll_format_count(&human, 0.09, ""), "0.09");
-    assert_string_equal(ll_format_count(&human, 1433, "samples/s"), "1.43 ksamples/s");
+    assert_string_equal(ll_format_count(&human, 1433, "samples/s"), "1,433 samples/s");
 }
 
 /* Digits before the last prefix would not fit, and tell nobody anything. */

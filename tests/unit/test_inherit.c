@@ -255,8 +255,7 @@ static void only_a_file_or_stem_can_be_inherited(void **state)
         const char *text, *message;
     } cases[] = {
         {"inherits: []\n", "`inherits`: expected a file or the name of a machine, or a list of them"},
-        {"inherits: [[a]]\n",
-         "`inherits`: expected a file or the name of a machine, or a list of them"},
+        {"inherits: [[a]]\n", "`inherits`: expected a file or the name of a machine, or a list of them"},
         {"inherits:\n", "`inherits:`: expected a file or the name of a machine, or a list of them"},
         {"inherits: [tpu_v2_core, tpu_v2_cor]\n",
          "no file and no known machine `tpu_v2_cor`; did you mean `tpu_v2_core`?"},

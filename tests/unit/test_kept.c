@@ -196,9 +196,7 @@ static void what_passes_by_displaces_nothing(void **state)
     (void)state;
     static const struct {
         bool by_host, fills, displaces;
-    } cases[] = {{.displaces = true},
-                 {.by_host = true},
-                 {.by_host = true, .fills = true, .displaces = true}};
+    } cases[] = {{.displaces = true}, {.by_host = true}, {.by_host = true, .fills = true, .displaces = true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ll_machine machine = with_cache(LL_CACHE_RANDOM, 1);
         machine.host.fills_caches = cases[i].fills;

@@ -129,7 +129,8 @@ static void a_machine_is_found_by_its_file_or_its_stem(void **state)
     struct ll_diags diags = {0};
     (void)state;
     struct ll_machine *by_stem = ll_machine_read("custom_example", hwconfigs, NULL, 0, &diags);
-    struct ll_machine *by_path = ll_machine_read("hwconfigs/accelerators/custom_example.yaml", NULL, NULL, 0, &diags);
+    struct ll_machine *by_path =
+        ll_machine_read("hwconfigs/accelerators/custom_example.yaml", NULL, NULL, 0, &diags);
     assert_non_null(by_stem);
     assert_non_null(by_path);
     assert_string_equal(by_stem->stem, "custom_example");
@@ -256,7 +257,8 @@ static void an_op_goes_to_the_first_kernel_that_takes_it(void **state)
     for (int i = 0; i < 3; i++)
         kernels[i].ops[LL_OP_MATMUL] = true;
     kernels[0].dtype = 1 + LL_BF16;
-    struct ll_work narrow = {.kind = LL_WORK_GEMM, .dtype = LL_BF16}, wide = {.kind = LL_WORK_GEMM, .dtype = LL_F32};
+    struct ll_work narrow = {.kind = LL_WORK_GEMM, .dtype = LL_BF16},
+                   wide = {.kind = LL_WORK_GEMM, .dtype = LL_F32};
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &narrow), &kernels[0]);
     assert_ptr_equal(ll_machine_kernel(&machine, LL_OP_MATMUL, &wide), &kernels[1]);
     assert_near(ll_machine_kernel(&machine, LL_OP_ADD, &wide)->compute_efficiency, 1, 0);

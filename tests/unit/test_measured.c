@@ -243,7 +243,7 @@ static void what_is_no_work_says_why(void **state)
         "no rule here cuts this model into pieces: tp, pp or cp, or dp beside devices, is above 1";
     static const char *const wrong[][4] = {
         {"fft", "fp32", "m=1;n=1;k=1", "no rule turns this op into work"},
-        {"spmm", "fp32", "m=1;n=1;k=1", "sparse products are not simulated"},
+        {"spmm", "fp32", "m=1;n=1;k=1", "sparse GEMMs are not simulated"},
         {"e2e_infer", "fp32", "model=x;batch=1", "the network is not among those that can be built"},
         {"e2e_train", "fp32", "model=vgg16;batch=4;devices=8",
          "the batch is smaller than the number of devices"},

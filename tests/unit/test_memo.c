@@ -276,9 +276,8 @@ static void what_lies_at_the_same_address_may_be_another_list(void **state)
 {
     (void)state;
     struct ll_machine *machine = ll_toy_machine(
-        LL_TOY_MACHINE
-        "software: {kernels: [{name: wide, ops: [matmul], compute_efficiency: 0.5}]}\n"
-        "overlay: [{name: wide, shapes: [64x64x64=1/1]}]\n");
+        LL_TOY_MACHINE "software: {kernels: [{name: wide, ops: [matmul], compute_efficiency: 0.5}]}\n"
+                       "overlay: [{name: wide, shapes: [64x64x64=1/1]}]\n");
     struct ll_memo memo = {.machine = machine};
     struct ll_work work = gemm_work(LL_BF16, 1, 64, 64, 64);
     const char *trouble;

@@ -254,7 +254,8 @@ static void what_stands_apart_is_not_joined(void **state)
 {
     (void)state;
     struct ll_diags diags = {0};
-    struct ll_machine *machine = ll_machine_read("hwconfigs/devices/azure_d64s_v6.yaml+ncnn", NULL, NULL, 0, &diags);
+    struct ll_machine *machine =
+        ll_machine_read("hwconfigs/devices/azure_d64s_v6.yaml+ncnn", NULL, NULL, 0, &diags);
     struct ll_predicted apart, joined;
     const char *trouble;
     good_works("e2e_infer", "fp32", "model=efficientnet_b0;batch=1;threads=1");

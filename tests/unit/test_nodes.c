@@ -83,8 +83,8 @@ static void pairs_that_meet_at_a_link_share_it(void **state)
     ll_toy_net_free(&f);
 }
 
-/* Nodes that are all wired to each other are reached like those behind a switch, so that a tuner is asked; those
- * of a ring are not, and keep to rings. */
+/* Nodes that are all wired to each other are reached like those behind a switch, so that a tuner is asked;
+ * those of a ring are not, and keep to rings. */
 static void a_tuner_is_asked_where_any_node_reaches_any_other(void **state)
 {
     static const char *const topologies[] = {"switch", "full", "ring"};

@@ -4,8 +4,8 @@
 
 #include "sim/machine/path.h"
 
-static const char text[] = LL_TOY_MACHINE
-    "software: {op_overhead: 4us, kernels: [{name: wide, ops: [matmul], compute_efficiency: 0.5, launch_overhead: 2us}]}\n";
+static const char text[] = LL_TOY_MACHINE "software: {op_overhead: 4us, kernels: [{name: wide, ops: "
+                                          "[matmul], compute_efficiency: 0.5, launch_overhead: 2us}]}\n";
 
 /* So that what a fit writes into a file is what it computed with. */
 static void every_number_is_what_set_would_make_it(void **state)

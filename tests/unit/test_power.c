@@ -79,7 +79,8 @@ static void other_work_keeps_the_clock(void **state)
 static void what_waits_draws_no_power(void **state)
 {
     (void)state;
-    static const char slow[] = "software: {kernels: [{name: slow, ops: [matmul], compute_efficiency: 0.5}]}\n";
+    static const char slow[] =
+        "software: {kernels: [{name: slow, ops: [matmul], compute_efficiency: 0.5}]}\n";
     char limited[1024], unlimited[1024];
     snprintf(limited, sizeof limited, "%s%s", MACHINE(", limit_w: 75"), slow);
     snprintf(unlimited, sizeof unlimited, "%s%s", MACHINE(""), slow);

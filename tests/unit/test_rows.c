@@ -34,10 +34,8 @@ static void the_last_wave_of_rows_takes_as_long_as_a_full_one(void **state)
 
 static void short_rows_stay_in_registers(void **state)
 {
-    const struct ll_kernel kernel = {.compute_efficiency = 0.5,
-                                     .rows_in_flight = 4,
-                                     .max_register_row = 800,
-                                     .row_overhead_s = 1e-6};
+    const struct ll_kernel kernel = {
+        .compute_efficiency = 0.5, .rows_in_flight = 4, .max_register_row = 800, .row_overhead_s = 1e-6};
     struct ll_work at_most = rows(3, 800), more = rows(3, 801), none = rows(3, 0);
     (void)state;
     assert_near(ll_rows_compute(&kernel, &at_most), 1, 0);

@@ -177,7 +177,8 @@ static void gradients_of_filters_are_summed_up_over_images(void **state)
 static void channels_of_their_own_are_convolved_on_lanes(void **state)
 {
     (void)state;
-    struct ll_software software = {.depthwise_efficiency = 0.25, .transform_count = 1, .strided = LL_STRIDED_LIBRARY};
+    struct ll_software software = {
+        .depthwise_efficiency = 0.25, .transform_count = 1, .strided = LL_STRIDED_LIBRARY};
     struct ll_variant v[LL_MOST_VARIANTS];
     struct ll_work work = halving(3);
     work.conv.groups = 16;

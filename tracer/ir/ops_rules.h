@@ -54,8 +54,8 @@ ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_
 ll_shape_rule ll_shape_ATTENTION, ll_shape_ATTENTION_GRAD;
 ll_count_rule ll_flops_ATTENTION, ll_flops_ATTENTION_GRAD;
 ll_work_rule ll_work_ATTENTION, ll_work_ATTENTION_GRAD;
-ll_shape_rule ll_shape_CAUSAL, ll_shape_CACHE_UPDATE, ll_shape_ADAM_MIXED, ll_shape_ROTARY, ll_shape_GATED_GRAD,
-    ll_shape_ROUTE;
+ll_shape_rule ll_shape_CAUSAL, ll_shape_CACHE_UPDATE, ll_shape_ADAM_MIXED, ll_shape_ROTARY,
+    ll_shape_GATED_GRAD, ll_shape_ROUTE;
 ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;
 
 ll_count_rule ll_flops_NONE, ll_flops_MATMUL, ll_flops_CONV_FORWARD, ll_flops_CONV_DATA, ll_flops_CONV_FILTER;

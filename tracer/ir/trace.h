@@ -142,13 +142,14 @@ bool ll_trace_note(struct ll_trace *trace, const char *key, const char *value);
  * positive and finite. */
 double ll_trace_number(const struct ll_trace *trace, const char *key, double otherwise);
 
-/* Tensor i of an op's inputs or outputs. */
+/* Tensor i of an op's inputs, as an index into the trace's tensors; i is less than the op's input_count. */
 static inline uint32_t ll_op_input(const struct ll_trace *trace, uint32_t op, uint32_t i)
 {
     uint64_t link = trace->edges[trace->ops[op].edges].inputs[i];
     return link & 1 ? (uint32_t)(link >> 1) : trace->ops[op].first_output - (uint32_t)(link >> 1);
 }
 
+/* Tensor i of an op's outputs likewise. */
 static inline uint32_t ll_op_output(const struct ll_trace *trace, uint32_t op, uint32_t i)
 {
     return trace->ops[op].first_output + i;

@@ -12,7 +12,7 @@
 /* Shapes of work: word, name, what it is. */
 #define LL_WORK_LIST(X)                                                                                      \
     X(NOTHING, "nothing", "a view: no time, no traffic")                                                     \
-    X(GEMM, "gemm", "batch GEMMs C[m,n] += A[m,k] B[k,n]")                                                \
+    X(GEMM, "gemm", "batch GEMMs C[m,n] += A[m,k] B[k,n]")                                                   \
     X(CONV, "conv", "a convolution, or one of its two gradients")                                            \
     X(VECTOR, "vector", "the same few operations on every element")                                          \
     X(REDUCE, "reduce", "many elements become few")                                                          \
