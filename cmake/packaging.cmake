@@ -34,15 +34,15 @@ install(FILES ${PROJECT_BINARY_DIR}/leadline.pc DESTINATION lib/pkgconfig)
 # rooms themselves. tests/package compiles each of these alone.
 install(DIRECTORY tracer/base DESTINATION include/leadline/tracer FILES_MATCHING PATTERN "*.h")
 foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tracer/ir/ops.h tracer/ir/profile.h tracer/format/reader.h tracer/record/recorder.h tracer/ir/tensor.h
-        tracer/ir/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h sim/machine/catalogue.h
+        tracer/ir/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h
         sim/machine/warm_bytes.h sim/machine/machine.h sim/machine/unit.h
-        sim/machine/algorithms.def sim/machine/topologies.def sim/machine/unit_models.def sim/cost/cost.h
+        sim/machine/algorithms.def sim/machine/tuners.def sim/machine/topologies.def sim/machine/unit_models.def sim/cost/cost.h
         sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION include/leadline/${folder})
 endforeach()
 install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "kernels/*.txt" PATTERN "kernels/LICENSE" PATTERN "*.llt" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
 set(CPACK_GENERATOR DEB)

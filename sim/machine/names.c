@@ -171,11 +171,11 @@ static bool add_name(struct names *names, const char *name)
 }
 
 /* Stems of a folder's files, and names of the folders in it where these are wanted too; a folder that is not
- * there has none. */
+ * there has none. False when memory ran out, already for the folder's name too (NULL). */
 static bool list_folder(const char *folder, bool with_folders, struct ll_arena *arena, struct names *names)
 {
-    DIR *entries = opendir(folder);
-    bool right = true;
+    DIR *entries = folder ? opendir(folder) : NULL;
+    bool right = folder != NULL;
     for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
         if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "aliases.yaml"))
             continue;
