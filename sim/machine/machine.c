@@ -229,7 +229,7 @@ static struct ll_node *read_base(struct merger *merger, const struct ll_node *ke
     if (merger->stacks.stack_count == 0)
         merger->stacks = named;
     struct ll_node *base = read_tree(merger, named.path, key->place, chain);
-    if (alone && chain->length == 1) {
+    if (alone && chain->length == 1 && !strstr(named.path, "technology/")) { /* tables are no machine */
         memcpy(named.stacks, merger->stacks.stacks, sizeof named.stacks);
         named.stack_count = merger->stacks.stack_count;
         merger->base = ll_machine_words_stem(&named, merger->arena);
