@@ -20,7 +20,7 @@ static const struct ll_level *level_named(const struct ll_machine *machine, cons
  * of 128 bytes a cycle for each of eight dies, 34.4 TB/s, before 256 MB for all; channels of 64 bytes before
  * MI200, 16 on Vega 10 (Linux, gfx_v9_0.c), 32 on MI100 and MI200 (rocm.docs.amd.com). Xeons of these
  * generations have 2.5 MiB of cache a core. Of TPU v5e JAX has 17.2e9 bytes, of later ones Google's pages
- * have GiB. */
+ * have GiB; of B200 and later what nvidia-smi shows. */
 static void caches_and_memories_are_those_of_the_documents(void **state)
 {
     const struct {
@@ -30,6 +30,17 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
     } printed[] = {
         {"mi25", "l2", 0x1p22, 16 * 64 * 1.5e9, 1},
         {"vega_fe", "l2", 0x1p22, 16 * 64 * 1.6e9, 1},
+        {"b200_sxm", "l2", 126 * 0x1p20, 0, 1},
+        {"b200_sxm", "hbm3e", 180 * 0x1p30, 8e12, 1},
+        {"gb200", "hbm3e", 189471 * 0x1p20, 8e12, 1},
+        {"b300_sxm", "hbm3e", 275040 * 0x1p20, 8e12, 1},
+        {"gb300", "hbm3e", 284208 * 0x1p20, 8e12, 1},
+        {"h20", "hbm3", 96 * 0x1p30, 4e12, 1},
+        {"l40s", "l2", 96 * 0x1p20, 5.2e12 * 2.52 / 2.49, 1},
+        {"rtx_4090", "l2", 72 * 0x1p20, 0, 1},
+        {"rtx_pro_6000", "gddr7", 97887 * 0x1p20, 1792e9, 1},
+        {"jetson_orin", "lpddr5", 64 * 0x1p30, 204.8e9, 1},
+        {"jetson_thor", "lpddr5x", 128 * 0x1p30, 273e9, 1},
         {"mi100", "l2", 0x1p23, 32 * 64 * 1.502e9, 1},
         {"mi210", "l2", 0x1p23, 32 * 128 * 1.7e9, 1},
         {"mi250_gcd", "l2", 0x1p23, 32 * 128 * 1.7e9, 1},
@@ -85,6 +96,15 @@ static void links_are_those_of_the_documents(void **state)
     } printed[] = {{"dgx_2", "nvlink", 300e9},
                    {"hgx_a100", "nvlink", 600e9},
                    {"archive/vidur_h100", "nvlink", 900e9},
+                   {"hgx_h800", "nvlink", 400e9},
+                   {"dgx_b200", "nvlink", 1800e9},
+                   {"dgx_b200", "infiniband", 2 * 50e9},
+                   {"dgx_b300", "infiniband", 2 * 100e9},
+                   {"gb200_nvl72", "nvlink", 1800e9},
+                   {"gb200_nvl72", "infiniband", 2 * 50e9},
+                   {"gb300_nvl72", "infiniband", 2 * 100e9},
+                   {"l40s_8", "pcie", 64e9},
+                   {"rtx_5090_8", "pcie", 128e9},
                    {"a100_pcie_pairs", "nvlink", 600e9},
                    {"a100_pcie_pairs", "pcie", 64e9},
                    {"a40_pairs", "nvlink", 112.5e9},
@@ -283,6 +303,19 @@ static void power_is_limited_to_the_thermal_design(void **state)
                    {"h100_sxm", 700},
                    {"h100_pcie", 350},
                    {"h200_sxm", 700},
+                   {"h800", 700},
+                   {"h20", 400},
+                   {"b200_sxm", 1000},
+                   {"b300_sxm", 1100},
+                   {"gb200", 1200},
+                   {"gb300", 1400},
+                   {"a10", 150},
+                   {"a30", 165},
+                   {"rtx_3090", 350},
+                   {"l40s", 350},
+                   {"rtx_4090", 450},
+                   {"rtx_5090", 575},
+                   {"rtx_pro_6000", 600},
                    {"mi25", 300},
                    {"vega_fe", 300},
                    {"mi100", 300},
