@@ -46,6 +46,11 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         {"mi250_gcd", "l2", 0x1p23, 32 * 128 * 1.7e9, 1},
         {"mi300x", "l2", 0x1p22, 34.4e12 / 8, 8},
         {"mi300x", "infinity", 0x1p28, 17.2e12, 1},
+        {"mi250", "l2", 0x1p23, 32 * 128 * 1.7e9, 2},
+        {"mi325x", "l2", 0x1p22, 34.4e12 / 8, 8},
+        {"mi325x", "hbm3e", 256 * 0x1p30, 6e12, 1},
+        {"mi355x", "l2", 0x1p22, 0, 8},
+        {"mi355x", "hbm3e", 288 * 0x1p30, 8e12, 1},
         {"xeon_e5_2680v4", "l3", 14 * 2.5 * 0x1p20, 0, 1},
         {"e5_2630v3_2s", "l3", 16 * 2.5 * 0x1p20, 0, 1},
         {"xeon_phi_3120a", "gddr5", 6 * 0x1p30, 240e9, 1},
@@ -105,6 +110,9 @@ static void links_are_those_of_the_documents(void **state)
                    {"gb300_nvl72", "infiniband", 2 * 100e9},
                    {"l40s_8", "pcie", 64e9},
                    {"rtx_5090_8", "pcie", 128e9},
+                   {"mi300x_8", "xgmi", 128e9},
+                   {"mi325x_8", "xgmi", 128e9},
+                   {"mi355x_8", "xgmi", 153e9},
                    {"a100_pcie_pairs", "nvlink", 600e9},
                    {"a100_pcie_pairs", "pcie", 64e9},
                    {"a40_pairs", "nvlink", 112.5e9},
@@ -321,6 +329,9 @@ static void power_is_limited_to_the_thermal_design(void **state)
                    {"mi100", 300},
                    {"mi210", 300},
                    {"mi250_gcd", 560 / 2},
+                   {"mi250", 560},
+                   {"mi325x", 1000},
+                   {"mi355x", 1400},
                    {"mi300x", 750}};
     (void)state;
     for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
