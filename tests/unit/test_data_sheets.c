@@ -60,6 +60,13 @@ static void caches_and_memories_are_those_of_the_documents(void **state)
         {"tpu_v6e", "hbm", 0x1p35, 1638e9, 1},
         {"tpu_v7_chiplet", "vmem", 0x1p26, 0, 1},
         {"tpu_v7_chiplet", "hbm", 96 * 0x1p30, 3690e9, 1},
+        {"tpu_v7", "hbm", 192 * 0x1p30, 7380e9, 1},
+        {"gaudi_2", "sram", 48 * 0x1p20, 0, 1},
+        {"gaudi_3", "sram", 96 * 0x1p20, 12.8e12, 1},
+        {"gaudi_3", "hbm2e", 128 * 0x1p30, 3670e9, 1},
+        {"trainium_1", "sbuf", 24 * 0x1p20, 0, 2},
+        {"trainium_2", "sbuf", 28 * 0x1p20, 0, 8},
+        {"trainium_2", "hbm", 96 * 0x1p30, 2900e9, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
@@ -118,11 +125,16 @@ static void links_are_those_of_the_documents(void **state)
                    {"a40_pairs", "nvlink", 112.5e9},
                    {"h100_pcie_pairs", "nvlink", 600e9},
                    {"h100_pcie_pairs", "pcie", 128e9},
-                   {"tpu_v4", "ici", 90e9},
+                   {"tpu_v4", "ici", 100e9},
                    {"tpu_v5e", "ici", 400e9 / 4},
                    {"tpu_v5p", "ici", 1200e9 / 6},
                    {"tpu_v6e", "ici", 800e9 / 4},
                    {"tpu_v7_chiplet", "ici", 1200e9 / 6 / 2},
+                   {"tpu_v7", "ici", 1200e9 / 6},
+                   {"trainium_1_16", "neuronlink", 384e9 / 4},
+                   {"trainium_2_16", "neuronlink", 1024e9 / 4},
+                   {"gaudi_2_8", "roce", 600e9 / 8},
+                   {"gaudi_3_8", "roce", 1200e9 / 8},
                    {"tpu_v7_chiplet", "d2d", 6 * 1200e9 / 6}};
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
@@ -332,6 +344,8 @@ static void power_is_limited_to_the_thermal_design(void **state)
                    {"mi250", 560},
                    {"mi325x", 1000},
                    {"mi355x", 1400},
+                   {"gaudi_2", 600},
+                   {"gaudi_3", 900},
                    {"mi300x", 750}};
     (void)state;
     for (size_t i = 0; i < sizeof designs / sizeof *designs; i++) {
