@@ -339,7 +339,10 @@ static void peaks_of_other_machines_are_those_of_the_documents(void **state)
     static const double ddr3_1600 = 1 - (280.0 + 6 + 11 + 11 - 4) / 6240,
                         ddr4_2133 = 1 - (374.0 + 8 + 16 + 16 - 4) / 8328,
                         ddr4_2400 = 1 - (420.0 + 9 + 16 + 16 - 4) / 9364,
-                        ddr4_3200 = 1 - (560.0 + 12 + 22 + 22 - 4) / 12480;
+                        ddr4_3200 = 1 - (560.0 + 12 + 22 + 22 - 4) / 12480,
+                        ddr5_5600 = 1 - (826.0 + 21 + 45 + 45 - 8) / 10920,
+                        lpddr5 = 1 - (168.0 + 6 + 15 + 15 - 2) / 3125,
+                        lpddr5x_8533 = 1 - (299.0 + 8 + 20 + 20 - 2) / 4166;
     const struct peak printed[] = {
         {"i7_6700k", LL_F32, 512e9, ddr4_2133 * 2 * 8 * 2.133e9, 1e-9},
         {"i7_6700k", LL_F64, 256e9, ddr4_2133 * 2 * 8 * 2.133e9, 1e-9},
@@ -376,6 +379,15 @@ static void peaks_of_other_machines_are_those_of_the_documents(void **state)
         {"n1_standard_32", LL_F32, 2.048e12, 16.6e9, 1e-9},
         {"xeon_phi_7250", LL_F32, 6.09e12, 0.92 * 490e9, 0.001},
         {"epyc_7742", LL_F32, 64 * 3.4e9 * 32, ddr4_3200 * 204.8e9, 1e-9},
+        {"granite_rapids", LL_BF16, 128 * 3.2e9 * 1024, ddr5_5600 * 614.4e9, 1e-9},
+        {"granite_rapids", LL_INT8, 128 * 3.2e9 * 2048, ddr5_5600 * 614.4e9, 1e-9},
+        {"granite_rapids", LL_F32, 128 * 3.2e9 * 64, ddr5_5600 * 614.4e9, 1e-9},
+        {"epyc_turin", LL_F32, 128 * 4.1e9 * 64, ddr5_5600 * 576e9, 1e-9},
+        {"graviton_4", LL_F32, 96 * 2.8e9 * 32, ddr5_5600 * 537.6e9, 1e-9},
+        {"grace", LL_F64, 7.1e12 / 2, lpddr5x_8533 * 512e9, 0.01},
+        {"snapdragon_x", LL_F32, 12 * 3.8e9 * 32, lpddr5x_8533 * 135e9, 1e-9},
+        {"apple_m2", LL_F32, 4 * 3.5e9 * 32, lpddr5 * 102.4e9, 1e-9},
+        {"raspberry_pi_5", LL_F32, 4 * 2.4e9 * 16, 0.56 * 17.064e9, 1e-9},
         {"ft_2000_plus", LL_F64, 512e9 * 8 / 64 * 2.4 / 2, ddr4_2400 * 19.2e9, 1e-9},
         {"loongson_3a4000", LL_F64, 128e9 * 1.8 / 2, ddr4_2400 * 38.4e9, 1e-9},
         {"xeon_phi_3120a", LL_F64, 1.003e12, 0.7 * 240e9, 0.001},
