@@ -95,23 +95,6 @@ static void groups_that_lie_otherwise_count_in_the_mean(void **state)
     ll_toy_net_free(&f);
 }
 
-static void measured_exchanges_take_what_a_ring_does(void **state)
-{
-    (void)state;
-    const uint64_t members[] = {0, 1, 2, 3};
-    struct ll_toy_net f =
-        ll_toy_net(NET("switch", "4") ", samples: [{devices: 4, latency: 10us, bandwidth: 1GB/s}]" DRAWING);
-    struct ll_exchange exchange = {
-        .collective = LL_COLLECTIVE_ALL_REDUCE, .bytes = M, .members = members, .size = 4, .groups = 1};
-    struct ll_exchanged done;
-    struct ll_solver *solver = ll_solver_new(f.net);
-    assert_int_equal(ll_exchange_by_software(solver, &exchange, &done), LL_EXCHANGE_DONE);
-    assert_int_equal(done.algorithm, LL_ALGORITHM_COUNT);
-    assert_near(done.links_j, 2 * 2 * 3 * M * J, 1e-12);
-    ll_solver_free(solver);
-    ll_toy_net_free(&f);
-}
-
 static struct ll_trace *record_all_reduce(uint64_t side)
 {
     struct toy *toy = calloc(1, sizeof *toy);
@@ -147,7 +130,6 @@ int main(void)
         cmocka_unit_test(far_messages_take_more),
         cmocka_unit_test(each_level_takes_its_own),
         cmocka_unit_test(groups_that_lie_otherwise_count_in_the_mean),
-        cmocka_unit_test(measured_exchanges_take_what_a_ring_does),
         cmocka_unit_test(a_device_has_its_share_of_the_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

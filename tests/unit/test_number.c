@@ -40,7 +40,7 @@ static void paths_name_items_and_kernels(void **state)
     (void)state;
     static const char *const wanted[] = {"units.array.efficiency", "units.simd.flops.f32",
                                          "memory.ram.bandwidth", "software.op_overhead",
-                                         "software.kernels.wide.compute"};
+                                         "software.kernels.wide.compute_efficiency"};
     struct ll_arena arena = {0};
     struct ll_machine *machine = ll_toy_machine(text);
     size_t count, found = 0;
@@ -61,7 +61,7 @@ static void numbers_behind_many_kernels_are_found(void **state)
     struct ll_str made = {0};
     ll_str_addf(&made, "%ssoftware:\n  kernels:\n", LL_TOY_MACHINE);
     for (int i = 0; i < 120; i++)
-        ll_str_addf(&made, "    - {name: kernel_%d, ops: [matmul], compute: 0.5}\n", i);
+        ll_str_addf(&made, "    - {name: kernel_%d, ops: [matmul], compute_efficiency: 0.5}\n", i);
     ll_str_addf(&made, "host: {bandwidth: 1GB/s}\n");
     struct ll_machine *machine = ll_toy_machine(made.text);
     size_t count, found = 0;
