@@ -501,9 +501,10 @@ struct ll_partitioned {
     double busiest;   /* the busiest unit's share of all lines */
 };
 
-/* at_work: units that work in the mean. Pure. */
-struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_task *task, uint64_t units,
-                                   double at_work);
+/* at_work: units that work in the mean. The GEMMs that a convolution is computed by are not cut: its channels are
+ * dealt (ll_partition_most_units). Pure. */
+struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op, const struct ll_task *task,
+                                   uint64_t units, double at_work);
 
 /* The most of `units` among which the kernel can share an op's work. Pure. */
 uint64_t ll_partition_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);

@@ -97,7 +97,7 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
                                             s->machine->units[s->unit_index].efficiency, dealt, why);
     double beside = in_cycles(s, "between products", lanes.after_s, why) +
                     in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why);
-    struct ll_partitioned p = ll_partition(s->kernel, &s->task, way->units_used, way->at_work);
+    struct ll_partitioned p = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work);
     cost->units_used = p.units;
     double rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
     double begin_s = ll_rows_begin_s(s->kernel, s->task.work, p.units);

@@ -63,23 +63,6 @@ static void threads_beyond_the_cores_change_nothing(void **state)
     ll_machine_free(machine);
 }
 
-/* Three doublings are eight threads; a part of work is an op here. */
-static void threads_are_joined_two_by_two_after_each_op(void **state)
-{
-    const struct ll_override barrier[] = {{"software.grain", "0"}, {"software.barrier", "1us"}};
-    struct ll_machine *without = machine_with(barrier, 1), *with = machine_with(barrier, 2);
-    const struct ll_measured row = {.op = "e2e_infer", .dtype = "fp32", .dims = "model=alexnet;batch=1"};
-    struct ll_measured_works works = {0};
-    (void)state;
-    assert_null(ll_measured_works(&row, NULL, &works));
-    const char *eight = "model=alexnet;batch=1;threads=8", *one = "model=alexnet;batch=1;threads=1";
-    assert_near(row_s(with, "fp32", eight), row_s(without, "fp32", eight) + (double)works.count * 3e-6, 1e-9);
-    assert_true(row_s(with, "fp32", one) == row_s(without, "fp32", one));
-    ll_measured_works_release(&works);
-    ll_machine_free(without);
-    ll_machine_free(with);
-}
-
 static double convolved_s(const char *key, const char *value)
 {
     const struct ll_override shared = {key, value};
@@ -101,9 +84,9 @@ static double convolved_s(const char *key, const char *value)
 static void units_without_channels_do_not_work(void **state)
 {
     (void)state;
-    double pieces_s = convolved_s("software.kernels.convolve.channels", "16");
-    assert_true(pieces_s == convolved_s("software.kernels.convolve.units", "4"));
-    assert_true(pieces_s > 1.5 * convolved_s("software.kernels.convolve.channels", "1"));
+    double pieces_s = convolved_s("software.kernels.convolve.partition", "16");
+    assert_true(pieces_s == convolved_s("software.kernels.convolve.max_units", "4"));
+    assert_true(pieces_s > 1.5 * convolved_s("software.kernels.convolve.partition", "1"));
 }
 
 /* Half the bytes, and twice the rate. */
@@ -126,7 +109,6 @@ int main(void)
         cmocka_unit_test(more_threads_are_never_slower),
         cmocka_unit_test(one_thread_has_a_machine_of_one_core),
         cmocka_unit_test(threads_beyond_the_cores_change_nothing),
-        cmocka_unit_test(threads_are_joined_two_by_two_after_each_op),
         cmocka_unit_test(units_without_channels_do_not_work),
         cmocka_unit_test(the_type_is_the_best_that_the_cores_compute),
     };
