@@ -161,7 +161,10 @@ static void machine_row(const struct listing *listing, const struct ll_machine *
     half = fmax(half, ll_machine_peak_flops(machine, LL_I16));
     const struct validated validated = validated_of(&listing->validations, machine->stem);
     ll_table_cell(table, "%s", machine->stem);
-    ll_table_cell(table, machine->year ? "%" PRIu64 : "", machine->year);
+    if (machine->year)
+        ll_table_cell(table, "%" PRIu64, machine->year);
+    else
+        ll_table_cell(table, "%s", "");
     ll_table_cell(table, "%s", rate(&f32, ll_machine_peak_flops(machine, LL_F32)));
     ll_table_cell(table, "%s", rate(&f16, half));
     ll_table_cell(table, "%s", rate(&int8, ll_machine_peak_flops(machine, LL_INT8)));
