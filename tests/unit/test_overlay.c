@@ -12,6 +12,7 @@ static struct ll_machine two_levels(void)
 {
     struct ll_machine machine = {.unit_count = 1, .level_count = 2};
     machine.units[0].count = 2;
+    machine.units[0].clock_hz = machine.units[0].efficiency = 1;
     machine.levels[0].name = "near";
     machine.levels[1].name = "far";
     return machine;
@@ -21,7 +22,7 @@ static struct ll_cost even_cost(void)
 {
     return (struct ll_cost){.compute_s = 1,
                             .compute_first_s = 1,
-                            .compute_cycles = 1,
+                            .compute_cycles = 0.5, /* by half of the unit's rate, of 1 Hz */
                             .level_s = {1, 1},
                             .level_first_s = {1, 1},
                             .level_wait_s = {1, 1},
