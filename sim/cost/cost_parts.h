@@ -501,8 +501,8 @@ struct ll_partitioned {
     double busiest;   /* the busiest unit's share of all lines */
 };
 
-/* at_work: units that work in the mean. The GEMMs that a convolution is computed by are not cut: its channels are
- * dealt (ll_partition_most_units). Pure. */
+/* at_work: units that work in the mean. The GEMMs that a convolution is computed by are not cut: its channels
+ * are dealt (ll_partition_most_units). Pure. */
 struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op, const struct ll_task *task,
                                    uint64_t units, double at_work);
 

@@ -68,24 +68,25 @@ static struct layout lay(const struct ll_unit *unit, const struct ll_task *task,
 }
 
 /* Implicit GEMMs go along pixels: the kernels of a convolution have tiles of at least half as many pixels as
- * the largest tile of the list has (cuDNN's are scudnn_128x128, 128x64 and 128x32, never 32x128). The first
- * tile of the list always serves. */
-static bool is_of_convolutions(const struct ll_unit *unit, const struct layout *l)
+ * the largest tile of the list has (cuDNN's are scudnn_128x128, 128x64 and 128x32, never 32x128). */
+static bool is_of_convolutions(const struct ll_unit *unit, const struct ll_tile *tile)
 {
     uint64_t most = 0;
     for (uint64_t i = 0; i < unit->matrix.tile_count; i++)
         most = ll_max(most, unit->matrix.tiles[i].m);
-    return 2 * l->tile.m >= most;
+    return 2 * tile->m >= most;
 }
 
-/* Parts of k are worth it where all tiles of them are computed at once. */
-static bool makes_sense(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                        uint32_t index)
+/* Whether to lay out a way at all. The first tile of the list always serves; parts of k are worth it where
+ * all tiles of them are computed at once, of which there are at least as many as parts. */
+static bool is_candidate(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
 {
-    if (task->work->kind == LL_WORK_CONV && index >= PARTS_CHOICES && !is_of_convolutions(unit, l))
+    const struct ll_tile *tile = &unit->matrix.tiles[index / PARTS_CHOICES];
+    uint64_t parts = UINT64_C(1) << index % PARTS_CHOICES;
+    if (parts > 1 &&
+        (task->whole_k || parts > unit->count || parts > ll_ceil_div(task->problem.dims.k, tile->k)))
         return false;
-    uint64_t steps = ll_ceil_div(task->problem.dims.k, l->tile.k);
-    return l->parts == 1 || (!task->whole_k && l->parts <= steps && l->tiles <= (double)unit->count);
+    return task->work->kind != LL_WORK_CONV || index < PARTS_CHOICES || is_of_convolutions(unit, tile);
 }
 
 /* Lanes issue their instructions for what lies beyond the edge of an operand too. */
@@ -209,8 +210,10 @@ static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, c
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                       struct ll_way *way, struct ll_explain *why)
 {
+    if (!is_candidate(unit, task, index))
+        return false;
     struct layout l = lay(unit, task, index);
-    if (!makes_sense(unit, task, &l, index))
+    if (l.parts > 1 && l.tiles > (double)unit->count)
         return false;
     double tiles_of_share,
         sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
