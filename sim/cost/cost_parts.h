@@ -503,8 +503,8 @@ struct ll_partitioned {
 
 /* at_work: units that work in the mean. The GEMMs that a convolution is computed by are not cut: its channels
  * are dealt (ll_partition_most_units). Pure. */
-struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op, const struct ll_task *task,
-                                   uint64_t units, double at_work);
+struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op,
+                                   const struct ll_task *task, uint64_t units, double at_work);
 
 /* The most of `units` among which the kernel can share an op's work. Pure. */
 uint64_t ll_partition_most_units(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);

@@ -216,8 +216,8 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
  *
  *       rounds = floor(floor(length / partition) / units),  left = length - rounds * partition * units
  *       busiest = (rounds * partition + min(left, partition)) / length        of the work */
-struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op, const struct ll_task *task,
-                                   uint64_t units, double at_work)
+struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct ll_work *op,
+                                   const struct ll_task *task, uint64_t units, double at_work)
 {
     struct ll_partitioned p = {.units = units, .imbalance = 1};
     if (kernel->partition == 0 || !task->is_product || op->kind == LL_WORK_CONV)

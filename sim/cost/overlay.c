@@ -66,13 +66,13 @@ struct ll_correction ll_overlay_of(const struct ll_machine *machine, const struc
     double units = (double)unit->count, used = (double)ll_max(cost->units_used, 1);
     /* At the unit's own rate, whatever the kernel leaves of it and however short power is. */
     double own_s = cost->compute_cycles / (unit->clock_hz * unit->efficiency);
-    return (struct ll_correction){.shapes = overlay->shape_count,
-                                  .near = exp(log_near / all),
-                                  .far = exp(log_far / all),
-                                  .least_compute =
-                                      own_s > 0 ? cost->utilization * units / used * own_s / cost->compute_s : 0,
-                                  .least_near = ll_kernel_share(machine, kernel, 0),
-                                  .least_far = ll_kernel_share(machine, kernel, last)};
+    return (struct ll_correction){
+        .shapes = overlay->shape_count,
+        .near = exp(log_near / all),
+        .far = exp(log_far / all),
+        .least_compute = own_s > 0 ? cost->utilization * units / used * own_s / cost->compute_s : 0,
+        .least_near = ll_kernel_share(machine, kernel, 0),
+        .least_far = ll_kernel_share(machine, kernel, last)};
 }
 
 void ll_overlay_apply(const struct ll_machine *machine, const struct ll_correction *by, struct ll_cost *cost)
