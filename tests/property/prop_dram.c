@@ -7,7 +7,7 @@
 #include "sim/memory/dram.h"
 #include "tracer/base/num.h"
 
-enum { PRESETS = 15, ACCESSES = 500 };
+enum { PRESETS = 18, ACCESSES = 500 };
 
 static const struct ll_dram *preset(size_t i)
 {
