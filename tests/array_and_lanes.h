@@ -44,7 +44,7 @@ static inline struct ll_cost cost_of(const struct ll_machine *machine, enum ll_o
 {
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, kind, work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, kind, work, &cost, &trouble));
     assert_null(trouble);
     return cost;
 }

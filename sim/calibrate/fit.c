@@ -303,9 +303,9 @@ double ll_sample_predicted_s(const struct ll_machine *machine, const struct ll_s
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;
-    if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, NULL, &trouble))
+    if (!ll_cost_op(machine, sample->kind, &sample->work, &cost, &trouble))
         return 0;
-    ll_cost_time(machine, &cost, &sample->found, &timing, NULL);
+    ll_cost_time(machine, &cost, &sample->found, &timing);
     assert(ll_timing_alone_s(&timing) >= 0);
     return ll_timing_alone_s(&timing);
 }

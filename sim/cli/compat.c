@@ -169,9 +169,9 @@ static void compare(const struct compat *compat, struct account *account)
         struct ll_cost cost;
         struct ll_timing timing;
         const char *trouble;
-        if (!ll_cost_op(machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble))
+        if (!ll_cost_op(machine, LL_OP_CONV2D, &work, &cost, &trouble))
             continue;
-        ll_cost_time(machine, &cost, NULL, &timing, NULL);
+        ll_cost_time(machine, &cost, NULL, &timing);
         account->cycles[overlap] = timing.time_s * machine->clock_hz;
         compute_cycles[overlap] = cost.compute_cycles;
         parts[timing.bound == LL_BOUND_COMPUTE ? FILL : MEMORY] =

@@ -103,7 +103,7 @@ bool ll_transform(const struct ll_transform *t, const struct ll_work *convolutio
     return ll_fits(apart) && ll_fits(p->flops);
 }
 
-static void tell_tiles(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
+static void explain_tiles(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
                        struct ll_explain *why)
 {
     bool data = c->pass == LL_CONV_DATA;
@@ -116,29 +116,29 @@ static void tell_tiles(const struct ll_transform *t, const struct ll_conv *c, ui
 }
 
 /* `size` x `size` of them for each of so many times so many. */
-static void tell_points(const struct ll_transform *t, const char *of, uint64_t many, uint64_t channels,
+static void explain_points(const struct ll_transform *t, const char *of, uint64_t many, uint64_t channels,
                         uint64_t element, uint64_t bytes, struct ll_explain *why)
 {
     ll_say(why, "points of the %s: %" PRIu64 " * %" PRIu64 " * %" PRIu64 "^2 * %" PRIu64 " = %" PRIu64 " B",
            of, many, channels, t->size, element, bytes);
 }
 
-/* Says how many tiles there are, and what the passes move. */
-static void transform_tell(const struct ll_transform *t, const struct ll_work *convolution,
+/* How many tiles there are, and what the passes move. */
+static void explain_transform(const struct ll_transform *t, const struct ll_work *convolution,
                            struct ll_explain *why)
 {
     const struct ll_work *w = convolution;
     struct points p = points_of(t, w);
-    tell_tiles(t, &w->conv, p.tiles, why);
-    tell_points(t, "filters", p.in_c, p.out_c, p.element, p.filter, why);
+    explain_tiles(t, &w->conv, p.tiles, why);
+    explain_points(t, "filters", p.in_c, p.out_c, p.element, p.filter, why);
     if (t->fused) {
         ll_say(why,
                "filters and their points, read and written apart: %" PRIu64 " + %" PRIu64 " = %" PRIu64 " B",
                w->b_bytes, p.filter, ll_add(w->b_bytes, p.filter));
         return;
     }
-    tell_points(t, "image", p.tiles, p.in_c, p.element, p.image, why);
-    tell_points(t, w->conv.pass == LL_CONV_FILTER ? "other operand" : "result", p.tiles, p.out_c, p.element,
+    explain_points(t, "image", p.tiles, p.in_c, p.element, p.image, why);
+    explain_points(t, w->conv.pass == LL_CONV_FILTER ? "other operand" : "result", p.tiles, p.out_c, p.element,
                 p.result, why);
     ll_say(why,
            "all that and the points of it, read and written apart: %" PRIu64 " + %" PRIu64 " + %" PRIu64
@@ -154,7 +154,7 @@ static double relaid_bytes(const struct ll_work *work, const struct ll_variant *
     return v->relaid ? 2 * ((double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes) : 0;
 }
 
-static void tell_pixels(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+static void explain_pixels(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
 {
     const struct ll_conv *c = &work->conv;
     if (v->work.a_bytes < work->a_bytes)
@@ -169,7 +169,7 @@ static void tell_pixels(const struct ll_work *work, const struct ll_variant *v, 
 static struct ll_variant as_it_is(const struct ll_work *work)
 {
     struct ll_variant v = {
-        .work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV, .tell = tell_pixels};
+        .work = *work, .rate = 1, .windows = work->kind == LL_WORK_CONV, .explain = explain_pixels};
     const struct ll_conv *c = &work->conv;
     if (v.windows && c->pass == LL_CONV_FORWARD)
         v.work.a_bytes = (uint64_t)((double)work->a_bytes * ll_share_in_windows(c));
@@ -221,7 +221,7 @@ static double columns_of_pixel(const struct ll_conv *c)
     return overlap && pixels > 0 ? windows * taps / pixels : 0;
 }
 
-static void tell_scattering(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+static void explain_scattering(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
 {
     const struct ll_conv *c = &work->conv;
     double columns = columns_of_pixel(c);
@@ -245,10 +245,10 @@ static struct ll_variant scattered(const struct ll_work *work)
                                .rate = 1,
                                .windows = true,
                                .apart_bytes = dx + 2 * columns_of_pixel(&work->conv) * dx,
-                               .tell = tell_scattering};
+                               .explain = explain_scattering};
 }
 
-static void tell_columns(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+static void explain_columns(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
 {
     const struct ll_conv *c = &work->conv;
     uint64_t image_bytes = c->pass == LL_CONV_DATA ? work->c_bytes : work->a_bytes;
@@ -268,7 +268,7 @@ static struct ll_variant in_columns(const struct ll_work *work)
     struct ll_variant v = {.name = "columns",
                            .work = {.kind = LL_WORK_SEQUENCE, .dtype = work->dtype},
                            .rate = 1,
-                           .tell = tell_columns};
+                           .explain = explain_columns};
     v.work.kept = work->kept;
     v.work.of = work->of;
     bool data = c->pass == LL_CONV_DATA, filter = c->pass == LL_CONV_FILTER;
@@ -299,7 +299,7 @@ bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work)
            work->kind == LL_WORK_CONV && c->groups > 1 && c->groups == c->in_c;
 }
 
-static void tell_lanes(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+static void explain_lanes(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
 {
     uint64_t image = v->work.a_bytes - work->b_bytes;
     ll_say(why,
@@ -317,7 +317,7 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
              x = ll_mul(ll_mul(c->batch, c->in_c), ll_mul(c->in_h, c->in_w)),
              y = ll_mul(ll_mul(c->batch, c->out_c), ll_mul(c->out_h, c->out_w));
     v.name = "lanes, one channel each";
-    v.tell = tell_lanes;
+    v.explain = explain_lanes;
     v.rate = software->depthwise_efficiency;
     v.windows = false;
     v.work = (struct ll_work){.dtype = work->dtype,
@@ -404,7 +404,7 @@ size_t ll_variants(const struct ll_software *software, const struct ll_work *wor
 }
 
 /* The sum is said where it has several parts. */
-static void tell_relaid(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+static void explain_relaid(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
 {
     double all = relaid_bytes(work, v), before = v->apart_bytes - all;
     ll_say(why,
@@ -415,22 +415,20 @@ static void tell_relaid(const struct ll_work *work, const struct ll_variant *v, 
         ll_say(why, "all that is moved apart: %.10g + %.10g = %.10g B", before, all, v->apart_bytes);
 }
 
-void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why)
+void ll_variant_explain(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why)
 {
     const struct ll_gemm *d = &variant->work.gemm;
-    if (!why)
-        return;
     if (variant->transform)
-        transform_tell(variant->transform, work, why);
+        explain_transform(variant->transform, work, why);
     if (variant->name && variant->work.kind == LL_WORK_GEMM)
         ll_say(why, "convolution by %s: %" PRIu64 " products of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
                variant->name, d->batch, d->m, d->n, d->k);
     else if (variant->name)
         ll_say(why, "convolution by %s", variant->name);
-    if (variant->tell)
-        variant->tell(work, variant, why);
+    if (variant->explain)
+        variant->explain(work, variant, why);
     if (variant->relaid)
-        tell_relaid(work, variant, why);
+        explain_relaid(work, variant, why);
 }
 
 void ll_variant_binds(const struct ll_variant *variant, struct ll_task *task)

@@ -13,52 +13,35 @@
 
 #include "sim/cost/cost_parts.h"
 
-/* What the workers of the host take to prepare an op's result. */
-static double prepare_s(const struct ll_host *host, enum ll_op_kind kind, uint64_t bytes,
-                        struct ll_explain *why)
+/* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */
+static double prepare_Bps(const struct ll_host *host, enum ll_op_kind kind)
 {
-    double rate_Bps = kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
-    double workers = (double)ll_max(1, host->workers), time_s = 0;
-    if (rate_Bps > 0) {
-        time_s = (double)bytes / (rate_Bps * workers);
-        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", bytes, rate_Bps, workers,
-               time_s);
-    }
-    return time_s;
+    return kind == LL_OP_HOST_INPUT ? host->prepare_Bps : host->encode_Bps;
 }
 
-/* Prepared, then on its way. The latency is that of bringing input at all: what is made of input that came
- * before goes with it. */
-static void host_sends(const struct ll_host *host, enum ll_op_kind kind, const struct ll_work *work,
-                       struct ll_cost *cost, struct ll_explain *why)
+/* The latency of bringing input at all: what is made of input that came before goes with it. */
+static double host_latency_s(const struct ll_host *host, enum ll_op_kind kind)
 {
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "inputs are there already: 0 = 0 s");
+    return kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
+}
+
+/* Prepared, then on its way. */
+static void host_sends(const struct ll_host *host, enum ll_op_kind kind, const struct ll_work *work,
+                       struct ll_cost *cost)
+{
+    double rate_Bps = prepare_Bps(host, kind), bytes = (double)work->c_bytes;
+    if (host->bandwidth_Bps == 0)
         return;
-    }
-    double latency_s = kind == LL_OP_HOST_INPUT ? host->latency_s : 0;
-    cost->prepare_s = prepare_s(host, kind, work->c_bytes, why);
-    cost->host_s = latency_s + (double)work->c_bytes / host->bandwidth_Bps;
-    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", latency_s, work->c_bytes,
-           host->bandwidth_Bps, cost->host_s);
-    if (cost->prepare_s > 0)
-        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, cost->host_s,
-               cost->prepare_s + cost->host_s);
-    cost->host_s += cost->prepare_s;
+    if (rate_Bps > 0)
+        cost->prepare_s = bytes / (rate_Bps * (double)ll_max(1, host->workers));
+    cost->host_s = host_latency_s(host, kind) + bytes / host->bandwidth_Bps + cost->prepare_s;
 }
 
 /* To the host or back: over the same link, nothing to prepare. */
-static void host_swaps(const struct ll_host *host, const struct ll_work *work, struct ll_cost *cost,
-                       struct ll_explain *why)
+static void host_swaps(const struct ll_host *host, const struct ll_work *work, struct ll_cost *cost)
 {
-    uint64_t bytes = ll_max(work->a_bytes, work->c_bytes);
-    if (host->bandwidth_Bps == 0) {
-        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
-        return;
-    }
-    cost->host_s = host->latency_s + (double)bytes / host->bandwidth_Bps;
-    ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s, bytes,
-           host->bandwidth_Bps, cost->host_s);
+    if (host->bandwidth_Bps > 0)
+        cost->host_s = host->latency_s + (double)ll_max(work->a_bytes, work->c_bytes) / host->bandwidth_Bps;
 }
 
 static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dtype dtype)
@@ -69,40 +52,61 @@ static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dt
     return NULL;
 }
 
-double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
-                 struct ll_explain *why)
+/* A task's elements cast on lanes. */
+struct casting {
+    const struct ll_unit *unit; /* NULL: none are */
+    double bytes, size, each, time_s; /* read and written; of an element; elements a cycle */
+};
+
+static struct casting cast(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                           const struct ll_task *task)
 {
     enum ll_dtype stored = (enum ll_dtype)task->work->dtype;
     bool needed = stored != task->dtype && task->work->flops > 0;
     const struct ll_unit *unit = needed ? caster(machine, stored) : NULL;
     if (!unit)
-        return 0;
+        return (struct casting){0};
     bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
-    double bytes =
-        plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work, why);
-    double each = unit->vector.casts[stored], size = ll_dtype_spread(stored), elements = bytes / size;
-    double time_s = elements / (each * (double)unit->count * unit->clock_hz);
-    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", unit->name,
-           ll_dtype_name(stored), ll_dtype_name(task->dtype), bytes, size, each, unit->count, unit->clock_hz,
-           time_s);
-    return time_s;
+    struct casting c = {
+        .unit = unit,
+        .bytes = plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work),
+        .size = ll_dtype_spread(stored),
+        .each = unit->vector.casts[stored]};
+    c.time_s = c.bytes / c.size / (c.each * (double)unit->count * unit->clock_hz);
+    return c;
+}
+
+double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task)
+{
+    return cast(machine, kernel, task).time_s;
+}
+
+void ll_cast_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                     const struct ll_task *task, struct ll_explain *why)
+{
+    const struct casting c = cast(machine, kernel, task);
+    if (!c.unit)
+        return;
+    if (!task->is_product || task->work->kind != LL_WORK_GEMM)
+        ll_rows_bytes_explain(kernel, task->work, why);
+    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", c.unit->name,
+           ll_dtype_name((enum ll_dtype)task->work->dtype), ll_dtype_name(task->dtype), c.bytes, c.size,
+           c.each, c.unit->count, c.unit->clock_hz, c.time_s);
+}
+
+/* What starting any op with a kernel costs the software. */
+static double usual_start_s(const struct ll_machine *machine, const struct ll_kernel *kernel)
+{
+    return kernel->launch_overhead_s > 0 ? kernel->launch_overhead_s : machine->software.op_overhead_s;
 }
 
 /* Fills overhead_s, behind_s and more_s; way_s: what starting this way costs in all, 0: as any. Pure. */
 static void cost_start(const struct ll_machine *machine, const struct ll_kernel *kernel, double way_s,
-                       struct ll_cost *cost, struct ll_explain *why)
+                       struct ll_cost *cost)
 {
-    double usual_s =
-        kernel->launch_overhead_s > 0 ? kernel->launch_overhead_s : machine->software.op_overhead_s;
-    cost->overhead_s = usual_s;
-    cost->behind_s = kernel->launch_overlap * usual_s;
+    cost->overhead_s = usual_start_s(machine, kernel);
+    cost->behind_s = kernel->launch_overlap * cost->overhead_s;
     cost->more_s = fmax(0, way_s - (cost->overhead_s - cost->behind_s));
-    if (cost->behind_s > 0)
-        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
-               kernel->launch_overlap, usual_s, cost->behind_s);
-    if (cost->more_s > 0)
-        ll_say(why, "to start all kernels of this way, beyond that: %.10g - (%.10g - %.10g) = %.10g s", way_s,
-               cost->overhead_s, cost->behind_s, cost->more_s);
 }
 
 double ll_largest_of(uint64_t count)
@@ -138,78 +142,66 @@ static void shorten(struct ll_task *task, uint64_t left, double zeros)
     task->problem.element[LL_OPERAND_B] *= task->a_each;
 }
 
+/* How much of k is left where zeros are skipped. */
+struct skipped {
+    enum { NO_SKIP, IN_GROUPS, EVEN, UNEVEN } how;
+    uint64_t left;
+    double zeros;                   /* multiplications by zero that remain, for each other one */
+    uint64_t together;              /* UNEVEN: columns that wait for each other */
+    double share, mean, deviations; /* UNEVEN: not zero; of a column, in the mean; of the one with most */
+};
+
 /* In groups of the unit's pattern, where they serve. */
-static void skip_groups(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+static struct skipped skip_groups(const struct ll_task *task, const struct ll_unit *unit)
 {
     const struct ll_work *work = task->work;
     uint64_t taken = unit->skips.kept, of = unit->skips.of, k = task->problem.dims.k;
     uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
     if (left >= k || work->unstructured || most_in(work, of) > taken)
-        return;
-    shorten(task, left, fmax(0, (1 + task->zeros) * (double)left / (double)k - 1));
-    ll_say(why,
-           "%s takes %" PRIu64 " of each %" PRIu64 " along k: ceil(%" PRIu64 " / %" PRIu64 ") * %" PRIu64
-           " = %" PRIu64,
-           unit->name, taken, of, k, of, taken, left);
+        return (struct skipped){0};
+    return (struct skipped){.how = IN_GROUPS,
+                            .left = left,
+                            .zeros = fmax(0, (1 + task->zeros) * (double)left / (double)k - 1)};
 }
 
 /* Whatever is not zero, where all columns have as many. */
-static void skip_even(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+static struct skipped skip_even(const struct ll_task *task)
 {
     const struct ll_work *work = task->work;
     uint64_t k = task->problem.dims.k, groups = k / work->of, rest = ll_min(k % work->of, work->kept);
     uint64_t left = groups * work->kept + rest;
-    if (left >= k)
-        return;
-    shorten(task, left, 0);
-    ll_say(why,
-           "%s takes what is not zero along k, of whole groups and of the rest: floor(%" PRIu64 " / %" PRIu64
-           ") * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
-           unit->name, k, work->of, work->kept, rest, left);
+    return (struct skipped){.how = left < k ? EVEN : NO_SKIP, .left = left};
 }
 
 /* Whatever is not zero, where columns wait for each other. */
-static void skip_uneven(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+static struct skipped skip_uneven(const struct ll_task *task, const struct ll_unit *unit)
 {
     const struct ll_work *work = task->work;
-    uint64_t k = task->problem.dims.k, together = ll_min(unit->skips_unstructured, task->problem.dims.n);
-    double share = (double)work->kept / (double)work->of, mean = (double)k * share,
-           z = ll_largest_of(together);
-    double most = ceil(mean + z * sqrt(mean * (1 - share)));
-    if (most >= (double)k)
-        return;
-    shorten(task, (uint64_t)most, 0);
-    ll_say(why,
-           "elements of a column that are not zero, in the mean: %" PRIu64 " * %" PRIu64 " / %" PRIu64
-           " = %.10g",
-           k, work->kept, work->of, mean);
-    ll_say(why,
-           "columns wait for the one of %" PRIu64
-           " that has most, which lies where a normal curve has of its area "
-           "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
-           together, together, together, ((double)together - 0.375) / ((double)together + 0.25));
-    ll_say(why,
-           "%s takes what is not zero along k, and so many standard deviations more: "
-           "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %.10g",
-           unit->name, mean, z, mean, share, most);
+    double k = (double)task->problem.dims.k;
+    struct skipped s = {.together = ll_min(unit->skips_unstructured, task->problem.dims.n),
+                        .share = (double)work->kept / (double)work->of};
+    s.mean = k * s.share;
+    s.deviations = ll_largest_of(s.together);
+    double most = ceil(s.mean + s.deviations * sqrt(s.mean * (1 - s.share)));
+    s.how = most < k ? UNEVEN : NO_SKIP;
+    s.left = s.how ? (uint64_t)most : 0;
+    return s;
 }
 
-void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+static struct skipped skip(const struct ll_task *task, const struct ll_unit *unit)
 {
-    uint64_t k = task->problem.dims.k;
     if (!task->is_product || task->work->of == 0)
-        return;
-    if (unit->skips_unstructured == 0)
-        skip_groups(task, unit, why);
-    else if (task->work->unstructured)
-        skip_uneven(task, unit, why);
-    else
-        skip_even(task, unit, why);
-    if (task->problem.dims.k < k)
-        ll_say(why,
-               "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64
-               " = %.10g",
-               k, task->problem.dims.k, task->a_each);
+        return (struct skipped){0};
+    return unit->skips_unstructured == 0 ? skip_groups(task, unit)
+           : task->work->unstructured    ? skip_uneven(task, unit)
+                                         : skip_even(task);
+}
+
+void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit)
+{
+    const struct skipped s = skip(task, unit);
+    if (s.how)
+        shorten(task, s.left, s.zeros);
 }
 
 static bool moves_only(const struct ll_work *work)
@@ -393,13 +385,10 @@ double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, do
  * (kernel_model.c). */
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
-static double steps_s(const struct ll_sized *s, struct ll_explain *why)
+static double steps_s(const struct ll_sized *s)
 {
-    double each_s = s->machine->software.step_overhead_s, all_s = (double)s->task.steps * each_s;
-    if (s->task.work->kind != LL_WORK_SEQUENCE || each_s == 0)
-        return 0;
-    ll_say(why, "between steps: %" PRIu64 " * %.10g = %.10g s", s->task.steps, each_s, all_s);
-    return all_s;
+    bool sequence = s->task.work->kind == LL_WORK_SEQUENCE;
+    return sequence ? (double)s->task.steps * s->machine->software.step_overhead_s : 0;
 }
 
 /* Who does it: the unit, the kernel that drives it, the type in which it computes. */
@@ -427,80 +416,83 @@ static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_varia
     return kernel;
 }
 
-/* What is moved before and behind the work proper, by kernels that do nothing else; the seconds it takes. */
-static double pass_apart(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                         struct ll_explain *why)
+/* What moving bytes before and behind the work proper takes, by kernels that do nothing else: in seconds. */
+static double pass_apart_s(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                           const struct ll_variant *variant)
 {
-    if (variant->apart_bytes == 0)
-        return 0;
-    const struct ll_level *outermost = &doer->machine->levels[doer->machine->level_count - 1];
-    double of_kernel = doer->kernel->bandwidth_efficiency,
-           of_pass = variant->apart_share > 0 ? variant->apart_share : 1;
-    double memory_Bps = ll_machine_memory_Bps(doer->machine) * (of_kernel * of_pass);
-    double passes_s = variant->apart_bytes / memory_Bps;
-    ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s", variant->apart_bytes,
-           outermost->bandwidth_Bps, outermost->efficiency, of_kernel, of_pass, passes_s);
-    cost->apart_bytes = variant->apart_bytes;
-    cost->apart_s += passes_s;
-    return passes_s;
+    double share = variant->apart_share > 0 ? variant->apart_share : 1;
+    return variant->apart_bytes /
+           (ll_machine_memory_Bps(machine) * (kernel->bandwidth_efficiency * share));
 }
 
-/* The share of the peak rate by the way, before the kernel's. */
-static void tell_rate(const struct ll_unit *unit, double rate, struct ll_explain *why)
-{
-    if (rate != 1)
-        ll_say(why, "%s, share of its rate by this algorithm: %.10g * %.10g = %.10g", unit->name,
-               unit->efficiency, rate, unit->efficiency * rate);
-}
+/* How the cost of an op on a unit comes about. Fields refer to each other: it stays where it is. */
+struct derivation {
+    const struct ll_variant *variant;
+    struct ll_kernel kernel;
+    struct ll_task whole; /* before zeros are skipped */
+    struct ll_sized sized;
+    struct ll_chosen chosen;
+    double passes_s; /* apart, of the variant */
+};
 
-/* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
-static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                         struct ll_bounds *bounds, struct ll_explain *why)
+/* Which unit, kernel and type a variant runs on, and how many units. */
+static void size_up(const struct doer *doer, const struct ll_variant *variant, struct derivation *d)
 {
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    const struct ll_kernel kernel = kernel_of(doer, variant);
-    struct ll_sized s = {machine,
-                         &kernel,
-                         *unit,
-                         unit->count,
-                         ll_task_of(work, doer->dtype),
-                         doer->work,
-                         doer->found,
-                         doer->unit,
-                         doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1};
-    const struct ll_software *software = &machine->software;
-    s.task.instances = unit->count;
-    if (unit->sum_bytes > 0 && s.task.is_product)
-        ll_sum_in(&s.task, unit->sum_bytes);
-    s.unit.efficiency *= ll_rows_compute(s.kernel, work) * variant->rate;
-    ll_variant_binds(variant, &s.task);
-    tell_rate(unit, variant->rate, why);
-    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
-           ll_dtype_name((enum ll_dtype)work->dtype), s.unit.name, ll_dtype_name(doer->dtype));
-    if (variant->skips)
-        ll_skip_zeros(&s.task, unit, why);
-    ll_tell_elements(&s.task, why);
-    ll_sized_tell(&s, why);
+    struct ll_sized *s = &d->sized;
+    d->variant = variant;
+    d->kernel = kernel_of(doer, variant);
+    *s = (struct ll_sized){
+        .machine = machine,
+        .kernel = &d->kernel,
+        .unit = *unit,
+        .all = unit->count,
+        .task = ll_task_of(work, doer->dtype),
+        .op = doer->work,
+        .found = doer->found,
+        .unit_index = doer->unit,
+        .made = doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1,
+    };
+    s->task.instances = unit->count;
+    if (unit->sum_bytes > 0 && s->task.is_product)
+        ll_sum_in(&s->task, unit->sum_bytes);
+    s->unit.efficiency *= ll_rows_compute(s->kernel, work) * variant->rate;
+    ll_variant_binds(variant, &s->task);
+    if (variant->skips) {
+        d->whole = s->task;
+        ll_skip_zeros(&s->task, unit);
+    }
+    s->unit.count = ll_sized_employed(s);
+    ll_sized_start(s);
+}
+
+/* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
+static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
+                         struct derivation *d)
+{
+    const struct ll_machine *machine = doer->machine;
+    size_up(doer, variant, d);
+    const struct ll_sized *s = &d->sized;
     *cost = (struct ll_cost){.unit = doer->unit,
-                             .clock_hz = s.unit.clock_hz,
-                             .serial = kernel.serial,
-                             .made = s.made,
-                             .zeros = s.task.zeros};
-    cost_start(machine, &kernel, variant->overhead_s, cost, why);
-    cost->apart_s = steps_s(&s, why);
-    cost->gap_s = software->gap_s;
-    s.unit.count = ll_sized_employed(&s, why);
-    if (doer->alone && ll_sized_keeps(&s, doer->alone)) {
+                             .clock_hz = s->unit.clock_hz,
+                             .serial = d->kernel.serial,
+                             .made = s->made,
+                             .zeros = s->task.zeros};
+    cost_start(machine, &d->kernel, variant->overhead_s, cost);
+    cost->apart_s = steps_s(s);
+    cost->gap_s = machine->software.gap_s;
+    if (doer->alone && ll_sized_keeps(s, doer->alone)) {
         *cost = *doer->alone;
         return false;
     }
-    ll_sized_follow(&s, cost, bounds, why);
-    double passes_s = pass_apart(doer, variant, cost, why);
-    if (bounds) {
-        bounds->bound_s += passes_s;
-        bounds->pipelined_s += passes_s;
+    ll_sized_follow(s, cost, &d->chosen);
+    d->passes_s = 0;
+    if (variant->apart_bytes > 0) {
+        d->passes_s = pass_apart_s(machine, doer->kernel, variant);
+        cost->apart_bytes = variant->apart_bytes;
+        cost->apart_s += d->passes_s;
     }
     return true;
 }
@@ -514,8 +506,9 @@ static uint32_t best_variant(const struct doer *doer, const struct ll_variant *v
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         struct ll_cost cost;
         struct ll_timing timing;
-        cost_variant(doer, &variants[i], &cost, NULL, NULL);
-        ll_cost_time(doer->machine, &cost, doer->found, &timing, NULL);
+        struct derivation derivation;
+        cost_variant(doer, &variants[i], &cost, &derivation);
+        ll_cost_time(doer->machine, &cost, doer->found, &timing);
         double alone_s = ll_timing_alone_s(&timing);
         struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &cost, doer->found, alone_s);
         bool sooner = merit.first == most.first && timing.time_s != device_s;
@@ -536,22 +529,19 @@ struct question {
     uint32_t way;
     const struct ll_next_to *beside; /* NULL: on an empty machine */
 };
-static const uint32_t fastest = UINT32_MAX;
 
 /* Of work that no unit does; true where it is such, and *cost is filled. */
-static bool needs_no_unit(const struct question *q, struct ll_cost *cost, struct ll_explain *why)
+static bool needs_no_unit(const struct question *q, struct ll_cost *cost)
 {
     switch (q->work->kind) {
     case LL_WORK_WAIT: /* only the recording knows how long */
-        return true;
     case LL_WORK_NOTHING:
-        ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
         return true;
     case LL_WORK_SWAP:
-        host_swaps(&q->machine->host, q->work, cost, why);
+        host_swaps(&q->machine->host, q->work, cost);
         return true;
     case LL_WORK_HOST:
-        host_sends(&q->machine->host, q->kind, q->work, cost, why);
+        host_sends(&q->machine->host, q->kind, q->work, cost);
         return true;
     default:
         return false;
@@ -571,18 +561,24 @@ static bool find_doer(const struct question *q, struct doer *doer)
     return doer->unit != LL_NO_UNIT;
 }
 
-static void cost_on_unit(const struct question *q, const struct doer *doer, struct ll_cost *cost,
-                         struct ll_bounds *bounds, struct ll_explain *why)
-{
+/* The variants of the work, and how the cost of one of them comes about. */
+struct answer {
+    struct doer doer;
     struct ll_variant variants[LL_MOST_VARIANTS];
-    uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, variants);
-    uint32_t taken = q->way == fastest ? best_variant(doer, variants, count) : q->way;
-    const struct ll_variant *variant = &variants[taken];
-    ll_variant_tell(variant, q->work, why);
-    if (!cost_variant(doer, variant, cost, bounds, why))
+    struct derivation derivation;
+    bool kept; /* the cost is that on an empty machine: nothing was derived */
+};
+
+static void cost_on_unit(const struct question *q, struct answer *a, struct ll_cost *cost)
+{
+    uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants);
+    uint32_t taken = q->way == LL_FASTEST ? best_variant(&a->doer, a->variants, count) : q->way;
+    const struct ll_variant *variant = &a->variants[taken];
+    a->kept = !cost_variant(&a->doer, variant, cost, &a->derivation);
+    if (a->kept)
         return;
     if (q->machine->overlay_count > 0)
-        cost->overlay = ll_overlay_of(q->machine, doer->kernel, q->work, cost);
+        cost->overlay = ll_overlay_of(q->machine, a->doer.kernel, q->work, cost);
     cost->next_to_found = q->beside != NULL;
     cost->way = taken;
     cost->ways = count;
@@ -590,48 +586,199 @@ static void cost_on_unit(const struct question *q, const struct doer *doer, stru
         cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
 }
 
-static bool cost_op(const struct question *q, struct ll_cost *cost, struct ll_bounds *bounds,
-                    struct ll_explain *why, const char **trouble)
+/* *answer is filled where the cost has a unit. */
+static bool cost_op(const struct question *q, struct ll_cost *cost, struct answer *answer,
+                    const char **trouble)
 {
-    struct doer doer;
     assert(q->kind < LL_OP_NONE && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
-    if (needs_no_unit(q, cost, why))
+    if (needs_no_unit(q, cost))
         return true;
     if (q->work->kind == LL_WORK_COLLECTIVE)
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
-    else if (!find_doer(q, &doer))
+    else if (!find_doer(q, &answer->doer))
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
     else
-        cost_on_unit(q, &doer, cost, bounds, why);
+        cost_on_unit(q, answer, cost);
     return *trouble == NULL;
 }
 
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                struct ll_cost *cost, struct ll_explain *why, const char **trouble)
+                struct ll_cost *cost, const char **trouble)
 {
-    const struct question question = {machine, kind, work, fastest, NULL};
-    struct ll_bounds bounds; /* an explanation tells of them too */
-    return cost_op(&question, cost, why ? &bounds : NULL, why, trouble);
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL};
+    struct answer answer;
+    return cost_op(&question, cost, &answer, trouble);
 }
 
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost, struct ll_explain *why)
+                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost)
 {
     const struct question question = {machine, kind, work, way, beside};
-    struct ll_bounds bounds;
+    struct answer answer;
     const char *trouble;
-    cost_op(&question, cost, why ? &bounds : NULL, why, &trouble);
+    cost_op(&question, cost, &answer, &trouble);
 }
 
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
                                 const struct ll_work *work)
 {
-    const struct question question = {machine, kind, work, fastest, NULL};
-    struct ll_bounds bounds = {0};
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL};
+    struct answer answer;
+    struct ll_cost cost;
+    struct ll_timing timing;
+    struct ll_tile_nest nest;
+    const char *trouble;
+    if (!cost_op(&question, &cost, &answer, &trouble) || cost.unit == LL_NO_UNIT)
+        return (struct ll_bounds){0};
+    const struct derivation *d = &answer.derivation;
+    cost.overlay = (struct ll_correction){0};
+    cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
+    ll_cost_time(machine, &cost, NULL, &timing);
+    struct ll_bounds bounds = {timing.time_s, timing.time_s};
+    if (ll_sized_tiles(&d->sized, &d->chosen, &nest))
+        bounds.pipelined_s = ll_tiled_s(machine, &cost, &nest);
+    bounds.bound_s += d->passes_s;
+    bounds.pipelined_s += d->passes_s;
+    return bounds;
+}
+
+/* --- explain --- */
+
+static void explain_input(const struct ll_host *host, enum ll_op_kind kind, const struct ll_work *work,
+                          const struct ll_cost *cost, struct ll_explain *why)
+{
+    if (host->bandwidth_Bps == 0) {
+        ll_say(why, "inputs are there already: 0 = 0 s");
+        return;
+    }
+    double way_s = host_latency_s(host, kind) + (double)work->c_bytes / host->bandwidth_Bps;
+    if (cost->prepare_s > 0)
+        ll_say(why, "prepared by the host: %" PRIu64 " / (%.10g * %.10g) = %.10g s", work->c_bytes,
+               prepare_Bps(host, kind), (double)ll_max(1, host->workers), cost->prepare_s);
+    ll_say(why, "from the host: %.10g + %" PRIu64 " / %.10g = %.10g s", host_latency_s(host, kind),
+           work->c_bytes, host->bandwidth_Bps, way_s);
+    if (cost->prepare_s > 0)
+        ll_say(why, "both: %.10g + %.10g = %.10g s", cost->prepare_s, way_s, cost->host_s);
+}
+
+/* Of work that no unit does. */
+static void explain_without_unit(const struct question *q, const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_host *host = &q->machine->host;
+    if (q->work->kind == LL_WORK_NOTHING)
+        ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
+    else if (q->work->kind == LL_WORK_HOST)
+        explain_input(host, q->kind, q->work, cost, why);
+    else if (q->work->kind == LL_WORK_SWAP && host->bandwidth_Bps == 0)
+        ll_say(why, "nothing is known of the way to the host: 0 = 0 s");
+    else if (q->work->kind == LL_WORK_SWAP)
+        ll_say(why, "between host and device: %.10g + %" PRIu64 " / %.10g = %.10g s", host->latency_s,
+               ll_max(q->work->a_bytes, q->work->c_bytes), host->bandwidth_Bps, cost->host_s);
+}
+
+static void explain_uneven(const struct skipped *s, const struct ll_task *task, const struct ll_unit *unit,
+                           struct ll_explain *why)
+{
+    ll_say(why,
+           "elements of a column that are not zero, in the mean: %" PRIu64 " * %" PRIu64 " / %" PRIu64
+           " = %.10g",
+           task->problem.dims.k, task->work->kept, task->work->of, s->mean);
+    ll_say(why,
+           "columns wait for the one of %" PRIu64
+           " that has most, which lies where a normal curve has of its area "
+           "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
+           s->together, s->together, s->together, ((double)s->together - 0.375) / ((double)s->together + 0.25));
+    ll_say(why,
+           "%s takes what is not zero along k, and so many standard deviations more: "
+           "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %" PRIu64,
+           unit->name, s->mean, s->deviations, s->mean, s->share, s->left);
+}
+
+/* task: before zeros were skipped. */
+static void explain_zeros(const struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    const struct skipped s = skip(task, unit);
+    uint64_t k = task->problem.dims.k;
+    if (s.how == NO_SKIP)
+        return;
+    if (s.how == IN_GROUPS)
+        ll_say(why,
+               "%s takes %" PRIu32 " of each %" PRIu32 " along k: ceil(%" PRIu64 " / %" PRIu32 ") * %" PRIu32
+               " = %" PRIu64,
+               unit->name, unit->skips.kept, unit->skips.of, k, unit->skips.of, unit->skips.kept, s.left);
+    else if (s.how == EVEN)
+        ll_say(why,
+               "%s takes what is not zero along k, of whole groups and of the rest: floor(%" PRIu64
+               " / %" PRIu64 ") * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
+               unit->name, k, work->of, work->kept, ll_min(k % work->of, work->kept), s.left);
+    else
+        explain_uneven(&s, task, unit, why);
+    ll_say(why, "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64 " = %.10g",
+           k, s.left, (double)k / (double)s.left);
+}
+
+/* What starting the op takes beside the usual overhead, and dependent steps. */
+static void explain_start(const struct derivation *d, const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_sized *s = &d->sized;
+    double each_s = s->machine->software.step_overhead_s, all_s = steps_s(s);
+    if (cost->behind_s > 0)
+        ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
+               d->kernel.launch_overlap, cost->overhead_s, cost->behind_s);
+    if (cost->more_s > 0)
+        ll_say(why, "to start all kernels of this way, beyond that: %.10g - (%.10g - %.10g) = %.10g s",
+               d->variant->overhead_s, cost->overhead_s, cost->behind_s, cost->more_s);
+    if (all_s > 0)
+        ll_say(why, "between steps: %" PRIu64 " * %.10g = %.10g s", s->task.steps, each_s, all_s);
+}
+
+static void explain_unit(const struct answer *a, const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct derivation *d = &a->derivation;
+    const struct ll_machine *machine = a->doer.machine;
+    const struct ll_unit *unit = &machine->units[a->doer.unit];
+    const struct ll_work *work = &d->variant->work;
+    ll_variant_explain(d->variant, a->doer.work, why);
+    if (d->variant->rate != 1)
+        ll_say(why, "%s, share of its rate by this algorithm: %.10g * %.10g = %.10g", unit->name,
+               unit->efficiency, d->variant->rate, unit->efficiency * d->variant->rate);
+    ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
+           ll_dtype_name((enum ll_dtype)work->dtype), unit->name, ll_dtype_name(a->doer.dtype));
+    if (d->variant->skips)
+        explain_zeros(&d->whole, unit, why);
+    ll_elements_explain(&d->sized.task, why);
+    ll_sized_explain(&d->sized, why);
+    explain_start(d, cost, why);
+    ll_chosen_explain(&d->sized, &d->chosen, cost, why);
+    struct ll_tile_nest nest;
+    struct ll_cost proper = *cost; /* no tile waits for passes of their own */
+    proper.apart_s = steps_s(&d->sized);
+    proper.overlay = (struct ll_correction){0};
+    if (ll_sized_tiles(&d->sized, &d->chosen, &nest))
+        ll_tiled_explain(machine, &proper, &nest, why);
+    if (d->passes_s > 0) {
+        const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
+        ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s", d->variant->apart_bytes,
+               outermost->bandwidth_Bps, outermost->efficiency, a->doer.kernel->bandwidth_efficiency,
+               d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->passes_s);
+    }
+}
+
+bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                     uint32_t way, const struct ll_next_to *beside, struct ll_explain *why)
+{
+    const struct question question = {machine, kind, work, way, beside};
+    struct answer answer;
     struct ll_cost cost;
     const char *trouble;
-    cost_op(&question, &cost, &bounds, NULL, &trouble);
-    return bounds;
+    if (!cost_op(&question, &cost, &answer, &trouble))
+        return false;
+    if (cost.unit == LL_NO_UNIT)
+        explain_without_unit(&question, &cost, why);
+    else if (!answer.kept)
+        explain_unit(&answer, &cost, why);
+    return true;
 }

@@ -37,16 +37,17 @@
 
 /* The reasons of a number, kept in order.
  *
- * A function that computes something worth explaining takes a sink and says its terms, one line a formula
- * with its numbers filled in:
+ * What computes fills structs with all that it goes by and prints nothing. What explains (`..._explain`) reads
+ * those structs, or asks the same pure functions again, and adds a line for each formula, its numbers filled
+ * in:
  *
  *       compute: 64 * (1024 + 382) = 89984 cycles
  *
  * Before the colon stand words, then a formula of numbers, + - * / ^ ( ), ceil() floor() max() min() sqrt()
  * exp(), then its value and unit: whoever has a pocket calculator can follow, and a test does. Lines without
- * `=` are plain sentences. A NULL sink costs nothing: arguments are only formatted when somebody listens.
+ * `=` are plain sentences.
  *
- * A sink starts as {0}, belongs to one thread, and is released by its owner. */
+ * It starts as {0}, belongs to one thread, and is released by its owner. */
 
 struct ll_explain {
     struct ll_arena arena;
@@ -55,7 +56,7 @@ struct ll_explain {
     bool failed; /* memory ran out; the lines so far are good */
 };
 
-/* Adds a line, printf style, without line end. Does nothing when why is NULL. */
+/* Adds a line, printf style, without line end. */
 void ll_say(struct ll_explain *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Frees the lines; why is empty and usable afterwards. */
@@ -104,14 +105,6 @@ struct ll_cost {
     double compute_first_s; /* of that, what the first piece takes */
     double host_s;          /* of input: being prepared and the way from the host, latency included */
     double prepare_s;       /* of that, being prepared */
-    double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
-    double level_written[LL_MAX_LEVELS];              /* of that, what comes back: results and partial sums */
-    double level_of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's level_bytes, each operand's */
-    double level_price[LL_MAX_LEVELS];                /* bytes that take both directions' bandwidth as long */
-    double level_s[LL_MAX_LEVELS];                    /* that over the bandwidth that this work gets */
-    double level_first_s[LL_MAX_LEVELS];              /* of that, what the first piece takes */
-    double level_pieces[LL_MAX_LEVELS]; /* as many as one instance provides, for units that work */
-    double level_wait_s[LL_MAX_LEVELS]; /* latencies of dependent accesses, not part of level_s */
     double apart_bytes;                 /* passes over the outermost level before and after the rest */
     double apart_s;                     /* what they take, and what lies between dependent steps */
     double gap_s;                       /* before it, on the device; not of an op that is joined to another */
@@ -123,13 +116,21 @@ struct ll_cost {
     double zeros;      /* multiplications by zero for each of these */
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
+    /* Of each level; those behind the machine's last are 0. */
+    double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
+    double level_written[LL_MAX_LEVELS];              /* of that, what comes back: results and partial sums */
+    double level_of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's level_bytes, each operand's */
+    double level_price[LL_MAX_LEVELS];                /* bytes that take both directions' bandwidth as long */
+    double level_s[LL_MAX_LEVELS];                    /* that over the bandwidth that this work gets */
+    double level_first_s[LL_MAX_LEVELS];              /* of that, what the first piece takes */
+    double level_pieces[LL_MAX_LEVELS]; /* as many as one instance provides, for units that work */
+    double level_wait_s[LL_MAX_LEVELS]; /* latencies of dependent accesses, not part of level_s */
 };
 
 /* False when no unit of this machine runs such work in this dtype, or when the work is a collective, which
- * is the network's; then *trouble is a static sentence. Otherwise *cost is filled. `why` gets the
- * derivation, NULL for none. */
+ * is the network's; then *trouble is a static sentence. Otherwise *cost is filled. */
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                struct ll_cost *cost, struct ll_explain *why, const char **trouble);
+                struct ll_cost *cost, const char **trouble);
 
 /* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
 struct ll_next_to {
@@ -142,7 +143,15 @@ struct ll_next_to {
 /* One of the algorithms, of work that ll_cost_op can cost, which says how many there are; it takes the one
  * that is the fastest on an empty machine. beside: NULL for an empty machine. */
 void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost, struct ll_explain *why);
+                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost);
+
+/* Which algorithm, of ll_cost_way: the one that ll_cost_op takes. */
+#define LL_FASTEST UINT32_MAX
+
+/* Prints how a cost of ll_cost_way comes about, up to the times of all stages; ll_time_explain goes on from
+ * there. False where ll_cost_op is false. */
+bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                     uint32_t way, const struct ll_next_to *beside, struct ll_explain *why);
 
 /* Whether what earlier ops left may decide on another way of the unit, or on other tiles: then the work's
  * cost is that of ll_cost_way next to it. */
@@ -186,11 +195,14 @@ static inline double ll_timing_alone_s(const struct ll_timing *timing)
  * behind what computing takes longer than moving. NULL when nothing was left; more saved than there is counts
  * as all there is. */
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why);
+                  const struct ll_warm_bytes *found, struct ll_timing *timing);
+
+/* Prints how that time comes about; its last line gives it. */
+void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cost,
+                     const struct ll_warm_bytes *found, struct ll_explain *why);
 
 /* Until other units have dropped what so many units overwrite, were nothing else done. Pure. */
-double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found,
-                     struct ll_explain *why);
+double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found);
 
 /* What an op takes beside static power: computing, by its way (Winograd's multiplies less often, and zeros
  * that are multiplied take as much as anything else), and every byte in both memories between which it goes,

@@ -117,6 +117,14 @@ double ll_numa_latency_s(const struct ll_level *level);
  * all alike, each stored, that gives load + work + store + (n - 1) max(load, work, store). Tiles at the edge
  * are smaller; the recurrence is followed exactly for all of them, however many there are. */
 
+enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
+
+/* The loops at a boundary, outermost first, over tiles of the memory further in. */
+struct ll_mapping_loops {
+    uint64_t tile[LL_DIM_COUNT];
+    enum ll_dim order[LL_DIM_COUNT];
+};
+
 enum { LL_TILE_LOOPS = 4 };
 
 /* A nest of loops over tiles, outermost first. Loop d runs whole[d] times over a full extent and then, where
@@ -127,6 +135,8 @@ struct ll_tile_nest {
     double edge[LL_TILE_LOOPS]; /* 0, or below 1 */
     bool gathers;               /* a result is stored once, behind the last round of the innermost loop */
     bool single;                /* one buffer of each kind, not two */
+    struct ll_mapping_loops loops; /* of a product: loops 1 to 3, over its tiles */
+    double rounds;                 /* of loop 0 of a product; 0: the pieces of other work */
 };
 
 /* How many full tiles all tiles together are worth: fractional where there are edges. */
@@ -161,16 +171,26 @@ double ll_rows_compute(const struct ll_kernel *kernel, const struct ll_work *wor
 double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units);
 
 /* Bytes that pass through a unit for such work, what the kernel reads more than once as often. */
-double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work);
 
 /* How many times as long as evenly dealt the unit computes that gets most rows, at least 1; 1 where the
  * kernel does not say how many rows a unit works on. */
 double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
-                         const struct ll_unit *unit, struct ll_explain *why);
+                         const struct ll_unit *unit);
 
 /* Adds to the levels' traffic what the kernel reads more than once, on so many units. Nothing for GEMMs. */
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                   const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why);
+                   const struct ll_work *work, uint64_t units, struct ll_cost *cost);
+
+/* Print how these come about, where they say anything. once: the traffic without what is read again, of which
+ * level l is explained. */
+struct ll_traffic;
+void ll_rows_bytes_explain(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
+void ll_rows_imbalance_explain(const struct ll_kernel *kernel, const struct ll_work *work,
+                               const struct ll_unit *unit, struct ll_explain *why);
+void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                           const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
+                           uint64_t l, struct ll_explain *why);
 
 /* Rows picked by index, and what a memory makes of them: it moves whole accesses, and a dynamic memory opens
  * a row of its own for nearly each. What is picked from a small table comes again and again: beyond a memory
@@ -180,18 +200,25 @@ void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *ker
  * through a memory further in that all units share and that has room for the table. Those of which each unit
  * has its own are left out, since each would load the table for itself. Zero for other work, and where rows
  * pass by level l. */
-double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        struct ll_explain *why);
+double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
 
 /* Bytes that level l moves beyond those of the work, because a row takes whole accesses. Rows are taken to
  * begin where an access begins. *written: those of them that are written. Zero for other work. */
 double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        double *written, struct ll_explain *why);
+                        double *written);
 
 /* How many times as long level l takes for all that this work moves, waste included, as for as many bytes
  * in a stream. At least 1, and 1 for other work and other memories. */
-double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                           struct ll_explain *why);
+double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
+
+/* Print how the three come about for level l, where they say anything: the table that passes once, the waste,
+ * the slowdown. */
+void ll_scatter_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                              struct ll_explain *why);
+void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                              struct ll_explain *why);
+void ll_scatter_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        struct ll_explain *why);
 
 /* The residual table as an overlay on the model (overlay.c). */
 
@@ -335,13 +362,16 @@ struct ll_task {
     double unit_pass[LL_OPERAND_COUNT];
 };
 
+/* Of one instance: cycles before its first result, bytes of the operands and the result of its finest piece. */
+struct ll_first_piece {
+    double cycles, bytes[LL_OPERAND_COUNT];
+};
+
 struct ll_way {
     uint64_t units_used; /* instances that work */
     double at_work;      /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
     double cycles;       /* of the busiest instance, one step */
-    double first_cycles; /* before the first result; the same for all ways of a task */
-    /* Operands and result of the finest piece of one instance; the same for all ways. */
-    double first_bytes[LL_OPERAND_COUNT];
+    struct ll_first_piece first;
     struct ll_gemm share; /* the part of a product that one instance gets */
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
@@ -349,14 +379,19 @@ struct ll_way {
     bool any_tile; /* it has none of its own: nothing but their room says what goes into private memories */
     double macs;   /* of one step, all instances together; a matrix unit multiplies whole tiles */
     double joining_bytes; /* to add partial sums of different instances, in the first memory they share */
+    double memory_j;      /* of all steps (ll_memory_j); 0 where no limit of power asks for it */
 };
 
 struct ll_unit_model {
     bool products, elements; /* what it can run: products, or all that goes element by element */
     uint32_t (*way_count)(const struct ll_unit *unit, const struct ll_task *task);
     /* False when this way makes no sense for the task; way 0 always does. */
-    bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way,
-                struct ll_explain *why);
+    bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way);
+    /* What a product begins with, where it is the same for all ways of a task. NULL: `way` says it. */
+    void (*first)(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first);
+    /* Prints how the cycles and the first piece of a way that makes sense come about. */
+    void (*explain)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                    const struct ll_way *way, struct ll_explain *why);
 };
 
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_unit_model ll_cost_##word;
@@ -412,7 +447,7 @@ void ll_sum_in(struct ll_task *task, uint64_t bytes);
 
 /* Says what bytes an operand has for each element that a product takes of it, where these are not those of
  * its type: pixels are in several windows, zeros are not stored, padding is. */
-void ll_tell_elements(const struct ll_task *task, struct ll_explain *why);
+void ll_elements_explain(const struct ll_task *task, struct ll_explain *why);
 
 /* What is read and written at the very least, in bytes. */
 double ll_work_bytes(const struct ll_work *work);
@@ -448,7 +483,18 @@ double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dt
  * which works while lanes do the rest: of gates and softmax as above, with special functions for operations,
  * the slower of the two; of elements ceil(elements / lanes) times those of an element. Pure. */
 
+/* Some of them on lanes of a unit. */
+struct ll_lane_time {
+    const struct ll_unit *unit;      /* NULL: there are none */
+    uint64_t count;                  /* of its instances that work */
+    double operations, each;         /* operations; how many an instance does a cycle */
+    double specials, special_each;   /* the same of special functions; 0: they are operations like others */
+    double operations_s, specials_s; /* what each takes */
+    double time_s;                   /* the longer of both */
+};
+
 struct ll_between {
+    struct ll_lane_time gates, softmax;
     double after_s;     /* when the products are done */
     double meanwhile_s; /* at the same time as they, or as lanes go through elements */
     double flops;       /* of the work's, those that another unit does */
@@ -461,8 +507,11 @@ bool ll_between_any(const struct ll_work *work);
  * worth, and no more lanes work than they. efficiency: of the unit without the kernel's, which special
  * functions reach. */
 struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_unit *unit, double efficiency, bool dealt,
-                                struct ll_explain *why);
+                                const struct ll_unit *unit, double efficiency, bool dealt);
+
+/* Prints how these times come about. */
+void ll_between_explain(const struct ll_between *between, const struct ll_task *task,
+                        const struct ll_unit *unit, double efficiency, struct ll_explain *why);
 
 /* Operands that pass by a memory (`holds`) go on to the next one inwards that holds them, or to the unit.
  * What is done with them there bounds the blocks of the others. A unit that passes over A n / 128 times takes
@@ -488,8 +537,12 @@ void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task
 /* What turning the elements that a task's kernel moves from the type of its work into the one in which it is
  * computed, and back, takes on the first vector unit that says so. Zero when they are the same, when nothing
  * is computed, or when no unit says. Pure, thread-safe. */
-double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel, const struct ll_task *task,
-                 struct ll_explain *why);
+double ll_cast_s(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                 const struct ll_task *task);
+
+/* Prints how it comes about, unless it is 0. */
+void ll_cast_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                     const struct ll_task *task, struct ll_explain *why);
 
 /* How a kernel that deals a GEMM's result in whole pieces (`partition`) deals it to so many units. */
 struct ll_partitioned {
@@ -599,8 +652,6 @@ double ll_nest_distinct_along(const struct ll_loop_nest *nest, int axis);
  * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.
  * All functions are pure and deterministic. */
 
-enum ll_dim { LL_DIM_M, LL_DIM_N, LL_DIM_K, LL_DIM_COUNT };
-
 /* What crosses a boundary, as the problem is done `times` times, and what is paid for it (struct ll_toll). */
 struct ll_crossing {
     double bytes, price;
@@ -646,12 +697,6 @@ struct ll_hierarchy {
     struct ll_elsewhere elsewhere;
     double fixed_j;  /* of the product of energy and time: what computing and other boundaries take */
     double static_w; /* flows meanwhile, whatever the tiling */
-};
-
-/* The loops at a boundary, outermost first, over tiles of the memory further in. */
-struct ll_mapping_loops {
-    uint64_t tile[LL_DIM_COUNT];
-    enum ll_dim order[LL_DIM_COUNT];
 };
 
 struct ll_mapping {
@@ -712,17 +757,19 @@ struct ll_draw {
     double macs, memory_j;
 };
 
-/* What memories take for a product done this way, whatever is kept where: each operand once out of every
- * level that holds it, out of those that feed the unit as often as it asks; in that level and in the one
- * further in to which it goes. `why` gets the sum term by term, NULL for none. Pure but for that. */
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   struct ll_explain *why);
+/* What memories take for a product done this way, whatever is kept where, in joules: each operand once out of
+ * every level that holds it, out of those that feed the unit as often as it asks; in that level and in the one
+ * further in to which it goes. Pure. */
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way);
 
 /* How long the arithmetic takes, in seconds, that would take full_s at the full clock; as long without a
  * limit, without multiply-accumulates, and where power suffices. More of a limit is never longer, and fewer
  * bytes are not either. Pure. */
-double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s,
-                  struct ll_explain *why);
+double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s);
+
+/* Prints the energies and the share of the clock, where power does not suffice. */
+void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                      double full_s, struct ll_explain *why);
 
 /* An op as a task for a unit: the ways in which the unit does it, and what follows from one. All functions
  * are pure. */
@@ -738,22 +785,16 @@ struct ll_sized {
     const struct ll_warm_bytes *found; /* what earlier ops left; NULL: nothing */
     uint32_t unit_index;               /* in machine->units */
     double made;                       /* FLOPs of the task for each of the op's */
+    struct ll_first_piece first;       /* where it is the same for all ways */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
  * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
  * memory with more bandwidth could make an op slower. */
-uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why);
-
-/* What the kernel does beyond, or short of, the ideal. */
-void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why);
+uint64_t ll_sized_employed(const struct ll_sized *s);
 
 /* Whether what was chosen for an empty machine is as good as anything else next to what earlier ops left. */
 bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone);
-
-/* Fills what follows from the best way: cycles, traffic, times. bounds: NULL for who does not ask. */
-void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
-                     struct ll_explain *why);
 
 /* Units that do not multiply zeros of the right operand. */
 
@@ -764,7 +805,7 @@ void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_b
  * takes. One that skips zeros wherever they lie (`skips_unstructured`) takes what is left. Where zeros are
  * unstructured, so many of its columns go in step: they wait for the one with most, of which as many are left
  * as are expected of the largest of N binomial counts, k d + z sqrt(k d (1 - d)) for a share d. */
-void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why);
+void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit);
 
 /* How many standard deviations the largest of `count` independent normal variables lies above their mean, on
  * average: the quantile (count - 0.375) / (count + 0.25) (Blom, Statistical estimates and transformed
@@ -779,14 +820,17 @@ double ll_largest_of(uint64_t count);
  * sim/cost/cost_parts.h, cut along the operands that stream past into pieces that fill the rest of the room.
  * False when there is one level only; then nothing is cut. Pure. */
 bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest,
-                    struct ll_explain *why);
+                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest);
 
 /* The time of a cost tile by tile, latencies included: loading from the outermost memory,
  * what happens further in, and storing overlap as its tiles allow. Never below what ll_cost_time says of an
  * empty machine. In seconds. Pure. */
 double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_tile_nest *nest, struct ll_explain *why);
+                  const struct ll_tile_nest *nest);
+
+/* Prints the loops over tiles and how the time tile by tile follows. */
+void ll_tiled_explain(const struct ll_machine *machine, const struct ll_cost *cost,
+                      const struct ll_tile_nest *nest, struct ll_explain *why);
 
 /* How many bytes leave each memory level (and come back) for a task. All functions are pure. */
 
@@ -822,16 +866,6 @@ double ll_level_room(const struct ll_level *level);
 /* Bytes of the operands that a level holds, each once. */
 double ll_held_bytes(const struct ll_level *level, const struct ll_work *work);
 
-/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). What a search
- * chooses depends on the rest of *traffic, of which levels that are not known yet move nothing. */
-void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
-
-/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). The same of
- * searches. */
-void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
-                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why);
-
 /* Which levels of a machine a search nests tiles for, and the search with all else that goes on
  * (mapper.c). */
 
@@ -844,8 +878,9 @@ struct ll_nested {
     struct ll_mapping mapping;
 };
 
-/* The levels of a scope, unit or device, that `mapping: search` nests tiles for; the rest is zero. Pure. */
-struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope);
+/* The levels of a scope, unit or device, that `mapping: search` nests tiles for; first and end are the same where
+ * nothing is searched. Pure. */
+struct ll_levels ll_to_nest(const struct ll_machine *machine, enum ll_scope scope);
 
 /* Whether such a search has a choice, which more than one boundary leaves it. Pure. */
 bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope);
@@ -854,6 +889,48 @@ bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope);
  * searched. Pure. */
 void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
              const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested);
+
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). What a search
+ * chooses depends on the rest of *traffic, of which levels that are not known yet move nothing. *nested: what
+ * the search found, if the task is a product. */
+void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested);
+
+/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). The same of
+ * searches. */
+void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested);
+
+/* Prints how the traffic out of one level comes about, with what the search for near or for other levels
+ * found. */
+void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                        const struct ll_paces *paces, const struct ll_nested *nested,
+                        const struct ll_traffic *traffic, uint64_t level, struct ll_explain *why);
+
+/* What was chosen for an op on a unit, and what its cost follows from. */
+struct ll_chosen {
+    uint32_t index;               /* the unit's way */
+    struct ll_way way;
+    double full_s;                /* of computing, at the full clock */
+    struct ll_paces paces;        /* by which tiles were searched for */
+    struct ll_nested near, far;   /* what searches found for near levels and for the others, of a product */
+    struct ll_traffic traffic;    /* without what a kernel reads again */
+};
+
+/* Fills `first`; all else is there. */
+void ll_sized_start(struct ll_sized *s);
+
+/* Fills what follows from the best way: cycles, traffic, times; and what that way is. */
+void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_chosen *chosen);
+
+/* The loops over tiles of what was chosen: false where they tell nothing. */
+bool ll_sized_tiles(const struct ll_sized *s, const struct ll_chosen *chosen, struct ll_tile_nest *nest);
+
+/* Prints what the software employs and what the kernel does short of the ideal; then how cycles, traffic and times of
+ * what was chosen come about. */
+void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why);
+void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen, const struct ll_cost *cost,
+                       struct ll_explain *why);
 
 /* Convolutions in a transformed domain (Winograd: Lavin and Gray 2016; Fourier: Mathieu, Henaff, LeCun 2014).
  *
@@ -908,8 +985,8 @@ struct ll_variant {
     bool windows;                         /* done by kernels that read windows where they lie */
     bool skips;                           /* zeros of the right operand, where the unit can */
     const struct ll_transform *transform; /* that it goes through; NULL: none */
-    /* Says what of the variant's bytes are not those of the work; NULL: they are. */
-    void (*tell)(const struct ll_work *work, const struct ll_variant *variant, struct ll_explain *why);
+    /* Prints what of the variant's bytes are not those of the work; NULL: they are. */
+    void (*explain)(const struct ll_work *work, const struct ll_variant *variant, struct ll_explain *why);
 };
 
 /* Whether the software convolves this on vector lanes, one window of one channel after the other. Pure. */
@@ -920,8 +997,8 @@ bool ll_on_lanes(const struct ll_software *software, const struct ll_work *work)
 size_t ll_variants(const struct ll_software *software, const struct ll_work *work,
                    struct ll_variant out[LL_MOST_VARIANTS]);
 
-/* Says which way it is, and what it moves that the work itself does not. */
-void ll_variant_tell(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why);
+/* Prints which way it is, and what it moves that the work itself does not. */
+void ll_variant_explain(const struct ll_variant *variant, const struct ll_work *work, struct ll_explain *why);
 
 /* Fused transforms do not share k among units. */
 void ll_variant_binds(const struct ll_variant *variant, struct ll_task *task);

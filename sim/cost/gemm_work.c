@@ -111,8 +111,8 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
 }
 
 /* All bytes of an operand over so many elements in all steps: rows x columns of them in each product. */
-static void tell_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes, uint64_t rows,
-                         uint64_t columns, struct ll_explain *why)
+static void explain_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes, uint64_t rows,
+                            uint64_t columns, struct ll_explain *why)
 {
     static const char *const names[] = {"a", "b", "c"};
     uint64_t steps = operand == LL_OPERAND_B && task->b_stays ? 1 : task->steps,
@@ -130,11 +130,11 @@ static void tell_element(const struct ll_task *task, enum ll_operand operand, ui
            names[operand], bytes, larger, steps, batch, rows, columns, element);
 }
 
-void ll_tell_elements(const struct ll_task *task, struct ll_explain *why)
+void ll_elements_explain(const struct ll_task *task, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
     const struct ll_work *work = task->work;
-    if (!why || !task->is_product)
+    if (!task->is_product)
         return;
     const struct ll_windows *w = &task->problem.windows;
     if (w->overlap && w->image == LL_OPERAND_A && w->expansion > 1)
@@ -143,9 +143,9 @@ void ll_tell_elements(const struct ll_task *task, struct ll_explain *why)
                " = %.10g times a",
                task->unit_pass[LL_OPERAND_A], work->a_bytes,
                task->unit_pass[LL_OPERAND_A] / (double)work->a_bytes);
-    tell_element(task, LL_OPERAND_A, work->a_bytes, d->m, d->k, why);
-    tell_element(task, LL_OPERAND_B, work->b_bytes, d->k, d->n, why);
-    tell_element(task, LL_OPERAND_C, work->c_bytes, d->m, d->n, why);
+    explain_element(task, LL_OPERAND_A, work->a_bytes, d->m, d->k, why);
+    explain_element(task, LL_OPERAND_B, work->b_bytes, d->k, d->n, why);
+    explain_element(task, LL_OPERAND_C, work->c_bytes, d->m, d->n, why);
 }
 
 size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
@@ -273,55 +273,47 @@ static bool has_specials(const struct ll_unit *unit)
     return unit->model == LL_UNIT_VECTOR && unit->vector.specials > 0;
 }
 
-/* So many of something of which a unit does so many a cycle. */
-static double seconds_on(const struct lanes *lanes, const char *what, double operations, double each,
-                         struct ll_explain *why)
+/* So many operations of the work's on lanes, with all of its special functions at the same time. */
+static struct ll_lane_time lane_time(const struct lanes *lanes, const struct ll_work *work, double operations)
 {
     const struct ll_unit *unit = lanes->unit;
-    double time_s = operations / (each * (double)lanes->count * unit->clock_hz * unit->efficiency);
-    ll_say(why, "between products, %s %s: %.10g / (%.10g * %" PRIu64 " * %.10g * %.10g) = %.10g s", what,
-           unit->name, operations, each, lanes->count, unit->clock_hz, unit->efficiency, time_s);
-    return time_s;
-}
-
-/* So many operations of the work's, with all of its special functions. */
-static double lanes_s(const struct lanes *lanes, const struct ll_work *work, double operations,
-                      struct ll_explain *why)
-{
-    const struct ll_unit *unit = lanes->unit;
-    double time_s = seconds_on(lanes, "on", operations, ll_unit_flops_per_cycle(unit, lanes->dtype), why);
-    if (work->specials == 0 || !has_specials(unit))
-        return time_s;
-    double each = unit->vector.specials * (double)unit->vector.lanes;
-    double special_s = seconds_on(lanes, "special functions of", (double)work->specials, each, why);
-    ll_say(why, "at the same time: max(%.10g, %.10g) = %.10g s", time_s, special_s, fmax(time_s, special_s));
-    return fmax(time_s, special_s);
+    double rate = (double)lanes->count * unit->clock_hz * unit->efficiency;
+    struct ll_lane_time t = {.unit = unit,
+                             .count = lanes->count,
+                             .operations = operations,
+                             .each = ll_unit_flops_per_cycle(unit, lanes->dtype)};
+    t.operations_s = operations / (t.each * rate);
+    if (work->specials > 0 && has_specials(unit)) {
+        t.specials = (double)work->specials;
+        t.special_each = unit->vector.specials * (double)unit->vector.lanes;
+        t.specials_s = t.specials / (t.special_each * rate);
+    }
+    t.time_s = fmax(t.operations_s, t.specials_s);
+    return t;
 }
 
 /* Elements lane by lane; the last, partial vector takes as long as a full one. */
-static double elements_s(const struct ll_unit *unit, double efficiency, const struct ll_work *work,
-                         struct ll_explain *why)
+static double elements_s(const struct ll_unit *unit, double efficiency, const struct ll_work *work)
 {
     double elements = (double)work->vector.elements, lanes = (double)unit->vector.lanes * (double)unit->count;
     double each = (double)work->specials / elements, vectors = ceil(elements / lanes);
-    double time_s = vectors * each / (unit->vector.specials * unit->clock_hz * efficiency);
-    ll_say(why,
-           "special functions of %s: ceil(%.10g / %.10g) * (%" PRIu64
-           " / %.10g) / (%.10g * %.10g * %.10g) = %.10g s",
-           unit->name, elements, lanes, work->specials, elements, unit->vector.specials, unit->clock_hz,
-           efficiency, time_s);
-    return time_s;
+    return vectors * each / (unit->vector.specials * unit->clock_hz * efficiency);
+}
+
+/* Special functions of elements that no product makes. */
+static bool has_special_elements(const struct ll_task *task, const struct ll_unit *unit)
+{
+    return task->work->kind == LL_WORK_VECTOR && task->work->specials > 0 && has_specials(unit);
 }
 
 struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_unit *unit, double efficiency, bool dealt,
-                                struct ll_explain *why)
+                                const struct ll_unit *unit, double efficiency, bool dealt)
 {
     const struct ll_work *work = task->work;
     struct lanes products = {unit, unit->count, task->dtype};
     struct ll_between between = {0};
-    if (work->kind == LL_WORK_VECTOR && work->specials > 0 && has_specials(unit))
-        between.meanwhile_s = elements_s(unit, efficiency, work, why);
+    if (has_special_elements(task, unit))
+        between.meanwhile_s = elements_s(unit, efficiency, work);
     if (!task->is_product)
         return between;
     double multiplying = 2 * (double)task->steps * ll_gemm_macs(&task->problem.dims);
@@ -330,16 +322,55 @@ struct ll_between ll_between_of(const struct ll_machine *machine, const struct l
         struct lanes lanes = products;
         if (work->kind == LL_WORK_SEQUENCE)
             lanes = lanes_for(machine, task, &products, LL_OP_SIGMOID, dealt);
-        between.after_s = lanes_s(&lanes, work, gates, why);
+        between.gates = lane_time(&lanes, work, gates);
+        between.after_s = between.gates.time_s;
         between.flops = lanes.unit == unit ? 0 : gates;
     }
     if (softmax > 0) {
         struct lanes lanes = lanes_for(machine, task, &products, LL_OP_CAUSAL_SOFTMAX, dealt);
-        double time_s = lanes_s(&lanes, work, softmax, why);
+        between.softmax = lane_time(&lanes, work, softmax);
         if (unit->model == LL_UNIT_VECTOR || lanes.unit == unit)
-            between.after_s += time_s;
+            between.after_s += between.softmax.time_s;
         else
-            between.meanwhile_s = time_s;
+            between.meanwhile_s = between.softmax.time_s;
     }
     return between;
+}
+
+/* --- explain --- */
+
+static void explain_operations(const struct ll_lane_time *t, const char *what, double operations, double each,
+                               double time_s, struct ll_explain *why)
+{
+    ll_say(why, "between products, %s %s: %.10g / (%.10g * %" PRIu64 " * %.10g * %.10g) = %.10g s", what,
+           t->unit->name, operations, each, t->count, t->unit->clock_hz, t->unit->efficiency, time_s);
+}
+
+static void explain_lanes(const struct ll_lane_time *t, struct ll_explain *why)
+{
+    if (!t->unit)
+        return;
+    explain_operations(t, "on", t->operations, t->each, t->operations_s, why);
+    if (t->specials == 0)
+        return;
+    explain_operations(t, "special functions of", t->specials, t->special_each, t->specials_s, why);
+    ll_say(why, "at the same time: max(%.10g, %.10g) = %.10g s", t->operations_s, t->specials_s, t->time_s);
+}
+
+void ll_between_explain(const struct ll_between *between, const struct ll_task *task,
+                        const struct ll_unit *unit, double efficiency, struct ll_explain *why)
+{
+    const struct ll_work *work = task->work;
+    if (has_special_elements(task, unit))
+        ll_say(why,
+               "special functions of %s: ceil(%.10g / %.10g) * (%" PRIu64
+               " / %.10g) / (%.10g * %.10g * %.10g) = %.10g s",
+               unit->name, (double)work->vector.elements, (double)unit->vector.lanes * (double)unit->count,
+               work->specials, (double)work->vector.elements, unit->vector.specials, unit->clock_hz,
+               efficiency, between->meanwhile_s);
+    explain_lanes(&between->gates, why);
+    explain_lanes(&between->softmax, why);
+    if (between->gates.unit && between->softmax.unit && between->meanwhile_s == 0)
+        ll_say(why, "between products, both: %.10g + %.10g = %.10g s", between->gates.time_s,
+               between->softmax.time_s, between->after_s);
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/cost/cost_parts.h"
@@ -22,62 +23,32 @@
  *       the least energy:                    the budget is infinite at first, then shrinks as long as the
  *                                            static power that is saved pays for it */
 
-uint64_t ll_sized_employed(const struct ll_sized *s, struct ll_explain *why)
+/* The instances that the software employs of a unit: by grain of work, `worth` of them; at most `most`. */
+struct employed {
+    double bytes, grain, worth;
+    uint64_t most, count;
+};
+
+static struct employed employ(const struct ll_sized *s)
 {
-    const struct ll_task *task = &s->task;
-    double grain = s->machine->software.grain, bytes = ll_work_bytes(s->op);
-    double work = fmax((double)s->op->flops, bytes) / (double)task->steps;
-    uint64_t most = ll_partition_most_units(s->kernel, s->op, s->all);
-    double worth = grain > 0 ? floor(work / grain) : (double)most;
-    if (worth >= (double)most)
-        return most;
-    uint64_t count = worth > 1 ? (uint64_t)worth : 1;
-    ll_say(why, "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
-           s->unit.name, s->op->flops, bytes, task->steps, grain, count, most);
-    return count;
+    struct employed e = {.grain = s->machine->software.grain,
+                         .bytes = ll_work_bytes(s->op),
+                         .most = ll_partition_most_units(s->kernel, s->op, s->all)};
+    double work = fmax((double)s->op->flops, e.bytes) / (double)s->task.steps;
+    e.worth = e.grain > 0 ? floor(work / e.grain) : (double)e.most;
+    e.count = e.worth >= (double)e.most ? e.most : e.worth > 1 ? (uint64_t)e.worth : 1;
+    return e;
 }
 
-void ll_sized_tell(const struct ll_sized *s, struct ll_explain *why)
+uint64_t ll_sized_employed(const struct ll_sized *s)
 {
-    const struct ll_kernel *k = s->kernel;
-    if (!k->name)
-        return;
-    ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
-           s->unit.efficiency / ll_rows_compute(k, s->task.work), ll_rows_compute(k, s->task.work),
-           s->unit.efficiency);
-    if (k->bandwidth_efficiency < 1)
-        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
+    return employ(s).count;
 }
 
 /* Seconds on lanes, in cycles of the unit that computes. */
-static double in_cycles(const struct ll_sized *s, const char *what, double lanes_s, struct ll_explain *why)
+static double in_cycles(const struct ll_sized *s, double lanes_s)
 {
-    double cycles = lanes_s * s->unit.clock_hz * s->unit.efficiency;
-    if (cycles > 0)
-        ll_say(why, "%s, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", what, s->unit.name,
-               lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
-    return cycles;
-}
-
-/* What lanes compute at the same time, or their special functions, may be slower. */
-static double slower_cycles(const struct ll_sized *s, double cycles, double meanwhile_s,
-                            struct ll_explain *why)
-{
-    double meanwhile = in_cycles(s, "meanwhile", meanwhile_s, why);
-    if (meanwhile > cycles)
-        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", cycles, meanwhile, meanwhile);
-    return fmax(cycles, meanwhile);
-}
-
-static void tell_partition(const struct ll_partitioned *p, const struct ll_way *way, struct ll_explain *why)
-{
-    if (p->length == 0)
-        return;
-    ll_say(why,
-           "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
-           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g",
-           p->length, p->dealt, p->length, p->dealt, way->units_used, p->lines, p->length, p->busiest);
-    ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
+    return lanes_s * s->unit.clock_hz * s->unit.efficiency;
 }
 
 /* Cycles are never fewer than the peak rate allows, but of a rate such as 1 / 6 they are rounded. */
@@ -87,55 +58,51 @@ static double utilization_of(double flops, double could)
     return could > 0 ? flops / fmax(could, flops) : 0;
 }
 
-static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost,
-                         struct ll_explain *why)
+/* How the time of computing comes about. */
+struct computing {
+    struct ll_between lanes;
+    double after, casting, meanwhile; /* cycles: lanes behind products; casts; lanes at the same time */
+    struct ll_partitioned parts;
+    double rows, begin_s;   /* imbalance of rows; beginning them */
+    double busiest, cycles; /* of the busiest unit, one step: alone; waiting for lanes at the same time */
+};
+
+static struct computing compute(const struct ll_sized *s, const struct ll_way *way)
+{
+    double rate = s->unit.clock_hz * s->unit.efficiency, full = s->machine->units[s->unit_index].efficiency;
+    bool dealt = s->machine->software.grain > 0;
+    struct computing c = {.lanes = ll_between_of(s->machine, &s->task, &s->unit, full, dealt),
+                          .casting = in_cycles(s, ll_cast_s(s->machine, s->kernel, &s->task)),
+                          .parts = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work),
+                          .rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit)};
+    c.after = in_cycles(s, c.lanes.after_s);
+    c.meanwhile = in_cycles(s, c.lanes.meanwhile_s);
+    c.begin_s = ll_rows_begin_s(s->kernel, s->task.work, c.parts.units);
+    c.busiest = way->cycles * (c.parts.imbalance * c.rows) + c.begin_s * rate;
+    c.cycles = fmax(c.busiest, c.meanwhile);
+    return c;
+}
+
+static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
-    bool dealt = s->machine->software.grain > 0;
-    struct ll_between lanes = ll_between_of(s->machine, &s->task, &s->unit,
-                                            s->machine->units[s->unit_index].efficiency, dealt, why);
-    double beside = in_cycles(s, "between products", lanes.after_s, why) +
-                    in_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task, why), why);
-    struct ll_partitioned p = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work);
-    cost->units_used = p.units;
-    double rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit, why);
-    double begin_s = ll_rows_begin_s(s->kernel, s->task.work, p.units);
-    double cycles = way->cycles * (p.imbalance * rows) + begin_s * rate;
-    tell_partition(&p, way, why);
-    if (begin_s > 0)
-        ll_say(why, "rows begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", s->task.work->lines,
-               s->kernel->row_overhead_s, p.units, begin_s);
-    if (cycles != way->cycles)
-        ll_say(why, "the busiest unit: %.10g * (%.10g * %.10g) + %.10g * (%.10g * %.10g) = %.10g cycles",
-               way->cycles, p.imbalance, rows, begin_s, s->unit.clock_hz, s->unit.efficiency, cycles);
-    cycles = slower_cycles(s, cycles, lanes.meanwhile_s, why);
-    cost->compute_cycles = steps * cycles + beside;
+    const struct computing c = compute(s, way);
+    cost->units_used = c.parts.units;
+    cost->compute_cycles = steps * c.cycles + (c.after + c.casting);
     cost->compute_s = cost->compute_cycles / rate;
-    cost->compute_first_s = fmin(steps * way->first_cycles, cost->compute_cycles) / rate;
-    cost->utilization = utilization_of((double)s->task.work->flops - lanes.flops,
+    cost->compute_first_s = fmin(steps * way->first.cycles, cost->compute_cycles) / rate;
+    cost->utilization = utilization_of((double)s->task.work->flops - c.lanes.flops,
                                        (double)s->all * one_unit * cost->compute_cycles);
-    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, cycles,
-           beside, s->unit.clock_hz, s->unit.efficiency, cost->compute_s);
-    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
-           s->task.steps, way->first_cycles, cost->compute_cycles, s->unit.clock_hz, s->unit.efficiency,
-           cost->compute_first_s);
 }
 
-/* How long the arithmetic of a way takes within the board's power. The first piece is over before a board
- * could tell, and keeps its time, which is the same whichever way. */
-static double powered_s(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
-                        struct ll_explain *why)
+/* How long the arithmetic of a way takes within the board's power, of full_s at the full clock. The first piece
+ * is over before a board could tell, and keeps its time, which is the same whichever way. */
+static double powered_s(const struct ll_sized *s, const struct ll_way *way, double full_s)
 {
-    struct ll_draw draw = {.dtype = s->task.dtype,
-                           .macs = (double)s->task.steps * way->macs,
-                           .memory_j = ll_memory_j(s->machine, &s->task, way, NULL)};
-    double time_s = ll_power_s(s->machine, &draw, cost->compute_s, NULL);
-    if (time_s > cost->compute_s && why) {
-        ll_memory_j(s->machine, &s->task, way, why);
-        ll_power_s(s->machine, &draw, cost->compute_s, why);
-    }
-    return time_s;
+    const struct ll_draw draw = {
+        .dtype = s->task.dtype, .macs = (double)s->task.steps * way->macs, .memory_j = way->memory_j};
+    return ll_power_s(s->machine, &draw, full_s);
 }
 
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level)
@@ -152,23 +119,20 @@ struct feed {
 };
 
 /* Of a unit's finest piece, what comes out of a level: of the operands that it holds. */
-static double finest_bytes(const struct ll_level *level, const struct ll_way *way, struct ll_explain *why)
+static double finest_bytes(const struct ll_level *level, const struct ll_way *way)
 {
-    double of[LL_OPERAND_COUNT], bytes = 0;
+    double bytes = 0;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        bytes += of[i] = ll_level_holds(level, i) ? way->first_bytes[i] : 0;
-    if (bytes > 0 && !ll_level_holds_all(level))
-        ll_say(why, "%s, of a unit's first piece: %.10g + %.10g + %.10g = %.10g B", level->name,
-               of[LL_OPERAND_A], of[LL_OPERAND_B], of[LL_OPERAND_C], bytes);
+        bytes += ll_level_holds(level, i) ? way->first.bytes[i] : 0;
     return bytes;
 }
 
 static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
-                           const struct ll_cost *cost, struct ll_explain *why)
+                           const struct ll_cost *cost)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
-    struct feed feed = {.slowdown = ll_scatter_slowdown(s->machine, s->task.work, l, why),
+    struct feed feed = {.slowdown = ll_scatter_slowdown(s->machine, s->task.work, l),
                         .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
@@ -179,98 +143,59 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
     feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * ll_kernel_share(s->machine, s->kernel, l);
     feed.all_Bps = fmin(feed.all_Bps, feed.nodes_Bps);
-    feed.finest_bytes = finest_bytes(level, way, why);
+    feed.finest_bytes = finest_bytes(level, way);
     feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */
     return feed;
 }
 
 /* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
-static double wait_s(const struct ll_sized *s, uint64_t l, struct ll_explain *why)
+static double wait_s(const struct ll_sized *s, uint64_t l)
 {
-    const struct ll_level *level = &s->machine->levels[l];
     double times = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
-    double each_s = ll_numa_latency_s(level);
-    if (each_s > level->latency_s)
-        ll_say(why, "%s, latency with that of other nodes: %.10g + %.10g * %.10g = %.10g s", level->name,
-               level->latency_s, ll_numa_remote(level), level->numa.latency_s, each_s);
-    return times * each_s;
-}
-
-static void tell_ports(const char *level, double bytes, double written, double price, struct ll_explain *why)
-{
-    if (price > bytes)
-        ll_say(why,
-               "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
-               "would through both",
-               level, bytes - written, written, price);
+    return times * ll_numa_latency_s(&s->machine->levels[l]);
 }
 
 /* What a level moves, in bytes of both directions that take it as long. */
-static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct ll_cost *cost,
-                             struct ll_explain *why)
+static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct ll_cost *cost)
 {
-    const struct ll_level *level = &s->machine->levels[l];
-    double bytes = cost->level_bytes[l], written = cost->level_written[l], price = cost->level_price[l];
-    if (!s->task.is_product) {
-        struct ll_toll toll = ll_level_toll(level);
-        price = ll_toll_price(&toll, bytes, written);
-    }
-    tell_ports(level->name, bytes, written, price, why);
-    return price;
+    if (s->task.is_product)
+        return cost->level_price[l];
+    struct ll_toll toll = ll_level_toll(&s->machine->levels[l]);
+    return ll_toll_price(&toll, cost->level_bytes[l], cost->level_written[l]);
 }
 
-static void tell_level(const struct ll_sized *s, uint64_t l, const struct feed *feed, double bytes,
-                       const struct ll_cost *cost, struct ll_explain *why)
+static void time_levels(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
 {
-    const struct ll_level *level = &s->machine->levels[l];
-    uint64_t working = ll_numa_working(level, cost->units_used);
-    if (feed->share != level->efficiency)
-        ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-               ll_kernel_share(s->machine, s->kernel, l), feed->slowdown, feed->share);
-    if (feed->all_Bps == feed->nodes_Bps)
-        ll_say(why,
-               "%s, between its nodes, %" PRIu64 " of which work: %.10g / (%.10g * %" PRIu64 " * %" PRIu64
-               " * %.10g) = %.10g s",
-               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working,
-               ll_kernel_share(s->machine, s->kernel, l), cost->level_s[l]);
-    else if (feed->all_Bps < feed->one_Bps * (double)feed->instances)
-        ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-               bytes, level->unit_Bps, feed->share, s->unit.count, cost->level_s[l]);
-    else
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
-               level->bandwidth_Bps, feed->share, feed->instances, cost->level_s[l]);
-}
-
-static void time_levels(const struct ll_sized *s, const struct ll_way *way, uint64_t first, uint64_t end,
-                        struct ll_cost *cost, struct ll_explain *why)
-{
-    for (uint64_t l = first; l < end; l++) {
-        const struct ll_level *level = &s->machine->levels[l];
-        struct feed feed = feed_of(s, way, l, cost, why);
-        double bytes = crossing_bytes(s, l, cost, why);
-        cost->level_s[l] = bytes / feed.all_Bps;
-        double first_s = feed.first_bytes / feed.one_Bps;
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        const struct feed feed = feed_of(s, way, l, cost);
+        cost->level_s[l] = crossing_bytes(s, l, cost) / feed.all_Bps;
         cost->level_pieces[l] = feed.pieces;
-        cost->level_first_s[l] = fmin(first_s, cost->level_s[l]);
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l, why) : 0;
-        tell_level(s, l, &feed, bytes, cost, why);
-        if (first_s > 0)
-            ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
-                   level->name, feed.finest_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
-                   feed.share, first_s);
-        if (first_s > cost->level_s[l])
-            ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
-                   cost->level_s[l], cost->level_first_s[l]);
+        cost->level_first_s[l] = fmin(feed.first_bytes / feed.one_Bps, cost->level_s[l]);
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
     }
+}
+
+void ll_sized_start(struct ll_sized *s)
+{
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    if (model->first && s->task.is_product)
+        model->first(&s->unit, &s->task, &s->first);
 }
 
 /* The model's way, or none at all for a product of nothing. */
-static bool ask_way(const struct ll_sized *s, uint32_t index, struct ll_way *way, struct ll_explain *why)
+static bool ask_way(const struct ll_sized *s, uint32_t index, struct ll_way *way)
 {
-    if (!ll_is_product(s->task.work) || s->task.is_product)
-        return ll_unit_model(s->unit.model)->way(&s->unit, &s->task, index, way, why);
-    *way = (struct ll_way){.units_used = 1};
-    ll_say(why, "an empty product: nothing is computed");
+    if (ll_is_product(s->task.work) && !s->task.is_product) {
+        *way = (struct ll_way){.units_used = 1};
+        return true;
+    }
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    if (!model->way(&s->unit, &s->task, index, way))
+        return false;
+    if (model->first)
+        way->first = s->first;
+    if (s->machine->energy.limit_w > 0 && way->macs > 0)
+        way->memory_j = ll_memory_j(s->machine, &s->task, way);
     return true;
 }
 
@@ -305,14 +230,14 @@ static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *w
     if (s->machine->software.mapping != LL_MAPPED_SEARCH && !spares(spare))
         return paces;
     paces.computing =
-        (struct ll_stage){.whole_s = powered_s(s, way, cost, NULL), .first_s = cost->compute_first_s};
-    paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found, NULL);
+        (struct ll_stage){.whole_s = powered_s(s, way, cost->compute_s), .first_s = cost->compute_first_s};
+    paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        struct feed feed = feed_of(s, way, l, cost, NULL);
+        struct feed feed = feed_of(s, way, l, cost);
         paces.s_per_byte[l] = 1 / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
-                                             .wait_s = wait_s(s, l, NULL),
+                                             .wait_s = wait_s(s, l),
                                              .line_bytes = ll_line_inside(s->machine, l),
                                              .saved_bytes = s->found ? s->found->saved_bytes[l] : 0};
         double spare_s = spare->s[ll_stage_group(s->machine, l)];
@@ -331,20 +256,32 @@ static struct ll_paces alone(bool by_bytes)
     return paces;
 }
 
-static void least_traffic(const struct ll_sized *s, const struct ll_way *way, bool by_bytes,
-                          const struct ll_traffic *far, struct ll_cost *cost)
+/* The traffic out of the far levels whichever way; that of the near ones is filled in way by way. */
+struct least {
+    struct ll_paces paces;
+    struct ll_traffic traffic;
+};
+
+static void find_far(const struct ll_sized *s, bool by_bytes, struct least *least)
 {
-    const struct ll_paces paces = alone(by_bytes);
-    struct ll_traffic traffic = *far;
-    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, NULL);
-    keep_traffic(&traffic, s->machine->level_count, cost);
+    struct ll_nested nested;
+    least->paces = alone(by_bytes);
+    ll_far_traffic(s->machine, &s->task, &least->paces, &least->traffic, &nested);
+}
+
+static void least_traffic(const struct ll_sized *s, const struct ll_way *way, struct least *least,
+                          struct ll_cost *cost)
+{
+    struct ll_nested nested;
+    ll_near_traffic(s->machine, &s->task, way, &least->paces, &least->traffic, &nested);
+    keep_traffic(&least->traffic, s->machine->level_count, cost);
 }
 
 /* Whether bytes and the time that they take may want different blockings: a level has ports of its own, and
  * no search knows what it costs. */
 static bool ports_differ(const struct ll_machine *machine)
 {
-    struct ll_nested near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
+    struct ll_levels near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
     for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
         struct ll_toll toll = ll_level_toll(&machine->levels[l]);
         bool searched = (l >= near.first && l < near.end) || (l >= far.first && l < far.end);
@@ -356,18 +293,18 @@ static bool ports_differ(const struct ll_machine *machine)
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
  * levels' comes first, without the far ones. */
-static struct ll_traffic all_traffic(const struct ll_sized *s, const struct ll_way *way,
-                                     const struct ll_spare *spare, bool any_of_equals, struct ll_cost *cost,
-                                     struct ll_explain *why)
+static void all_traffic(const struct ll_sized *s, const struct ll_spare *spare, bool any_of_equals,
+                        struct ll_chosen *chosen, struct ll_cost *cost)
 {
-    struct ll_traffic traffic = {0}; /* of levels that are not known yet: nothing */
-    struct ll_paces paces = paces_of(s, way, cost, spare, any_of_equals);
+    struct ll_traffic *traffic = &chosen->traffic;
+    const struct ll_way *way = &chosen->way;
+    *traffic = (struct ll_traffic){0}; /* of levels that are not known yet: nothing */
+    chosen->paces = paces_of(s, way, cost, spare, any_of_equals);
     if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
-        ll_far_traffic(s->machine, &s->task, &paces, &traffic, NULL);
-    ll_near_traffic(s->machine, &s->task, way, &paces, &traffic, why);
-    ll_far_traffic(s->machine, &s->task, &paces, &traffic, why);
-    keep_traffic(&traffic, s->machine->level_count, cost);
-    return traffic;
+        ll_far_traffic(s->machine, &s->task, &chosen->paces, traffic, &chosen->far);
+    ll_near_traffic(s->machine, &s->task, way, &chosen->paces, traffic, &chosen->near);
+    ll_far_traffic(s->machine, &s->task, &chosen->paces, traffic, &chosen->far);
+    keep_traffic(traffic, s->machine->level_count, cost);
 }
 
 /* Whether all stages overlap, and far ones take as long whichever way. */
@@ -421,14 +358,14 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
 {
     struct ll_timing timing;
     double near_s = 0;
-    time_levels(s, way, 0, s->machine->level_count, cost, NULL);
+    time_levels(s, way, cost);
     for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
         near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
-    struct pace pace = {.computing_s = powered_s(s, way, cost, NULL) - cost->compute_first_s,
+    cost->compute_s = powered_s(s, way, cost->compute_s);
+    struct pace pace = {.computing_s = cost->compute_s - cost->compute_first_s,
                         .near_s = near_s,
                         .bytes = way->unit_bytes};
-    cost->compute_s = powered_s(s, way, cost, NULL);
-    ll_cost_time(s->machine, cost, s->found, &timing, NULL);
+    ll_cost_time(s->machine, cost, s->found, &timing);
     pace.time_s = timing.time_s;
     pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, timing.time_s);
     return pace;
@@ -457,7 +394,9 @@ static struct pace pace_by(const struct ll_sized *s, const struct ll_way *way, c
                            const struct ll_cost *computed, struct ll_spare *slowest)
 {
     struct ll_cost cost = *computed;
-    all_traffic(s, way, spare, true, &cost, NULL);
+    struct ll_chosen chosen;
+    chosen.way = *way;
+    all_traffic(s, spare, true, &chosen, &cost);
     struct pace pace = pace_with(s, way, &cost);
     if (slowest)
         *slowest = slowest_of(s, &cost);
@@ -505,37 +444,42 @@ static struct ll_spare best_spare(const struct ll_sized *s, const struct ll_way 
     return slowest;
 }
 
-/* The traffic out of the far levels whichever way, by what takes the least time and by the fewest bytes. */
+/* The least that levels move, by what takes the least time and by the fewest bytes. */
 struct far {
-    struct ll_traffic by_time, by_bytes;
+    struct least by_time, by_bytes;
     bool differ;
 };
 
-/* The op by this way, at least. */
-static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way, const struct far *far,
-                              const struct ll_cost *computed)
+/* The op by this way, at least; *cost: computed. */
+static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way, struct far *far,
+                              struct ll_cost *cost)
 {
-    struct ll_cost cost = *computed;
-    least_traffic(s, way, false, &far->by_time, &cost);
-    struct pace pace = pace_with(s, way, &cost);
-    if (!far->differ)
-        return pace;
-    least_traffic(s, way, true, &far->by_bytes, &cost);
-    pace.merit = ll_cost_merit(s->machine, s->op, &cost, s->found, pace.time_s);
+    double full_s = cost->compute_s;
+    least_traffic(s, way, &far->by_time, cost);
+    struct pace pace = pace_with(s, way, cost);
+    if (far->differ) {
+        least_traffic(s, way, &far->by_bytes, cost);
+        pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, pace.time_s);
+    }
+    cost->compute_s = full_s;
     return pace;
 }
 
 /* The op by this way. Infinite as soon as it is known to be no better than `least`. */
-static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struct far *far,
+static struct pace pace_of(const struct ll_sized *s, uint32_t index, struct far *far,
                            const struct pace *least, struct range *range)
 {
     struct ll_way way;
-    struct ll_cost cost = {
-        .serial = s->kernel->serial, .unit = s->unit_index, .made = s->made, .zeros = s->task.zeros};
-    if (!ask_way(s, index, &way, NULL))
+    struct ll_cost cost;
+    if (!ask_way(s, index, &way))
         return no_pace;
-    time_compute(s, &way, &cost, NULL);
-    double all_s = powered_s(s, &way, &cost, NULL);
+    memset(&cost, 0, offsetof(struct ll_cost, level_bytes)); /* those of levels are filled below */
+    cost.serial = s->kernel->serial;
+    cost.unit = s->unit_index;
+    cost.made = s->made;
+    cost.zeros = s->task.zeros;
+    time_compute(s, &way, &cost);
+    double all_s = powered_s(s, &way, cost.compute_s);
     range->fewest = ll_min(range->fewest, cost.units_used);
     range->most = ll_max(range->most, cost.units_used);
     range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
@@ -560,11 +504,11 @@ static struct pace pace_of(const struct ll_sized *s, uint32_t index, const struc
 static uint32_t best_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
 {
     uint32_t best = 0;
-    struct far far = {.differ = s->task.is_product && ports_differ(s->machine)};
-    const struct ll_paces by_time = alone(false), by_bytes = alone(true);
-    ll_far_traffic(s->machine, &s->task, &by_time, &far.by_time, NULL);
+    struct far far;
+    far.differ = s->task.is_product && ports_differ(s->machine);
+    find_far(s, false, &far.by_time);
     if (far.differ)
-        ll_far_traffic(s->machine, &s->task, &by_bytes, &far.by_bytes, NULL);
+        find_far(s, true, &far.by_bytes);
     for (uint32_t i = 0; i < count; i++) {
         struct pace pace = pace_of(s, i, &far, least, range);
         if (!is_less(&pace, least))
@@ -581,7 +525,7 @@ static bool shrinks_pieces(const struct ll_sized *s, const struct ll_way *way, u
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         double held = ll_held_bytes(level, s->task.work);
-        if (held > 0 && finest_bytes(level, way, NULL) * (double)most > held)
+        if (held > 0 && finest_bytes(level, way) * (double)most > held)
             return true;
     }
     return false;
@@ -603,19 +547,12 @@ static enum ll_heed heed_of(const struct ll_sized *s, uint32_t count, const stru
     return settled && s->kernel->serial == 0 ? LL_HEEDS_NEAR : LL_HEEDS_OPEN;
 }
 
-/* The way once more, tile by tile. */
-static void follow_tiles(const struct ll_sized *s, const struct ll_way *way, const struct ll_traffic *traffic,
-                         const struct ll_cost *cost, struct ll_bounds *bounds, struct ll_explain *why)
+bool ll_sized_tiles(const struct ll_sized *s, const struct ll_chosen *chosen, struct ll_tile_nest *nest)
 {
-    struct ll_tile_nest nest;
-    struct ll_timing timing;
-    ll_cost_time(s->machine, cost, NULL, &timing, NULL);
-    bounds->bound_s = bounds->pipelined_s = timing.time_s;
     if (ll_is_product(s->task.work) && !s->task.is_product)
-        return;
-    const struct ll_mapping_loops *searched = traffic->nested ? &traffic->tiles : NULL;
-    if (ll_outer_tiles(s->machine, &s->task, way, searched, &nest, why))
-        bounds->pipelined_s = ll_tiled_s(s->machine, cost, &nest, why);
+        return false;
+    const struct ll_mapping_loops *searched = chosen->traffic.nested ? &chosen->traffic.tiles : NULL;
+    return ll_outer_tiles(s->machine, &s->task, &chosen->way, searched, nest);
 }
 
 bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
@@ -626,7 +563,7 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     struct ll_timing timing;
     stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
     stages.overlay = (struct ll_correction){0};
-    ll_cost_time(s->machine, &stages, s->found, &timing, NULL);
+    ll_cost_time(s->machine, &stages, s->found, &timing);
     struct ll_merit merit = ll_cost_merit(s->machine, s->op, &stages, s->found, timing.time_s);
     const double better = 1 - 1e-12;
     const struct pace kept = {.merit = {merit.first * better, merit.second * better},
@@ -636,22 +573,162 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     return memcmp(&least, &kept, sizeof kept) == 0;
 }
 
-void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_bounds *bounds,
-                     struct ll_explain *why)
+void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_chosen *chosen)
 {
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct pace least = no_pace;
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
-    struct ll_way way;
-    ask_way(s, count > 1 ? best_way(s, count, &least, &range) : 0, &way, why);
-    time_compute(s, &way, cost, why);
-    cost->heed = heed_of(s, count, &way, &least, &range, cost->units_used);
+    const struct ll_way *way = &chosen->way;
+    chosen->index = count > 1 ? best_way(s, count, &least, &range) : 0;
+    ask_way(s, chosen->index, &chosen->way);
+    time_compute(s, way, cost);
+    chosen->full_s = cost->compute_s;
+    cost->heed = heed_of(s, count, way, &least, &range, cost->units_used);
     bool chooses = s->task.is_product && ports_differ(s->machine);
-    const struct ll_spare spare = chooses ? best_spare(s, &way, cost, &least) : nothing_to_spare;
-    const struct ll_traffic traffic = all_traffic(s, &way, &spare, false, cost, why);
-    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost, why);
-    time_levels(s, &way, 0, s->machine->level_count, cost, why);
-    cost->compute_s = powered_s(s, &way, cost, why);
-    if (bounds)
-        follow_tiles(s, &way, &traffic, cost, bounds, why);
+    const struct ll_spare spare = chooses ? best_spare(s, way, cost, &least) : nothing_to_spare;
+    all_traffic(s, &spare, false, chosen, cost);
+    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost);
+    time_levels(s, way, cost);
+    cost->compute_s = powered_s(s, way, cost->compute_s);
+}
+
+/* --- explain --- */
+
+void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why)
+{
+    const struct ll_kernel *k = s->kernel;
+    const struct employed e = employ(s);
+    double rows = ll_rows_compute(k, s->task.work);
+    if (k->name)
+        ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
+               s->unit.efficiency / rows, rows, s->unit.efficiency);
+    if (k->name && k->bandwidth_efficiency < 1)
+        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
+    if (e.worth < (double)e.most)
+        ll_say(why,
+               "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
+               s->unit.name, s->op->flops, e.bytes, s->task.steps, e.grain, e.count, e.most);
+}
+
+static void explain_cycles(const struct ll_sized *s, const char *what, double lanes_s, double cycles,
+                           struct ll_explain *why)
+{
+    if (cycles > 0)
+        ll_say(why, "%s, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", what, s->unit.name,
+               lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+}
+
+static void explain_partition(const struct ll_partitioned *p, const struct ll_way *way, struct ll_explain *why)
+{
+    if (p->length == 0)
+        return;
+    ll_say(why, "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
+           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g", p->length, p->dealt, p->length, p->dealt,
+           way->units_used, p->lines, p->length, p->busiest);
+    ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
+}
+
+static void explain_compute(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
+                            double full_s, struct ll_explain *why)
+{
+    const struct computing c = compute(s, way);
+    double clock_hz = s->unit.clock_hz, efficiency = s->unit.efficiency;
+    ll_between_explain(&c.lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
+    explain_cycles(s, "between products", c.lanes.after_s, c.after, why);
+    ll_cast_explain(s->machine, s->kernel, &s->task, why);
+    explain_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task), c.casting, why);
+    ll_rows_imbalance_explain(s->kernel, s->task.work, &s->unit, why);
+    explain_partition(&c.parts, way, why);
+    if (c.begin_s > 0)
+        ll_say(why, "rows begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", s->task.work->lines,
+               s->kernel->row_overhead_s, c.parts.units, c.begin_s);
+    if (c.busiest != way->cycles)
+        ll_say(why, "the busiest unit: %.10g * (%.10g * %.10g) + %.10g * (%.10g * %.10g) = %.10g cycles",
+               way->cycles, c.parts.imbalance, c.rows, c.begin_s, clock_hz, efficiency, c.busiest);
+    explain_cycles(s, "meanwhile", c.lanes.meanwhile_s, c.meanwhile, why);
+    if (c.meanwhile > c.busiest)
+        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", c.busiest, c.meanwhile, c.cycles);
+    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, c.cycles,
+           c.after + c.casting, clock_hz, efficiency, full_s);
+    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
+           s->task.steps, way->first.cycles, cost->compute_cycles, clock_hz, efficiency,
+           cost->compute_first_s);
+    ll_power_explain(s->machine, &s->task, way, full_s, why);
+}
+
+static void explain_pieces(const struct ll_level *level, const struct ll_way *way, struct ll_explain *why)
+{
+    double of[LL_OPERAND_COUNT], bytes = finest_bytes(level, way);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        of[i] = ll_level_holds(level, i) ? way->first.bytes[i] : 0;
+    if (bytes > 0 && !ll_level_holds_all(level))
+        ll_say(why, "%s, of a unit's first piece: %.10g + %.10g + %.10g = %.10g B", level->name,
+               of[LL_OPERAND_A], of[LL_OPERAND_B], of[LL_OPERAND_C], bytes);
+}
+
+/* The bandwidth that a level offers and the time that its bytes take. */
+static void explain_bandwidth(const struct ll_sized *s, uint64_t l, const struct feed *feed, double bytes,
+                              const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    uint64_t working = ll_numa_working(level, cost->units_used);
+    if (feed->share != level->efficiency)
+        ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
+               ll_kernel_share(s->machine, s->kernel, l), feed->slowdown, feed->share);
+    if (feed->all_Bps == feed->nodes_Bps)
+        ll_say(why,
+               "%s, between its nodes, %" PRIu64 " of which work: %.10g / (%.10g * %" PRIu64 " * %" PRIu64
+               " * %.10g) = %.10g s",
+               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working,
+               ll_kernel_share(s->machine, s->kernel, l), cost->level_s[l]);
+    else if (feed->all_Bps < feed->one_Bps * (double)feed->instances)
+        ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
+               bytes, level->unit_Bps, feed->share, s->unit.count, cost->level_s[l]);
+    else
+        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
+               level->bandwidth_Bps, feed->share, feed->instances, cost->level_s[l]);
+}
+
+static void explain_level(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
+                          const struct ll_cost *cost, struct ll_explain *why)
+{
+    const struct ll_level *level = &s->machine->levels[l];
+    const struct feed feed = feed_of(s, way, l, cost);
+    double bytes = cost->level_bytes[l], written = cost->level_written[l], price = crossing_bytes(s, l, cost);
+    double first_s = feed.first_bytes / feed.one_Bps, each_s = ll_numa_latency_s(level);
+    ll_scatter_explain(s->machine, s->task.work, l, why);
+    explain_pieces(level, way, why);
+    if (price > bytes)
+        ll_say(why,
+               "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
+               "would through both",
+               level->name, bytes - written, written, price);
+    if (bytes > 0 && each_s > level->latency_s)
+        ll_say(why, "%s, latency with that of other nodes: %.10g + %.10g * %.10g = %.10g s", level->name,
+               level->latency_s, ll_numa_remote(level), level->numa.latency_s, each_s);
+    explain_bandwidth(s, l, &feed, price, cost, why);
+    if (first_s > 0)
+        ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
+               level->name, feed.finest_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
+               feed.share, first_s);
+    if (first_s > cost->level_s[l])
+        ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
+               cost->level_s[l], cost->level_first_s[l]);
+}
+
+void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen, const struct ll_cost *cost,
+                       struct ll_explain *why)
+{
+    const struct ll_way *way = &chosen->way;
+    if (!ll_is_product(s->task.work) || s->task.is_product)
+        ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
+    else
+        ll_say(why, "an empty product: nothing is computed");
+    explain_compute(s, way, cost, chosen->full_s, why);
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        const struct ll_nested *nested = l < ll_near_levels(s->machine) ? &chosen->near : &chosen->far;
+        ll_traffic_explain(s->machine, &s->task, way, &chosen->paces, nested, &chosen->traffic, l, why);
+        ll_rows_again_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);
+        explain_level(s, way, l, cost, why);
+    }
 }

@@ -8,17 +8,17 @@
 
 #include "sim/cost/cost_parts.h"
 
-struct ll_nested ll_to_nest(const struct ll_machine *machine, enum ll_scope scope)
+struct ll_levels ll_to_nest(const struct ll_machine *machine, enum ll_scope scope)
 {
-    struct ll_levels levels = ll_nested_levels(machine, scope);
-    bool searched = machine->software.mapping == LL_MAPPED_SEARCH;
-    return (struct ll_nested){.first = levels.first, .end = searched ? levels.end : levels.first};
+    if (machine->software.mapping != LL_MAPPED_SEARCH)
+        return (struct ll_levels){0};
+    return ll_nested_levels(machine, scope);
 }
 
 bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope)
 {
-    struct ll_nested nested = ll_to_nest(machine, scope);
-    return nested.end > nested.first + 1;
+    const struct ll_levels levels = ll_to_nest(machine, scope);
+    return levels.end > levels.first + 1;
 }
 
 /* All stages that the tiling does not decide on. */

@@ -28,7 +28,7 @@ void ll_say(struct ll_explain *why, const char *format, ...)
 {
     char text[LINE_LIMIT];
     va_list args;
-    if (!why || why->failed)
+    if (why->failed)
         return;
     va_start(args, format);
     int length = ll_vsnprintf(text, sizeof text, format, args);
@@ -82,7 +82,7 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     if (is_new || entry->signature != signature_of(memo, work, entry)) {
         free(entry->ways);
         entry->ways = NULL;
-        ll_cost_op(memo->machine, kind, work, &entry->cost, NULL, &entry->trouble);
+        ll_cost_op(memo->machine, kind, work, &entry->cost, &entry->trouble);
         entry->signature = signature_of(memo, work, entry);
     }
     *trouble = entry->trouble;
@@ -99,7 +99,7 @@ const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, c
         return entry->ways;
     entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
     for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
-        ll_cost_way(memo->machine, kind, work, i, NULL, &entry->ways[i], NULL);
+        ll_cost_way(memo->machine, kind, work, i, NULL, &entry->ways[i]);
     return entry->ways;
 }
 

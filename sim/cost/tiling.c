@@ -508,21 +508,15 @@ static double piece(const struct ll_problem *p, const struct ll_tiling *t, doubl
 
 /* Loops over tiles, `rounds` times. */
 static void nest_of_loops(const struct ll_problem *p, const struct ll_mapping_loops *loops, double rounds,
-                          struct ll_tile_nest *nest, struct ll_explain *why)
+                          struct ll_tile_nest *nest)
 {
     const uint64_t whole[LL_DIM_COUNT] = {p->dims.m, p->dims.n, p->dims.k};
     set_loop(nest, 0, rounds, 1);
     for (int i = 0; i < LL_DIM_COUNT; i++)
         set_loop(nest, i + 1, (double)whole[loops->order[i]], (double)loops->tile[loops->order[i]]);
     nest->gathers = loops->order[LL_DIM_COUNT - 1] == LL_DIM_K;
-    ll_say(
-        why,
-        "tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ", loops over %s, %s, %s from the outside in, %.10g "
-        "times: %.10g * %.10g * %.10g * %.10g = %.10g tiles",
-        loops->tile[LL_DIM_M], loops->tile[LL_DIM_N], loops->tile[LL_DIM_K], ll_dim_name(loops->order[0]),
-        ll_dim_name(loops->order[1]), ll_dim_name(loops->order[2]), rounds,
-        (double)nest->whole[0] + nest->edge[0], (double)nest->whole[1] + nest->edge[1],
-        (double)nest->whole[2] + nest->edge[2], (double)nest->whole[3] + nest->edge[3], ll_tile_volume(nest));
+    nest->loops = *loops;
+    nest->rounds = rounds;
 }
 
 /* The same loops, those that run once outermost, where they matter as little. */
@@ -552,8 +546,7 @@ static struct ll_mapping_loops loops_of_blocks(const struct ll_problem *p, const
 }
 
 bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest,
-                    struct ll_explain *why)
+                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest)
 {
     if (machine->level_count < 2)
         return false;
@@ -575,7 +568,7 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     double rounds = shares * (double)task->steps * (double)p.dims.batch;
     if (searched) {
         struct ll_mapping_loops running = running_last(&p, searched);
-        nest_of_loops(&p, &running, rounds, nest, why);
+        nest_of_loops(&p, &running, rounds, nest);
         return true;
     }
     ll_bind_blocks(machine, task, way, machine->level_count - 2, &p.toll);
@@ -589,7 +582,7 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     blocked.toll = p.toll;
     struct ll_tiling t = ll_tile(&blocked, room);
     struct ll_mapping_loops loops = loops_of_blocks(&p, &t, room);
-    nest_of_loops(&p, &loops, rounds, nest, why);
+    nest_of_loops(&p, &loops, rounds, nest);
     return true;
 }
 
@@ -599,90 +592,124 @@ static struct ll_stage stage_of(const struct ll_cost *cost, uint64_t l)
     return ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
 }
 
-/* Computing, until the last unit is done, which has waited for the first pieces of others. */
-static double computing_s(const struct ll_machine *machine, const struct ll_cost *cost,
-                          struct ll_explain *why)
-{
-    double others_s = 0;
-    uint64_t last = 0;
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        last = stage_of(cost, l).others_s > others_s ? l : last;
-        others_s = fmax(others_s, stage_of(cost, l).others_s);
-    }
-    if (others_s > 0)
-        ll_say(
-            why,
-            "further in, computing, behind the first pieces of other units, out of %s: %.10g + min((%.10g - "
-            "1) * %.10g, %.10g - %.10g) = %.10g s",
-            machine->levels[last].name, cost->compute_s, cost->level_pieces[last], cost->level_first_s[last],
-            cost->level_s[last], cost->level_first_s[last], cost->compute_s + others_s);
-    return cost->compute_s + others_s;
-}
+/* A tile loaded from the outermost memory, worked on inside, stored. */
+struct tiled {
+    double store_s, load_s;        /* the outermost memory's time, apart */
+    uint64_t feeding;              /* the level whose first pieces of other units computing waits for */
+    double others_s, computing_s;  /* what they take; computing behind them */
+    double whole_s, first_of_it_s; /* the slowest further in, computing included, and its first piece */
+    double work_s;                 /* all first pieces, and the rest of the slowest */
+    double tiles, plain_s, tiled_s; /* tiles; ll_cost_time's; tile by tile, latencies and gaps included */
+};
 
 /* The unit and all levels but the outermost: their first pieces, then the slowest. */
-static double inside_s(const struct ll_machine *machine, const struct ll_cost *cost)
-{
-    double first_s = cost->compute_first_s, rest_s = computing_s(machine, cost, NULL) - cost->compute_first_s;
-    for (uint64_t l = 0; l + 1 < machine->level_count; l++) {
-        first_s += cost->level_first_s[l];
-        rest_s = fmax(rest_s, cost->level_s[l] - cost->level_first_s[l]);
-    }
-    return first_s + rest_s;
-}
-
-/* A tile is loaded from the outermost memory, worked on inside, stored. */
-static void tell_stages(const struct ll_machine *machine, const struct ll_cost *cost, double store_s,
-                        double load_s, double work_s, struct ll_explain *why)
+static void work_inside(const struct ll_machine *machine, const struct ll_cost *cost, struct tiled *t)
 {
     uint64_t outer = machine->level_count - 1;
-    const char *name = machine->levels[outer].name;
-    if (store_s > 0)
-        ll_say(why, "%s, what is stored of it: %.10g * %.10g / %.10g = %.10g s", name, cost->level_s[outer],
-               cost->level_written[outer], cost->level_bytes[outer], store_s);
-    if (store_s > 0)
-        ll_say(why, "%s, what is loaded of it: %.10g * (1 - %.10g / %.10g) = %.10g s", name,
-               cost->level_s[outer], cost->level_written[outer], cost->level_bytes[outer], load_s);
-    double whole_s = computing_s(machine, cost, why), first_s = cost->compute_first_s;
-    struct ll_str firsts = {0};
-    ll_str_addf(&firsts, "%.10g", cost->compute_first_s);
+    double firsts_s = cost->compute_first_s;
     for (uint64_t l = 0; l < outer; l++) {
-        bool slower = cost->level_s[l] - cost->level_first_s[l] > whole_s - first_s;
-        whole_s = slower ? cost->level_s[l] : whole_s;
-        first_s = slower ? cost->level_first_s[l] : first_s;
-        ll_str_addf(&firsts, " + %.10g", cost->level_first_s[l]);
+        double others_s = stage_of(cost, l).others_s;
+        t->feeding = others_s > t->others_s ? l : t->feeding;
+        t->others_s = fmax(t->others_s, others_s);
     }
-    ll_say(why, "further in, first pieces and the rest of the slowest: %s + %.10g - %.10g = %.10g s",
-           firsts.failed ? "" : firsts.text, whole_s, first_s, work_s);
-    why->failed |= firsts.failed;
-    ll_str_release(&firsts);
+    t->computing_s = t->whole_s = cost->compute_s + t->others_s;
+    t->first_of_it_s = cost->compute_first_s;
+    for (uint64_t l = 0; l < outer; l++) {
+        bool slower = cost->level_s[l] - cost->level_first_s[l] > t->whole_s - t->first_of_it_s;
+        t->whole_s = slower ? cost->level_s[l] : t->whole_s;
+        t->first_of_it_s = slower ? cost->level_first_s[l] : t->first_of_it_s;
+        firsts_s += cost->level_first_s[l];
+    }
+    t->work_s = firsts_s + (t->whole_s - t->first_of_it_s);
 }
 
-double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_tile_nest *nest, struct ll_explain *why)
+static struct tiled by_tiles(const struct ll_machine *machine, const struct ll_cost *cost,
+                             const struct ll_tile_nest *nest)
 {
     uint64_t outer = machine->level_count - 1;
     struct ll_timing timing;
     double waits_s = 0, bytes = cost->level_bytes[outer];
     double written = bytes > 0 ? cost->level_written[outer] / bytes : 0;
-    double store_s = cost->level_s[outer] * written, load_s = cost->level_s[outer] - store_s;
-    double work_s = inside_s(machine, cost), tiles = ll_tile_volume(nest);
+    struct tiled t = {.store_s = cost->level_s[outer] * written, .tiles = ll_tile_volume(nest)};
+    t.load_s = cost->level_s[outer] - t.store_s;
+    work_inside(machine, cost, &t);
     for (uint64_t l = 0; l < machine->level_count; l++)
         waits_s += cost->level_wait_s[l];
-    ll_cost_time(machine, cost, NULL, &timing, NULL);
+    ll_cost_time(machine, cost, NULL, &timing);
     double apart_s = cost->apart_s + cost->gap_s;
-    double tiled_s = apart_s + waits_s + ll_pipeline_s(nest, load_s, work_s, store_s);
-    double time_s = fmax(timing.time_s, tiled_s);
-    if (why)
-        tell_stages(machine, cost, store_s, load_s, work_s, why);
+    t.plain_s = timing.time_s;
+    t.tiled_s = apart_s + waits_s + ll_pipeline_s(nest, t.load_s, t.work_s, t.store_s);
+    return t;
+}
+
+double ll_tiled_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_tile_nest *nest)
+{
+    const struct tiled t = by_tiles(machine, cost, nest);
+    return fmax(t.plain_s, t.tiled_s);
+}
+
+/* --- explain --- */
+
+static void explain_nest(const struct ll_tile_nest *nest, struct ll_explain *why)
+{
+    const struct ll_mapping_loops *loops = &nest->loops;
+    if (nest->rounds == 0)
+        return; /* no product: pieces of a stream */
+    ll_say(
+        why,
+        "tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ", loops over %s, %s, %s from the outside in, %.10g "
+        "times: %.10g * %.10g * %.10g * %.10g = %.10g tiles",
+        loops->tile[LL_DIM_M], loops->tile[LL_DIM_N], loops->tile[LL_DIM_K], ll_dim_name(loops->order[0]),
+        ll_dim_name(loops->order[1]), ll_dim_name(loops->order[2]), nest->rounds,
+        (double)nest->whole[0] + nest->edge[0], (double)nest->whole[1] + nest->edge[1],
+        (double)nest->whole[2] + nest->edge[2], (double)nest->whole[3] + nest->edge[3], ll_tile_volume(nest));
+}
+
+/* First pieces further in and the rest of the slowest. */
+static void explain_inside(const struct ll_machine *machine, const struct ll_cost *cost,
+                           const struct tiled *t, struct ll_explain *why)
+{
+    struct ll_str firsts = {0};
+    if (t->others_s > 0)
+        ll_say(why,
+               "further in, computing, behind the first pieces of other units, out of %s: %.10g + min((%.10g - "
+               "1) * %.10g, %.10g - %.10g) = %.10g s",
+               machine->levels[t->feeding].name, cost->compute_s, cost->level_pieces[t->feeding],
+               cost->level_first_s[t->feeding], cost->level_s[t->feeding], cost->level_first_s[t->feeding],
+               t->computing_s);
+    ll_str_addf(&firsts, "%.10g", cost->compute_first_s);
+    for (uint64_t l = 0; l + 1 < machine->level_count; l++)
+        ll_str_addf(&firsts, " + %.10g", cost->level_first_s[l]);
+    ll_say(why, "further in, first pieces and the rest of the slowest: %s + %.10g - %.10g = %.10g s",
+           firsts.failed ? "" : firsts.text, t->whole_s, t->first_of_it_s, t->work_s);
+    why->failed |= firsts.failed;
+    ll_str_release(&firsts);
+}
+
+void ll_tiled_explain(const struct ll_machine *machine, const struct ll_cost *cost,
+                      const struct ll_tile_nest *nest, struct ll_explain *why)
+{
+    const struct tiled t = by_tiles(machine, cost, nest);
+    uint64_t outer = machine->level_count - 1;
+    const char *name = machine->levels[outer].name;
+    double bytes = cost->level_bytes[outer], written = cost->level_written[outer];
+    explain_nest(nest, why);
+    if (t.store_s > 0) {
+        ll_say(why, "%s, what is stored of it: %.10g * %.10g / %.10g = %.10g s", name, cost->level_s[outer],
+               written, bytes, t.store_s);
+        ll_say(why, "%s, what is loaded of it: %.10g * (1 - %.10g / %.10g) = %.10g s", name,
+               cost->level_s[outer], written, bytes, t.load_s);
+    }
+    explain_inside(machine, cost, &t, why);
     ll_say(why,
            "tile by tile, were all tiles alike and nothing waited for: (%.10g + %.10g + %.10g) / %.10g + "
            "(1 - 1 / %.10g) * max(%.10g, max(%.10g, %.10g)) = %.10g s",
-           load_s, work_s, store_s, tiles, tiles, load_s, work_s, store_s,
-           (load_s + work_s + store_s) / tiles + (1 - 1 / tiles) * fmax(load_s, fmax(work_s, store_s)));
-    ll_say(
-        why,
-        "tile by tile, edges, latencies and gaps as they are, at least the plain bound: max(%.10g, %.10g) = "
-        "%.10g s",
-        timing.time_s, tiled_s, time_s);
-    return time_s;
+           t.load_s, t.work_s, t.store_s, t.tiles, t.tiles, t.load_s, t.work_s, t.store_s,
+           (t.load_s + t.work_s + t.store_s) / t.tiles +
+               (1 - 1 / t.tiles) * fmax(t.load_s, fmax(t.work_s, t.store_s)));
+    ll_say(why,
+           "tile by tile, edges, latencies and gaps as they are, at least the plain bound: max(%.10g, %.10g) = "
+           "%.10g s",
+           t.plain_s, t.tiled_s, fmax(t.plain_s, t.tiled_s));
 }

@@ -179,69 +179,63 @@ double ll_numa_latency_s(const struct ll_level *level)
     return level->latency_s + ll_numa_remote(level) * level->numa.latency_s;
 }
 
-/* An operand of a product in one level. */
-struct flow {
-    double once, asked; /* bytes; asked: by the unit, 0 where another memory catches it */
-    double level_j, inside_j;
+/* Bytes of an operand of a product out of a level that holds it: the larger of both counts. */
+struct moved {
+    double once, asked; /* asked: by the unit, 0 where another memory catches the operand */
 };
 
-static struct flow flow_of(const struct ll_machine *machine, const struct ll_task *task,
-                           const struct ll_way *way, uint64_t l, enum ll_operand i)
+static struct moved moved_of(const struct ll_machine *machine, const struct ll_task *task,
+                             const struct ll_way *way, uint64_t l, enum ll_operand i)
 {
     const struct ll_work *work = task->work;
-    const double once[] = {(double)work->a_bytes, (double)work->b_bytes, (double)work->c_bytes};
+    const uint64_t once[] = {work->a_bytes, work->b_bytes, work->c_bytes};
     bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
-    return (struct flow){.once = once[i],
-                         .asked = feeds ? (double)task->steps * way->asked_bytes[i] : 0,
-                         .level_j = ll_machine_level_j(machine, l),
-                         .inside_j = ll_machine_inside_j(machine, l, i)};
+    return (struct moved){(double)once[i], feeds ? (double)task->steps * way->asked_bytes[i] : 0};
 }
 
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   struct ll_explain *why)
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way)
 {
     double sum_j = 0;
-    for (uint64_t l = 0; l < machine->level_count; l++)
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        double level_j = ll_machine_level_j(machine, l);
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
             if (!ll_level_holds(&machine->levels[l], i))
                 continue;
-            struct flow flow = flow_of(machine, task, way, l, i);
-            double each_j = flow.level_j + flow.inside_j, before_j = sum_j;
-            sum_j += fmax(flow.once, flow.asked) * each_j;
-            if (each_j > 0)
-                ll_say(
-                    why,
-                    "energy of memories, and %s of %s: %.10g + max(%.10g, %.10g) * (%.10g + %.10g) = %.10g J",
-                    ll_operand_name(i), machine->levels[l].name, before_j, flow.once, flow.asked,
-                    flow.level_j, flow.inside_j, sum_j);
+            const struct moved moved = moved_of(machine, task, way, l, i);
+            sum_j += fmax(moved.once, moved.asked) * (level_j + ll_machine_inside_j(machine, l, i));
         }
+    }
     return sum_j;
 }
 
-double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s,
-                  struct ll_explain *why)
+/* How a board's power slows arithmetic down. */
+struct slowdown {
+    double mac_j, asked_w;     /* of a multiply-accumulate; what all ask for at the full clock */
+    double static_w, left_w;   /* what flows anyway; what the limit leaves of it */
+    double exponent, share;    /* of the clock that the board sustains; 1 where power suffices */
+};
+
+static struct slowdown slowdown_of(const struct ll_machine *machine, const struct ll_draw *draw, double full_s)
 {
     const struct ll_energy *energy = &machine->energy;
-    double mac_j = ll_machine_mac_j(machine, draw->dtype);
-    double asked_j = draw->macs * mac_j + draw->memory_j;
+    struct slowdown slow = {.share = 1};
     if (energy->limit_w == 0 || draw->macs == 0)
-        return full_s;
-    double static_w = ll_machine_static_w(machine), left_w = energy->limit_w - static_w;
-    if (asked_j <= left_w * full_s)
-        return full_s;
-    double exponent = fmax(1, energy->power_per_clock), asked_w = asked_j / full_s;
-    double share = pow(left_w / asked_w, 1 / exponent), time_s = full_s / share;
-    ll_say(why,
-           "power that arithmetic and memories ask for at the full clock: (%.10g * %.10g + %.10g) / %.10g = "
-           "%.10g W",
-           draw->macs, mac_j, draw->memory_j, full_s, asked_w);
-    ll_say(why, "power that is left, of that: (%.10g - %.10g) / %.10g = %.10g", energy->limit_w, static_w,
-           asked_w, left_w / asked_w);
-    if (exponent > 1)
-        ll_say(why, "share of the clock that it sustains: %.10g^(1 / %.10g) = %.10g", left_w / asked_w,
-               exponent, share);
-    ll_say(why, "compute, at that share: %.10g / %.10g = %.10g s", full_s, share, time_s);
-    return time_s;
+        return slow;
+    slow.mac_j = ll_machine_mac_j(machine, draw->dtype);
+    slow.static_w = ll_machine_static_w(machine);
+    slow.left_w = energy->limit_w - slow.static_w;
+    double asked_j = draw->macs * slow.mac_j + draw->memory_j;
+    if (asked_j <= slow.left_w * full_s)
+        return slow;
+    slow.exponent = fmax(1, energy->power_per_clock);
+    slow.asked_w = asked_j / full_s;
+    slow.share = pow(slow.left_w / slow.asked_w, 1 / slow.exponent);
+    return slow;
+}
+
+double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s)
+{
+    return full_s / slowdown_of(machine, draw, full_s).share;
 }
 
 /* In the type in which the unit computes, which may be wider than what is stored. */
@@ -302,24 +296,36 @@ static void insert(struct turn *turns, uint64_t count, struct turn turn)
     turns[at] = turn;
 }
 
+/* What a level adds to the stage that such a row is: all_s = before_s + max(0, whole_s - first_s - bytes *
+ * pace). */
+struct turned {
+    uint64_t level;
+    double before_s, whole_s, first_s, bytes, pace, all_s;
+};
+
+/* All rows of a machine, and of each level the one that takes the largest part of its stage: the level itself,
+ * but for a row's innermost. */
+struct turns {
+    struct turned levels[LL_MAX_LEVELS];
+    uint64_t count, most_of[LL_MAX_LEVELS];
+};
+
 /* Each level adds what its bytes take beyond the slowest pace of those that more passes. Returns which level
  * takes the largest part. */
-static uint64_t add_up(const struct ll_machine *machine, const struct turn *turns, uint64_t count,
-                       struct ll_stage *innermost, struct ll_stage *stages, struct ll_explain *why)
+static uint64_t add_up(const struct turn *row, uint64_t count, struct ll_stage *innermost,
+                       struct ll_stage *stages, struct turns *turns)
 {
     double all_s = 0, pace = 0, most_s = 0;
-    uint64_t most = turns[0].level;
+    uint64_t most = row[0].level;
     for (uint64_t i = 0; i < count; i++) {
-        struct ll_stage *stage = &stages[turns[i].level];
-        double bytes = turns[i].bytes, before_s = all_s, rest_s = ll_stage_rest_s(stage);
+        struct ll_stage *stage = &stages[row[i].level];
+        double bytes = row[i].bytes, before_s = all_s, rest_s = ll_stage_rest_s(stage);
         all_s += fmax(0, rest_s - bytes * pace);
-        if (all_s > before_s) /* where the first piece is nearly all of it, their difference has few digits */
-            ll_say(why, "%s, in turn: %.10g + (%.13g - %.13g) - %.10g * %.10g = %.10g s",
-                   machine->levels[turns[i].level].name, before_s, stage->whole_s, stage->first_s, bytes,
-                   pace, all_s);
+        turns->levels[turns->count++] =
+            (struct turned){row[i].level, before_s, stage->whole_s, stage->first_s, bytes, pace, all_s};
         pace = bytes > 0 ? fmax(pace, rest_s / bytes) : pace;
-        double part_s = (bytes - (i + 1 < count ? turns[i + 1].bytes : 0)) * pace;
-        most = part_s > most_s ? turns[i].level : most;
+        double part_s = (bytes - (i + 1 < count ? row[i + 1].bytes : 0)) * pace;
+        most = part_s > most_s ? row[i].level : most;
         most_s = fmax(most_s, part_s);
         stage->whole_s = stage->first_s;
     }
@@ -330,26 +336,24 @@ static uint64_t add_up(const struct ll_machine *machine, const struct turn *turn
 /* Makes one stage of those of each row of such caches and of the level behind the last of them, in place:
  * it stands at the innermost, and of the others nothing is left but first pieces. A byte takes as long as
  * at the slowest of the levels that it passes, so that the stage takes no less than each of them, no more
- * than all in a row, and no longer for more bandwidth, or fewer bytes, of any. stages: one for each level.
- * most: for each level the one that takes the largest part of its stage; itself, but for such a row's
- * innermost. Pure. */
+ * than all in a row, and no longer for more bandwidth, or fewer bytes, of any. stages: one for each level. */
 static void take_turns(const struct ll_machine *machine, const struct ll_cost *cost,
-                       const struct ll_warm_bytes *found, struct ll_stage *stages,
-                       uint64_t most[LL_MAX_LEVELS], struct ll_explain *why)
+                       const struct ll_warm_bytes *found, struct ll_stage *stages, struct turns *turns)
 {
-    struct turn turns[LL_MAX_LEVELS];
+    struct turn row[LL_MAX_LEVELS];
     uint64_t count = 0;
+    turns->count = 0;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double bytes = cost->level_bytes[l], left = fmax(0, bytes - (found ? found->saved_bytes[l] : 0));
         double share = bytes > 0 ? left / bytes : 0;
         bool waits = ll_level_waits(machine, l);
-        most[l] = l;
+        turns->most_of[l] = l;
         if (waits || count > 0)
-            insert(turns, count++, (struct turn){l, cost->level_price[l] * share});
+            insert(row, count++, (struct turn){l, cost->level_price[l] * share});
         if (waits || count == 0)
             continue;
         uint64_t innermost = l + 1 - count;
-        most[innermost] = add_up(machine, turns, count, &stages[innermost], stages, why);
+        turns->most_of[innermost] = add_up(row, count, &stages[innermost], stages, turns);
         count = 0;
     }
 }
@@ -372,56 +376,36 @@ static uint32_t bound_of(uint64_t stage)
 }
 
 /* Of a level: until other units have dropped their copies of what is overwritten. */
-static double drop_s(const struct ll_level *level, double units, double shared_bytes, struct ll_explain *why)
+static double drop_s(const struct ll_level *level, double units, double shared_bytes)
 {
-    double line = (double)level->cache.line_bytes, line_s = level->cache.invalidation_s;
     if (shared_bytes == 0)
         return 0;
-    double time_s = shared_bytes / line * line_s / units;
-    ll_say(why, "%s, lines that other units have as well: %.10g / %.10g * %.10g / %.10g = %.10g s",
-           level->name, shared_bytes, line, line_s, units, time_s);
-    return time_s;
+    return shared_bytes / (double)level->cache.line_bytes * level->cache.invalidation_s / units;
 }
 
-double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found,
-                     struct ll_explain *why)
+double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const struct ll_warm_bytes *found)
 {
     double all_s = 0;
     for (uint64_t l = 0; found && l < machine->level_count; l++)
-        all_s += drop_s(&machine->levels[l], (double)ll_max(units, 1), found->shared_bytes[l], why);
+        all_s += drop_s(&machine->levels[l], (double)ll_max(units, 1), found->shared_bytes[l]);
     return all_s;
 }
 
-static void tell_level(const struct ll_level *level, const struct ll_intake *intake, double bytes,
-                       double level_s, const struct ll_stage *stage, struct ll_explain *why)
+static struct ll_intake intake_of(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
+                                  const struct ll_warm_bytes *found)
 {
-    double left = bytes - intake->saved_bytes;
-    if (left <= 0)
-        ll_say(why, "%s: nothing is left to move", level->name);
-    else if (left < 0.01 * bytes) /* of which their difference would not tell all digits */
-        ll_say(why, "%s, but for what earlier ops left further in, %.10g B: %.10g * %.10g / %.10g = %.10g s",
-               level->name, intake->saved_bytes, level_s, left, bytes, stage->whole_s);
-    else if (intake->saved_bytes > 0)
-        ll_say(why, "%s, but for what earlier ops left further in: %.10g * (%.10g - %.10g) / %.10g = %.10g s",
-               level->name, level_s, bytes, intake->saved_bytes, bytes, stage->whole_s);
-    if (left > 0 && intake->wait_s > 0 && left < intake->line_bytes)
-        ll_say(why,
-               "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
-               level->name, intake->wait_s, left, intake->line_bytes, stage->wait_s);
+    return (struct ll_intake){.first_s = cost->level_first_s[l],
+                              .pieces = cost->level_pieces[l],
+                              .wait_s = cost->level_wait_s[l],
+                              .line_bytes = ll_line_inside(machine, l),
+                              .saved_bytes = found ? found->saved_bytes[l] : 0};
 }
 
 static struct ll_stage level_stage(const struct ll_machine *machine, const struct ll_cost *cost, uint64_t l,
-                                   const struct ll_warm_bytes *found, struct ll_explain *why)
+                                   const struct ll_warm_bytes *found)
 {
-    const struct ll_intake intake = {.first_s = cost->level_first_s[l],
-                                     .pieces = cost->level_pieces[l],
-                                     .wait_s = cost->level_wait_s[l],
-                                     .line_bytes = ll_line_inside(machine, l),
-                                     .saved_bytes = found ? found->saved_bytes[l] : 0};
-    struct ll_stage stage = ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
-    if (why)
-        tell_level(&machine->levels[l], &intake, cost->level_bytes[l], cost->level_s[l], &stage, why);
-    return stage;
+    const struct ll_intake intake = intake_of(machine, cost, l, found);
+    return ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
 }
 
 /* --- which stages overlap --- */
@@ -452,6 +436,176 @@ static uint64_t find_slowest(const struct ll_machine *machine, const struct ll_s
     return slowest;
 }
 
+/* The stages of an op, and how long it takes by them. */
+struct paced {
+    struct ll_stage stages[MAX_STAGES];
+    uint64_t count, slowest;      /* of stages; the slowest of all */
+    bool sets_pace[MAX_STAGES];   /* those that do follow one another, a group each */
+    uint64_t feeding;             /* the level whose first pieces of other units computing waits for */
+    struct turns turns;
+    double first_s, waits_s;      /* all first pieces; all latencies */
+    double dropping_s, moving_s, beyond_s; /* invalidations; the slowest level; what moving does not hide */
+    double waiting_s;             /* what does not overlap in full (`serial`) */
+    double apart_s;               /* all that overlaps with nothing */
+    double exposed_s, time_s;
+};
+
+/* What the stages beside those that set the pace take and do not hide behind them. Of a level's time, that
+ * of first pieces of other units is in the time of computing already. */
+static double serial_s(const struct ll_cost *cost, const struct paced *p)
+{
+    double all_s = 0;
+    for (uint64_t i = 0; i < p->count; i++)
+        all_s += p->sets_pace[i] ? 0 : ll_stage_rest_s(&p->stages[i]);
+    return cost->serial * (all_s - p->stages[COMPUTE].others_s);
+}
+
+/* Computing is over when the last unit is done, which gets its first piece behind those of the others: of
+ * levels that overlap with computing, the one by which that takes longest counts. Returns it. */
+static uint64_t feed_all(const struct ll_machine *machine, struct ll_stage *stages)
+{
+    uint64_t last = 0;
+    for (uint64_t l = 1; l < machine->level_count && ll_stage_group(machine, l) == 0; l++)
+        if (stages[FIRST_LEVEL + l].others_s > stages[FIRST_LEVEL + last].others_s)
+            last = l;
+    stages[COMPUTE].others_s = stages[FIRST_LEVEL + last].others_s;
+    stages[COMPUTE].whole_s += stages[COMPUTE].others_s;
+    return last;
+}
+
+/* What invalidations take beyond computing: a unit goes on while its writes wait, which come in turn with all
+ * else that is moved. So no more hides than computing takes longer than that. */
+static void wait_for_others(const struct ll_machine *machine, const struct ll_cost *cost,
+                            const struct ll_warm_bytes *found, struct paced *p)
+{
+    p->dropping_s = ll_dropping_s(machine, cost->units_used, found);
+    p->moving_s = 0;
+    for (uint64_t l = 0; l < machine->level_count && ll_stage_group(machine, l) == 0; l++)
+        p->moving_s = fmax(p->moving_s, ll_stage_rest_s(&p->stages[FIRST_LEVEL + l]));
+    double computing_s = ll_stage_rest_s(&p->stages[COMPUTE]);
+    p->beyond_s = fmax(0, p->dropping_s - fmax(0, computing_s - p->moving_s));
+}
+
+/* How the stages of work on a unit overlap. */
+static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
+                 const struct ll_warm_bytes *found, struct paced *p)
+{
+    p->count = FIRST_LEVEL + machine->level_count;
+    p->stages[COMPUTE] = (struct ll_stage){.whole_s = cost->compute_s, .first_s = cost->compute_first_s};
+    p->first_s = cost->compute_first_s;
+    p->waits_s = 0;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        struct ll_stage *stage = &p->stages[FIRST_LEVEL + l];
+        *stage = level_stage(machine, cost, l, found);
+        p->first_s += stage->first_s;
+        p->waits_s += stage->wait_s;
+    }
+    p->feeding = feed_all(machine, p->stages);
+    take_turns(machine, cost, found, p->stages + FIRST_LEVEL, &p->turns);
+    p->slowest = find_slowest(machine, p->stages, p->count, p->sets_pace);
+    wait_for_others(machine, cost, found, p);
+    p->waiting_s = serial_s(cost, p);
+    p->apart_s = cost->apart_s + cost->gap_s + p->beyond_s + p->waiting_s;
+    p->exposed_s = p->waits_s + (p->first_s - p->stages[p->slowest].first_s) + p->apart_s;
+    for (uint64_t i = 0; i < p->count; i++)
+        if (p->sets_pace[i] && i != p->slowest)
+            p->exposed_s += ll_stage_rest_s(&p->stages[i]);
+    p->time_s = p->exposed_s + p->stages[p->slowest].whole_s;
+}
+
+/* By the model alone. */
+static void time_model(const struct ll_machine *machine, const struct ll_cost *cost,
+                       const struct ll_warm_bytes *found, struct ll_timing *timing)
+{
+    if (cost->unit == LL_NO_UNIT) {
+        uint32_t bound = cost->host_s > 0       ? LL_BOUND_HOST
+                         : cost->overhead_s > 0 ? LL_BOUND_OVERHEAD
+                                                : LL_BOUND_DEPENDENCY;
+        *timing = (struct ll_timing){.time_s = cost->host_s, .overhead_s = cost->overhead_s, .bound = bound};
+        return;
+    }
+    struct paced p;
+    pace(machine, cost, found, &p);
+    double slowest_s = p.stages[p.slowest].whole_s;
+    uint64_t most = p.slowest >= FIRST_LEVEL ? FIRST_LEVEL + p.turns.most_of[p.slowest - FIRST_LEVEL] : p.slowest;
+    bool fed_late = p.slowest == COMPUTE && slowest_s > 2 * cost->compute_s;
+    *timing = (struct ll_timing){.time_s = p.time_s,
+                                 .exposed_s = p.exposed_s,
+                                 .overhead_s = cost->overhead_s,
+                                 .behind_s = cost->behind_s,
+                                 .more_s = cost->more_s,
+                                 .bound = p.waits_s > slowest_s ? LL_BOUND_DEPENDENCY
+                                          : fed_late            ? LL_BOUND_LEVEL + (uint32_t)p.feeding
+                                                                : bound_of(most)};
+}
+
+void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
+                  const struct ll_warm_bytes *found, struct ll_timing *timing)
+{
+    time_model(machine, cost, found, timing);
+    timing->model_s = timing->time_s;
+    if (cost->overlay.shapes == 0)
+        return;
+    double model_s = timing->model_s;
+    struct ll_cost corrected = *cost;
+    ll_overlay_apply(machine, &cost->overlay, &corrected);
+    time_model(machine, &corrected, found, timing);
+    timing->model_s = model_s;
+}
+
+/* --- explain --- */
+
+void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                      double full_s, struct ll_explain *why)
+{
+    const struct ll_draw draw = {task->dtype, (double)task->steps * way->macs, ll_memory_j(machine, task, way)};
+    const struct slowdown slow = slowdown_of(machine, &draw, full_s);
+    double sum_j = 0;
+    if (slow.share == 1)
+        return;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+            double level_j = ll_machine_level_j(machine, l), inside_j = ll_machine_inside_j(machine, l, i);
+            if (!ll_level_holds(&machine->levels[l], i) || level_j + inside_j == 0)
+                continue;
+            const struct moved moved = moved_of(machine, task, way, l, i);
+            double before_j = sum_j;
+            sum_j += fmax(moved.once, moved.asked) * (level_j + inside_j);
+            ll_say(why,
+                   "energy of memories, and %s of %s: %.10g + max(%.10g, %.10g) * (%.10g + %.10g) = %.10g J",
+                   ll_operand_name(i), machine->levels[l].name, before_j, moved.once, moved.asked, level_j,
+                   inside_j, sum_j);
+        }
+    ll_say(why,
+           "power that arithmetic and memories ask for at the full clock: (%.10g * %.10g + %.10g) / %.10g = "
+           "%.10g W",
+           draw.macs, slow.mac_j, draw.memory_j, full_s, slow.asked_w);
+    ll_say(why, "power that is left, of that: (%.10g - %.10g) / %.10g = %.10g", machine->energy.limit_w,
+           slow.static_w, slow.asked_w, slow.left_w / slow.asked_w);
+    if (slow.exponent > 1)
+        ll_say(why, "share of the clock that it sustains: %.10g^(1 / %.10g) = %.10g",
+               slow.left_w / slow.asked_w, slow.exponent, slow.share);
+    ll_say(why, "compute, at that share: %.10g / %.10g = %.10g s", full_s, slow.share, full_s / slow.share);
+}
+
+static void explain_level(const struct ll_level *level, const struct ll_intake *intake, double bytes,
+                          double level_s, const struct ll_stage *stage, struct ll_explain *why)
+{
+    double left = bytes - intake->saved_bytes;
+    if (left <= 0)
+        ll_say(why, "%s: nothing is left to move", level->name);
+    else if (left < 0.01 * bytes) /* of which their difference would not tell all digits */
+        ll_say(why, "%s, but for what earlier ops left further in, %.10g B: %.10g * %.10g / %.10g = %.10g s",
+               level->name, intake->saved_bytes, level_s, left, bytes, stage->whole_s);
+    else if (intake->saved_bytes > 0)
+        ll_say(why, "%s, but for what earlier ops left further in: %.10g * (%.10g - %.10g) / %.10g = %.10g s",
+               level->name, level_s, bytes, intake->saved_bytes, bytes, stage->whole_s);
+    if (left > 0 && intake->wait_s > 0 && left < intake->line_bytes)
+        ll_say(why,
+               "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",
+               level->name, intake->wait_s, left, intake->line_bytes, stage->wait_s);
+}
+
 /* " + term" behind a sum; what is zero is left out. */
 static void add_term(char *sum, size_t size, double term_s)
 {
@@ -469,173 +623,121 @@ static void add_rest(char *sum, size_t size, const struct ll_stage *stage)
                     stage->first_s);
 }
 
-/* The stages of an op; those that set the pace follow one another, one of them is the slowest of all. */
-struct paced {
-    const struct ll_stage *stages;
-    const bool *sets_pace;
-    uint64_t count, slowest;
-};
+/* What the stages beside those that set the pace take behind their first pieces, as far as it does not
+ * overlap. */
+static void explain_serial(const struct ll_cost *cost, const struct paced *p, struct ll_explain *why)
+{
+    char terms[(2 * MAX_STAGES + 2) * 24] = "";
+    double fed_s = p->stages[COMPUTE].others_s;
+    if (cost->serial == 0)
+        return;
+    for (uint64_t i = 0; i < p->count; i++)
+        if (!p->sets_pace[i])
+            add_rest(terms, sizeof terms, &p->stages[i]);
+    if (fed_s > 0)
+        ll_snprintf(terms + strlen(terms), sizeof terms - strlen(terms), " - %.10g", fed_s);
+    ll_say(why,
+           "what the others take behind their first pieces does not overlap in full: %.10g * (%s) = %.10g s",
+           cost->serial, *terms ? terms : "0", p->waiting_s);
+}
 
-static void tell_time(const struct ll_machine *machine, const struct paced *p, double apart_s, double time_s,
-                      struct ll_explain *why)
+/* The first pieces of other units, which the last one's queues behind. */
+static void explain_feeding(const struct ll_machine *machine, const struct ll_cost *cost,
+                            const struct ll_warm_bytes *found, const struct paced *p, struct ll_explain *why)
+{
+    const struct ll_stage from = level_stage(machine, cost, p->feeding, found);
+    if (from.others_s == 0)
+        return;
+    ll_say(why, "%s, the other units' first pieces, of %.10g: min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
+           machine->levels[p->feeding].name, cost->level_pieces[p->feeding], cost->level_pieces[p->feeding],
+           from.first_s, from.whole_s, from.first_s, from.others_s);
+    ll_say(why, "compute, until these are there, and the last unit is done: %.10g + %.10g = %.10g s",
+           cost->compute_s, from.others_s, p->stages[COMPUTE].whole_s);
+}
+
+static void explain_dropping(const struct ll_machine *machine, const struct ll_cost *cost,
+                             const struct ll_warm_bytes *found, const struct paced *p, struct ll_explain *why)
+{
+    double units = (double)ll_max(cost->units_used, 1);
+    if (p->dropping_s == 0)
+        return;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        if (found->shared_bytes[l] > 0)
+            ll_say(why, "%s, lines that other units have as well: %.10g / %.10g * %.10g / %.10g = %.10g s",
+                   level->name, found->shared_bytes[l], (double)level->cache.line_bytes,
+                   level->cache.invalidation_s, units, drop_s(level, units, found->shared_bytes[l]));
+    }
+    ll_say(why,
+           "behind what computing takes longer than moving: max(0, %.10g - max(0, %.10g - %.10g)) = %.10g s",
+           p->dropping_s, ll_stage_rest_s(&p->stages[COMPUTE]), p->moving_s, p->beyond_s);
+}
+
+/* Steps and passes, a gap, invalidations, what does not overlap: together, where there are several. */
+static void explain_apart(const struct ll_cost *cost, const struct paced *p, struct ll_explain *why)
+{
+    const double apart[] = {cost->apart_s, cost->gap_s, p->beyond_s, p->waiting_s};
+    char sum[4 * 24] = "";
+    unsigned terms = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        size_t length = strlen(sum);
+        if (apart[i] > 0)
+            ll_snprintf(sum + length, sizeof sum - length, "%s%.10g", terms++ ? " + " : "", apart[i]);
+    }
+    if (terms > 1)
+        ll_say(why, "all that is apart: %s = %.10g s", sum, p->apart_s);
+}
+
+static void explain_time(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)
 {
     char sum[(2 * MAX_STAGES + 1) * 24] = "";
-    add_term(sum, sizeof sum, apart_s);
+    add_term(sum, sizeof sum, p->apart_s);
     for (uint64_t i = 0; i < p->count; i++)
         add_term(sum, sizeof sum, p->stages[i].wait_s);
     for (uint64_t i = 0; i < p->count; i++)
         if (i != p->slowest)
             add_term(sum, sizeof sum, p->sets_pace[i] ? p->stages[i].whole_s : p->stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
-           apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
+           p->apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
            : *sum      ? "latencies and first pieces, then the slowest, "
                        : "the slowest, ",
-           ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s, time_s);
+           ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s, p->time_s);
 }
 
-/* What the stages beside those that set the pace take and do not hide behind them. Of a level's time, that
- * of first pieces of other units is in the time of computing already. */
-static double serial_s(const struct ll_cost *cost, const struct ll_stage *stages, uint64_t count,
-                       const bool sets_pace[MAX_STAGES], struct ll_explain *why)
-{
-    double all_s = 0, fed_s = stages[COMPUTE].others_s;
-    char terms[(2 * MAX_STAGES + 2) * 24] = "";
-    for (uint64_t i = 0; i < count; i++) {
-        all_s += sets_pace[i] ? 0 : ll_stage_rest_s(&stages[i]);
-        if (why && !sets_pace[i])
-            add_rest(terms, sizeof terms, &stages[i]);
-    }
-    if (why && fed_s > 0)
-        ll_snprintf(terms + strlen(terms), sizeof terms - strlen(terms), " - %.10g", fed_s);
-    if (cost->serial > 0)
-        ll_say(
-            why,
-            "what the others take behind their first pieces does not overlap in full: %.10g * (%s) = %.10g s",
-            cost->serial, *terms ? terms : "0", cost->serial * (all_s - fed_s));
-    return cost->serial * (all_s - fed_s);
-}
 
-/* Computing is over when the last unit is done, which gets its first piece behind those of the others: of
- * levels that overlap with computing, the one by which that takes longest counts. Returns it. */
-static uint64_t feed_all(const struct ll_machine *machine, const struct ll_cost *cost,
-                         struct ll_stage *stages, struct ll_explain *why)
+void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cost,
+                          const struct ll_warm_bytes *found, struct ll_explain *why)
 {
-    uint64_t last = 0;
-    for (uint64_t l = 1; l < machine->level_count && ll_stage_group(machine, l) == 0; l++)
-        if (stages[FIRST_LEVEL + l].others_s > stages[FIRST_LEVEL + last].others_s)
-            last = l;
-    const struct ll_stage *from = &stages[FIRST_LEVEL + last];
-    stages[COMPUTE].others_s = from->others_s;
-    stages[COMPUTE].whole_s += from->others_s;
-    if (from->others_s > 0) {
-        ll_say(
-            why,
-            "%s, the other units' first pieces, of %.10g: min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
-            machine->levels[last].name, cost->level_pieces[last], cost->level_pieces[last], from->first_s,
-            from->whole_s, from->first_s, from->others_s);
-        ll_say(why, "compute, until these are there, and the last unit is done: %.10g + %.10g = %.10g s",
-               cost->compute_s, from->others_s, stages[COMPUTE].whole_s);
-    }
-    return last;
-}
-
-/* What that takes beyond computing: a unit goes on while its writes wait, which come in turn with all else
- * that is moved. So no more hides than computing takes longer than that. */
-static double invalidation_s(const struct ll_machine *machine, const struct ll_cost *cost,
-                             const struct ll_warm_bytes *found, const struct ll_stage *stages,
-                             struct ll_explain *why)
-{
-    double all_s = ll_dropping_s(machine, cost->units_used, found, why), moving_s = 0;
-    for (uint64_t l = 0; l < machine->level_count && ll_stage_group(machine, l) == 0; l++)
-        moving_s = fmax(moving_s, ll_stage_rest_s(&stages[FIRST_LEVEL + l]));
-    double computing_s = ll_stage_rest_s(&stages[COMPUTE]);
-    double beyond_s = fmax(0, all_s - fmax(0, computing_s - moving_s));
-    if (all_s > 0)
-        ll_say(
-            why,
-            "behind what computing takes longer than moving: max(0, %.10g - max(0, %.10g - %.10g)) = %.10g s",
-            all_s, computing_s, moving_s, beyond_s);
-    return beyond_s;
-}
-
-/* Steps and passes, a gap, invalidations, what does not overlap: together, where there are several. */
-static void tell_apart(const double apart[4], double apart_s, struct ll_explain *why)
-{
-    char sum[4 * 24] = "";
-    unsigned terms = 0;
-    for (unsigned i = 0; why && i < 4; i++) {
-        size_t length = strlen(sum);
-        if (apart[i] > 0)
-            ll_snprintf(sum + length, sizeof sum - length, "%s%.10g", terms++ ? " + " : "", apart[i]);
-    }
-    if (terms > 1)
-        ll_say(why, "all that is apart: %s = %.10g s", sum, apart_s);
-}
-
-/* By the model alone. */
-static void time_model(const struct ll_machine *machine, const struct ll_cost *cost,
-                       const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
-{
-    struct ll_stage stages[MAX_STAGES] = {{.whole_s = cost->compute_s, .first_s = cost->compute_first_s}};
-    uint64_t count = FIRST_LEVEL + machine->level_count;
-    double first_s = cost->compute_first_s, waits_s = 0;
-    if (cost->unit == LL_NO_UNIT) {
-        uint32_t bound = cost->host_s > 0       ? LL_BOUND_HOST
-                         : cost->overhead_s > 0 ? LL_BOUND_OVERHEAD
-                                                : LL_BOUND_DEPENDENCY;
-        *timing = (struct ll_timing){.time_s = cost->host_s, .overhead_s = cost->overhead_s, .bound = bound};
+    struct paced p;
+    if (cost->unit == LL_NO_UNIT)
         return;
-    }
+    pace(machine, cost, found, &p);
     for (uint64_t l = 0; l < machine->level_count; l++) {
-        struct ll_stage *stage = &stages[FIRST_LEVEL + l];
-        *stage = level_stage(machine, cost, l, found, why);
-        first_s += stage->first_s;
-        waits_s += stage->wait_s;
+        const struct ll_intake intake = intake_of(machine, cost, l, found);
+        const struct ll_stage stage = level_stage(machine, cost, l, found);
+        explain_level(&machine->levels[l], &intake, cost->level_bytes[l], cost->level_s[l], &stage, why);
     }
-    uint64_t most_of[LL_MAX_LEVELS];
-    bool sets_pace[MAX_STAGES];
-    uint64_t feeding = feed_all(machine, cost, stages, why);
-    take_turns(machine, cost, found, stages + FIRST_LEVEL, most_of, why);
-    uint64_t slowest = find_slowest(machine, stages, count, sets_pace);
+    explain_feeding(machine, cost, found, &p, why);
+    for (uint64_t i = 0; i < p.turns.count; i++) {
+        const struct turned *t = &p.turns.levels[i];
+        if (t->all_s > t->before_s) /* where the first piece is nearly all of it, their difference has few digits */
+            ll_say(why, "%s, in turn: %.10g + (%.13g - %.13g) - %.10g * %.10g = %.10g s",
+                   machine->levels[t->level].name, t->before_s, t->whole_s, t->first_s, t->bytes, t->pace,
+                   t->all_s);
+    }
     if (cost->gap_s > 0)
         ll_say(why, "the device leaves a gap before it: %.10g s", cost->gap_s);
-    double dropping_s = invalidation_s(machine, cost, found, stages, why),
-           waiting_s = serial_s(cost, stages, count, sets_pace, why);
-    const double apart[] = {cost->apart_s, cost->gap_s, dropping_s, waiting_s};
-    double apart_s = apart[0] + apart[1] + apart[2] + apart[3];
-    tell_apart(apart, apart_s, why);
-    timing->exposed_s = waits_s + (first_s - stages[slowest].first_s) + apart_s;
-    for (uint64_t i = 0; i < count; i++)
-        if (sets_pace[i] && i != slowest)
-            timing->exposed_s += ll_stage_rest_s(&stages[i]);
-    timing->time_s = timing->exposed_s + stages[slowest].whole_s;
-    timing->overhead_s = cost->overhead_s;
-    timing->behind_s = cost->behind_s;
-    timing->more_s = cost->more_s;
-    uint64_t most = slowest >= FIRST_LEVEL ? FIRST_LEVEL + most_of[slowest - FIRST_LEVEL] : slowest;
-    bool fed_late = slowest == COMPUTE && stages[COMPUTE].whole_s > 2 * cost->compute_s;
-    timing->bound = waits_s > stages[slowest].whole_s ? LL_BOUND_DEPENDENCY
-                    : fed_late                        ? LL_BOUND_LEVEL + (uint32_t)feeding
-                                                      : bound_of(most);
-    if (why)
-        tell_time(machine, &(struct paced){stages, sets_pace, count, slowest}, apart_s, timing->time_s, why);
-}
-
-void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
-                  const struct ll_warm_bytes *found, struct ll_timing *timing, struct ll_explain *why)
-{
-    time_model(machine, cost, found, timing, why);
-    timing->model_s = timing->time_s;
+    explain_dropping(machine, cost, found, &p, why);
+    explain_serial(cost, &p, why);
+    explain_apart(cost, &p, why);
+    explain_time(machine, &p, why);
     if (cost->overlay.shapes == 0)
         return;
-    double model_s = timing->model_s;
-    struct ll_cost corrected = *cost;
-    ll_overlay_apply(machine, &cost->overlay, &corrected);
-    time_model(machine, &corrected, found, timing, NULL);
-    timing->model_s = model_s;
+    struct ll_timing timing;
+    ll_cost_time(machine, cost, found, &timing);
     ll_say(why,
            "overlay of %" PRIu64 " measured shapes, times near the unit %.10g and out of %s %.10g as long: "
            "%.10g * %.10g = %.10g s",
            cost->overlay.shapes, cost->overlay.near, machine->levels[machine->level_count - 1].name,
-           cost->overlay.far, model_s, timing->time_s / model_s, timing->time_s);
+           cost->overlay.far, timing.model_s, timing.time_s / timing.model_s, timing.time_s);
 }

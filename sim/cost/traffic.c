@@ -67,25 +67,6 @@ void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task
         toll->most_sums = most_sums(machine, task, way, memory);
 }
 
-/* Says what bounds blocks beside the room that they have, and whether others have blocks of their own. */
-static void tell_bounds(const struct ll_toll *toll, struct ll_explain *why)
-{
-    bool beside = false;
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        beside |= toll->free[i] && !toll->roomless[i];
-    if (beside)
-        ll_say(why,
-               "others come there out of another level, in blocks of their own: what goes out of this one is "
-               "at least as much as follows");
-    if (toll->most_sums > 0)
-        ll_say(why, "results pass by, %.10g at once: blocks of them are no larger, or others have all of k",
-               toll->most_sums);
-    if (toll->columns > 0)
-        ll_say(why, "a passes by, to %.10g columns at once", toll->columns);
-    if (toll->rows > 0)
-        ll_say(why, "b passes by, to %.10g rows at once", toll->rows);
-}
-
 static bool loses_some(const struct ll_level *memory)
 {
     return memory->cache_given && memory->cache.ways > 0 && memory->cache.policy != LL_CACHE_RANDOM;
@@ -106,16 +87,6 @@ static double weights_again(const struct ll_task *task, const struct ll_problem 
         return 1 - ll_cache_left(&memory->cache, memory->size_bytes,
                                  (weights + batch * m * line) / (double)memory->size_bytes);
     return weights + line <= ll_level_room(memory) ? 0 : 1;
-}
-
-/* Says of b bytes of weights, of which such a share comes again, how many come in all. */
-static void tell_weights_again(double again, double b, uint64_t steps, double weights, struct ll_explain *why)
-{
-    if (again > 0)
-        ll_say(why,
-               "of the weights %.10g come again each step: %.10g + (%" PRIu64
-               " - 1) * %.10g * %.10g = %.10g B",
-               again, b, steps, again, b, weights);
 }
 
 /* Traffic out of a level depends on what catches it further in:
@@ -183,6 +154,15 @@ double ll_held_bytes(const struct ll_level *level, const struct ll_work *work)
     return held;
 }
 
+/* What is asked of a group of operands. */
+struct route {
+    const struct ll_machine *machine;
+    const struct ll_task *task;
+    const struct ll_way *way; /* NULL: all that lies within is shared by all units */
+    const struct ll_nested *nested;
+    const struct group *group;
+};
+
 /* --- one catcher --- */
 
 /* The operands of a level that a catcher catches; false when there are none. */
@@ -215,14 +195,6 @@ static struct flow with_operands(struct flow flow, double times, double a, doubl
     return flow;
 }
 
-/* Whose operands they are, for sentences: nothing when all are. */
-static const char *names_of(const struct group *group)
-{
-    static const char *const names[] = {"",         ", a only",       ", b only",       ", a and b only",
-                                        ", c only", ", a and c only", ", b and c only", ""};
-    return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
-}
-
 /* Whether an operand goes out of this very level to the unit; of another level blocks that it makes smaller
  * do not bring it more often. */
 static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
@@ -231,133 +203,109 @@ static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll
            ll_catcher(machine, level, operand) == LL_CATCHER_UNIT;
 }
 
+/* One of the ways in which a group may pass, and what it moves. */
+struct passage {
+    enum { ASKED, NESTED, STAYS, BLOCKED } kind; /* by the unit; by a search; weights stay inside; blocked for */
+    const struct ll_level *memory; /* of the last two: that holds what stays, or the block */
+    struct ll_problem problem;     /* of the last two: as the group sees it */
+    double shares;                 /* of the last two: how often that is done, side by side */
+    double again, weights;         /* STAYS: the share of the weights that comes again; their bytes in all */
+    struct ll_tiling tiling;       /* BLOCKED */
+    double once[LL_OPERAND_COUNT], times[LL_OPERAND_COUNT]; /* bytes of one pass, and how many, by operand */
+    struct flow flow;
+};
+
 /* A problem as a group of operands sees it in front of a memory inside. */
-static struct ll_problem seen_by(const struct ll_machine *machine, const struct ll_task *task,
-                                 const struct ll_way *way, const struct group *group, int inside)
+static void see(const struct route *r, int inside, struct ll_problem *seen)
 {
-    struct ll_problem seen = task->problem;
-    seen.toll = ll_level_toll(&machine->levels[group->level]);
+    *seen = r->task->problem;
+    seen->toll = ll_level_toll(&r->machine->levels[r->group->level]);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        seen.toll.free[i] = !group->has[i];
-    ll_bind_blocks(machine, task, way, (uint64_t)inside, &seen.toll);
-    if (!feeds_unit(machine, group->level, LL_OPERAND_A))
-        seen.toll.columns = 0;
-    if (!feeds_unit(machine, group->level, LL_OPERAND_B))
-        seen.toll.rows = 0;
-    return seen;
+        seen->toll.free[i] = !r->group->has[i];
+    ll_bind_blocks(r->machine, r->task, r->way, (uint64_t)inside, &seen->toll);
+    if (!feeds_unit(r->machine, r->group->level, LL_OPERAND_A))
+        seen->toll.columns = 0;
+    if (!feeds_unit(r->machine, r->group->level, LL_OPERAND_B))
+        seen->toll.rows = 0;
 }
 
-/* Passes of results that are wider because partial sums are among them. */
-static void tell_sums(const struct ll_problem *problem, double outwards, struct ll_explain *why)
+/* p->shares times the traffic of p->problem into p->memory. */
+static void block(const struct route *r, struct passage *p)
 {
-    if (outwards > 1 && problem->sum_width > 1)
-        ll_say(why, "there partial sums go out and come back, each of which counts %.10g results",
-               problem->sum_width);
-}
-
-/* `shares` times the traffic of a problem into a memory; says so. */
-static struct flow blocked(const struct ll_machine *machine, const struct group *group,
-                           const struct ll_problem *p, const struct ll_task *task,
-                           const struct ll_level *memory, double shares, struct ll_explain *why)
-{
-    const char *from = machine->levels[group->level].name;
-    uint64_t steps = task->steps;
-    double pass[LL_OPERAND_COUNT];
+    const struct group *group = r->group;
+    double steps = (double)r->task->steps;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        pass[i] = group->has[i] ? ll_operand_bytes(p, i) : 0;
-    double a = pass[LL_OPERAND_A], b = pass[LL_OPERAND_B], c = pass[LL_OPERAND_C];
-    double again = weights_again(task, p, memory);
-    if (again < 1) {
-        double weights = b + (double)(steps - 1) * again * b;
-        double once = shares * (weights + (double)steps * (a + c));
-        tell_weights_again(again, b, steps, weights, why);
-        ll_say(why,
-               "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
-               from, names_of(group), shares, weights, steps, a, c, once);
-        struct flow flow = flow_of(machine, group, once, shares * (double)steps * c);
-        return with_operands(flow, shares, (double)steps * a, weights, (double)steps * c);
+        p->once[i] = group->has[i] ? ll_operand_bytes(&p->problem, i) : 0;
+    p->again = weights_again(r->task, &p->problem, p->memory);
+    if (p->again < 1) {
+        double a = p->once[LL_OPERAND_A], b = p->once[LL_OPERAND_B], c = p->once[LL_OPERAND_C];
+        p->kind = STAYS;
+        p->weights = b + (steps - 1) * p->again * b;
+        p->flow = flow_of(r->machine, group, p->shares * (p->weights + steps * (a + c)), p->shares * steps * c);
+        p->flow = with_operands(p->flow, p->shares, steps * a, p->weights, steps * c);
+        return;
     }
-    struct ll_problem within = *p;
-    within.toll.budget = group->budget / (shares * (double)steps);
-    struct ll_tiling t = ll_tile(&within, ll_level_room(memory));
-    double once[LL_OPERAND_COUNT], times[LL_OPERAND_COUNT];
+    p->kind = BLOCKED;
+    p->problem.toll.budget = group->budget / (p->shares * steps);
+    p->tiling = ll_tile(&p->problem, ll_level_room(p->memory));
+    const struct ll_tiling *t = &p->tiling;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
-        once[i] = group->has[i] || t.more[i] > 0 ? ll_operand_bytes(p, i) : 0;
-        times[i] = group->has[i] ? t.passes[i] : t.more[i];
+        if (!group->has[i] && t->more[i] > 0)
+            p->once[i] = ll_operand_bytes(&p->problem, i);
+        p->times[i] = group->has[i] ? t->passes[i] : t->more[i];
     }
-    tell_bounds(&p->toll, why);
-    double bytes = shares * (double)steps * t.bytes;
-    ll_say(why,
-           "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
-           " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
-           from, names_of(group), ll_stays_name(t.stays), t.block.m, t.block.n, t.block.k, shares, steps,
-           times[LL_OPERAND_A], once[LL_OPERAND_A], times[LL_OPERAND_B], once[LL_OPERAND_B],
-           times[LL_OPERAND_C], once[LL_OPERAND_C], bytes);
-    tell_sums(p, c > 0 ? t.written / c : 1, why);
-    struct flow flow = flow_of(machine, group, bytes, shares * (double)steps * t.written);
-    return with_operands(flow, shares * (double)steps, times[LL_OPERAND_A] * once[LL_OPERAND_A],
-                         times[LL_OPERAND_B] * once[LL_OPERAND_B], times[LL_OPERAND_C] * once[LL_OPERAND_C]);
+    p->flow = flow_of(r->machine, group, p->shares * steps * t->bytes, p->shares * steps * t->written);
+    p->flow = with_operands(p->flow, p->shares * steps, p->times[LL_OPERAND_A] * p->once[LL_OPERAND_A],
+                            p->times[LL_OPERAND_B] * p->once[LL_OPERAND_B],
+                            p->times[LL_OPERAND_C] * p->once[LL_OPERAND_C]);
 }
 
 /* Of equals that which moves less: where ports are shared with other operands, it leaves them more. */
-static struct flow cheaper(const struct group *group, struct flow one, struct flow other)
+static bool is_cheaper(const struct group *group, const struct flow *one, const struct flow *than)
 {
     const struct ll_toll toll = {.budget = group->budget};
-    return ll_is_cheaper(&toll, other.price, other.bytes, one.price, one.bytes) ? other : one;
+    return ll_is_cheaper(&toll, one->price, one->bytes, than->price, than->bytes);
 }
 
 /* Whether the tiling says what a group moves: not where weights of a sequence stay inside altogether. */
-static bool is_nested(const struct ll_machine *machine, const struct ll_task *task,
-                      const struct ll_nested *nested, const struct group *group)
+static bool is_nested(const struct route *r)
 {
-    if (group->level < nested->first || group->level >= nested->end)
+    const struct group *group = r->group;
+    if (group->level < r->nested->first || group->level >= r->nested->end)
         return false;
-    return weights_again(task, &nested->problem, &machine->levels[group->level - 1]) >= 1;
+    return weights_again(r->task, &r->nested->problem, &r->machine->levels[group->level - 1]) >= 1;
 }
 
-static struct flow nested_flow(const struct ll_machine *machine, const struct ll_nested *nested,
-                               const struct group *group, struct ll_explain *why)
+/* Results go out and come back. */
+struct results {
+    double out, back;
+};
+
+static struct results results_of(const struct ll_nested *nested, uint64_t i)
 {
     const struct ll_problem *p = &nested->problem;
-    uint64_t i = group->level - nested->first;
-    const struct ll_mapping_loops *nest = &nested->mapping.nests[i];
-    const double *passes = nested->mapping.passes[i], reads = nested->mapping.reads[i];
+    const double *passes = nested->mapping.passes[i];
     double a = ll_operand_bytes(p, LL_OPERAND_A), b = ll_operand_bytes(p, LL_OPERAND_B),
-           c = ll_operand_bytes(p, LL_OPERAND_C), writes = nested->mapping.writes[i];
-    double out = c > 0 ? writes / c : 1;
-    double back = fmax(0, (reads - passes[LL_OPERAND_A] * a - passes[LL_OPERAND_B] * b) / c);
-    struct flow flow = flow_of(machine, group, nested->times * (reads + writes), nested->times * writes);
-    ll_say(why,
-           "out of %s, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
-           " in the order %s, %s, %s: %.10g * (%.10g * %.10g + %.10g * %.10g + (%.10g + %.10g) * %.10g) = "
-           "%.10g B",
-           machine->levels[group->level].name, nest->tile[LL_DIM_M], nest->tile[LL_DIM_N],
-           nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
-           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], a, passes[LL_OPERAND_B], b, out,
-           back, c, flow.bytes);
-    tell_sums(p, out, why);
-    return with_operands(flow, nested->times, passes[LL_OPERAND_A] * a, passes[LL_OPERAND_B] * b,
-                         (out + back) * c);
+           c = ll_operand_bytes(p, LL_OPERAND_C);
+    double read = nested->mapping.reads[i] - passes[LL_OPERAND_A] * a - passes[LL_OPERAND_B] * b;
+    return (struct results){.out = c > 0 ? nested->mapping.writes[i] / c : 1, .back = fmax(0, read / c)};
+}
+
+static struct flow nested_flow(const struct route *r)
+{
+    const struct ll_nested *nested = r->nested;
+    const struct ll_problem *p = &nested->problem;
+    uint64_t i = r->group->level - nested->first;
+    const double *passes = nested->mapping.passes[i];
+    double reads = nested->mapping.reads[i], writes = nested->mapping.writes[i];
+    struct results c = results_of(nested, i);
+    struct flow flow = flow_of(r->machine, r->group, nested->times * (reads + writes), nested->times * writes);
+    return with_operands(flow, nested->times, passes[LL_OPERAND_A] * ll_operand_bytes(p, LL_OPERAND_A),
+                         passes[LL_OPERAND_B] * ll_operand_bytes(p, LL_OPERAND_B),
+                         (c.out + c.back) * ll_operand_bytes(p, LL_OPERAND_C));
 }
 
 /* --- near --- */
-
-/* The bytes asked for as passes over the operands. */
-static void tell_asked(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                       const struct group *group, double bytes, struct ll_explain *why)
-{
-    double once[LL_OPERAND_COUNT], passes[LL_OPERAND_COUNT];
-    operand_bytes(task->work, once);
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
-        passes[i] = group->has[i] && once[i] > 0 ? (double)task->steps * way->asked_bytes[i] / once[i] : 0;
-        once[i] = passes[i] > 0 ? once[i] : 0;
-    }
-    ll_say(
-        why,
-        "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
-        machine->levels[group->level].name, names_of(group), passes[LL_OPERAND_A], once[LL_OPERAND_A],
-        passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C], once[LL_OPERAND_C], bytes);
-}
 
 /* One pass over the results of all shares, which may cover a little more than there is. */
 static double results_once(const struct ll_task *task, const struct ll_way *way)
@@ -369,17 +317,16 @@ static double results_once(const struct ll_task *task, const struct ll_way *way)
 }
 
 /* What the unit asks for of these operands. Partial sums come back once less than they go out. */
-static struct flow asked_by_unit(const struct ll_machine *machine, const struct ll_task *task,
-                                 const struct ll_way *way, const struct group *group, struct ll_explain *why)
+static struct flow asked_by_unit(const struct route *r)
 {
-    double steps = (double)task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
+    const struct group *group = r->group;
+    const struct ll_way *way = r->way;
+    double steps = (double)r->task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += group->has[i] ? way->asked_bytes[i] : 0;
-    double written = (sums + fmin(sums, results_once(task, way))) / 2;
+    double written = (sums + fmin(sums, results_once(r->task, way))) / 2;
     bytes = steps * (group->whole ? way->unit_bytes : bytes);
-    if (why)
-        tell_asked(machine, task, way, group, bytes, why);
-    struct flow flow = flow_of(machine, group, bytes, group->has[LL_OPERAND_C] ? steps * written : 0);
+    struct flow flow = flow_of(r->machine, group, bytes, group->has[LL_OPERAND_C] ? steps * written : 0);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         flow.of[i] = group->has[i] ? steps * way->asked_bytes[i] : 0;
     return flow;
@@ -434,187 +381,235 @@ static int next_memory(const struct ll_machine *machine, const struct group *gro
     return -1;
 }
 
-/* Shares of several units side by side, joined along m, n and the batch in powers of two of rows. */
-static struct flow into_cluster(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_way *way, const struct group *group, int inside,
-                                struct ll_explain *why)
+/* Where a walk over all passages of a group stands. */
+struct walk {
+    enum { AT_UNIT, AT_SEARCH, AT_OWN_MEMORIES, AT_CLUSTERS, AT_END } at;
+    int level;             /* the next memory to look at */
+    uint64_t rows;         /* of shares that were joined last in a cluster's memory; 0: none yet */
+    struct ll_gemm before; /* that share */
+};
+
+/* Shares of several units side by side, joined along m, n and the batch in powers of two of rows. False behind
+ * the last. */
+static bool next_in_clusters(const struct route *r, struct walk *walk, struct passage *p)
 {
-    const struct ll_level *memory = &machine->levels[inside];
-    struct flow best = {.price = INFINITY, .bytes = INFINITY};
-    struct ll_gemm before = {0};
-    for (uint64_t rows = 1; rows <= memory->share; rows *= 2) {
-        struct ll_problem p = seen_by(machine, task, way, group, inside);
-        p.dims = joined(&way->share, &task->problem.dims, memory->share, rows);
-        if (memcmp(&p.dims, &before, sizeof before) == 0)
-            continue; /* there are not that many rows to join */
-        before = p.dims;
-        double shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&p.dims);
-        best = cheaper(group, best, blocked(machine, group, &p, task, memory, shares, why));
+    const struct ll_way *way = r->way;
+    for (; (walk->level = next_memory(r->machine, r->group, LL_SCOPE_CLUSTER, walk->level)) >= 0; walk->level++) {
+        const struct ll_level *memory = &r->machine->levels[walk->level];
+        for (uint64_t rows = walk->rows ? walk->rows * 2 : 1; rows <= memory->share; rows *= 2) {
+            struct ll_gemm share = joined(&way->share, &r->task->problem.dims, memory->share, rows);
+            if (memcmp(&share, &walk->before, sizeof share) == 0)
+                continue; /* there are not that many rows to join */
+            walk->rows = rows;
+            walk->before = share;
+            see(r, walk->level, &p->problem);
+            p->problem.dims = share;
+            p->memory = memory;
+            p->shares = way->shares * ll_gemm_macs(&way->share) / ll_gemm_macs(&share);
+            block(r, p);
+            return true;
+        }
+        walk->rows = 0;
+        walk->before = (struct ll_gemm){0};
     }
-    return best;
+    return false;
 }
 
-static struct flow into_private(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_way *way, const struct ll_nested *nested,
-                                const struct group *group, struct ll_explain *why)
+/* The next way in which a group may pass: as the unit asks for it, if tiles or their catcher bound that; as a
+ * search has found; through each memory of a unit's own, of a cluster, or that all share. False behind the
+ * last. A walk starts as {0}. */
+static bool next_passage(const struct route *r, bool shared, struct walk *walk, struct passage *p)
 {
-    const struct ll_gemm *share = &way->share;
-    bool bounded = group->catcher == LL_CATCHER_UNIT || !way->any_tile;
-    struct flow best = bounded ? asked_by_unit(machine, task, way, group, why)
-                               : (struct flow){.price = INFINITY, .bytes = INFINITY};
-    bool is_searched = is_nested(machine, task, nested, group);
-    if (is_searched)
-        best = cheaper(group, best, nested_flow(machine, nested, group, why));
-    for (int l = is_searched ? -1 : next_memory(machine, group, LL_SCOPE_UNIT, 0); l >= 0;
-         l = next_memory(machine, group, LL_SCOPE_UNIT, l + 1)) {
-        const struct ll_level *memory = &machine->levels[l];
-        struct ll_problem p = seen_by(machine, task, way, group, l);
-        p.dims = *share;
-        best = cheaper(group, best, blocked(machine, group, &p, task, memory, way->shares, why));
+    switch (walk->at) {
+    case AT_UNIT:
+        walk->at = AT_SEARCH;
+        if (!shared && (r->group->catcher == LL_CATCHER_UNIT || !r->way->any_tile)) {
+            p->kind = ASKED;
+            p->flow = asked_by_unit(r);
+            return true;
+        }
+        /* fall through */
+    case AT_SEARCH:
+        walk->at = AT_OWN_MEMORIES;
+        if (is_nested(r)) {
+            walk->at = shared ? AT_END : AT_CLUSTERS;
+            p->kind = NESTED;
+            p->flow = nested_flow(r);
+            return true;
+        }
+        /* fall through */
+    case AT_OWN_MEMORIES: {
+        int level = next_memory(r->machine, r->group, shared ? LL_SCOPE_DEVICE : LL_SCOPE_UNIT, walk->level);
+        if (level >= 0) {
+            walk->level = level + 1;
+            see(r, level, &p->problem);
+            if (!shared)
+                p->problem.dims = r->way->share;
+            p->memory = &r->machine->levels[level];
+            p->shares = shared ? 1 : r->way->shares;
+            block(r, p);
+            return true;
+        }
+        walk->at = shared ? AT_END : AT_CLUSTERS;
+        walk->level = 0;
     }
-    for (int l = next_memory(machine, group, LL_SCOPE_CLUSTER, 0); l >= 0;
-         l = next_memory(machine, group, LL_SCOPE_CLUSTER, l + 1))
-        best = cheaper(group, best, into_cluster(machine, task, way, group, l, why));
+        /* fall through */
+    case AT_CLUSTERS:
+        return walk->at == AT_CLUSTERS && next_in_clusters(r, walk, p);
+    default:
+        return false;
+    }
+}
+
+/* The least of all passages; *index: which of them, unless NULL. */
+static struct flow least_flow(const struct route *r, bool shared, int *index)
+{
+    struct flow best = {.price = INFINITY, .bytes = INFINITY};
+    struct passage p;
+    struct walk walk = {0};
+    for (int i = 0; next_passage(r, shared, &walk, &p); i++)
+        if (is_cheaper(r->group, &p.flow, &best)) {
+            best = p.flow;
+            if (index)
+                *index = i;
+        }
     return best;
 }
 
 /* What is moved whatever the blocking: each operand once, and the sums of different units that are joined. */
-static void always_moved(const struct ll_machine *machine, const struct ll_task *task,
-                         const struct ll_way *way, const struct group *group, double once[LL_OPERAND_COUNT],
-                         struct flow *once_each, struct flow *sums)
+struct floor {
+    double once[LL_OPERAND_COUNT]; /* bytes of each operand */
+    struct flow once_each, sums;
+};
+
+static struct floor always_moved(const struct route *r)
 {
+    const struct group *group = r->group;
+    struct floor f;
     double least = 0;
-    operand_bytes(task->work, once);
+    operand_bytes(r->task->work, f.once);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        least += group->has[i] ? once[i] : 0;
-    double joining = group->has[LL_OPERAND_C] ? (double)task->steps * way->joining_bytes : 0;
-    *once_each = flow_of(machine, group, least, group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0);
-    *sums = flow_of(machine, group, joining, joining / 2);
+        least += group->has[i] ? f.once[i] : 0;
+    double joining = group->has[LL_OPERAND_C] ? (double)r->task->steps * r->way->joining_bytes : 0;
+    f.once_each = flow_of(r->machine, group, least, group->has[LL_OPERAND_C] ? f.once[LL_OPERAND_C] : 0);
+    f.sums = flow_of(r->machine, group, joining, joining / 2);
+    return f;
 }
 
 /* At least each operand once, and the joining of sums of different units. */
-static struct flow near_flow(const struct ll_machine *machine, const struct ll_task *task,
-                             const struct ll_way *way, const struct ll_nested *nested,
-                             const struct group *group, struct ll_explain *why)
+static struct flow near_flow(const struct route *r, const struct flow *flow)
 {
-    struct flow flow = into_private(machine, task, way, nested, group, why);
-    double once[LL_OPERAND_COUNT];
-    struct flow least, sums;
-    always_moved(machine, task, way, group, once, &least, &sums);
-    struct flow all = {fmax(least.bytes, flow.bytes) + sums.bytes,
-                       fmax(least.written, flow.written) + sums.written,
-                       fmax(least.price, flow.price) + sums.price,
+    const struct floor f = always_moved(r);
+    const struct flow *least = &f.once_each, *sums = &f.sums;
+    struct flow all = {fmax(least->bytes, flow->bytes) + sums->bytes,
+                       fmax(least->written, flow->written) + sums->written,
+                       fmax(least->price, flow->price) + sums->price,
                        {0}};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        all.of[i] = group->has[i] && flow.bytes < least.bytes ? once[i] : flow.of[i];
-    all.of[LL_OPERAND_C] += sums.bytes;
-    ll_say(why,
-           "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
-           "max(%.10g, %.10g) + %.10g = %.10g B",
-           machine->levels[group->level].name, names_of(group), least.bytes, flow.bytes, sums.bytes,
-           all.bytes);
+        all.of[i] = r->group->has[i] && flow->bytes < least->bytes ? f.once[i] : flow->of[i];
+    all.of[LL_OPERAND_C] += sums->bytes;
     return all;
+}
+
+static struct flow flow_into(const struct route *r)
+{
+    bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
+    struct flow least = least_flow(r, shared, NULL);
+    return shared ? least : near_flow(r, &least);
 }
 
 /* --- all levels --- */
 
-static void once(const struct ll_machine *machine, const struct ll_task *task, uint64_t first, uint64_t end,
-                 struct ll_traffic *traffic, struct ll_explain *why)
+/* What of work that is no product passes out of a level. */
+struct once {
+    double of[LL_OPERAND_COUNT];
+    double least, waste, wasted_writes; /* all of them; what whole accesses move beyond that; of that, written */
+};
+
+static struct once once_out_of(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+{
+    const struct ll_level *level = &machine->levels[l];
+    struct once once;
+    double again = ll_scatter_again(machine, work, l);
+    operand_bytes(work, once.of);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        once.of[i] = ll_level_holds(level, i) ? once.of[i] : 0;
+    once.of[LL_OPERAND_A] -= again;
+    once.least = ll_held_bytes(level, work) - again;
+    once.waste = ll_scatter_waste(machine, work, l, &once.wasted_writes);
+    return once;
+}
+
+static void each_once(const struct ll_machine *machine, const struct ll_task *task, uint64_t first,
+                      uint64_t end, struct ll_traffic *traffic)
 {
     for (uint64_t l = first; l < end; l++) {
-        const struct ll_level *level = &machine->levels[l];
-        double bytes[LL_OPERAND_COUNT];
-        operand_bytes(task->work, bytes);
-        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            bytes[i] = ll_level_holds(level, i) ? bytes[i] : 0;
-        struct ll_toll toll = ll_level_toll(level);
-        double again = ll_scatter_again(machine, task->work, l, why);
-        bytes[LL_OPERAND_A] -= again;
-        double least = ll_held_bytes(level, task->work) - again;
-        ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", level->name,
-               bytes[LL_OPERAND_A], bytes[LL_OPERAND_B], bytes[LL_OPERAND_C], least);
-        double wasted_writes, waste = ll_scatter_waste(machine, task->work, l, &wasted_writes, why);
-        if (waste > 0)
-            ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", level->name, least, waste,
-                   least + waste);
-        traffic->bytes[l] = least + waste;
-        traffic->written[l] = bytes[LL_OPERAND_C] + wasted_writes;
+        struct ll_toll toll = ll_level_toll(&machine->levels[l]);
+        const struct once once = once_out_of(machine, task->work, l);
+        traffic->bytes[l] = once.least + once.waste;
+        traffic->written[l] = once.of[LL_OPERAND_C] + once.wasted_writes;
         traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
         memset(traffic->of[l], 0, sizeof traffic->of[l]);
     }
 }
 
-static struct flow into_shared(const struct ll_machine *machine, const struct ll_task *task,
-                               const struct ll_way *way, const struct ll_nested *nested,
-                               const struct group *group, struct ll_explain *why)
-{
-    if (is_nested(machine, task, nested, group))
-        return nested_flow(machine, nested, group, why);
-    struct flow best = {.price = INFINITY, .bytes = INFINITY};
-    for (int l = next_memory(machine, group, LL_SCOPE_DEVICE, 0); l >= 0;
-         l = next_memory(machine, group, LL_SCOPE_DEVICE, l + 1)) {
-        struct ll_problem p = seen_by(machine, task, way, group, l);
-        best = cheaper(group, best, blocked(machine, group, &p, task, &machine->levels[l], 1, why));
-    }
-    return best;
-}
-
-static struct flow flow_into(const struct ll_machine *machine, const struct ll_task *task,
-                             const struct ll_way *way, const struct ll_nested *nested,
-                             const struct group *group, struct ll_explain *why)
-{
-    return ll_catcher_is_shared(machine, group->catcher) ? into_shared(machine, task, way, nested, group, why)
-                                                         : near_flow(machine, task, way, nested, group, why);
-}
-
-/* Of a level's budget, what is left when all groups of operands go for the least price. */
-static double budget_left(const struct ll_machine *machine, const struct ll_task *task,
-                          const struct ll_way *way, const struct ll_nested *nested, uint64_t level,
-                          double budget, double least[LL_MAX_LEVELS + 1])
-{
+/* A group of operands of a level, and what it moves. */
+struct part {
     struct group group;
-    for (int catcher = LL_CATCHER_UNIT; budget > 0 && catcher < (int)level; catcher++)
-        if (group_of(machine, level, catcher, &group)) {
-            least[catcher + 1] = flow_into(machine, task, way, nested, &group, NULL).price;
-            budget = fmax(0, budget - least[catcher + 1]);
-        }
-    return budget;
+    struct flow flow;
+};
+
+/* All groups of operands of a level. Of a budget what is left when all of them go for the least price is for
+ * each what it needs in turn. */
+static int parts_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                    const struct ll_nested *nested, double budget, uint64_t level,
+                    struct part parts[LL_MAX_LEVELS + 1])
+{
+    int count = 0;
+    double left = budget;
+    for (int catcher = LL_CATCHER_UNIT; catcher < (int)level; catcher++) {
+        struct part *part = &parts[count];
+        if (!group_of(machine, level, catcher, &part->group))
+            continue;
+        const struct route r = {machine, task, way, nested, &part->group};
+        part->flow = flow_into(&r);
+        left = fmax(0, left - part->flow.price);
+        count++;
+    }
+    for (int i = 0; i < count && left > 0; i++) {
+        const struct route r = {machine, task, way, nested, &parts[i].group};
+        parts[i].group.budget = parts[i].flow.price + left;
+        parts[i].flow = flow_into(&r);
+        left = fmax(0, parts[i].group.budget - parts[i].flow.price);
+    }
+    return count;
 }
 
 /* Reads and writes that go different ways share a level's ports. Where a way has both, they are taken to
- * follow one another: which of its blockings is best was decided without the others; but for a budget, of
- * which each takes what it needs in turn. */
+ * follow one another: which of its blockings is best was decided without the others; but for a budget. */
 static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                    const struct ll_nested *nested, const struct ll_paces *paces, uint64_t level,
-                   struct ll_traffic *traffic, struct ll_explain *why)
+                   struct ll_traffic *traffic)
 {
-    struct group group;
-    int parts = 0;
+    struct part parts[LL_MAX_LEVELS + 1];
+    int count = parts_of(machine, task, way, nested, paces->budget[level], level, parts);
     bool mixed = false;
-    struct ll_toll toll = ll_level_toll(&machine->levels[level]);
-    double least[LL_MAX_LEVELS + 1];
-    double left = budget_left(machine, task, way, nested, level, paces->budget[level], least);
     traffic->bytes[level] = traffic->written[level] = traffic->price[level] = 0;
     memset(traffic->of[level], 0, sizeof traffic->of[level]);
-    for (int catcher = LL_CATCHER_UNIT; catcher < (int)level; catcher++) {
-        if (!group_of(machine, level, catcher, &group))
-            continue;
-        group.budget = left > 0 ? least[catcher + 1] + left : 0;
-        struct flow flow = flow_into(machine, task, way, nested, &group, why);
-        left = left > 0 ? fmax(0, group.budget - flow.price) : 0;
-        traffic->bytes[level] += flow.bytes;
-        traffic->written[level] += flow.written;
-        traffic->price[level] += flow.price;
-        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-            traffic->of[level][i] += flow.of[i];
-        mixed |= group.has[LL_OPERAND_C] && (group.has[LL_OPERAND_A] || group.has[LL_OPERAND_B]);
-        parts++;
+    for (int i = 0; i < count; i++) {
+        const struct flow *flow = &parts[i].flow;
+        const bool *has = parts[i].group.has;
+        traffic->bytes[level] += flow->bytes;
+        traffic->written[level] += flow->written;
+        traffic->price[level] += flow->price;
+        for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+            traffic->of[level][o] += flow->of[o];
+        mixed |= has[LL_OPERAND_C] && (has[LL_OPERAND_A] || has[LL_OPERAND_B]);
     }
-    if (parts > 1 && !mixed)
+    if (count > 1 && !mixed) {
+        struct ll_toll toll = ll_level_toll(&machine->levels[level]);
         traffic->price[level] = ll_toll_price(&toll, traffic->bytes[level], traffic->written[level]);
-    if (parts > 1)
-        ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
-               traffic->bytes[level], traffic->written[level]);
+    }
 }
 
 /* --- searches --- */
@@ -626,12 +621,11 @@ static struct ll_limits limits_of(const struct ll_machine *machine, const struct
 {
     static const struct ll_paces no_budgets;
     struct group group;
-    struct flow once_each, sums;
-    double once[LL_OPERAND_COUNT];
     group_of(machine, level, (int)level - 1, &group);
-    if (!is_nested(machine, task, nested, &group)) {
+    const struct route r = {machine, task, way, nested, &group};
+    if (!is_nested(&r)) {
         struct ll_traffic traffic;
-        out_of(machine, task, way, nested, &no_budgets, level, &traffic, NULL);
+        out_of(machine, task, way, nested, &no_budgets, level, &traffic);
         struct ll_crossing known = {traffic.bytes[level], traffic.price[level]};
         return (struct ll_limits){.least = known, .most = known};
     }
@@ -639,11 +633,11 @@ static struct ll_limits limits_of(const struct ll_machine *machine, const struct
         return (struct ll_limits){0};
     struct flow asked = {0};
     if (!way->any_tile)
-        asked = asked_by_unit(machine, task, way, &group, NULL);
-    always_moved(machine, task, way, &group, once, &once_each, &sums);
-    return (struct ll_limits){.least = {once_each.bytes, once_each.price},
+        asked = asked_by_unit(&r);
+    const struct floor f = always_moved(&r);
+    return (struct ll_limits){.least = {f.once_each.bytes, f.once_each.price},
                               .most = {asked.bytes, asked.price},
-                              .beside = {sums.bytes, sums.price}};
+                              .beside = {f.sums.bytes, f.sums.price}};
 }
 
 static void search(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
@@ -655,39 +649,41 @@ static void search(const struct ll_machine *machine, const struct ll_task *task,
     ll_nest(machine, task, paces, traffic, limits, nested);
 }
 
-/* One unit's share into its own levels. */
-static struct ll_nested nest_share(const struct ll_machine *machine, const struct ll_task *task,
-                                   const struct ll_way *way, const struct ll_paces *paces,
-                                   struct ll_traffic *traffic)
+/* The levels of a scope that are searched; none where each level is blocked for alone. Of *nested the rest is left
+ * as it is. */
+static bool has_search(const struct ll_machine *machine, enum ll_scope scope, const struct ll_paces *paces,
+                       struct ll_nested *nested)
 {
-    struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_UNIT);
-    if (paces->apart)
-        nested.end = nested.first;
-    if (nested.first == nested.end)
-        return nested;
-    nested.problem = task->problem;
-    nested.problem.dims = way->share;
-    nested.times = way->shares * (double)task->steps;
+    const struct ll_levels levels = ll_to_nest(machine, scope);
+    nested->first = levels.first;
+    nested->end = paces->apart ? levels.first : levels.end;
+    return nested->first < nested->end;
+}
+
+/* One unit's share into its own levels. */
+static void nest_share(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                       const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
+{
+    if (!has_search(machine, LL_SCOPE_UNIT, paces, nested))
+        return;
+    nested->problem = task->problem;
+    nested->problem.dims = way->share;
+    nested->times = way->shares * (double)task->steps;
     for (uint64_t l = 0; l < ll_near_levels(machine); l++)
-        if (l < nested.first || l >= nested.end)
-            out_of(machine, task, way, &nested, paces, l, traffic, NULL);
-    search(machine, task, way, paces, traffic, &nested);
-    return nested;
+        if (l < nested->first || l >= nested->end)
+            out_of(machine, task, way, nested, paces, l, traffic);
+    search(machine, task, way, paces, traffic, nested);
 }
 
 /* The whole into the levels that all units share. */
-static struct ll_nested nest_whole(const struct ll_machine *machine, const struct ll_task *task,
-                                   const struct ll_paces *paces, const struct ll_traffic *traffic)
+static void nest_whole(const struct ll_machine *machine, const struct ll_task *task,
+                       const struct ll_paces *paces, const struct ll_traffic *traffic, struct ll_nested *nested)
 {
-    struct ll_nested nested = ll_to_nest(machine, LL_SCOPE_DEVICE);
-    if (paces->apart)
-        nested.end = nested.first;
-    if (nested.first == nested.end)
-        return nested;
-    nested.problem = task->problem;
-    nested.times = (double)task->steps;
-    search(machine, task, NULL, paces, traffic, &nested);
-    return nested;
+    if (!has_search(machine, LL_SCOPE_DEVICE, paces, nested))
+        return;
+    nested->problem = task->problem;
+    nested->times = (double)task->steps;
+    search(machine, task, NULL, paces, traffic, nested);
 }
 
 /* Of the outermost level, where they are searched. */
@@ -700,39 +696,194 @@ static void keep_tiles(const struct ll_machine *machine, const struct ll_nested 
     traffic->tiles = nested->mapping.nests[nested->end - nested->first - 1];
 }
 
-static void tell_search(const struct ll_nested *nested, struct ll_explain *why)
-{
-    if (nested->first < nested->end && !nested->mapping.complete)
-        ll_say(why, "tiles were searched for until %" PRIu64 " had been looked at: the best of these",
-               nested->mapping.evaluations);
-}
-
 void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
+                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
 {
     uint64_t near = ll_near_levels(machine);
     if (!task->is_product) {
-        once(machine, task, 0, near, traffic, why);
+        each_once(machine, task, 0, near, traffic);
         return;
     }
-    struct ll_nested nested = nest_share(machine, task, way, paces, traffic);
-    tell_search(&nested, why);
-    keep_tiles(machine, &nested, traffic);
+    nest_share(machine, task, way, paces, traffic, nested);
+    keep_tiles(machine, nested, traffic);
     for (uint64_t l = 0; l < near; l++)
-        out_of(machine, task, way, &nested, paces, l, traffic, why);
+        out_of(machine, task, way, nested, paces, l, traffic);
 }
 
 void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
-                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_explain *why)
+                    const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
 {
     uint64_t near = ll_near_levels(machine);
     if (!task->is_product) {
-        once(machine, task, near, machine->level_count, traffic, why);
+        each_once(machine, task, near, machine->level_count, traffic);
         return;
     }
-    struct ll_nested nested = nest_whole(machine, task, paces, traffic);
-    tell_search(&nested, why);
-    keep_tiles(machine, &nested, traffic);
+    nest_whole(machine, task, paces, traffic, nested);
+    keep_tiles(machine, nested, traffic);
     for (uint64_t l = near; l < machine->level_count; l++)
-        out_of(machine, task, NULL, &nested, paces, l, traffic, why);
+        out_of(machine, task, NULL, nested, paces, l, traffic);
+}
+
+/* --- explain --- */
+
+/* Whose operands they are, for sentences: nothing when all are. */
+static const char *names_of(const struct group *group)
+{
+    static const char *const names[] = {"",         ", a only",       ", b only",       ", a and b only",
+                                        ", c only", ", a and c only", ", b and c only", ""};
+    return names[group->has[LL_OPERAND_A] + 2 * group->has[LL_OPERAND_B] + 4 * group->has[LL_OPERAND_C]];
+}
+
+/* What bounds blocks beside the room that they have, and whether others have blocks of their own. */
+static void explain_bounds(const struct ll_toll *toll, struct ll_explain *why)
+{
+    bool beside = false;
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+        beside |= toll->free[i] && !toll->roomless[i];
+    if (beside)
+        ll_say(why,
+               "others come there out of another level, in blocks of their own: what goes out of this one is "
+               "at least as much as follows");
+    if (toll->most_sums > 0)
+        ll_say(why, "results pass by, %.10g at once: blocks of them are no larger, or others have all of k",
+               toll->most_sums);
+    if (toll->columns > 0)
+        ll_say(why, "a passes by, to %.10g columns at once", toll->columns);
+    if (toll->rows > 0)
+        ll_say(why, "b passes by, to %.10g rows at once", toll->rows);
+}
+
+/* Passes of results that are wider because partial sums are among them. */
+static void explain_sums(const struct ll_problem *problem, double outwards, struct ll_explain *why)
+{
+    if (outwards > 1 && problem->sum_width > 1)
+        ll_say(why, "there partial sums go out and come back, each of which counts %.10g results",
+               problem->sum_width);
+}
+
+/* The bytes asked for as passes over the operands. */
+static void explain_asked(const struct route *r, const struct flow *flow, struct ll_explain *why)
+{
+    double once[LL_OPERAND_COUNT], passes[LL_OPERAND_COUNT];
+    operand_bytes(r->task->work, once);
+    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
+        double asked = (double)r->task->steps * r->way->asked_bytes[i];
+        passes[i] = r->group->has[i] && once[i] > 0 ? asked / once[i] : 0;
+        once[i] = passes[i] > 0 ? once[i] : 0;
+    }
+    ll_say(why,
+           "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
+           r->machine->levels[r->group->level].name, names_of(r->group), passes[LL_OPERAND_A],
+           once[LL_OPERAND_A], passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C],
+           once[LL_OPERAND_C], flow->bytes);
+}
+
+static void explain_nested(const struct route *r, const struct flow *flow, struct ll_explain *why)
+{
+    const struct ll_nested *nested = r->nested;
+    const struct ll_problem *p = &nested->problem;
+    uint64_t i = r->group->level - nested->first;
+    const struct ll_mapping_loops *nest = &nested->mapping.nests[i];
+    const double *passes = nested->mapping.passes[i];
+    struct results c = results_of(nested, i);
+    ll_say(why,
+           "out of %s, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+           " in the order %s, %s, %s: %.10g * (%.10g * %.10g + %.10g * %.10g + (%.10g + %.10g) * %.10g) = "
+           "%.10g B",
+           r->machine->levels[r->group->level].name, nest->tile[LL_DIM_M], nest->tile[LL_DIM_N],
+           nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
+           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], ll_operand_bytes(p, LL_OPERAND_A),
+           passes[LL_OPERAND_B], ll_operand_bytes(p, LL_OPERAND_B), c.out, c.back,
+           ll_operand_bytes(p, LL_OPERAND_C), flow->bytes);
+    explain_sums(p, c.out, why);
+}
+
+static void explain_stays(const struct route *r, const struct passage *p, struct ll_explain *why)
+{
+    uint64_t steps = r->task->steps;
+    double b = p->once[LL_OPERAND_B];
+    if (p->again > 0)
+        ll_say(why, "of the weights %.10g come again each step: %.10g + (%" PRIu64 " - 1) * %.10g * %.10g = %.10g B",
+               p->again, b, steps, p->again, b, p->weights);
+    ll_say(why, "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
+           r->machine->levels[r->group->level].name, names_of(r->group), p->shares, p->weights, steps,
+           p->once[LL_OPERAND_A], p->once[LL_OPERAND_C], p->flow.bytes);
+}
+
+static void explain_blocked(const struct route *r, const struct passage *p, struct ll_explain *why)
+{
+    const struct ll_tiling *t = &p->tiling;
+    const double *times = p->times, *once = p->once;
+    double c = r->group->has[LL_OPERAND_C] ? once[LL_OPERAND_C] : 0;
+    explain_bounds(&p->problem.toll, why);
+    ll_say(why,
+           "out of %s%s, %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ": %.10g * %" PRIu64
+           " * (%.10g * %.10g + %.10g * %.10g + %.10g * %.10g) = %.10g B",
+           r->machine->levels[r->group->level].name, names_of(r->group), ll_stays_name(t->stays), t->block.m,
+           t->block.n, t->block.k, p->shares, r->task->steps, times[LL_OPERAND_A], once[LL_OPERAND_A],
+           times[LL_OPERAND_B], once[LL_OPERAND_B], times[LL_OPERAND_C], once[LL_OPERAND_C], p->flow.bytes);
+    explain_sums(&p->problem, c > 0 ? t->written / c : 1, why);
+}
+
+/* All ways in which a group may pass, the least marked where there are several. */
+static void explain_passages(const struct route *r, struct ll_explain *why)
+{
+    bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
+    int best = 0;
+    const struct flow least = least_flow(r, shared, &best);
+    struct passage p;
+    struct walk walk = {0};
+    for (int i = 0; next_passage(r, shared, &walk, &p); i++) {
+        if (p.kind == ASKED)
+            explain_asked(r, &p.flow, why);
+        else if (p.kind == NESTED)
+            explain_nested(r, &p.flow, why);
+        else if (p.kind == STAYS)
+            explain_stays(r, &p, why);
+        else
+            explain_blocked(r, &p, why);
+    }
+    if (shared)
+        return;
+    const struct floor f = always_moved(r);
+    ll_say(why,
+           "out of %s%s, what the unit asks for, at least each operand once, and joined sums: "
+           "max(%.10g, %.10g) + %.10g = %.10g B",
+           r->machine->levels[r->group->level].name, names_of(r->group), f.once_each.bytes, least.bytes,
+           f.sums.bytes, near_flow(r, &least).bytes);
+}
+
+static void explain_once(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                         struct ll_explain *why)
+{
+    const char *name = machine->levels[l].name;
+    const struct once once = once_out_of(machine, work, l);
+    ll_scatter_table_explain(machine, work, l, why);
+    ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", name, once.of[LL_OPERAND_A],
+           once.of[LL_OPERAND_B], once.of[LL_OPERAND_C], once.least);
+    ll_scatter_bytes_explain(machine, work, l, why);
+    if (once.waste > 0)
+        ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", name, once.least, once.waste,
+               once.least + once.waste);
+}
+
+void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
+                        const struct ll_paces *paces, const struct ll_nested *nested,
+                        const struct ll_traffic *traffic, uint64_t level, struct ll_explain *why)
+{
+    struct part parts[LL_MAX_LEVELS + 1];
+    if (!task->is_product) {
+        explain_once(machine, task->work, level, why);
+        return;
+    }
+    way = level < ll_near_levels(machine) ? way : NULL;
+    if (level == nested->first && nested->first < nested->end && !nested->mapping.complete)
+        ll_say(why, "tiles were searched for until %" PRIu64 " had been looked at: the best of these",
+               nested->mapping.evaluations);
+    int count = parts_of(machine, task, way, nested, paces->budget[level], level, parts);
+    for (int i = 0; i < count; i++)
+        explain_passages(&(struct route){machine, task, way, nested, &parts[i].group}, why);
+    if (count > 1)
+        ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
+               traffic->bytes[level], traffic->written[level]);
 }

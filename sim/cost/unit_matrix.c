@@ -51,20 +51,25 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
     l->step_cycles = m * n * k / matrix->macs[task->dtype] + l->feed_cycles;
 }
 
-static struct layout lay(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
+/* Tiles of which sizes, and how many of them. */
+static void deal(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    struct layout l = {.tile = unit->matrix.tiles[index / PARTS_CHOICES],
-                       .parts = UINT64_C(1) << index % PARTS_CHOICES};
-    l.steps = ll_ceil_div(ll_ceil_div(dims->k, l.tile.k), l.parts);
-    l.rows = ll_ceil_div(dims->m, l.tile.m);
-    l.columns = ll_ceil_div(dims->n, l.tile.n);
-    l.tiles = (double)dims->batch * (double)l.rows * (double)l.columns * (double)l.parts;
-    l.waves = ceil(l.tiles / (double)unit->count);
-    time_step(unit, task, &l);
-    l.tile_cycles = (double)l.steps * l.step_cycles + unit->matrix.fill_cycles;
-    l.reduce_cycles = l.parts > 1 ? unit->matrix.split_k_reduce_cycles : 0;
-    return l;
+    l->tile = unit->matrix.tiles[index / PARTS_CHOICES];
+    l->parts = UINT64_C(1) << index % PARTS_CHOICES;
+    l->rows = ll_ceil_div(dims->m, l->tile.m);
+    l->columns = ll_ceil_div(dims->n, l->tile.n);
+    l->tiles = (double)dims->batch * (double)l->rows * (double)l->columns * (double)l->parts;
+}
+
+/* The cycles of a layout whose tiles are known. */
+static void time_tiles(const struct ll_unit *unit, const struct ll_task *task, struct layout *l)
+{
+    l->steps = ll_ceil_div(ll_ceil_div(task->problem.dims.k, l->tile.k), l->parts);
+    l->waves = ceil(l->tiles / (double)unit->count);
+    time_step(unit, task, l);
+    l->tile_cycles = (double)l->steps * l->step_cycles + unit->matrix.fill_cycles;
+    l->reduce_cycles = l->parts > 1 ? unit->matrix.split_k_reduce_cycles : 0;
 }
 
 /* Implicit GEMMs go along pixels: the kernels of a convolution have tiles of at least half as many pixels as
@@ -134,87 +139,35 @@ static struct start start_with(const struct ll_unit *unit, const struct ll_task 
     return start;
 }
 
-/* Where zeros of b are skipped, more elements of a than a step multiplies. */
-static void tell_feed(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                      const char *what, struct ll_explain *why)
-{
-    double size = ll_dtype_spread(task->dtype);
-    if (l->feed_cycles == 0)
-        return;
-    if (task->a_each == 1)
-        ll_say(why, "%s: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles", what,
-               l->tile.m, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
-    else
-        ll_say(why, "%s: (%" PRIu64 " * %.10g + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles",
-               what, l->tile.m, task->a_each, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
-}
-
-static void tell_start(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                       const struct start *soonest, const struct start *smallest, struct ll_explain *why)
-{
-    const struct ll_tile *one = &soonest->layout.tile, *other = &smallest->layout.tile;
-    const double *element = task->problem.element;
-    if (soonest->layout.feed_cycles != l->feed_cycles)
-        tell_feed(unit, task, &soonest->layout, "first step, of the tile that begins soonest, takes in", why);
-    ll_say(why,
-           "first step, of the tile that begins soonest: %" PRIu64 " * %" PRIu64 " * %" PRIu64
-           " / %.10g + %.10g + %.10g = %.10g cycles",
-           one->m, one->n, one->k, unit->matrix.macs[task->dtype], soonest->layout.feed_cycles,
-           unit->matrix.fill_cycles, soonest->cycles);
-    ll_say(why,
-           "first step, of the smallest tile: %" PRIu64 " * %" PRIu64 " * %.10g + %" PRIu64 " * %" PRIu64
-           " * %.10g + %" PRIu64 " * %" PRIu64 " * %.10g = %.10g B",
-           other->m, other->k, element[LL_OPERAND_A], other->k, other->n, element[LL_OPERAND_B], other->m,
-           other->n, element[LL_OPERAND_C], smallest->bytes);
-}
-
 /* The least that a unit can start on, over the whole list, so that it is the same for all configurations. */
-static void first_piece(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                        struct ll_way *way, struct ll_explain *why)
+struct starts {
+    struct start soonest, smallest; /* by cycles, by bytes */
+};
+
+static struct starts find_starts(const struct ll_unit *unit, const struct ll_task *task)
 {
-    struct start soonest = start_with(unit, task, 0);
-    struct start smallest = soonest;
+    struct starts least = {.soonest = start_with(unit, task, 0)};
+    least.smallest = least.soonest;
     for (uint64_t i = 1; i < unit->matrix.tile_count; i++) {
         struct start start = start_with(unit, task, i);
-        soonest = start.cycles < soonest.cycles ? start : soonest;
-        smallest = start.bytes < smallest.bytes ? start : smallest;
+        if (start.cycles < least.soonest.cycles)
+            least.soonest = start;
+        if (start.bytes < least.smallest.bytes)
+            least.smallest = start;
     }
-    way->first_cycles = soonest.cycles;
-    memcpy(way->first_bytes, smallest.of, sizeof way->first_bytes);
-    if (why)
-        tell_start(unit, task, l, &soonest, &smallest, why);
-}
-
-static void tell_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                       const struct ll_way *way, struct ll_explain *why)
-{
-    ll_say(why,
-           "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
-           ", k in %" PRIu64 " parts",
-           unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
-    ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
-           task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
-    tell_feed(unit, task, l, "a step takes in operands", why);
-    ll_say(why, "one step: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
-           l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles, l->step_cycles);
-    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
-           unit->matrix.fill_cycles, l->tile_cycles);
-    ll_say(why,
-           "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
-           " = %.10g",
-           l->tiles, l->steps, l->tile.m, l->tile.n, l->tile.k, way->macs);
-    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
-           l->tile_cycles, l->reduce_cycles, way->cycles);
+    return least;
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                      struct ll_way *way, struct ll_explain *why)
+                      struct ll_way *way)
 {
+    struct layout l;
     if (!is_candidate(unit, task, index))
         return false;
-    struct layout l = lay(unit, task, index);
+    deal(unit, task, index, &l);
     if (l.parts > 1 && l.tiles > (double)unit->count)
         return false;
+    time_tiles(unit, task, &l);
     double tiles_of_share,
         sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
     *way = (struct ll_way){
@@ -228,34 +181,27 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     way->macs = tile_macs(&l) * l.tiles;
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, sums};
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
-    if (why)
-        tell_tiles(unit, task, &l, way, why);
-    first_piece(unit, task, &l, way, why);
     return true;
 }
 
 static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                     struct ll_way *way, struct ll_explain *why)
+                     struct ll_way *way)
 {
     const struct ll_gemm *d = &task->problem.dims;
     uint64_t count = ll_count_at_work(unit, task, index);
     struct ll_split split = ll_split_evenly(d, count);
-    double products = ll_gemm_macs(d);
-    double macs = unit->matrix.macs[task->dtype], fill = unit->matrix.fill_cycles;
+    double macs = ll_gemm_macs(d), fill = unit->matrix.fill_cycles;
     *way = (struct ll_way){
         .units_used = count,
         .at_work = (double)count,
-        .cycles = products / ((double)count * macs) + fill,
-        .first_cycles = fill,
+        .cycles = macs / ((double)count * unit->matrix.macs[task->dtype]) + fill,
         .any_tile = true,
         .share = split.share,
         .shares = (double)split.used,
-        .macs = products,
+        .macs = macs,
     };
     way->unit_bytes =
         ll_unit_bytes(task, &split.share, (double)split.used, (double[]){1, 1, 1}, way->asked_bytes);
-    ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
-           products, count, macs, fill, way->cycles);
     return true;
 }
 
@@ -267,14 +213,102 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                       struct ll_way *way, struct ll_explain *why)
+                       struct ll_way *way)
 {
-    return unit->matrix.tile_count > 0 ? tiled_way(unit, task, index, way, why)
-                                       : even_way(unit, task, index, way, why);
+    return unit->matrix.tile_count > 0 ? tiled_way(unit, task, index, way) : even_way(unit, task, index, way);
+}
+
+static void matrix_first(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first)
+{
+    first->cycles = unit->matrix.fill_cycles;
+    if (unit->matrix.tile_count == 0)
+        return;
+    const struct starts starts = find_starts(unit, task);
+    first->cycles = starts.soonest.cycles;
+    memcpy(first->bytes, starts.smallest.of, sizeof first->bytes);
+}
+
+/* --- explain --- */
+
+/* Where zeros of b are skipped, more elements of a than a step multiplies. */
+static void explain_feed(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                         const char *what, struct ll_explain *why)
+{
+    double size = ll_dtype_spread(task->dtype);
+    if (l->feed_cycles == 0)
+        return;
+    if (task->a_each == 1)
+        ll_say(why, "%s: (%" PRIu64 " + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles", what,
+               l->tile.m, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
+    else
+        ll_say(why, "%s: (%" PRIu64 " * %.10g + %" PRIu64 ") * %" PRIu64 " * %.10g / %.10g = %.10g cycles",
+               what, l->tile.m, task->a_each, l->tile.n, l->tile.k, size, unit->matrix.feed, l->feed_cycles);
+}
+
+static void explain_start(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                          struct ll_explain *why)
+{
+    const struct starts starts = find_starts(unit, task);
+    const struct start *soonest = &starts.soonest, *smallest = &starts.smallest;
+    const struct ll_tile *one = &soonest->layout.tile, *other = &smallest->layout.tile;
+    const double *element = task->problem.element;
+    if (soonest->layout.feed_cycles != l->feed_cycles)
+        explain_feed(unit, task, &soonest->layout, "first step, of the tile that begins soonest, takes in",
+                     why);
+    ll_say(why,
+           "first step, of the tile that begins soonest: %" PRIu64 " * %" PRIu64 " * %" PRIu64
+           " / %.10g + %.10g + %.10g = %.10g cycles",
+           one->m, one->n, one->k, unit->matrix.macs[task->dtype], soonest->layout.feed_cycles,
+           unit->matrix.fill_cycles, soonest->cycles);
+    ll_say(why,
+           "first step, of the smallest tile: %" PRIu64 " * %" PRIu64 " * %.10g + %" PRIu64 " * %" PRIu64
+           " * %.10g + %" PRIu64 " * %" PRIu64 " * %.10g = %.10g B",
+           other->m, other->k, element[LL_OPERAND_A], other->k, other->n, element[LL_OPERAND_B], other->m,
+           other->n, element[LL_OPERAND_C], smallest->bytes);
+}
+
+static void explain_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                          const struct ll_way *way, struct ll_explain *why)
+{
+    ll_say(why,
+           "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
+           ", k in %" PRIu64 " parts",
+           unit->name, way->units_used, unit->count, l->tile.m, l->tile.n, l->tile.k, l->parts);
+    ll_say(why, "tiles: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " = %.10g",
+           task->problem.dims.batch, l->rows, l->columns, l->parts, l->tiles);
+    explain_feed(unit, task, l, "a step takes in operands", why);
+    ll_say(why, "one step: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
+           l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles, l->step_cycles);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
+           unit->matrix.fill_cycles, l->tile_cycles);
+    ll_say(why,
+           "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64
+           " = %.10g",
+           l->tiles, l->steps, l->tile.m, l->tile.n, l->tile.k, way->macs);
+    ll_say(why, "in waves: ceil(%.10g / %" PRIu64 ") * %.10g + %.10g = %.10g cycles", l->tiles, unit->count,
+           l->tile_cycles, l->reduce_cycles, way->cycles);
+}
+
+static void matrix_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                           const struct ll_way *way, struct ll_explain *why)
+{
+    if (unit->matrix.tile_count == 0) {
+        ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,
+               way->macs, way->units_used, unit->matrix.macs[task->dtype], unit->matrix.fill_cycles,
+               way->cycles);
+        return;
+    }
+    struct layout l;
+    deal(unit, task, index, &l);
+    time_tiles(unit, task, &l);
+    explain_tiles(unit, task, &l, way, why);
+    explain_start(unit, task, &l, why);
 }
 
 const struct ll_unit_model ll_cost_MATRIX = {
     .products = true,
     .way_count = way_count,
     .way = matrix_way,
+    .first = matrix_first,
+    .explain = matrix_explain,
 };

@@ -243,8 +243,7 @@ static double block_bytes(const struct ll_task *task, const struct ll_loop_nest 
 }
 
 /* The least that a unit can start on, over all ways, so that it is the same for each. */
-static void first_piece(const struct ll_unit *unit, const struct ll_task *task, struct ll_way *way,
-                        struct ll_explain *why)
+static void spatial_first(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first)
 {
     double least = INFINITY, of[LL_OPERAND_COUNT];
     for (uint32_t u = 0; u < unit->spatial.unroll_count; u++)
@@ -254,156 +253,9 @@ static void first_piece(const struct ll_unit *unit, const struct ll_task *task, 
             if (bytes >= least)
                 continue;
             least = bytes;
-            memcpy(way->first_bytes, of, sizeof of);
+            memcpy(first->bytes, of, sizeof of);
         }
-    double macs = unit->spatial.macs[task->dtype], fill = unit->spatial.fill_cycles;
-    way->first_cycles = ceil(1 / macs) + fill;
-    ll_say(why, "first block, of the way that begins with the least: %.10g + %.10g + %.10g = %.10g B",
-           way->first_bytes[LL_OPERAND_A], way->first_bytes[LL_OPERAND_B], way->first_bytes[LL_OPERAND_C],
-           least);
-    ll_say(why, "first step: ceil(1 / %.10g) + %.10g = %.10g cycles", macs, fill, way->first_cycles);
-}
-
-/* --- words --- */
-
-static const char *const loop_words[] = {
-#define X(word, what) what,
-    LL_LOOP_LIST(X)
-#undef X
-};
-
-static void tell_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, const char *how, uint64_t by,
-                        double pieces, struct ll_explain *why)
-{
-    struct ll_loop_phase phases[2] = {{0, 0}, {0, 0}};
-    bool is_tap = loop == LL_LOOP_FY || loop == LL_LOOP_FX;
-    if (is_tap)
-        ll_nest_phases(nest, loop, phases);
-    if (is_tap && phases[0].count + phases[1].count > 1)
-        ll_say(why,
-               "%s, %" PRIu64 " %s, those of each phase apart: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
-               ") + %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %.10g",
-               loop_words[loop], by, how, phases[0].count, phases[0].taps, by, phases[1].count,
-               phases[1].taps, by, pieces);
-    else if (by > 1)
-        ll_say(why, "%s, %" PRIu64 " %s: ceil(%" PRIu64 " / %" PRIu64 ") = %.10g", loop_words[loop], by, how,
-               nest->of[loop], by, pieces);
-}
-
-static void tell_product(const char *what, const double factors[LL_LOOP_COUNT], double product,
-                         struct ll_explain *why)
-{
-    ll_say(why,
-           "%s, of groups, images, filters, channels, output rows and columns, filter rows and columns: "
-           "%.10g * %.10g "
-           "* %.10g * %.10g * %.10g * %.10g * %.10g * %.10g = %.10g",
-           what, factors[LL_LOOP_G], factors[LL_LOOP_B], factors[LL_LOOP_K], factors[LL_LOOP_C],
-           factors[LL_LOOP_OY], factors[LL_LOOP_OX], factors[LL_LOOP_FY], factors[LL_LOOP_FX], product);
-}
-
-static void tell_loops(const struct plan *plan, struct ll_explain *why)
-{
-    const struct ll_loop_nest *nest = &plan->nest;
-    bool in_turn = false;
-    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++) {
-        tell_pieces(nest, i, "side by side", nest->aside[i], plan->steps[i], why);
-        in_turn = in_turn || nest->by[i] > nest->aside[i];
-    }
-    tell_product("steps", plan->steps, plan->all_steps, why);
-    if (!in_turn)
-        return;
-    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
-        tell_pieces(nest, i, "with those in each element", nest->by[i], plan->blocks[i], why);
-    double all = 1;
-    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
-        all *= plan->blocks[i];
-    tell_product("blocks that elements have in turn", plan->blocks, all, why);
-}
-
-static void tell_sums(const struct ll_spatial *spatial, const struct ll_task *task, const struct plan *plan,
-                      struct ll_explain *why)
-{
-    if (plan->pieces > 1)
-        ll_say(why,
-               "accumulators hold %" PRIu64 " of %.10g sums, which come in pieces: ceil(%.10g / %" PRIu64
-               ") = %.10g",
-               spatial->accumulators, plan->sums, plan->sums, spatial->accumulators, plan->pieces);
-    if (plan->kept < 1)
-        ll_say(why, "accumulators keep of the sums: %" PRIu64 " / %.10g = %.10g", spatial->accumulators,
-               plan->sums, plan->kept);
-    ll_say(why, "blocks that are summed up in a result: max(1, %.10g * %.10g * %.10g / %.10g) = %.10g",
-           plan->blocks[LL_LOOP_C], plan->blocks[LL_LOOP_FY], plan->blocks[LL_LOOP_FX], plan->phases,
-           plan->reductions);
-    ll_say(why, "c goes out and comes back so many times: 1 + 2 * (%.10g - 1) * (1 - %.10g) * %.10g = %.10g",
-           plan->reductions, plan->kept, task->problem.sum_width, plan->passes[LL_OPERAND_C]);
-}
-
-static void tell_operands(const struct ll_spatial *spatial, const struct plan *plan, struct ll_explain *why)
-{
-    static const char *const names[] = {"output", "weight", "input"};
-    const struct ll_loop_nest *nest = &plan->nest;
-    double times[] = {plan->columns_each, plan->columns_each, plan->pieces};
-    if (nest->windows)
-        ll_say(why,
-               "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
-               " * %.10g) = %.10g",
-               plan->distinct[LL_NEST_Y], plan->distinct[LL_NEST_X], nest->of[LL_LOOP_OY],
-               nest->of[LL_LOOP_OX], nest->taps_in_pass, plan->share);
-    ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g * %.10g = %.10g",
-           names[spatial->dataflow], plan->column_parts, times[spatial->dataflow], plan->share,
-           plan->passes[LL_OPERAND_A]);
-    if (spatial->dataflow == LL_WEIGHT_STATIONARY)
-        ll_say(why, "b comes so many times: %.10g * %.10g * %.10g / %.10g = %.10g", plan->row_parts,
-               plan->phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
-    else
-        ll_say(why, "b comes so many times: %.10g * %.10g / %.10g = %.10g", plan->row_parts, plan->rows_each,
-               plan->phases, plan->passes[LL_OPERAND_B]);
-}
-
-static void tell_units(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
-                       struct ll_explain *why)
-{
-    const double *b = plan->blocks, *s = plan->steps;
-    if (unit->count > 1) {
-        ll_say(why, "blocks of rows, in all phases: %.10g * %.10g * %.10g * %.10g = %.10g", b[LL_LOOP_B],
-               b[LL_LOOP_OY], b[LL_LOOP_OX], plan->phases, plan->rows);
-        ll_say(why,
-               "%" PRIu64 " of %" PRIu64
-               " units work, each with as many blocks of groups, rows and columns: %.10g "
-               "* %.10g * %.10g = %.10g",
-               (uint64_t)(plan->group_parts * plan->row_parts * plan->column_parts), unit->count,
-               plan->groups_each, plan->rows_each, plan->columns_each,
-               plan->groups_each * plan->rows_each * plan->columns_each);
-    }
-    ll_say(why,
-           "steps of a unit: (%.10g / %.10g * %.10g) * (%.10g / %.10g * %.10g) * %.10g * %.10g * min(%.10g * "
-           "%.10g, "
-           "%.10g * %.10g) = %.10g",
-           s[LL_LOOP_G], b[LL_LOOP_G], plan->groups_each, s[LL_LOOP_K], b[LL_LOOP_K], plan->columns_each,
-           s[LL_LOOP_C], plan->row_steps, plan->phase_rows, plan->taps, plan->rows_each, plan->most_taps,
-           plan->unit_steps);
-    ll_say(why, "all of them: ceil(%.10g / %.10g) + %.10g = %.10g cycles", plan->unit_steps,
-           unit->spatial.macs[task->dtype], unit->spatial.fill_cycles, plan->cycles);
-}
-
-static void tell(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
-                 struct ll_explain *why)
-{
-    char loops[LL_UNROLL_TEXT];
-    ll_unroll_print(&unit->spatial.unrolls[plan->choice.unroll], loops);
-    ll_say(why, "%s, %" PRIu64 " elements, loops side by side: %s%s%s", unit->name, unit->spatial.elements,
-           loops, plan->nest.as ? "; the product is taken for a convolution, " : "",
-           plan->nest.as ? plan->nest.as : "");
-    if (plan->nest.windows && plan->nest.of[LL_LOOP_C] < plan->nest.channels)
-        ll_say(why,
-               "channels of which something is not zero: ceil(%" PRIu64 " * %" PRIu64 " / %" PRIu64
-               ") = %" PRIu64,
-               plan->nest.channels, task->problem.dims.k, ll_conv_as_gemm(&task->work->conv).k,
-               plan->nest.of[LL_LOOP_C]);
-    tell_loops(plan, why);
-    tell_units(unit, task, plan, why);
-    tell_operands(&unit->spatial, plan, why);
-    tell_sums(&unit->spatial, task, plan, why);
+    first->cycles = ceil(1 / unit->spatial.macs[task->dtype]) + unit->spatial.fill_cycles;
 }
 
 /* --- ways --- */
@@ -429,7 +281,7 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static bool spatial_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                        struct ll_way *way, struct ll_explain *why)
+                        struct ll_way *way)
 {
     struct plan plan;
     if (!make_plan(unit, task, index, &plan))
@@ -444,14 +296,169 @@ static bool spatial_way(const struct ll_unit *unit, const struct ll_task *task, 
         .macs = ll_gemm_macs(&task->problem.dims),
     };
     way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, plan.passes, way->asked_bytes);
-    if (why)
-        tell(unit, task, &plan, why);
-    first_piece(unit, task, way, why);
     return true;
+}
+
+/* --- explain --- */
+
+static const char *const loop_words[] = {
+#define X(word, what) what,
+    LL_LOOP_LIST(X)
+#undef X
+};
+
+static void explain_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, const char *how, uint64_t by,
+                        double pieces, struct ll_explain *why)
+{
+    struct ll_loop_phase phases[2] = {{0, 0}, {0, 0}};
+    bool is_tap = loop == LL_LOOP_FY || loop == LL_LOOP_FX;
+    if (is_tap)
+        ll_nest_phases(nest, loop, phases);
+    if (is_tap && phases[0].count + phases[1].count > 1)
+        ll_say(why,
+               "%s, %" PRIu64 " %s, those of each phase apart: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
+               ") + %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64 ") = %.10g",
+               loop_words[loop], by, how, phases[0].count, phases[0].taps, by, phases[1].count,
+               phases[1].taps, by, pieces);
+    else if (by > 1)
+        ll_say(why, "%s, %" PRIu64 " %s: ceil(%" PRIu64 " / %" PRIu64 ") = %.10g", loop_words[loop], by, how,
+               nest->of[loop], by, pieces);
+}
+
+static void explain_product(const char *what, const double factors[LL_LOOP_COUNT], double product,
+                         struct ll_explain *why)
+{
+    ll_say(why,
+           "%s, of groups, images, filters, channels, output rows and columns, filter rows and columns: "
+           "%.10g * %.10g "
+           "* %.10g * %.10g * %.10g * %.10g * %.10g * %.10g = %.10g",
+           what, factors[LL_LOOP_G], factors[LL_LOOP_B], factors[LL_LOOP_K], factors[LL_LOOP_C],
+           factors[LL_LOOP_OY], factors[LL_LOOP_OX], factors[LL_LOOP_FY], factors[LL_LOOP_FX], product);
+}
+
+static void explain_loops(const struct plan *plan, struct ll_explain *why)
+{
+    const struct ll_loop_nest *nest = &plan->nest;
+    bool in_turn = false;
+    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++) {
+        explain_pieces(nest, i, "side by side", nest->aside[i], plan->steps[i], why);
+        in_turn = in_turn || nest->by[i] > nest->aside[i];
+    }
+    explain_product("steps", plan->steps, plan->all_steps, why);
+    if (!in_turn)
+        return;
+    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
+        explain_pieces(nest, i, "with those in each element", nest->by[i], plan->blocks[i], why);
+    double all = 1;
+    for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
+        all *= plan->blocks[i];
+    explain_product("blocks that elements have in turn", plan->blocks, all, why);
+}
+
+static void explain_sums(const struct ll_spatial *spatial, const struct ll_task *task, const struct plan *plan,
+                      struct ll_explain *why)
+{
+    if (plan->pieces > 1)
+        ll_say(why,
+               "accumulators hold %" PRIu64 " of %.10g sums, which come in pieces: ceil(%.10g / %" PRIu64
+               ") = %.10g",
+               spatial->accumulators, plan->sums, plan->sums, spatial->accumulators, plan->pieces);
+    if (plan->kept < 1)
+        ll_say(why, "accumulators keep of the sums: %" PRIu64 " / %.10g = %.10g", spatial->accumulators,
+               plan->sums, plan->kept);
+    ll_say(why, "blocks that are summed up in a result: max(1, %.10g * %.10g * %.10g / %.10g) = %.10g",
+           plan->blocks[LL_LOOP_C], plan->blocks[LL_LOOP_FY], plan->blocks[LL_LOOP_FX], plan->phases,
+           plan->reductions);
+    ll_say(why, "c goes out and comes back so many times: 1 + 2 * (%.10g - 1) * (1 - %.10g) * %.10g = %.10g",
+           plan->reductions, plan->kept, task->problem.sum_width, plan->passes[LL_OPERAND_C]);
+}
+
+static void explain_operands(const struct ll_spatial *spatial, const struct plan *plan, struct ll_explain *why)
+{
+    static const char *const names[] = {"output", "weight", "input"};
+    const struct ll_loop_nest *nest = &plan->nest;
+    double times[] = {plan->columns_each, plan->columns_each, plan->pieces};
+    if (nest->windows)
+        ll_say(why,
+               "distinct pixels of all blocks over those of one pass: %.10g * %.10g / (%" PRIu64 " * %" PRIu64
+               " * %.10g) = %.10g",
+               plan->distinct[LL_NEST_Y], plan->distinct[LL_NEST_X], nest->of[LL_LOOP_OY],
+               nest->of[LL_LOOP_OX], nest->taps_in_pass, plan->share);
+    ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g * %.10g = %.10g",
+           names[spatial->dataflow], plan->column_parts, times[spatial->dataflow], plan->share,
+           plan->passes[LL_OPERAND_A]);
+    if (spatial->dataflow == LL_WEIGHT_STATIONARY)
+        ll_say(why, "b comes so many times: %.10g * %.10g * %.10g / %.10g = %.10g", plan->row_parts,
+               plan->phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
+    else
+        ll_say(why, "b comes so many times: %.10g * %.10g / %.10g = %.10g", plan->row_parts, plan->rows_each,
+               plan->phases, plan->passes[LL_OPERAND_B]);
+}
+
+static void explain_units(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
+                       struct ll_explain *why)
+{
+    const double *b = plan->blocks, *s = plan->steps;
+    if (unit->count > 1) {
+        ll_say(why, "blocks of rows, in all phases: %.10g * %.10g * %.10g * %.10g = %.10g", b[LL_LOOP_B],
+               b[LL_LOOP_OY], b[LL_LOOP_OX], plan->phases, plan->rows);
+        ll_say(why,
+               "%" PRIu64 " of %" PRIu64
+               " units work, each with as many blocks of groups, rows and columns: %.10g "
+               "* %.10g * %.10g = %.10g",
+               (uint64_t)(plan->group_parts * plan->row_parts * plan->column_parts), unit->count,
+               plan->groups_each, plan->rows_each, plan->columns_each,
+               plan->groups_each * plan->rows_each * plan->columns_each);
+    }
+    ll_say(why,
+           "steps of a unit: (%.10g / %.10g * %.10g) * (%.10g / %.10g * %.10g) * %.10g * %.10g * min(%.10g * "
+           "%.10g, "
+           "%.10g * %.10g) = %.10g",
+           s[LL_LOOP_G], b[LL_LOOP_G], plan->groups_each, s[LL_LOOP_K], b[LL_LOOP_K], plan->columns_each,
+           s[LL_LOOP_C], plan->row_steps, plan->phase_rows, plan->taps, plan->rows_each, plan->most_taps,
+           plan->unit_steps);
+    ll_say(why, "all of them: ceil(%.10g / %.10g) + %.10g = %.10g cycles", plan->unit_steps,
+           unit->spatial.macs[task->dtype], unit->spatial.fill_cycles, plan->cycles);
+}
+
+static void explain_plan(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
+                 struct ll_explain *why)
+{
+    char loops[LL_UNROLL_TEXT];
+    ll_unroll_print(&unit->spatial.unrolls[plan->choice.unroll], loops);
+    ll_say(why, "%s, %" PRIu64 " elements, loops side by side: %s%s%s", unit->name, unit->spatial.elements,
+           loops, plan->nest.as ? "; the product is taken for a convolution, " : "",
+           plan->nest.as ? plan->nest.as : "");
+    if (plan->nest.windows && plan->nest.of[LL_LOOP_C] < plan->nest.channels)
+        ll_say(why,
+               "channels of which something is not zero: ceil(%" PRIu64 " * %" PRIu64 " / %" PRIu64
+               ") = %" PRIu64,
+               plan->nest.channels, task->problem.dims.k, ll_conv_as_gemm(&task->work->conv).k,
+               plan->nest.of[LL_LOOP_C]);
+    explain_loops(plan, why);
+    explain_units(unit, task, plan, why);
+    explain_operands(&unit->spatial, plan, why);
+    explain_sums(&unit->spatial, task, plan, why);
+}
+
+static void spatial_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                            const struct ll_way *way, struct ll_explain *why)
+{
+    const double *a = way->first.bytes;
+    struct plan plan;
+    make_plan(unit, task, index, &plan);
+    explain_plan(unit, task, &plan, why);
+    ll_say(why, "first block, of the way that begins with the least: %.10g + %.10g + %.10g = %.10g B",
+           a[LL_OPERAND_A], a[LL_OPERAND_B], a[LL_OPERAND_C],
+           a[LL_OPERAND_A] + a[LL_OPERAND_B] + a[LL_OPERAND_C]);
+    ll_say(why, "first step: ceil(1 / %.10g) + %.10g = %.10g cycles", unit->spatial.macs[task->dtype],
+           unit->spatial.fill_cycles, way->first.cycles);
 }
 
 const struct ll_unit_model ll_cost_SPATIAL = {
     .products = true,
     .way_count = way_count,
     .way = spatial_way,
+    .first = spatial_first,
+    .explain = spatial_explain,
 };

@@ -35,6 +35,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* How a dataflow lays a share on the array. */
 struct folds {
@@ -189,24 +190,60 @@ static struct ll_split deal(const struct ll_systolic *array, const struct ll_gem
 
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
  * of the two operands that stream. */
-static void find_first_bytes(const struct ll_systolic *array, const struct ll_task *task,
-                             double first[LL_OPERAND_COUNT], struct ll_explain *why)
+struct first_piece {
+    double rows, columns;                            /* of the array */
+    double stays_bytes, per_row_bytes, per_column_bytes; /* of an element of what stays, streams past rows, columns */
+    double of[LL_OPERAND_COUNT], bytes;              /* by operand, and in all */
+};
+
+static struct first_piece first_piece_of(const struct ll_systolic *array, const struct ll_task *task)
 {
     static const enum ll_operand stays[] = {LL_OPERAND_C, LL_OPERAND_B, LL_OPERAND_A};
     static const enum ll_operand along_rows[] = {LL_OPERAND_A, LL_OPERAND_A, LL_OPERAND_B};
     static const enum ll_operand along_columns[] = {LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_C};
     const double *element = task->problem.element;
-    double tile = element[stays[array->dataflow]];
-    double row = element[along_rows[array->dataflow]], column = element[along_columns[array->dataflow]];
-    double r = (double)array->rows, c = (double)array->cols, bytes = r * c * tile + r * row + c * column;
-    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B", r,
-           c, tile, r, row, c, column, bytes);
-    first[stays[array->dataflow]] = r * c * tile;
-    first[along_rows[array->dataflow]] = r * row;
-    first[along_columns[array->dataflow]] = c * column;
+    struct first_piece p = {.rows = (double)array->rows,
+                            .columns = (double)array->cols,
+                            .stays_bytes = element[stays[array->dataflow]],
+                            .per_row_bytes = element[along_rows[array->dataflow]],
+                            .per_column_bytes = element[along_columns[array->dataflow]]};
+    p.of[stays[array->dataflow]] = p.rows * p.columns * p.stays_bytes;
+    p.of[along_rows[array->dataflow]] = p.rows * p.per_row_bytes;
+    p.of[along_columns[array->dataflow]] = p.columns * p.per_column_bytes;
+    p.bytes = p.rows * p.columns * p.stays_bytes + p.rows * p.per_row_bytes + p.columns * p.per_column_bytes;
+    return p;
 }
 
-static void tell_pieces(const struct ll_systolic *array, const struct folds *f, struct ll_explain *why)
+static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                         struct ll_way *way)
+{
+    struct dealing dealing;
+    uint32_t whole = dealings(unit, task);
+    bool in_pieces = index >= whole;
+    if (!decode(unit, task, index % whole, &dealing))
+        return false;
+    struct ll_split split = deal(&unit->systolic, &task->problem.dims, &dealing);
+    struct folds f = lay(&unit->systolic, task->dtype, &split.share, in_pieces);
+    if (in_pieces && (f.pieces == 1 || f.rows == 1)) /* the same as whole, or no sums to come back */
+        return false;
+    *way = (struct ll_way){
+        .units_used = split.used,
+        .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
+        .cycles = f.cycles,
+        .first.cycles = f.filling,
+        .share = split.share,
+        .shares = (double)split.used,
+        .macs = ll_gemm_macs(&task->problem.dims),
+    };
+    const struct first_piece first = first_piece_of(&unit->systolic, task);
+    memcpy(way->first.bytes, first.of, sizeof way->first.bytes);
+    way->unit_bytes = unit_bytes(&unit->systolic, task, &split, &f, way->asked_bytes);
+    return true;
+}
+
+/* --- explain --- */
+
+static void explain_pieces(const struct ll_systolic *array, const struct folds *f, struct ll_explain *why)
 {
     ll_say(why,
            "accumulators hold %" PRIu64
@@ -223,7 +260,7 @@ static void tell_pieces(const struct ll_systolic *array, const struct folds *f, 
                f->streamed, f->pieces, f->filling, f->one);
 }
 
-static void tell(const struct ll_unit *unit, const struct ll_task *task, const struct ll_split *split,
+static void explain_folds(const struct ll_unit *unit, const struct ll_task *task, const struct ll_split *split,
                  const struct folds *f, struct ll_explain *why)
 {
     static const char *const names[] = {"output", "weight", "input"};
@@ -250,7 +287,7 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
     ll_say(why, "filling: %s%" PRIu64 " + %" PRIu64 " - 2 = %.10g cycles", load, array->rows, array->cols,
            f->filling);
     if (f->pieces > 1)
-        tell_pieces(array, f, why);
+        explain_pieces(array, f, why);
     else
         ll_say(why, "one fold, streaming and filling: %.10g + %.10g = %.10g cycles", f->streamed, f->filling,
                f->one);
@@ -265,36 +302,21 @@ static void tell(const struct ll_unit *unit, const struct ll_task *task, const s
                array->accumulators, f->length, output_passes(array, task, f));
 }
 
-static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                         struct ll_way *way, struct ll_explain *why)
+static void systolic_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                             const struct ll_way *way, struct ll_explain *why)
 {
-    struct dealing dealing;
     uint32_t whole = dealings(unit, task);
-    bool in_pieces = index >= whole;
-    if (!decode(unit, task, index % whole, &dealing))
-        return false;
-    struct ll_split split = deal(&unit->systolic, &task->problem.dims, &dealing);
-    struct folds f = lay(&unit->systolic, task->dtype, &split.share, in_pieces);
-    if (in_pieces && (f.pieces == 1 || f.rows == 1)) /* the same as whole, or no sums to come back */
-        return false;
-    *way = (struct ll_way){
-        .units_used = split.used,
-        .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
-        .cycles = f.cycles,
-        .first_cycles = f.filling,
-        .share = split.share,
-        .shares = (double)split.used,
-        .macs = ll_gemm_macs(&task->problem.dims),
-    };
-    find_first_bytes(&unit->systolic, task, way->first_bytes, why);
-    way->unit_bytes = unit_bytes(&unit->systolic, task, &split, &f, way->asked_bytes);
-    if (why)
-        tell(unit, task, &split, &f, why);
-    return true;
+    const struct ll_split split = {way->share, way->units_used};
+    const struct folds f = lay(&unit->systolic, task->dtype, &way->share, index >= whole);
+    const struct first_piece p = first_piece_of(&unit->systolic, task);
+    explain_folds(unit, task, &split, &f, why);
+    ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
+           p.rows, p.columns, p.stays_bytes, p.rows, p.per_row_bytes, p.columns, p.per_column_bytes, p.bytes);
 }
 
 const struct ll_unit_model ll_cost_SYSTOLIC = {
     .products = true,
     .way_count = systolic_ways,
     .way = systolic_way,
+    .explain = systolic_explain,
 };

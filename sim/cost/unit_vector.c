@@ -42,14 +42,9 @@ static bool has_long_rows(const struct ll_kernel *kernel, const struct ll_work *
            work->vector.elements > 0;
 }
 
-double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why)
+double ll_rows_bytes(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    double once = ll_work_bytes(work), passes = passes_of(kernel, work);
-    double bytes = once + (passes - 1) * (double)work->a_bytes;
-    if (bytes > once)
-        ll_say(why, "through a unit, by passes of the kernel: %.10g + (%.10g - 1) * %" PRIu64 " = %.10g B",
-               once, passes, work->a_bytes, bytes);
-    return bytes;
+    return ll_work_bytes(work) + (passes_of(kernel, work) - 1) * (double)work->a_bytes;
 }
 
 static double rows_of(const struct ll_work *work)
@@ -57,61 +52,70 @@ static double rows_of(const struct ll_work *work)
     return fmax(1, (double)work->vector.elements / (double)work->vector.row);
 }
 
-double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
-                         const struct ll_unit *unit, struct ll_explain *why)
+/* Long rows dealt whole to units, in waves. */
+struct row_waves {
+    double rows, at_once, waves; /* at_once: of all units */
+    double elements, lanes;
+    double imbalance; /* the time over that of an even share, at least 1 */
+};
+
+/* False where the kernel does not say how many rows a unit works on, or the work is none of its long rows. */
+static bool find_row_waves(const struct ll_kernel *kernel, const struct ll_work *work,
+                           const struct ll_unit *unit, struct row_waves *w)
 {
     if (kernel->rows_in_flight == 0 || unit->model != LL_UNIT_VECTOR || !has_long_rows(kernel, work))
-        return 1;
-    double lanes = (double)unit->count * (double)unit->vector.lanes, elements = (double)work->vector.elements;
-    double evenly = ceil(elements / lanes) * lanes, rows = rows_of(work);
-    double at_once = (double)unit->count * (double)kernel->rows_in_flight;
-    double waves = ceil(rows / at_once);
-    double imbalance = fmax(1, waves * at_once * (double)work->vector.row / evenly);
-    ll_say(why, "waves of rows: ceil(%.10g / %.10g) = %.10g", rows, at_once, waves);
-    ll_say(why,
-           "rows are dealt whole, waves over an even share: "
-           "max(1, %.10g * %.10g * %" PRIu64 " / (ceil(%.10g / %.10g) * %.10g)) = %.10g",
-           waves, at_once, work->vector.row, elements, lanes, lanes, imbalance);
-    return imbalance;
+        return false;
+    w->lanes = (double)unit->count * (double)unit->vector.lanes;
+    w->elements = (double)work->vector.elements;
+    w->rows = rows_of(work);
+    w->at_once = (double)unit->count * (double)kernel->rows_in_flight;
+    w->waves = ceil(w->rows / w->at_once);
+    double evenly = ceil(w->elements / w->lanes) * w->lanes;
+    w->imbalance = fmax(1, w->waves * w->at_once * (double)work->vector.row / evenly);
+    return true;
+}
+
+double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *work,
+                         const struct ll_unit *unit)
+{
+    struct row_waves w;
+    return find_row_waves(kernel, work, unit, &w) ? w.imbalance : 1;
 }
 
 /* A cache keeps three halves of what it would if rows in progress, results and rows to come shared it evenly:
  * nothing is lost while three times the rows in progress fit. */
 static const double retention = 1.5;
 
-/* The share of rows in progress that the cache in front of the outermost memory keeps until they are read
- * again. */
-static double kept_in_cache(const struct ll_level *cache, double capacity, const struct ll_kernel *kernel,
-                            const struct ll_work *work, uint64_t units, struct ll_explain *why)
-{
-    double at_once = (double)units * (double)ll_max(1, kernel->rows_in_flight), rows = rows_of(work);
-    double progress = fmin(rows, at_once) * (double)work->a_bytes / rows;
-    double kept = fmin(1, fmax(0, retention * (1 - progress / capacity)));
-    ll_say(why, "rows in progress: min(%.10g, %.10g) * %" PRIu64 " / %.10g = %.10g B", rows, at_once,
-           work->a_bytes, rows, progress);
-    ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
-           cache->name, retention, progress, capacity, kept);
-    return kept;
-}
+/* What of rows in progress is kept in front of the outermost memory until it is read again. */
+struct kept_rows {
+    const struct ll_level *level; /* that keeps them; NULL: none does */
+    double rows, at_once;         /* all of them; how many are in progress in all units */
+    double progress, room;        /* in bytes */
+    double share;                 /* of what is read again */
+};
 
-/* What is read again and need not come from the outermost memory again, as a share of it. */
-static double share_kept(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                         const struct ll_work *work, uint64_t units, struct ll_explain *why)
+static struct kept_rows find_kept(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                                  const struct ll_work *work, uint64_t units)
 {
     uint64_t outermost = machine->level_count - 1;
-    if (outermost == 0)
-        return 0;
+    if (outermost == 0 || !has_long_rows(kernel, work))
+        return (struct kept_rows){0};
     const struct ll_level *level = &machine->levels[outermost - 1];
     double instances = (double)ll_machine_instances(machine, outermost - 1);
     if (!ll_level_holds(level, LL_OPERAND_A))
-        return 0;
-    if (level->cache_given)
-        return kept_in_cache(level, (double)level->size_bytes * instances, kernel, work, units, why);
-    double room = ll_level_room(level) * instances;
-    bool fits = (double)work->a_bytes <= room;
-    ll_say(why, "rows, all of which software keeps in %s where they fit: %" PRIu64 " B of %.10g B, %s",
-           level->name, work->a_bytes, room, fits ? "kept" : "none kept");
-    return fits;
+        return (struct kept_rows){0};
+    struct kept_rows kept = {.level = level,
+                             .rows = rows_of(work),
+                             .at_once = (double)units * (double)ll_max(1, kernel->rows_in_flight)};
+    kept.progress = fmin(kept.rows, kept.at_once) * (double)work->a_bytes / kept.rows;
+    if (level->cache_given) {
+        kept.room = (double)level->size_bytes * instances;
+        kept.share = fmin(1, fmax(0, retention * (1 - kept.progress / kept.room)));
+    } else {
+        kept.room = ll_level_room(level) * instances;
+        kept.share = (double)work->a_bytes <= kept.room;
+    }
+    return kept;
 }
 
 static void move(const struct ll_level *level, uint64_t l, double bytes, double written, struct ll_cost *cost)
@@ -123,20 +127,16 @@ static void move(const struct ll_level *level, uint64_t l, double bytes, double 
 }
 
 void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                   const struct ll_work *work, uint64_t units, struct ll_cost *cost, struct ll_explain *why)
+                   const struct ll_work *work, uint64_t units, struct ll_cost *cost)
 {
     double passes = passes_of(kernel, work);
     if (passes <= 1)
         return;
-    double kept = has_long_rows(kernel, work) ? share_kept(machine, kernel, work, units, why) : 0;
+    double kept = find_kept(machine, kernel, work, units).share;
     for (uint64_t l = 0; l < machine->level_count; l++) {
-        const struct ll_level *level = &machine->levels[l];
         double lost = l + 1 == machine->level_count ? 1 - kept : 1, written = cost->level_written[l];
         double read = cost->level_bytes[l] - written, again = (passes - 1) * lost * read;
-        move(level, l, cost->level_bytes[l] + again, written, cost);
-        if (again > 0)
-            ll_say(why, "out of %s, rows read again: %.10g + (%.10g - 1) * %.10g * %.10g = %.10g B",
-                   level->name, read + written, passes, lost, read, cost->level_bytes[l]);
+        move(&machine->levels[l], l, cost->level_bytes[l] + again, written, cost);
     }
 }
 
@@ -155,24 +155,32 @@ static struct scattered gathered_rows(const struct ll_work *work)
     return (struct scattered){0};
 }
 
-double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        struct ll_explain *why)
+static double gathered_bytes(const struct ll_work *work)
+{
+    return (double)work->gather.rows * (double)work->gather.row_bytes;
+}
+
+/* A shared memory inside of level l that has room for the table from which more is picked than it has, so that
+ * it passes once; NULL: there is none. */
+static const struct ll_level *keeps_table(const struct ll_machine *machine, const struct ll_work *work,
+                                          uint64_t l)
 {
     if (work->kind != LL_WORK_GATHER || work->gather.table_bytes == 0 ||
         !ll_level_holds(&machine->levels[l], LL_OPERAND_A))
-        return 0;
+        return NULL;
     double table = (double)work->gather.table_bytes;
-    double picked = (double)work->gather.rows * (double)work->gather.row_bytes;
-    for (uint64_t inside = 0; inside < l && picked > table; inside++) {
+    for (uint64_t inside = 0; inside < l && gathered_bytes(work) > table; inside++) {
         const struct ll_level *memory = &machine->levels[inside];
-        if (memory->scope != LL_SCOPE_DEVICE || !ll_level_holds(memory, LL_OPERAND_A) ||
-            table > ll_level_room(memory))
-            continue;
-        ll_say(why, "%s has room for the table, so that of %.10g B of rows %.10g come out of %s",
-               memory->name, picked, table, machine->levels[l].name);
-        return picked - table;
+        if (memory->scope == LL_SCOPE_DEVICE && ll_level_holds(memory, LL_OPERAND_A) &&
+            table <= ll_level_room(memory))
+            return memory;
     }
-    return 0;
+    return NULL;
+}
+
+double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+{
+    return keeps_table(machine, work, l) ? gathered_bytes(work) - (double)work->gather.table_bytes : 0;
 }
 
 /* Rows that come out of a level. */
@@ -180,7 +188,7 @@ static struct scattered rows_out_of(const struct ll_machine *machine, const stru
 {
     struct scattered s = gathered_rows(work);
     if (s.row_bytes > 0)
-        s.rows -= ll_scatter_again(machine, work, l, NULL) / s.row_bytes;
+        s.rows -= ll_scatter_again(machine, work, l) / s.row_bytes;
     return s;
 }
 
@@ -193,151 +201,57 @@ static uint64_t access_bytes(const struct ll_level *level)
 }
 
 double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        double *written, struct ll_explain *why)
+                        double *written)
 {
-    const struct ll_level *level = &machine->levels[l];
     struct scattered s = rows_out_of(machine, work, l);
-    double access = (double)access_bytes(level);
+    double access = (double)access_bytes(&machine->levels[l]);
     *written = 0;
     if (s.rows * s.row_bytes == 0 || access == 1)
         return 0;
     double waste = s.rows * (ceil(s.row_bytes / access) * access - s.row_bytes);
     *written = waste * s.write_share;
-    if (waste > 0)
-        ll_say(
-            why,
-            "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
-            level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
     return waste;
 }
 
-/* What is told of: accesses of so many bytes to a level, and what they ask of its memory. */
-struct told {
-    const char *name;
+/* Rows in a memory of DRAM, and how many times as long as a stream all that is moved takes. */
+struct row_accesses {
     const struct ll_dram *dram;
-    uint64_t channels, moved; /* moved: in an access */
+    uint64_t moved; /* bytes of an access */
     double write_share;
-    const struct ll_dram_estimate *e;
+    struct ll_dram_estimate e;
+    double stream;          /* efficiency of a stream */
+    double scattered, all;  /* bytes of rows, as whole accesses; all bytes that the work moves */
+    double slowdown;
 };
 
-/* An access begins at multiples of its size, in a piece of a power of two of bytes thus at multiples of the
- * power of two in that. */
-static uint64_t begins_at(uint64_t moved, uint64_t piece)
-{
-    return ll_min(moved & -moved, piece);
-}
-
-/* The banks and rows that an access meets. */
-static void tell_meeting(const struct told *t, struct ll_explain *why)
-{
-    const struct ll_dram *d = t->dram;
-    const struct ll_dram_estimate *e = t->e;
-    uint32_t burst_bytes = ll_dram_burst_bytes(d);
-    ll_say(why, "%s, bursts of a row: %" PRIu64 " / %u = %.10g", t->name, t->moved, burst_bytes, e->bursts);
-    ll_say(why, "%s, channels that it meets: min(%" PRIu64 ", (%" PRIu64 " - %" PRIu64 ") / %d + 1) = %.10g",
-           t->name, t->channels, t->moved, begins_at(t->moved, LL_DRAM_BLOCK_BYTES), LL_DRAM_BLOCK_BYTES,
-           e->channels_met);
-    ll_say(why,
-           "%s, bank groups that it meets in each: min(%u, ((%" PRIu64 " - %" PRIu64
-           ") / %d + 1) / %.10g) = %.10g",
-           t->name, d->groups, t->moved, begins_at(t->moved, LL_DRAM_ATOM_BYTES), LL_DRAM_ATOM_BYTES,
-           e->channels_met, e->groups_met);
-    ll_say(why, "%s, activations of a row: max(%.10g * %.10g, %.10g * %u / %u) = %.10g", t->name,
-           e->groups_met, e->channels_met, e->bursts, burst_bytes, d->row_bytes, e->activates);
-}
-
-/* How long a bank is busy with a row, and how many are. */
-static void tell_banks(const struct told *t, struct ll_explain *why)
-{
-    const struct ll_dram_cycles *c = &t->dram->cycles;
-    const struct ll_dram_estimate *e = t->e;
-    uint32_t banks = t->dram->groups * t->dram->banks;
-    if (t->write_share > 0)
-        ll_say(why,
-               "%s, from row to row in a bank, where a share is written: (1 - %.10g) * max(%u, %u + %u) + "
-               "%.10g * max(%u, %u + %u + %u + %u) + %u = "
-               "%.10g cycles",
-               t->name, t->write_share, c->ras, c->rcd, c->rtp, t->write_share, c->ras, c->rcd, c->cwl,
-               t->dram->burst_cycles, c->wr, c->rp, e->row_cycles);
-    else
-        ll_say(why, "%s, from row to row in a bank: max(%u, %u + %u) + %u = %.10g cycles", t->name, c->ras,
-               c->rcd, c->rtp, c->rp, e->row_cycles);
-    ll_say(why, "%s, rows that wait in a window of accesses: max(%d * %.10g / %.10g, %.10g) = %.10g", t->name,
-           LL_DRAM_WINDOW, e->activates, e->bursts, e->groups_met, e->waiting);
-    ll_say(why,
-           "%s, banks of %u that these keep busy: %u + %.10g - 0.5 - sqrt((%u + %.10g - 0.5)^2 - 2 * %u * "
-           "%.10g) = %.10g",
-           t->name, banks, banks, e->waiting, banks, e->waiting, banks, e->waiting, e->busy_banks);
-}
-
-/* Commands, turns and refresh. */
-static void tell_rest(const struct told *t, struct ll_explain *why)
-{
-    const struct ll_dram *d = t->dram;
-    const struct ll_dram_cycles *c = &d->cycles;
-    const struct ll_dram_estimate *e = t->e;
-    if (d->wires > 1)
-        ll_say(why,
-               "%s, a row's commands, on wires for each kind: max(%.10g, 2 * %.10g) / %" PRIu64
-               " = %.10g cycles",
-               t->name, e->bursts, e->activates, t->channels, e->command_cycles);
-    else
-        ll_say(why, "%s, a row's commands: (%.10g + 2 * %.10g) / %" PRIu64 " = %.10g cycles", t->name,
-               e->bursts, e->activates, t->channels, e->command_cycles);
-    if (e->turn_cycles > 0)
-        ll_say(why,
-               "%s, turns between reading and writing: %.10g * %.10g * (%u + %d + max(%u, %u - (%u - 1) * "
-               "%u) + 2 * (%u + %u) * "
-               "min(1, %.10g / %.10g)) / %d / %" PRIu64 " = %.10g cycles",
-               t->name, e->bursts, t->write_share, c->cl, LL_DRAM_TURN_CYCLES, c->wtr_s, c->wtr_l, d->groups,
-               c->ccd_s, c->rp, c->rcd, e->activates, e->bursts, LL_DRAM_WINDOW, t->channels, e->turn_cycles);
-    ll_say(why, "%s, refresh takes of all time: (%u + %u + %u + %u - %u) / %u = %.10g", t->name, c->rfc,
-           c->rtp, c->rp, c->rcd, d->burst_cycles, c->refi, e->refresh_share);
-}
-
-static void tell(const struct told *t, double stream, struct ll_explain *why)
-{
-    const struct ll_dram_cycles *c = &t->dram->cycles;
-    const struct ll_dram_estimate *e = t->e;
-    ll_say(why, "%s is %s, whose timings are cycles of its commands", t->name, t->dram->name);
-    tell_meeting(t, why);
-    ll_say(why, "%s, a row's data: %.10g * %u / %" PRIu64 " = %.10g cycles", t->name, e->bursts,
-           t->dram->burst_cycles, t->channels, e->data_cycles);
-    ll_say(why, "%s, a row's activations, so far apart: %.10g * max(%u, %u / 4) / %" PRIu64 " = %.10g cycles",
-           t->name, e->activates, c->rrd_s, c->faw, t->channels, e->activate_cycles);
-    tell_banks(t, why);
-    ll_say(why, "%s, a row's banks, so many at a time: %.10g * %.10g / %.10g / %" PRIu64 " = %.10g cycles",
-           t->name, e->activates, e->row_cycles, e->busy_banks, t->channels, e->bank_cycles);
-    tell_rest(t, why);
-    ll_say(why,
-           "%s, efficiency of scattered rows, with commands, turns and refresh: "
-           "%.10g / (max(max(%.10g, %.10g), max(%.10g, %.10g)) + %.10g) * (1 - %.10g) = %.10g",
-           t->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->command_cycles,
-           e->turn_cycles, e->refresh_share, e->efficiency);
-    ll_say(why, "%s, a stream's efficiency, as of all %s, over theirs: %.10g / %.10g = %.10g", t->name,
-           t->dram->name, stream, e->efficiency, stream / e->efficiency);
-}
-
-double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                           struct ll_explain *why)
+/* False for other work and other memories. */
+static bool find_accesses(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                          struct row_accesses *a)
 {
     const struct ll_level *level = &machine->levels[l];
+    if (!level->dram)
+        return false;
     struct scattered s = rows_out_of(machine, work, l);
-    if (s.rows * s.row_bytes == 0 || !level->dram)
-        return 1;
-    const struct ll_dram *dram = ll_dram_find(level->dram);
+    if (s.rows * s.row_bytes == 0)
+        return false;
     uint64_t access = access_bytes(level), moved = ll_ceil_div((uint64_t)s.row_bytes, access) * access;
     struct ll_dram_pattern pattern = {.bytes = moved, .write_share = s.write_share};
-    struct ll_dram_estimate e;
-    ll_dram_estimate(dram, level->channels, &pattern, &e);
-    double stream = ll_dram_stream_efficiency(dram), scattered = s.rows * (double)moved;
-    double others = ll_work_bytes(work) - gathered_rows(work).rows * s.row_bytes, all = others + scattered;
-    double slowdown = 1 + scattered / all * fmax(0, stream / e.efficiency - 1);
-    if (why)
-        tell(&(struct told){level->name, dram, level->channels, moved, s.write_share, &e}, stream, why);
-    ll_say(why, "%s, slower than a stream by: 1 + %.10g / %.10g * max(0, %.10g - 1) = %.10g", level->name,
-           scattered, all, stream / e.efficiency, slowdown);
-    return slowdown;
+    double others = ll_work_bytes(work) - gathered_rows(work).rows * s.row_bytes;
+    *a = (struct row_accesses){.dram = ll_dram_find(level->dram),
+                               .moved = moved,
+                               .write_share = s.write_share,
+                               .scattered = s.rows * (double)moved,
+                               .all = others + s.rows * (double)moved};
+    ll_dram_estimate(a->dram, level->channels, &pattern, &a->e);
+    a->stream = ll_dram_stream_efficiency(a->dram);
+    a->slowdown = 1 + a->scattered / a->all * fmax(0, a->stream / a->e.efficiency - 1);
+    return true;
+}
+
+double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+{
+    struct row_accesses a;
+    return find_accesses(machine, work, l, &a) ? a.slowdown : 1;
 }
 
 /* Vector lanes: the same operation on many elements at once. The last, partial vector takes as long as a
@@ -377,65 +291,38 @@ static double lanes_to_use(double elements, double results, double lanes)
     return best;
 }
 
-static bool reduce_way(const struct ll_unit *unit, const struct ll_work *work, double rate,
-                       struct ll_way *way, struct ll_explain *why)
-{
-    double elements = (double)work->reduce.in_elements, results = fmax(1, (double)work->reduce.out_elements);
-    double lanes = (double)unit->vector.lanes * (double)unit->count;
-    double each = elements > 0 ? (double)work->flops / elements : 0;
-    double used = lanes_to_use(elements, results, lanes);
-    double steps = elements > 0 ? steps_with(elements, results, used) : 0;
-    way->units_used = ll_min(unit->count, ll_max(1, work->reduce.in_elements));
-    way->first_cycles = each / rate;
-    way->cycles = steps * each / rate;
-    ll_say(why,
-           "%s, %.10g of %.10g lanes, of which those that share one of %.10g results add up in pairs: "
-           "ceil(%.10g / %.10g) + %.10g = %.10g steps",
-           unit->name, used, lanes, results, elements, used, steps > 0 ? tree_steps(results, used) : 0,
-           steps);
-    ll_say(why, "one step: (%" PRIu64 " / %.10g) / %.10g = %.10g cycles", work->flops, fmax(1, elements),
-           rate, way->first_cycles);
-    ll_say(why, "reduction: %.10g * %.10g = %.10g cycles", steps, way->first_cycles, way->cycles);
-    return true;
-}
-
-/* What lanes do one by one. */
-struct items {
-    const char *what;
-    double count, flops;
+/* What lanes do: so many items one by one, or a reduction of them to fewer results. */
+struct lane_work {
+    const char *what;     /* of the items, for people */
+    double items, flops;  /* flops: of all items */
+    double results, used; /* of a reduction; lanes that work on it */
+    double steps;         /* of all units together, item by item on each lane */
 };
 
-/* By so many of the units. */
-static bool item_way(const struct ll_unit *unit, uint64_t units, const struct items *items, double rate,
-                     struct ll_way *way, struct ll_explain *why)
+static struct lane_work reduction_of(const struct ll_unit *unit, const struct ll_work *work)
 {
-    double each = items->count > 0 ? items->flops / items->count : 0;
-    double vectors = ceil(items->count / ((double)unit->vector.lanes * (double)units));
-    way->units_used = items->count < (double)units ? (uint64_t)fmax(1, items->count) : units;
-    way->at_work = (double)way->units_used;
-    way->cycles = vectors * each / rate;
-    way->first_cycles = fmin(way->cycles, each / rate);
-    ll_say(why, "one for each lane: (%.10g / %.10g) / %.10g = %.10g cycles", items->flops,
-           fmax(1, items->count), rate, way->first_cycles);
-    ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g = %.10g cycles", unit->name,
-           items->what, items->count, unit->vector.lanes, units, way->first_cycles, way->cycles);
-    return true;
+    struct lane_work l = {.what = "elements",
+                          .items = (double)work->reduce.in_elements,
+                          .flops = (double)work->flops,
+                          .results = fmax(1, (double)work->reduce.out_elements)};
+    l.used = lanes_to_use(l.items, l.results, (double)unit->vector.lanes * (double)unit->count);
+    l.steps = l.items > 0 ? steps_with(l.items, l.results, l.used) : 0;
+    return l;
 }
 
-static bool product_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, double rate,
-                        struct ll_way *way, struct ll_explain *why)
+/* Of an op without products, or of a product, on so many units. */
+static struct lane_work lane_work_of(const struct ll_unit *unit, const struct ll_task *task, uint64_t units)
 {
-    const struct ll_gemm *d = &task->problem.dims;
-    double products = ll_gemm_macs(d);
-    uint64_t count = ll_count_at_work(unit, task, index);
-    struct ll_split split = ll_split_evenly(d, count);
-    double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
-                                       (double)split.share.m, 1};
-    way->share = split.share;
-    way->shares = (double)split.used;
-    way->macs = products;
-    way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
-    return item_way(unit, count, &(struct items){"products", products, 2 * products}, rate, way, why);
+    const struct ll_work *work = task->work;
+    if (!task->is_product && work->kind == LL_WORK_REDUCE)
+        return reduction_of(unit, work);
+    double macs = task->is_product ? ll_gemm_macs(&task->problem.dims) : 0;
+    struct lane_work l = task->is_product ? (struct lane_work){.what = "products", .items = macs, .flops = 2 * macs}
+                                          : (struct lane_work){.what = "elements",
+                                                               .items = (double)work->vector.elements,
+                                                               .flops = (double)work->flops};
+    l.steps = ceil(l.items / ((double)unit->vector.lanes * (double)units));
+    return l;
 }
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
@@ -443,22 +330,255 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
     return task->is_product ? ll_counts_at_work(unit, task) : 1;
 }
 
-static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                       struct ll_way *way, struct ll_explain *why)
+/* What a product asks of the innermost level, on so many units. */
+static void ask_product(const struct ll_unit *unit, const struct ll_task *task, uint64_t units,
+                        struct ll_way *way)
 {
-    const struct ll_work *work = task->work;
-    double rate = unit->vector.flops[task->dtype];
+    struct ll_split split = ll_split_evenly(&task->problem.dims, units);
+    double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
+                                       (double)split.share.m, 1};
+    way->share = split.share;
+    way->shares = (double)split.used;
+    way->macs = ll_gemm_macs(&task->problem.dims);
+    way->unit_bytes = ll_unit_bytes(task, &split.share, way->shares, passes, way->asked_bytes);
+}
+
+static bool moves_only(const struct ll_task *task)
+{
+    return !task->is_product && task->work->kind != LL_WORK_REDUCE && task->work->kind != LL_WORK_VECTOR;
+}
+
+static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                       struct ll_way *way)
+{
+    uint64_t units = task->is_product ? ll_count_at_work(unit, task, index) : unit->count;
     *way = (struct ll_way){.units_used = unit->count, .shares = 1};
+    if (moves_only(task))
+        return true;
+    bool reduces = !task->is_product && task->work->kind == LL_WORK_REDUCE;
+    const struct lane_work l = lane_work_of(unit, task, units);
+    double each = l.items > 0 ? l.flops / l.items : 0, rate = unit->vector.flops[task->dtype];
+    way->cycles = l.steps * each / rate;
+    way->first.cycles = reduces ? each / rate : fmin(way->cycles, each / rate);
+    way->units_used = l.items < (double)units ? (uint64_t)fmax(1, l.items) : units;
+    way->at_work = (double)way->units_used;
     if (task->is_product)
-        return product_way(unit, task, index, rate, way, why);
-    if (work->kind == LL_WORK_REDUCE)
-        return reduce_way(unit, work, rate, way, why);
-    if (work->kind == LL_WORK_VECTOR)
-        return item_way(unit, unit->count,
-                        &(struct items){"elements", (double)work->vector.elements, (double)work->flops}, rate,
-                        way, why);
-    ll_say(why, "%s: bytes only move, no lane computes", unit->name);
+        ask_product(unit, task, units, way);
     return true;
+}
+
+/* --- explain --- */
+
+/* Accesses of so many bytes to a level, and what they ask of its memory. */
+struct dram_access {
+    const char *name;
+    const struct ll_dram *dram;
+    uint64_t channels, moved; /* moved: in an access */
+    double write_share;
+    const struct ll_dram_estimate *e;
+};
+
+/* An access begins at multiples of its size, in a piece of a power of two of bytes thus at multiples of the
+ * power of two in that. */
+static uint64_t begins_at(uint64_t moved, uint64_t piece)
+{
+    return ll_min(moved & -moved, piece);
+}
+
+/* The banks and rows that an access meets. */
+static void explain_meeting(const struct dram_access *t, struct ll_explain *why)
+{
+    const struct ll_dram *d = t->dram;
+    const struct ll_dram_estimate *e = t->e;
+    uint32_t burst_bytes = ll_dram_burst_bytes(d);
+    ll_say(why, "%s, bursts of a row: %" PRIu64 " / %u = %.10g", t->name, t->moved, burst_bytes, e->bursts);
+    ll_say(why, "%s, channels that it meets: min(%" PRIu64 ", (%" PRIu64 " - %" PRIu64 ") / %d + 1) = %.10g",
+           t->name, t->channels, t->moved, begins_at(t->moved, LL_DRAM_BLOCK_BYTES), LL_DRAM_BLOCK_BYTES,
+           e->channels_met);
+    ll_say(why,
+           "%s, bank groups that it meets in each: min(%u, ((%" PRIu64 " - %" PRIu64
+           ") / %d + 1) / %.10g) = %.10g",
+           t->name, d->groups, t->moved, begins_at(t->moved, LL_DRAM_ATOM_BYTES), LL_DRAM_ATOM_BYTES,
+           e->channels_met, e->groups_met);
+    ll_say(why, "%s, activations of a row: max(%.10g * %.10g, %.10g * %u / %u) = %.10g", t->name,
+           e->groups_met, e->channels_met, e->bursts, burst_bytes, d->row_bytes, e->activates);
+}
+
+/* How long a bank is busy with a row, and how many are. */
+static void explain_banks(const struct dram_access *t, struct ll_explain *why)
+{
+    const struct ll_dram_cycles *c = &t->dram->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    uint32_t banks = t->dram->groups * t->dram->banks;
+    if (t->write_share > 0)
+        ll_say(why,
+               "%s, from row to row in a bank, where a share is written: (1 - %.10g) * max(%u, %u + %u) + "
+               "%.10g * max(%u, %u + %u + %u + %u) + %u = "
+               "%.10g cycles",
+               t->name, t->write_share, c->ras, c->rcd, c->rtp, t->write_share, c->ras, c->rcd, c->cwl,
+               t->dram->burst_cycles, c->wr, c->rp, e->row_cycles);
+    else
+        ll_say(why, "%s, from row to row in a bank: max(%u, %u + %u) + %u = %.10g cycles", t->name, c->ras,
+               c->rcd, c->rtp, c->rp, e->row_cycles);
+    ll_say(why, "%s, rows that wait in a window of accesses: max(%d * %.10g / %.10g, %.10g) = %.10g", t->name,
+           LL_DRAM_WINDOW, e->activates, e->bursts, e->groups_met, e->waiting);
+    ll_say(why,
+           "%s, banks of %u that these keep busy: %u + %.10g - 0.5 - sqrt((%u + %.10g - 0.5)^2 - 2 * %u * "
+           "%.10g) = %.10g",
+           t->name, banks, banks, e->waiting, banks, e->waiting, banks, e->waiting, e->busy_banks);
+}
+
+/* Commands, turns and refresh. */
+static void explain_rest(const struct dram_access *t, struct ll_explain *why)
+{
+    const struct ll_dram *d = t->dram;
+    const struct ll_dram_cycles *c = &d->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    if (d->wires > 1)
+        ll_say(why,
+               "%s, a row's commands, on wires for each kind: max(%.10g, 2 * %.10g) / %" PRIu64
+               " = %.10g cycles",
+               t->name, e->bursts, e->activates, t->channels, e->command_cycles);
+    else
+        ll_say(why, "%s, a row's commands: (%.10g + 2 * %.10g) / %" PRIu64 " = %.10g cycles", t->name,
+               e->bursts, e->activates, t->channels, e->command_cycles);
+    if (e->turn_cycles > 0)
+        ll_say(why,
+               "%s, turns between reading and writing: %.10g * %.10g * (%u + %d + max(%u, %u - (%u - 1) * "
+               "%u) + 2 * (%u + %u) * "
+               "min(1, %.10g / %.10g)) / %d / %" PRIu64 " = %.10g cycles",
+               t->name, e->bursts, t->write_share, c->cl, LL_DRAM_TURN_CYCLES, c->wtr_s, c->wtr_l, d->groups,
+               c->ccd_s, c->rp, c->rcd, e->activates, e->bursts, LL_DRAM_WINDOW, t->channels, e->turn_cycles);
+    ll_say(why, "%s, refresh takes of all time: (%u + %u + %u + %u - %u) / %u = %.10g", t->name, c->rfc,
+           c->rtp, c->rp, c->rcd, d->burst_cycles, c->refi, e->refresh_share);
+}
+
+static void explain_dram(const struct dram_access *t, double stream, struct ll_explain *why)
+{
+    const struct ll_dram_cycles *c = &t->dram->cycles;
+    const struct ll_dram_estimate *e = t->e;
+    ll_say(why, "%s is %s, whose timings are cycles of its commands", t->name, t->dram->name);
+    explain_meeting(t, why);
+    ll_say(why, "%s, a row's data: %.10g * %u / %" PRIu64 " = %.10g cycles", t->name, e->bursts,
+           t->dram->burst_cycles, t->channels, e->data_cycles);
+    ll_say(why, "%s, a row's activations, so far apart: %.10g * max(%u, %u / 4) / %" PRIu64 " = %.10g cycles",
+           t->name, e->activates, c->rrd_s, c->faw, t->channels, e->activate_cycles);
+    explain_banks(t, why);
+    ll_say(why, "%s, a row's banks, so many at a time: %.10g * %.10g / %.10g / %" PRIu64 " = %.10g cycles",
+           t->name, e->activates, e->row_cycles, e->busy_banks, t->channels, e->bank_cycles);
+    explain_rest(t, why);
+    ll_say(why,
+           "%s, efficiency of scattered rows, with commands, turns and refresh: "
+           "%.10g / (max(max(%.10g, %.10g), max(%.10g, %.10g)) + %.10g) * (1 - %.10g) = %.10g",
+           t->name, e->data_cycles, e->data_cycles, e->activate_cycles, e->bank_cycles, e->command_cycles,
+           e->turn_cycles, e->refresh_share, e->efficiency);
+    ll_say(why, "%s, a stream's efficiency, as of all %s, over theirs: %.10g / %.10g = %.10g", t->name,
+           t->dram->name, stream, e->efficiency, stream / e->efficiency);
+}
+
+void ll_scatter_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                        struct ll_explain *why)
+{
+    const struct ll_level *level = &machine->levels[l];
+    struct row_accesses a;
+    if (!find_accesses(machine, work, l, &a))
+        return;
+    explain_dram(&(struct dram_access){level->name, a.dram, level->channels, a.moved, a.write_share, &a.e},
+                 a.stream, why);
+    ll_say(why, "%s, slower than a stream by: 1 + %.10g / %.10g * max(0, %.10g - 1) = %.10g", level->name,
+           a.scattered, a.all, a.stream / a.e.efficiency, a.slowdown);
+}
+
+void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                              struct ll_explain *why)
+{
+    const struct ll_level *level = &machine->levels[l];
+    struct scattered s = rows_out_of(machine, work, l);
+    double access = (double)access_bytes(level), written, waste = ll_scatter_waste(machine, work, l, &written);
+    if (waste > 0)
+        ll_say(why,
+               "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
+               level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
+}
+
+void ll_scatter_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                              struct ll_explain *why)
+{
+    const struct ll_level *keeps = keeps_table(machine, work, l);
+    if (keeps)
+        ll_say(why, "%s has room for the table, so that of %.10g B of rows %.10g come out of %s", keeps->name,
+               gathered_bytes(work), (double)work->gather.table_bytes, machine->levels[l].name);
+}
+
+void ll_rows_bytes_explain(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why)
+{
+    double once = ll_work_bytes(work), bytes = ll_rows_bytes(kernel, work);
+    if (bytes > once)
+        ll_say(why, "through a unit, by passes of the kernel: %.10g + (%.10g - 1) * %" PRIu64 " = %.10g B",
+               once, passes_of(kernel, work), work->a_bytes, bytes);
+}
+
+void ll_rows_imbalance_explain(const struct ll_kernel *kernel, const struct ll_work *work,
+                               const struct ll_unit *unit, struct ll_explain *why)
+{
+    struct row_waves w;
+    if (!find_row_waves(kernel, work, unit, &w))
+        return;
+    ll_say(why, "waves of rows: ceil(%.10g / %.10g) = %.10g", w.rows, w.at_once, w.waves);
+    ll_say(why,
+           "rows are dealt whole, waves over an even share: "
+           "max(1, %.10g * %.10g * %" PRIu64 " / (ceil(%.10g / %.10g) * %.10g)) = %.10g",
+           w.waves, w.at_once, work->vector.row, w.elements, w.lanes, w.lanes, w.imbalance);
+}
+
+void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                           const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
+                           uint64_t l, struct ll_explain *why)
+{
+    const struct ll_level *level = &machine->levels[l];
+    const struct kept_rows kept = find_kept(machine, kernel, work, units);
+    bool outermost = l + 1 == machine->level_count;
+    double passes = passes_of(kernel, work), lost = outermost ? 1 - kept.share : 1;
+    double written = once->written[l], read = once->bytes[l] - written, again = (passes - 1) * lost * read;
+    if (passes <= 1)
+        return;
+    if (outermost && kept.level && kept.level->cache_given) {
+        ll_say(why, "rows in progress: min(%.10g, %.10g) * %" PRIu64 " / %.10g = %.10g B", kept.rows,
+               kept.at_once, work->a_bytes, kept.rows, kept.progress);
+        ll_say(why, "kept in %s until it is read again: min(1, max(0, %.10g * (1 - %.10g / %.10g))) = %.10g",
+               kept.level->name, retention, kept.progress, kept.room, kept.share);
+    } else if (outermost && kept.level) {
+        ll_say(why, "rows, all of which software keeps in %s where they fit: %" PRIu64 " B of %.10g B, %s",
+               kept.level->name, work->a_bytes, kept.room, kept.share > 0 ? "kept" : "none kept");
+    }
+    if (again > 0)
+        ll_say(why, "out of %s, rows read again: %.10g + (%.10g - 1) * %.10g * %.10g = %.10g B", level->name,
+               read + written, passes, lost, read, once->bytes[l] + again);
+}
+
+static void vector_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                           const struct ll_way *way, struct ll_explain *why)
+{
+    uint64_t units = task->is_product ? ll_count_at_work(unit, task, index) : unit->count;
+    double rate = unit->vector.flops[task->dtype];
+    if (moves_only(task)) {
+        ll_say(why, "%s: bytes only move, no lane computes", unit->name);
+        return;
+    }
+    const struct lane_work l = lane_work_of(unit, task, units);
+    if (l.used > 0)
+        ll_say(why,
+               "%s, %.10g of %.10g lanes, of which those that share one of %.10g results add up in pairs: "
+               "ceil(%.10g / %.10g) + %.10g = %.10g steps",
+               unit->name, l.used, (double)unit->vector.lanes * (double)unit->count, l.results, l.items,
+               l.used, l.steps > 0 ? tree_steps(l.results, l.used) : 0, l.steps);
+    ll_say(why, "%s: (%.10g / %.10g) / %.10g = %.10g cycles", l.used > 0 ? "one step" : "one for each lane",
+           l.flops, fmax(1, l.items), rate, way->first.cycles);
+    if (l.used > 0)
+        ll_say(why, "reduction: %.10g * %.10g = %.10g cycles", l.steps, way->first.cycles, way->cycles);
+    else
+        ll_say(why, "%s, %s: ceil(%.10g / (%" PRIu64 " * %" PRIu64 ")) * %.10g = %.10g cycles", unit->name,
+               l.what, l.items, unit->vector.lanes, units, way->first.cycles, way->cycles);
 }
 
 const struct ll_unit_model ll_cost_VECTOR = {
@@ -466,4 +586,5 @@ const struct ll_unit_model ll_cost_VECTOR = {
     .elements = true,
     .way_count = way_count,
     .way = vector_way,
+    .explain = vector_explain,
 };

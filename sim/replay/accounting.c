@@ -572,7 +572,7 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
 
 /* --- why an exchange takes its time --- */
 
-static void tell_way(const struct ll_machine *machine, const struct ll_price *price, struct ll_explain *why)
+static void explain_algorithm(const struct ll_machine *machine, const struct ll_price *price, struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
     const char *busiest = e->busiest < LL_NO_LEVEL ? machine->networks[e->busiest].name : NULL;
@@ -586,7 +586,7 @@ static void tell_way(const struct ll_machine *machine, const struct ll_price *pr
                busiest ? "; held back by the links of " : "", busiest ? busiest : "");
 }
 
-void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
+void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
                    const struct ll_price *price, struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
@@ -610,7 +610,7 @@ void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *aske
         ll_say(why, "time, of one device by itself: 0 = 0 s");
         return;
     }
-    tell_way(machine, price, why);
+    explain_algorithm(machine, price, why);
     ll_say(why, "time, what starting it costs and the messages: %.10g + %.10g = %.10g s", e->overhead_s,
            e->time_s - e->overhead_s, e->time_s);
 }
@@ -633,7 +633,7 @@ void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine 
         const char *trouble;
         if (prepared->works[signature].kind == LL_WORK_HOST &&
             ll_cost_op(machine, trace->signatures[signature].view.kind, &prepared->works[signature], &cost,
-                       NULL, &trouble)) {
+                       &trouble)) {
             prepare_s += cost.prepare_s;
             transfer_s += cost.host_s - cost.prepare_s;
         }

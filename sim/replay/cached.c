@@ -297,7 +297,7 @@ static void collect_memory(const struct ll_machine *machine, const struct ll_wor
     double peak_Bps = ll_dram_channel_Bps(ll_dram_find(level->dram)) * (double)level->channels;
     ll_dram_timed_finish(asked->timed, &memory->timed);
     memory->efficiency = memory->timed.moved_Bps / peak_Bps;
-    memory->formula_efficiency = level->efficiency / ll_scatter_slowdown(machine, work, memory->level, NULL);
+    memory->formula_efficiency = level->efficiency / ll_scatter_slowdown(machine, work, memory->level);
 }
 
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine,

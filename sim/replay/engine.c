@@ -38,21 +38,10 @@ void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine
     ll_residency_saved(prepared->residency, machine, seq, fused.held, so_far, found);
 }
 
-/* Whether the op takes as long as it was recorded to take. */
-static bool takes_recorded(const struct ll_prepared *prepared, uint32_t seq)
-{
-    return prepared->as_recorded && prepared->trace->ops[seq].duration_ns > 0;
-}
-
 /* The machine is asked what holds the op back, not how long it takes. */
-static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, struct ll_timing *timing,
-                          struct ll_explain *why)
+static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, struct ll_timing *timing)
 {
     double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
-    if (!takes_recorded(prepared, seq))
-        return;
-    ll_say(why, "as recorded, its start included, in place of %.10g + %.10g s: %.10g s", timing->time_s,
-           timing->overhead_s, recorded_s);
     timing->exposed_s = fmin(timing->exposed_s, recorded_s);
     timing->time_s = recorded_s;
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
@@ -70,18 +59,15 @@ static const struct ll_cost *cost_here(const struct ll_cost *cost, bool follows,
 
 /* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing,
-                struct ll_explain *why)
+                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost room;
-    ll_cost_time(machine, cost_here(cost, follows, &room), found, timing, why);
-    if (follows) {
+    ll_cost_time(machine, cost_here(cost, follows, &room), found, timing);
+    if (follows)
         timing->overhead_s = timing->behind_s = timing->more_s = 0;
-        ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s",
-               timing->time_s, timing->time_s);
-    }
-    take_recorded(prepared, seq, timing, why);
+    if (ll_takes_recorded(prepared, seq))
+        take_recorded(prepared, seq, timing);
 }
 
 /* --- beside exchanges --- */
@@ -99,59 +85,44 @@ static bool most_taken(const struct ll_machine *machine, const double *level_end
     return most > 0;
 }
 
-/* What the op takes with that level's share of the units gone from end to end. */
-static double without_units_s(const struct ll_slowed *slowed, const struct ll_network *level,
-                              struct ll_explain *why)
+struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struct ll_network *level)
 {
     bool follows = ll_fused_as(slowed->prepared, slowed->machine->software.fusion, slowed->seq).follows;
     struct ll_cost less = *slowed->cost;
-    struct ll_timing timing;
-    less.gap_s = follows ? 0 : less.gap_s;
     double left = 1 - level->units_taken;
+    less.gap_s = follows ? 0 : less.gap_s;
     less.compute_s /= left;
     less.compute_first_s /= left;
-    ll_say(why,
-           "compute, while exchanges over %s keep %.10g of the units busy: %.10g / (1 - %.10g) = %.10g s",
-           level->name, level->units_taken, slowed->cost->compute_s, level->units_taken, less.compute_s);
-    if (less.compute_first_s > 0)
-        ll_say(why, "compute, first piece: %.10g / (1 - %.10g) = %.10g s", slowed->cost->compute_first_s,
-               level->units_taken, less.compute_first_s);
-    ll_cost_time(slowed->machine, &less, slowed->found, &timing, why);
-    return timing.time_s;
+    return less;
 }
 
-/* Of the op's time, how long a level's share of the units is gone, and what that adds. */
-struct stretch {
-    double time_s, added_s;
-};
-
-/* It goes on for for_s at most; left_s of the op are still to be done, `added` is of stretches before. */
-static struct stretch stretch_of(const struct ll_slowed *slowed, const struct ll_network *level, double for_s,
-                                 double left_s, double added, struct ll_explain *why)
+bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s, struct ll_stretch *stretch)
 {
-    double alone_s = slowed->alone_s, less_s = fmax(alone_s, without_units_s(slowed, level, why));
-    double time_s = fmin(for_s, left_s * (less_s / alone_s)), added_s = time_s * (1 - alone_s / less_s);
-    ll_say(why, "time, some of it beside exchanges over %s: %.10g + %.10g * (1 - %.10g / %.10g) = %.10g s",
-           level->name, alone_s + added, time_s, alone_s, less_s, alone_s + (added + added_s));
-    return (struct stretch){time_s, added_s};
-}
-
-double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level,
-                  struct ll_explain *why)
-{
-    double left_s = slowed->alone_s, at_s = begin_s, added_s = 0;
     uint32_t now;
-    if (takes_recorded(slowed->prepared, slowed->seq))
-        return 0;
-    while (left_s > 0 && most_taken(slowed->machine, level_end_s, at_s, &now)) {
-        struct stretch stretch = stretch_of(slowed, &slowed->machine->networks[now], level_end_s[now] - at_s,
-                                            left_s, added_s, why);
-        *level = added_s == 0 ? now : *level;
-        added_s += stretch.added_s;
-        left_s -= stretch.time_s - stretch.added_s;
-        at_s = level_end_s[now];
-    }
-    return added_s;
+    stretch->before_s += stretch->added_s;
+    stretch->left_s -= stretch->time_s - stretch->added_s;
+    if (ll_takes_recorded(slowed->prepared, slowed->seq) || stretch->left_s <= 0 ||
+        !most_taken(slowed->machine, level_end_s, stretch->at_s, &now))
+        return false;
+    const struct ll_cost less = ll_cost_without_units(slowed, &slowed->machine->networks[now]);
+    struct ll_timing timing;
+    ll_cost_time(slowed->machine, &less, slowed->found, &timing);
+    double alone_s = slowed->alone_s, less_s = fmax(alone_s, timing.time_s);
+    double for_s = level_end_s[now] - stretch->at_s;
+    stretch->level = now;
+    stretch->less_s = less_s;
+    stretch->time_s = fmin(for_s, stretch->left_s * (less_s / alone_s));
+    stretch->added_s = stretch->time_s * (1 - alone_s / less_s);
+    stretch->at_s = level_end_s[now];
+    return true;
+}
+
+double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level)
+{
+    struct ll_stretch stretch = {.left_s = slowed->alone_s, .at_s = begin_s};
+    while (ll_next_stretch(slowed, level_end_s, &stretch))
+        *level = stretch.before_s == 0 ? stretch.level : *level;
+    return stretch.before_s;
 }
 
 /* Replay: ops in recorded order, each on the stream of its resource.
@@ -335,7 +306,7 @@ static void slow_down(struct run *run, const struct ll_slowed *slowed, double st
     const struct ll_timing *timing = &tried->timing;
     double begin_s = ll_work_begins_s(run->machine, start_s, tried->late_s, timing);
     tried->taken_s =
-        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level, NULL);
+        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level);
     double time_s = timing->more_s + timing->time_s;
     if (run->machine->software.queue == 0)
         tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);
@@ -428,7 +399,7 @@ static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
     if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
         return false;
     for (uint32_t i = 0; i < alone->ways->ways; i++) {
-        ll_time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, &alone->timings[i], NULL);
+        ll_time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, &alone->timings[i]);
         alone->tallies[i] = NULL;
     }
     return true;

@@ -14,7 +14,7 @@
 
 /* How long the op waited for the software, which takes `before_s` until the device may begin, from when
  * earlier ops are started and there is room in its queue. */
-static void tell_wait(double before_s, double lead_s, double late_s, struct ll_explain *why)
+static void explain_wait(double before_s, double lead_s, double late_s, struct ll_explain *why)
 {
     if (fabs(lead_s) <= 1e-9 * before_s) /* what rounding leaves of times in a step */
         return;
@@ -29,7 +29,7 @@ static void tell_wait(double before_s, double lead_s, double late_s, struct ll_e
 }
 
 /* What of the op's time in this replay the software took to start it. */
-static void tell_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
+static void explain_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
                        struct ll_explain *why)
 {
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
@@ -46,7 +46,7 @@ static void tell_start(const struct ll_result *result, uint32_t seq, const struc
         ll_say(why, "to start the op, less what the software does while it runs: %.10g - %.10g = %.10g s",
                before_s, behind_s, before_s - behind_s);
     if (queues)
-        tell_wait(before_s - behind_s, op->lead_s, late_s, why);
+        explain_wait(before_s - behind_s, op->lead_s, late_s, why);
     ll_say(why, "with starting the op: %.10g + %.10g = %.10g s", active_s, late_s, op->time_s);
 }
 
@@ -65,18 +65,56 @@ static void find_ends(const struct ll_result *result, uint32_t seq, double level
     }
 }
 
+/* What the op takes while exchanges over a level keep some of the units busy, and what that adds. */
+static void explain_stretch(const struct ll_slowed *slowed, const struct ll_stretch *stretch,
+                            struct ll_explain *why)
+{
+    const struct ll_network *level = &slowed->machine->networks[stretch->level];
+    const struct ll_cost less = ll_cost_without_units(slowed, level);
+    ll_say(why,
+           "compute, while exchanges over %s keep %.10g of the units busy: %.10g / (1 - %.10g) = %.10g s",
+           level->name, level->units_taken, slowed->cost->compute_s, level->units_taken, less.compute_s);
+    if (less.compute_first_s > 0)
+        ll_say(why, "compute, first piece: %.10g / (1 - %.10g) = %.10g s", slowed->cost->compute_first_s,
+               level->units_taken, less.compute_first_s);
+    ll_time_explain(slowed->machine, &less, slowed->found, why);
+    ll_say(why, "time, some of it beside exchanges over %s: %.10g + %.10g * (1 - %.10g / %.10g) = %.10g s",
+           level->name, slowed->alone_s + stretch->before_s, stretch->time_s, slowed->alone_s, stretch->less_s,
+           slowed->alone_s + (stretch->before_s + stretch->added_s));
+}
+
 /* What exchanges beside the op add to its time; its work begins when the software lets it. */
-static void tell_taken(const struct ll_result *result, struct ll_slowed slowed,
-                       const struct ll_timing *timing, struct ll_explain *why)
+static void explain_taken(const struct ll_result *result, struct ll_slowed slowed,
+                          const struct ll_timing *timing, struct ll_explain *why)
 {
     const struct ll_op_result *op = &result->ops[slowed.seq - result->prepared->first_op];
     double level_end_s[LL_MAX_LINKS] = {0}, late_s = op->time_s - timing->time_s - op->taken_s;
     double begin_s = ll_work_begins_s(result->machine, op->start_s, late_s, timing);
-    uint32_t level;
+    struct ll_stretch stretch = {.left_s = slowed.alone_s, .at_s = begin_s};
     if (op->taken_s == 0)
         return;
     find_ends(result, slowed.seq, level_end_s);
-    ll_taken_s(&slowed, level_end_s, begin_s, &level, why);
+    while (ll_next_stretch(&slowed, level_end_s, &stretch))
+        explain_stretch(&slowed, &stretch, why);
+}
+
+/* The op's time on an empty stream, as of ll_time_op. */
+static void explain_alone(const struct ll_slowed *slowed, const struct ll_timing *timing,
+                          struct ll_explain *why)
+{
+    const struct ll_prepared *prepared = slowed->prepared;
+    bool follows = ll_fused_as(prepared, slowed->machine->software.fusion, slowed->seq).follows;
+    struct ll_cost here = *slowed->cost;
+    struct ll_timing model;
+    here.gap_s = follows ? 0 : here.gap_s;
+    ll_cost_time(slowed->machine, &here, slowed->found, &model);
+    ll_time_explain(slowed->machine, &here, slowed->found, why);
+    if (follows)
+        ll_say(why, "fused with the op before it, its start costs nothing: %.10g + 0 = %.10g s", model.time_s,
+               model.time_s);
+    if (ll_takes_recorded(prepared, slowed->seq))
+        ll_say(why, "as recorded, its start included, in place of %.10g + %.10g s: %.10g s", model.time_s,
+               follows ? 0 : model.overhead_s, timing->time_s);
 }
 
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
@@ -96,7 +134,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
         struct ll_asked asked = ll_asked_by(&prepared->trace->signatures[signature].view);
         asked.first = result->prices[signature].first;
         asked.span = result->prices[signature].span;
-        ll_tell_price(result->machine, &asked, &result->prices[signature], why);
+        ll_price_explain(result->machine, &asked, &result->prices[signature], why);
         return true;
     }
     struct ll_cost cost;
@@ -105,12 +143,16 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     ll_save_traffic(prepared, result->machine, seq, result->so_far, &found);
     const struct ll_work *work = &prepared->works[signature];
     const struct ll_cost *taken = ll_replay_cost(result, seq);
-    ll_cost_way(result->machine, prepared->trace->signatures[signature].view.kind, work, taken->way,
-                taken->next_to_found ? &(struct ll_next_to){.found = &found} : NULL, &cost, why);
-    ll_time_op(prepared, result->machine, seq, &cost, &found, &timing, why);
+    const enum ll_op_kind kind = prepared->trace->signatures[signature].view.kind;
+    const struct ll_next_to beside = {.found = &found};
+    const struct ll_next_to *next_to = taken->next_to_found ? &beside : NULL;
+    ll_cost_way(result->machine, kind, work, taken->way, next_to, &cost);
+    ll_time_op(prepared, result->machine, seq, &cost, &found, &timing);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
-    tell_taken(result, slowed, &timing, why);
-    tell_start(result, seq, &timing, why);
+    ll_cost_explain(result->machine, kind, work, taken->way, next_to, why);
+    explain_alone(&slowed, &timing, why);
+    explain_taken(result, slowed, &timing, why);
+    explain_start(result, seq, &timing, why);
     return true;
 }
 

@@ -491,7 +491,7 @@ static const struct ll_cost *next_to(const struct ll_signatures *signatures, uin
     struct ll_cost *ways = ll_alloc(arena, alone->ways, sizeof *ways);
     for (uint32_t i = 0; ways && i < alone->ways; i++)
         ll_cost_way(signatures->machine, kind, &signatures->prepared->works[signature], alone[i].way,
-                    &(struct ll_next_to){found, &alone[i]}, &ways[i], NULL);
+                    &(struct ll_next_to){found, &alone[i]}, &ways[i]);
     return ways;
 }
 

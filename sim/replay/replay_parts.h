@@ -21,8 +21,13 @@ void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine
 
 /* The op's time on an empty stream, with what it `found` taken off the traffic that its cost says. */
 void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing,
-                struct ll_explain *why);
+                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing);
+
+/* Whether the op takes as long as it was recorded to take. */
+static inline bool ll_takes_recorded(const struct ll_prepared *prepared, uint32_t seq)
+{
+    return prepared->as_recorded && prepared->trace->ops[seq].duration_ns > 0;
+}
 
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
 static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
@@ -45,8 +50,24 @@ struct ll_slowed {
 /* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
  * over level l of the network are over. *level is the one that takes most units at first, set where the sum
  * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
-double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level,
-                  struct ll_explain *why);
+double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s,
+                  uint32_t *level);
+
+/* Of an op's time, how long a level's share of the units is gone, and what that adds. Starts as {.left_s =
+ * alone_s, .at_s = begin_s}. */
+struct ll_stretch {
+    double left_s, at_s; /* of the op, still to be done where the stretch begins; where the next one begins */
+    double before_s;     /* what earlier stretches have added */
+    uint32_t level;      /* of the network */
+    double less_s;       /* what the op takes with these units gone from end to end */
+    double time_s, added_s;
+};
+
+/* The next stretch; false behind the last, when before_s has all that was added. */
+bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s, struct ll_stretch *stretch);
+
+/* The op's cost with that level's share of the units gone from end to end. */
+struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struct ll_network *level);
 
 /* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
  * as ops. behind_s: what the software takes in all once the last op has ended. */
@@ -55,8 +76,8 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
 /* Fills network but for the shares; time_s, prices and ops are there. False when memory ran out. */
 bool ll_find_exposure(struct ll_result *result);
 
-/* The lines of an exchange's derivation, the last of which ends in its time. */
-void ll_tell_price(const struct ll_machine *machine, const struct ll_asked *asked,
+/* Prints an exchange's derivation, the last line of which ends in its time. */
+void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
                    const struct ll_price *price, struct ll_explain *why);
 
 /* What an op adds to the sums of a replay, done in one of its ways. */

@@ -179,8 +179,7 @@ static void heed(const struct ll_machine *machine, const struct ll_measured_part
 {
     const struct ll_cost alone = *cost;
     if (ll_cost_heeds(machine, cost, left))
-        ll_cost_way(machine, part->kind, &part->work, alone.way, &(struct ll_next_to){left, &alone}, cost,
-                    NULL);
+        ll_cost_way(machine, part->kind, &part->work, alone.way, &(struct ll_next_to){left, &alone}, cost);
 }
 
 /* Adds a part's time; false when no unit runs it. */
@@ -195,7 +194,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
     bool follows = joins(machine, part, before);
     if (part->work.kind == LL_WORK_COLLECTIVE)
         return predict_collective(machine, part, p, trouble);
-    if (!ll_cost_op(machine, part->kind, &part->work, &cost, NULL, trouble))
+    if (!ll_cost_op(machine, part->kind, &part->work, &cost, trouble))
         return false;
     if (repeated)
         save_repeated(machine, &part->work, &cost, &left);
@@ -203,7 +202,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_held(&part->work, &cost, machine->level_count, &left);
     heed(machine, part, &left, &cost);
     cost.gap_s = follows ? 0 : cost.gap_s;
-    ll_cost_time(machine, &cost, &left, &timing, NULL);
+    ll_cost_time(machine, &cost, &left, &timing);
     if (part->work.kind == LL_WORK_HOST) {
         coming->host_s += timing.time_s;
         return true;

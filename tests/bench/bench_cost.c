@@ -63,7 +63,7 @@ static void cold(void *context)
     struct ll_cost cost;
     const char *trouble;
     for (int i = 0; i < COUNT; i++)
-        if (ll_cost_op(&load->machine, LL_OP_MATMUL, &load->works[i], &cost, NULL, &trouble))
+        if (ll_cost_op(&load->machine, LL_OP_MATMUL, &load->works[i], &cost, &trouble))
             load->sum += cost.compute_s;
 }
 

@@ -274,7 +274,7 @@ static void cost(struct scene *scene)
     struct ll_cost result;
     const char *trouble;
     for (int i = 0; i < WORKS; i++) {
-        if (!ll_cost_op(scene->machine, scene->kind, &scene->works[i], &result, NULL, &trouble))
+        if (!ll_cost_op(scene->machine, scene->kind, &scene->works[i], &result, &trouble))
             fail(scene, trouble);
         scene->sum += result.compute_s;
     }

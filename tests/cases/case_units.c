@@ -132,7 +132,7 @@ void ll_check_unit_case(struct ll_case *c)
     enum ll_op_kind kind = read_work(c, c->column[1], &work);
     if (c->failed)
         return;
-    if (!ll_cost_op(&machine, kind, &work, &cost, NULL, &trouble))
+    if (!ll_cost_op(&machine, kind, &work, &cost, &trouble))
         ll_case_fail(c, "%s", trouble);
     else if (cost.compute_cycles != (double)(uint64_t)cost.compute_cycles)
         ll_case_fail(c, "%.17g cycles are no whole number", cost.compute_cycles);

@@ -66,7 +66,7 @@ static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_
 {
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
     return cost;
 }
 
@@ -76,15 +76,15 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
 {
     struct ll_cost cost = cost_of(machine, work);
     struct ll_timing best, timing;
-    ll_cost_time(machine, &cost, found, &best, NULL);
+    ll_cost_time(machine, &cost, found, &best);
     if (!found)
         return best;
     best.time_s = INFINITY;
     for (uint32_t i = 0, ways = cost.ways; i < ways; i++) {
-        ll_cost_way(machine, LL_OP_MATMUL, work, i, NULL, &cost, NULL);
+        ll_cost_way(machine, LL_OP_MATMUL, work, i, NULL, &cost);
         if (ll_cost_heeds(machine, &cost, found))
-            ll_cost_way(machine, LL_OP_MATMUL, work, i, &(struct ll_next_to){found, NULL}, &cost, NULL);
-        ll_cost_time(machine, &cost, found, &timing, NULL);
+            ll_cost_way(machine, LL_OP_MATMUL, work, i, &(struct ll_next_to){found, NULL}, &cost);
+        ll_cost_time(machine, &cost, found, &timing);
         if (ll_timing_alone_s(&timing) < ll_timing_alone_s(&best))
             best = timing;
     }
@@ -435,10 +435,10 @@ static void to_wait_in_turn_is_no_faster(void **state)
         struct ll_timing turns, beside;
         double row_s = cost.compute_s * (double)ll_max(cost.units_used, 1);
         cost.serial = 0;
-        ll_cost_time(&s.machine, &cost, &s.found, &turns, NULL);
+        ll_cost_time(&s.machine, &cost, &s.found, &turns);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             s.machine.levels[l].cache.non_overlapping = false;
-        ll_cost_time(&s.machine, &cost, &s.found, &beside, NULL);
+        ll_cost_time(&s.machine, &cost, &s.found, &beside);
         for (uint64_t l = 0; l < s.machine.level_count; l++)
             row_s += cost.level_s[l] + cost.level_wait_s[l];
         claim(turns.time_s >= beside.time_s * (1 - 1e-12), seed, "in turn faster than beside");

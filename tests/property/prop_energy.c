@@ -57,8 +57,8 @@ static struct taken taken_by(const struct ll_machine *machine, const struct ll_w
     struct ll_cost cost;
     struct ll_timing timing;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
-    ll_cost_time(machine, &cost, NULL, &timing, NULL);
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
+    ll_cost_time(machine, &cost, NULL, &timing);
     double time_s = ll_timing_alone_s(&timing);
     return (struct taken){time_s, ll_cost_compute_j(machine, work, &cost) +
                                       ll_cost_moving_j(machine, &cost, NULL) +

@@ -85,8 +85,8 @@ static double time_of(const struct ll_machine *machine, const struct sample *s)
     struct ll_timing timing;
     double least_s = INFINITY;
     for (uint32_t way = 0; way < cost.ways; way++) {
-        ll_cost_way(machine, LL_OP_MATMUL, &s->work, way, &(struct ll_next_to){&s->found, NULL}, &cost, NULL);
-        ll_cost_time(machine, &cost, &s->found, &timing, NULL);
+        ll_cost_way(machine, LL_OP_MATMUL, &s->work, way, &(struct ll_next_to){&s->found, NULL}, &cost);
+        ll_cost_time(machine, &cost, &s->found, &timing);
         least_s = fmin(least_s, ll_timing_alone_s(&timing));
     }
     return least_s;

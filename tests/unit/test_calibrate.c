@@ -59,8 +59,8 @@ static double true_s(const struct ll_machine *base, const struct ll_op_view *vie
     machine.software.kernels[0] = truth_of(view->kind);
     machine.software.kernel_count = 1;
     assert_true(ll_op_lower(view, &work));
-    assert_true(ll_cost_op(&machine, view->kind, &work, &cost, NULL, &trouble));
-    ll_cost_time(&machine, &cost, NULL, &timing, NULL);
+    assert_true(ll_cost_op(&machine, view->kind, &work, &cost, &trouble));
+    ll_cost_time(&machine, &cost, NULL, &timing);
     return timing.time_s + timing.overhead_s;
 }
 

@@ -41,7 +41,7 @@ static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_
     struct ll_work work = conv_work(LL_F32, *conv);
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, kinds[conv->pass], &work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, kinds[conv->pass], &work, &cost, &trouble));
     return cost;
 }
 

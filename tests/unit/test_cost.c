@@ -26,7 +26,7 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
                                   const struct ll_warm_bytes *found)
 {
     struct ll_timing timing;
-    ll_cost_time(machine, cost, found, &timing, NULL);
+    ll_cost_time(machine, cost, found, &timing);
     return timing;
 }
 
@@ -179,7 +179,7 @@ static void a_dtype_that_no_unit_lists_is_computed_in_a_wider_one(void **state)
     const char *trouble;
     assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &f32).unit, 1);
     assert_int_equal(cost_of(&machine, LL_OP_MATMUL, &bf16).unit, 1);
-    assert_false(ll_cost_op(&machine, LL_OP_MATMUL, &f64, &cost, NULL, &trouble));
+    assert_false(ll_cost_op(&machine, LL_OP_MATMUL, &f64, &cost, &trouble));
     assert_non_null(trouble);
 }
 
@@ -189,7 +189,7 @@ static void devices_that_exchange_data_are_not_asked_of_one(void **state)
     struct ll_machine machine = simple();
     struct ll_cost cost;
     const char *trouble;
-    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost, NULL,
+    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost,
                             &trouble));
     assert_non_null(trouble);
 }
@@ -460,8 +460,8 @@ static void more_bandwidth_is_no_slower_where_little_overlaps(void **state)
             struct ll_timing timing;
             const char *trouble;
             machine->levels[0].bandwidth_Bps = rate_Bps;
-            assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
-            ll_cost_time(machine, &cost, NULL, &timing, NULL);
+            assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, &trouble));
+            ll_cost_time(machine, &cost, NULL, &timing);
             assert_true(timing.time_s <= before_s * (1 + 1e-12));
             before_s = timing.time_s;
         }

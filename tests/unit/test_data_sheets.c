@@ -281,7 +281,7 @@ static double share_of_products(const char *stem, char *name, size_t size)
                                  .gemm = {1, 4096, 4096, 4096}};
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, &trouble));
     snprintf(name, size, "%s", machine->units[cost.unit].name);
     double share = machine->units[cost.unit].efficiency;
     ll_machine_free(machine);

@@ -29,7 +29,7 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
                                   const struct ll_warm_bytes *found)
 {
     struct ll_timing timing;
-    ll_cost_time(machine, cost, found, &timing, NULL);
+    ll_cost_time(machine, cost, found, &timing);
     return timing;
 }
 
@@ -119,7 +119,7 @@ static void arrays_that_idle_get_none(void **state)
         const char *trouble;
         struct ll_cost cost;
         machine.units[0].count = count;
-        assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+        assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &trouble));
         double time_s = timing_of(&machine, &cost, NULL).time_s;
         assert_near(cost.level_pieces[1], (double)cost.units_used, 0);
         assert_true(time_s <= before_s);

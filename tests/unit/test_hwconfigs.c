@@ -424,8 +424,8 @@ static double alexnet_on(const struct ll_machine *machine, double utilization[5]
         struct ll_cost cost;
         struct ll_timing timing;
         const char *trouble;
-        assert_true(ll_cost_op(machine, LL_OP_CONV2D, &work, &cost, NULL, &trouble));
-        ll_cost_time(machine, &cost, NULL, &timing, NULL);
+        assert_true(ll_cost_op(machine, LL_OP_CONV2D, &work, &cost, &trouble));
+        ll_cost_time(machine, &cost, NULL, &timing);
         sum_s += timing.time_s;
         utilization[i] = cost.utilization;
         *buffer_bytes += cost.level_bytes[0];

@@ -22,7 +22,7 @@ static void a_remembered_cost_is_the_computed_one(void **state)
             if (i < 20)
                 works[i] = random_work(&dice);
             const struct ll_cost *kept = ll_memo_cost(&memo, LL_OP_ADD, &works[i % 20], &trouble);
-            assert_true(ll_cost_op(&machine, LL_OP_ADD, &works[i % 20], &fresh, NULL, &trouble));
+            assert_true(ll_cost_op(&machine, LL_OP_ADD, &works[i % 20], &fresh, &trouble));
             assert_memory_equal(kept, &fresh, sizeof fresh);
         }
         assert_true(memo.keys.count <= 20);
@@ -95,7 +95,7 @@ static void each_way_is_remembered_until_the_machine_is_another(void **state)
         assert_ptr_equal(ll_memo_ways(&memo, LL_OP_CONV2D, &work), ways);
         for (uint32_t i = 0; i < 2; i++) {
             struct ll_cost way;
-            ll_cost_way(machine, LL_OP_CONV2D, &work, i, NULL, &way, NULL);
+            ll_cost_way(machine, LL_OP_CONV2D, &work, i, NULL, &way);
             assert_int_equal(ways[i].way, i);
             assert_near(ways[i].compute_s, way.compute_s, 0);
         }
@@ -166,7 +166,7 @@ static void who_casts_for_others_is_part_of_their_cost(void **state)
         struct ll_cost fresh;
         *(turn ? &machine->units[1].clock_hz : &machine->units[1].vector.casts[LL_F16]) *= 2;
         ll_memo_turn(&memo, machine);
-        assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &fresh, NULL, &trouble));
+        assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &fresh, &trouble));
         assert_near(ll_memo_cost(&memo, LL_OP_MATMUL, &work, &trouble)->compute_s, fresh.compute_s, 0);
         assert_true(fresh.compute_s < before_s);
         before_s = fresh.compute_s;
@@ -181,7 +181,7 @@ static void check_kept(struct ll_memo *memo, const struct ll_work *works, size_t
     for (size_t i = 0; i < count; i++) {
         struct ll_cost fresh;
         const char *trouble, *remembered;
-        bool right = ll_cost_op(memo->machine, LL_OP_ADD, &works[i], &fresh, NULL, &trouble);
+        bool right = ll_cost_op(memo->machine, LL_OP_ADD, &works[i], &fresh, &trouble);
         const struct ll_cost *kept = ll_memo_cost(memo, LL_OP_ADD, &works[i], &remembered);
         assert_true(right == (kept != NULL) && trouble == remembered);
         if (right)

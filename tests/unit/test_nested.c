@@ -30,7 +30,7 @@ static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_
 {
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
     return cost;
 }
 

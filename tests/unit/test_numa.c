@@ -36,7 +36,7 @@ static struct ll_cost cost_of(const struct ll_machine *machine)
     struct ll_cost cost;
     const char *trouble;
     work.vector.elements = 1000000;
-    assert_true(ll_cost_op(machine, LL_OP_RELU, &work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_RELU, &work, &cost, &trouble));
     return cost;
 }
 

@@ -275,7 +275,7 @@ static struct ll_cost cost_of(const char *skips, uint64_t kept, uint64_t of)
     struct ll_cost cost;
     const char *trouble;
     assert_non_null(machine);
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, &trouble));
     ll_machine_free(machine);
     return cost;
 }
@@ -333,7 +333,7 @@ static uint64_t left_of(uint64_t k, uint64_t n, struct ll_pattern zeros, uint64_
                                  .gemm = {1, 1, n, k}};
     const struct ll_unit unit = {.name = "unit", .skips_unstructured = together};
     struct ll_task task = ll_task_of(&work, LL_BF16);
-    ll_skip_zeros(&task, &unit, NULL);
+    ll_skip_zeros(&task, &unit);
     return task.problem.dims.k;
 }
 

@@ -20,7 +20,7 @@ static const struct ll_unit units = {.model = LL_UNIT_VECTOR, .count = 10, .vect
 static double imbalance(const struct ll_kernel *kernel, uint64_t count, uint64_t length)
 {
     struct ll_work work = rows(count, length);
-    return ll_rows_imbalance(kernel, &work, &units, NULL);
+    return ll_rows_imbalance(kernel, &work, &units);
 }
 
 static void the_last_wave_of_rows_takes_as_long_as_a_full_one(void **state)
@@ -57,7 +57,7 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
     struct ll_cost cost = {
         .level_bytes = {(double)(work->a_bytes + work->c_bytes), (double)(work->a_bytes + work->c_bytes)},
         .level_written = {(double)work->c_bytes, (double)work->c_bytes}};
-    ll_rows_again(&machine, kernel, work, units.count, &cost, NULL);
+    ll_rows_again(&machine, kernel, work, units.count, &cost);
     assert_near(cost.level_bytes[0], (double)work->a_bytes * kernel->passes + (double)work->c_bytes, 1e-12);
     assert_near(cost.level_written[1], (double)work->c_bytes, 0);
     return cost.level_bytes[1];
@@ -98,9 +98,9 @@ static void rows_read_again_are_cast_again(void **state)
     (void)state;
     work.dtype = LL_F16;
     work.a_bytes = work.c_bytes = 40;
-    assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 10e-9, 1e-12);
+    assert_near(ll_cast_s(&machine, &kernel, &task), 10e-9, 1e-12);
     kernel.max_register_row = 10;
-    assert_near(ll_cast_s(&machine, &kernel, &task, NULL), 5e-9, 1e-12);
+    assert_near(ll_cast_s(&machine, &kernel, &task), 5e-9, 1e-12);
 }
 
 static void a_larger_cache_never_moves_more(void **state)

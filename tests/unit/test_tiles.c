@@ -60,7 +60,7 @@ static void pieces_fill_the_room_beside_the_block(void **state)
         struct ll_machine machine = machine_of(4 * room);
         const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
         struct ll_tile_nest nest;
-        assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+        assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
         struct ll_tiling t = ll_tile(&task.problem, 4 * (double)room);
         struct order o = order_of(&work.gemm, &t);
         if (order_elements(&o) > room)
@@ -88,11 +88,11 @@ static void tiles_are_those_that_the_ports_make_cheapest(void **state)
     struct ll_machine machine = machine_of(UINT64_C(4) * 64);
     const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
     struct ll_tile_nest nest;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_true(nest.gathers);
     machine.levels[1].bandwidth_Bps = 1e9;
     machine.levels[1].read_Bps = 1e7;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_false(nest.gathers);
 }
 
@@ -110,7 +110,7 @@ static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
     const struct ll_way way = {
         .units_used = 1, .share = work.gemm, .shares = 1, .asked_bytes = {64 * once, 64 * once, once}};
     struct ll_tile_nest nest;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     static const double expected[] = {1, 1, 4, 64}; /* rounds over products, m, n, k */
     for (int d = 0; d < LL_TILE_LOOPS; d++)
         assert_near(rounds(&nest, d), expected[d], 0);
@@ -130,16 +130,16 @@ static void what_is_no_product_passes_in_tiles_as_large_as_the_level(void **stat
     struct ll_machine machine = machine_of(64);
     struct ll_way way = {.units_used = 2, .shares = 2};
     struct ll_tile_nest nest;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_near(ll_tile_volume(&nest), 1000.0 / 64, 1e-12);
     machine.levels[0].buffering = LL_BUFFER_DOUBLE;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_near(ll_tile_volume(&nest), 1000.0 / 32, 1e-12);
     machine.levels[0].scope = LL_SCOPE_UNIT;
-    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_near(ll_tile_volume(&nest), 1000.0 / 64, 1e-12);
     machine.level_count = 1;
-    assert_false(ll_outer_tiles(&machine, &task, &way, NULL, &nest, NULL));
+    assert_false(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
 }
 
 int main(void)

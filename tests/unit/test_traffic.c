@@ -34,7 +34,7 @@ static struct ll_cost cost_of_work(const struct ll_machine *machine, const struc
 {
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
     return cost;
 }
 
@@ -178,10 +178,10 @@ static void without_a_second_buffer_filling_waits(void **state)
     struct ll_machine machine = machine_of(1);
     struct ll_timing overlapped, waiting;
     struct ll_cost cost = cost_of(&machine);
-    ll_cost_time(&machine, &cost, NULL, &overlapped, NULL);
+    ll_cost_time(&machine, &cost, NULL, &overlapped);
     machine.levels[1].buffering = LL_BUFFER_SINGLE;
     cost = cost_of(&machine);
-    ll_cost_time(&machine, &cost, NULL, &waiting, NULL);
+    ll_cost_time(&machine, &cost, NULL, &waiting);
     assert_near(waiting.time_s - overlapped.time_s, cost.level_s[2] - cost.level_first_s[2], 1e-9);
 }
 

@@ -146,18 +146,18 @@ static void the_fastest_way_to_convolve_is_taken(void **state)
     struct ll_work work = conv_work(LL_F32, padded);
     struct ll_cost direct, transformed, direct_again;
     const char *trouble;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct, NULL, &trouble));
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct, &trouble));
     machine.software.transform_count = 1;
     machine.software.transforms[0] = winograd;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &transformed, NULL, &trouble));
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &transformed, &trouble));
     assert_near(transformed.compute_s * 9, direct.compute_s * 4, 1e-12);
     assert_near(transformed.utilization, 2.25, 1e-12);
     machine.software.transforms[0].absent = true;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
     machine.software.transforms[0].absent = false;
     machine.software.transforms[0].overhead_s = direct.compute_s;
-    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, NULL, &trouble));
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &direct_again, &trouble));
     assert_near(direct_again.compute_s, direct.compute_s, 0);
 }
 

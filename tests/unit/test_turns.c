@@ -28,8 +28,7 @@ static struct ll_timing timing_of(struct ll_machine machine, struct ll_cost cost
                                   double saved_far)
 {
     struct ll_timing timing;
-    ll_cost_time(&machine, &cost, &(struct ll_warm_bytes){.saved_bytes = {0, saved_mid, saved_far}}, &timing,
-                 NULL);
+    ll_cost_time(&machine, &cost, &(struct ll_warm_bytes){.saved_bytes = {0, saved_mid, saved_far}}, &timing);
     return timing;
 }
 

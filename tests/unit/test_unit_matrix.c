@@ -26,7 +26,7 @@ static struct ll_cost cost_of_work(const struct ll_machine *machine, const struc
 {
     struct ll_cost cost;
     const char *trouble;
-    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, NULL, &trouble));
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
     return cost;
 }
 

@@ -277,7 +277,7 @@ static struct ll_unit elements(struct ll_unroll unroll, enum ll_dataflow dataflo
 static struct ll_way plain_way(const struct ll_unit *unit, const struct ll_task *task)
 {
     struct ll_way way;
-    assert_true(ll_unit_model(LL_UNIT_SPATIAL)->way(unit, task, 0, &way, NULL));
+    assert_true(ll_unit_model(LL_UNIT_SPATIAL)->way(unit, task, 0, &way));
     return way;
 }
 
@@ -354,14 +354,14 @@ static void a_product_is_seen_in_the_way_that_suits_it(void **state)
     struct ll_way way;
     const struct ll_unit_model *model = ll_unit_model(LL_UNIT_SPATIAL);
     assert_int_equal(model->way_count(&unit, &task), 4);
-    assert_true(model->way(&unit, &task, 0, &way, NULL));
+    assert_true(model->way(&unit, &task, 0, &way));
     assert_true(way.cycles == 60 / 30 * (48 / 8));
-    assert_true(model->way(&unit, &task, 2, &way, NULL));
+    assert_true(model->way(&unit, &task, 2, &way));
     assert_true(way.cycles == 60 / 2 * (48 / 48));
     task = ll_task_of(&deep, LL_F32);
-    assert_true(model->way(&unit, &task, 0, &way, NULL));
+    assert_true(model->way(&unit, &task, 0, &way));
     assert_true(way.cycles == 48 / 8);
-    assert_true(model->way(&unit, &task, 2, &way, NULL));
+    assert_true(model->way(&unit, &task, 2, &way));
     assert_true(way.cycles == 1);
 }
 
@@ -397,12 +397,12 @@ static void what_units_share_comes_for_each(void **state)
     struct ll_way rows, columns;
     unit.count = 16;
     unit.spatial.accumulators = 4 * 2 * 2; /* of two blocks of rows, which a unit has */
-    assert_true(model->way(&unit, &task, 0, &rows, NULL));
+    assert_true(model->way(&unit, &task, 0, &rows));
     assert_near(rows.asked_bytes[LL_OPERAND_A], 16 * a, 1e-15);
     assert_near(rows.asked_bytes[LL_OPERAND_B], 16 * b, 1e-15);
     assert_near(rows.asked_bytes[LL_OPERAND_C], 64 * 64 * 4, 1e-15);
     assert_int_equal(rows.share.m, 4);
-    assert_true(model->way(&unit, &task, 4, &columns, NULL));
+    assert_true(model->way(&unit, &task, 4, &columns));
     assert_near(columns.asked_bytes[LL_OPERAND_A], 16 * a, 1e-15);
     assert_near(columns.asked_bytes[LL_OPERAND_B], b, 1e-15);
     assert_int_equal(columns.share.n, 4);

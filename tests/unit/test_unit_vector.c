@@ -12,7 +12,7 @@ static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work
     unit.vector.flops[LL_F32] = 2;
     struct ll_way way;
     struct ll_task task = ll_task_of(work, LL_F32);
-    assert_true(ll_unit_model(unit.model)->way(&unit, &task, 0, &way, NULL));
+    assert_true(ll_unit_model(unit.model)->way(&unit, &task, 0, &way));
     return way;
 }
 
