@@ -104,7 +104,7 @@ bool ll_transform(const struct ll_transform *t, const struct ll_work *convolutio
 }
 
 static void explain_tiles(const struct ll_transform *t, const struct ll_conv *c, uint64_t tiles,
-                       struct ll_explain *why)
+                          struct ll_explain *why)
 {
     bool data = c->pass == LL_CONV_DATA;
     uint64_t high = data ? c->in_h : c->out_h, wide = data ? c->in_w : c->out_w;
@@ -117,7 +117,7 @@ static void explain_tiles(const struct ll_transform *t, const struct ll_conv *c,
 
 /* `size` x `size` of them for each of so many times so many. */
 static void explain_points(const struct ll_transform *t, const char *of, uint64_t many, uint64_t channels,
-                        uint64_t element, uint64_t bytes, struct ll_explain *why)
+                           uint64_t element, uint64_t bytes, struct ll_explain *why)
 {
     ll_say(why, "points of the %s: %" PRIu64 " * %" PRIu64 " * %" PRIu64 "^2 * %" PRIu64 " = %" PRIu64 " B",
            of, many, channels, t->size, element, bytes);
@@ -125,7 +125,7 @@ static void explain_points(const struct ll_transform *t, const char *of, uint64_
 
 /* How many tiles there are, and what the passes move. */
 static void explain_transform(const struct ll_transform *t, const struct ll_work *convolution,
-                           struct ll_explain *why)
+                              struct ll_explain *why)
 {
     const struct ll_work *w = convolution;
     struct points p = points_of(t, w);
@@ -138,8 +138,8 @@ static void explain_transform(const struct ll_transform *t, const struct ll_work
         return;
     }
     explain_points(t, "image", p.tiles, p.in_c, p.element, p.image, why);
-    explain_points(t, w->conv.pass == LL_CONV_FILTER ? "other operand" : "result", p.tiles, p.out_c, p.element,
-                p.result, why);
+    explain_points(t, w->conv.pass == LL_CONV_FILTER ? "other operand" : "result", p.tiles, p.out_c,
+                   p.element, p.result, why);
     ll_say(why,
            "all that and the points of it, read and written apart: %" PRIu64 " + %" PRIu64 " + %" PRIu64
            " + %" PRIu64 " + %" PRIu64 " + %" PRIu64 " = %.10g B",

@@ -54,7 +54,7 @@ static const struct ll_unit *caster(const struct ll_machine *machine, enum ll_dt
 
 /* A task's elements cast on lanes. */
 struct casting {
-    const struct ll_unit *unit; /* NULL: none are */
+    const struct ll_unit *unit;       /* NULL: none are */
     double bytes, size, each, time_s; /* read and written; of an element; elements a cycle */
 };
 
@@ -67,11 +67,11 @@ static struct casting cast(const struct ll_machine *machine, const struct ll_ker
     if (!unit)
         return (struct casting){0};
     bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
-    struct casting c = {
-        .unit = unit,
-        .bytes = plain_product ? ll_compulsory_bytes(&task->problem) : ll_rows_bytes(kernel, task->work),
-        .size = ll_dtype_spread(stored),
-        .each = unit->vector.casts[stored]};
+    struct casting c = {.unit = unit,
+                        .bytes = plain_product ? ll_compulsory_bytes(&task->problem)
+                                               : ll_rows_bytes(kernel, task->work),
+                        .size = ll_dtype_spread(stored),
+                        .each = unit->vector.casts[stored]};
     c.time_s = c.bytes / c.size / (c.each * (double)unit->count * unit->clock_hz);
     return c;
 }
@@ -89,9 +89,9 @@ void ll_cast_explain(const struct ll_machine *machine, const struct ll_kernel *k
         return;
     if (!task->is_product || task->work->kind != LL_WORK_GEMM)
         ll_rows_bytes_explain(kernel, task->work, why);
-    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s", c.unit->name,
-           ll_dtype_name((enum ll_dtype)task->work->dtype), ll_dtype_name(task->dtype), c.bytes, c.size,
-           c.each, c.unit->count, c.unit->clock_hz, c.time_s);
+    ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s",
+           c.unit->name, ll_dtype_name((enum ll_dtype)task->work->dtype), ll_dtype_name(task->dtype), c.bytes,
+           c.size, c.each, c.unit->count, c.unit->clock_hz, c.time_s);
 }
 
 /* What starting any op with a kernel costs the software. */
@@ -159,9 +159,8 @@ static struct skipped skip_groups(const struct ll_task *task, const struct ll_un
     uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
     if (left >= k || work->unstructured || most_in(work, of) > taken)
         return (struct skipped){0};
-    return (struct skipped){.how = IN_GROUPS,
-                            .left = left,
-                            .zeros = fmax(0, (1 + task->zeros) * (double)left / (double)k - 1)};
+    return (struct skipped){
+        .how = IN_GROUPS, .left = left, .zeros = fmax(0, (1 + task->zeros) * (double)left / (double)k - 1)};
 }
 
 /* Whatever is not zero, where all columns have as many. */
@@ -421,8 +420,7 @@ static double pass_apart_s(const struct ll_machine *machine, const struct ll_ker
                            const struct ll_variant *variant)
 {
     double share = variant->apart_share > 0 ? variant->apart_share : 1;
-    return variant->apart_bytes /
-           (ll_machine_memory_Bps(machine) * (kernel->bandwidth_efficiency * share));
+    return variant->apart_bytes / (ll_machine_memory_Bps(machine) * (kernel->bandwidth_efficiency * share));
 }
 
 /* How the cost of an op on a unit comes about. Fields refer to each other: it stays where it is. */
@@ -667,6 +665,7 @@ static void explain_input(const struct ll_host *host, enum ll_op_kind kind, cons
 static void explain_without_unit(const struct question *q, const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_host *host = &q->machine->host;
+    ll_explain_group(why, "total");
     if (q->work->kind == LL_WORK_NOTHING)
         ll_say(why, "a view, which moves and computes nothing: 0 = 0 s");
     else if (q->work->kind == LL_WORK_HOST)
@@ -689,7 +688,8 @@ static void explain_uneven(const struct skipped *s, const struct ll_task *task, 
            "columns wait for the one of %" PRIu64
            " that has most, which lies where a normal curve has of its area "
            "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
-           s->together, s->together, s->together, ((double)s->together - 0.375) / ((double)s->together + 0.25));
+           s->together, s->together, s->together,
+           ((double)s->together - 0.375) / ((double)s->together + 0.25));
     ll_say(why,
            "%s takes what is not zero along k, and so many standard deviations more: "
            "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %" PRIu64,
@@ -716,7 +716,9 @@ static void explain_zeros(const struct ll_task *task, const struct ll_unit *unit
                unit->name, k, work->of, work->kept, ll_min(k % work->of, work->kept), s.left);
     else
         explain_uneven(&s, task, unit, why);
-    ll_say(why, "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64 " = %.10g",
+    ll_say(why,
+           "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64
+           " = %.10g",
            k, s.left, (double)k / (double)s.left);
 }
 
@@ -741,28 +743,33 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     const struct ll_machine *machine = a->doer.machine;
     const struct ll_unit *unit = &machine->units[a->doer.unit];
     const struct ll_work *work = &d->variant->work;
+    ll_explain_group(why, "shape");
     ll_variant_explain(d->variant, a->doer.work, why);
+    if (d->variant->skips)
+        explain_zeros(&d->whole, unit, why);
+    ll_elements_explain(&d->sized.task, why);
+    ll_explain_group(why, "kernel");
     if (d->variant->rate != 1)
         ll_say(why, "%s, share of its rate by this algorithm: %.10g * %.10g = %.10g", unit->name,
                unit->efficiency, d->variant->rate, unit->efficiency * d->variant->rate);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), unit->name, ll_dtype_name(a->doer.dtype));
-    if (d->variant->skips)
-        explain_zeros(&d->whole, unit, why);
-    ll_elements_explain(&d->sized.task, why);
     ll_sized_explain(&d->sized, why);
     explain_start(d, cost, why);
     ll_chosen_explain(&d->sized, &d->chosen, cost, why);
+    ll_explain_group(why, "tile by tile");
     struct ll_tile_nest nest;
     struct ll_cost proper = *cost; /* no tile waits for passes of their own */
     proper.apart_s = steps_s(&d->sized);
     proper.overlay = (struct ll_correction){0};
     if (ll_sized_tiles(&d->sized, &d->chosen, &nest))
         ll_tiled_explain(machine, &proper, &nest, why);
+    ll_explain_group(why, "overlap");
     if (d->passes_s > 0) {
         const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
-        ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s", d->variant->apart_bytes,
-               outermost->bandwidth_Bps, outermost->efficiency, a->doer.kernel->bandwidth_efficiency,
+        ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s",
+               d->variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency,
+               a->doer.kernel->bandwidth_efficiency,
                d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->passes_s);
     }
 }

@@ -37,9 +37,9 @@
 
 /* The reasons of a number, kept in order.
  *
- * What computes fills structs with all that it goes by and prints nothing. What explains (`..._explain`) reads
- * those structs, or asks the same pure functions again, and adds a line for each formula, its numbers filled
- * in:
+ * What computes fills structs with all that it goes by and prints nothing. What explains (`..._explain`)
+ * reads those structs, or asks the same pure functions again, and adds a line for each formula, its numbers
+ * filled in:
  *
  *       compute: 64 * (1024 + 382) = 89984 cycles
  *
@@ -52,12 +52,23 @@
 struct ll_explain {
     struct ll_arena arena;
     const char **lines;
-    uint64_t line_count, capacity;
+    struct ll_line_mark {
+        const char *group; /* under which a report prints the line */
+        bool wins;         /* of several ways to do something, the one that is done */
+    } * marks;             /* one for each line */
+    const char *group;     /* of lines to come; NULL: none */
+    uint64_t line_count, capacity, mark_capacity;
     bool failed; /* memory ran out; the lines so far are good */
 };
 
 /* Adds a line, printf style, without line end. */
 void ll_say(struct ll_explain *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lines to come belong to a group of this name, which is copied. */
+void ll_explain_group(struct ll_explain *why, const char *name);
+
+/* The line that was added last is that of the way that is taken. */
+void ll_explain_wins(struct ll_explain *why);
 
 /* Frees the lines; why is empty and usable afterwards. */
 void ll_explain_release(struct ll_explain *why);
@@ -105,15 +116,15 @@ struct ll_cost {
     double compute_first_s; /* of that, what the first piece takes */
     double host_s;          /* of input: being prepared and the way from the host, latency included */
     double prepare_s;       /* of that, being prepared */
-    double apart_bytes;                 /* passes over the outermost level before and after the rest */
-    double apart_s;                     /* what they take, and what lies between dependent steps */
-    double gap_s;                       /* before it, on the device; not of an op that is joined to another */
-    double serial;     /* share of the stages beside the slowest that does not overlap with it */
-    double overhead_s; /* what starting the op costs the software */
-    double behind_s;   /* of that, what it takes while the device works already */
-    double more_s;     /* beyond that, until the device begins what is done this way */
-    double made;       /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
-    double zeros;      /* multiplications by zero for each of these */
+    double apart_bytes;     /* passes over the outermost level before and after the rest */
+    double apart_s;         /* what they take, and what lies between dependent steps */
+    double gap_s;           /* before it, on the device; not of an op that is joined to another */
+    double serial;          /* share of the stages beside the slowest that does not overlap with it */
+    double overhead_s;      /* what starting the op costs the software */
+    double behind_s;        /* of that, what it takes while the device works already */
+    double more_s;          /* beyond that, until the device begins what is done this way */
+    double made;  /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
+    double zeros; /* multiplications by zero for each of these */
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
     /* Of each level; those behind the machine's last are 0. */

@@ -132,9 +132,9 @@ enum { LL_TILE_LOOPS = 4 };
  * loop round in each. */
 struct ll_tile_nest {
     uint64_t whole[LL_TILE_LOOPS];
-    double edge[LL_TILE_LOOPS]; /* 0, or below 1 */
-    bool gathers;               /* a result is stored once, behind the last round of the innermost loop */
-    bool single;                /* one buffer of each kind, not two */
+    double edge[LL_TILE_LOOPS];    /* 0, or below 1 */
+    bool gathers;                  /* a result is stored once, behind the last round of the innermost loop */
+    bool single;                   /* one buffer of each kind, not two */
     struct ll_mapping_loops loops; /* of a product: loops 1 to 3, over its tiles */
     double rounds;                 /* of loop 0 of a product; 0: the pieces of other work */
 };
@@ -185,7 +185,8 @@ void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *ker
 /* Print how these come about, where they say anything. once: the traffic without what is read again, of which
  * level l is explained. */
 struct ll_traffic;
-void ll_rows_bytes_explain(const struct ll_kernel *kernel, const struct ll_work *work, struct ll_explain *why);
+void ll_rows_bytes_explain(const struct ll_kernel *kernel, const struct ll_work *work,
+                           struct ll_explain *why);
 void ll_rows_imbalance_explain(const struct ll_kernel *kernel, const struct ll_work *work,
                                const struct ll_unit *unit, struct ll_explain *why);
 void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
@@ -362,7 +363,8 @@ struct ll_task {
     double unit_pass[LL_OPERAND_COUNT];
 };
 
-/* Of one instance: cycles before its first result, bytes of the operands and the result of its finest piece. */
+/* Of one instance: cycles before its first result, bytes of the operands and the result of its finest
+ * piece. */
 struct ll_first_piece {
     double cycles, bytes[LL_OPERAND_COUNT];
 };
@@ -758,8 +760,8 @@ struct ll_draw {
 };
 
 /* What memories take for a product done this way, whatever is kept where, in joules: each operand once out of
- * every level that holds it, out of those that feed the unit as often as it asks; in that level and in the one
- * further in to which it goes. Pure. */
+ * every level that holds it, out of those that feed the unit as often as it asks; in that level and in the
+ * one further in to which it goes. Pure. */
 double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way);
 
 /* How long the arithmetic takes, in seconds, that would take full_s at the full clock; as long without a
@@ -878,8 +880,8 @@ struct ll_nested {
     struct ll_mapping mapping;
 };
 
-/* The levels of a scope, unit or device, that `mapping: search` nests tiles for; first and end are the same where
- * nothing is searched. Pure. */
+/* The levels of a scope, unit or device, that `mapping: search` nests tiles for; first and end are the same
+ * where nothing is searched. Pure. */
 struct ll_levels ll_to_nest(const struct ll_machine *machine, enum ll_scope scope);
 
 /* Whether such a search has a choice, which more than one boundary leaves it. Pure. */
@@ -903,18 +905,19 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
 
 /* Prints how the traffic out of one level comes about, with what the search for near or for other levels
  * found. */
-void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                        const struct ll_paces *paces, const struct ll_nested *nested,
-                        const struct ll_traffic *traffic, uint64_t level, struct ll_explain *why);
+void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task,
+                        const struct ll_way *way, const struct ll_paces *paces,
+                        const struct ll_nested *nested, const struct ll_traffic *traffic, uint64_t level,
+                        struct ll_explain *why);
 
 /* What was chosen for an op on a unit, and what its cost follows from. */
 struct ll_chosen {
-    uint32_t index;               /* the unit's way */
+    uint32_t index; /* the unit's way */
     struct ll_way way;
-    double full_s;                /* of computing, at the full clock */
-    struct ll_paces paces;        /* by which tiles were searched for */
-    struct ll_nested near, far;   /* what searches found for near levels and for the others, of a product */
-    struct ll_traffic traffic;    /* without what a kernel reads again */
+    double full_s;              /* of computing, at the full clock */
+    struct ll_paces paces;      /* by which tiles were searched for */
+    struct ll_nested near, far; /* what searches found for near levels and for the others, of a product */
+    struct ll_traffic traffic;  /* without what a kernel reads again */
 };
 
 /* Fills `first`; all else is there. */
@@ -926,8 +929,8 @@ void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_c
 /* The loops over tiles of what was chosen: false where they tell nothing. */
 bool ll_sized_tiles(const struct ll_sized *s, const struct ll_chosen *chosen, struct ll_tile_nest *nest);
 
-/* Prints what the software employs and what the kernel does short of the ideal; then how cycles, traffic and times of
- * what was chosen come about. */
+/* Prints what the software employs and what the kernel does short of the ideal; then how cycles, traffic and
+ * times of what was chosen come about. */
 void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why);
 void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen, const struct ll_cost *cost,
                        struct ll_explain *why);

@@ -111,8 +111,8 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
 }
 
 /* All bytes of an operand over so many elements in all steps: rows x columns of them in each product. */
-static void explain_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes, uint64_t rows,
-                            uint64_t columns, struct ll_explain *why)
+static void explain_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes,
+                            uint64_t rows, uint64_t columns, struct ll_explain *why)
 {
     static const char *const names[] = {"a", "b", "c"};
     uint64_t steps = operand == LL_OPERAND_B && task->b_stays ? 1 : task->steps,

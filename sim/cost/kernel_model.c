@@ -96,8 +96,8 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
                                        (double)s->all * one_unit * cost->compute_cycles);
 }
 
-/* How long the arithmetic of a way takes within the board's power, of full_s at the full clock. The first piece
- * is over before a board could tell, and keeps its time, which is the same whichever way. */
+/* How long the arithmetic of a way takes within the board's power, of full_s at the full clock. The first
+ * piece is over before a board could tell, and keeps its time, which is the same whichever way. */
 static double powered_s(const struct ll_sized *s, const struct ll_way *way, double full_s)
 {
     const struct ll_draw draw = {
@@ -362,9 +362,8 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
     for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
         near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
     cost->compute_s = powered_s(s, way, cost->compute_s);
-    struct pace pace = {.computing_s = cost->compute_s - cost->compute_first_s,
-                        .near_s = near_s,
-                        .bytes = way->unit_bytes};
+    struct pace pace = {
+        .computing_s = cost->compute_s - cost->compute_first_s, .near_s = near_s, .bytes = way->unit_bytes};
     ll_cost_time(s->machine, cost, s->found, &timing);
     pace.time_s = timing.time_s;
     pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, timing.time_s);
@@ -618,13 +617,15 @@ static void explain_cycles(const struct ll_sized *s, const char *what, double la
                lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
 }
 
-static void explain_partition(const struct ll_partitioned *p, const struct ll_way *way, struct ll_explain *why)
+static void explain_partition(const struct ll_partitioned *p, const struct ll_way *way,
+                              struct ll_explain *why)
 {
     if (p->length == 0)
         return;
-    ll_say(why, "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
-           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g", p->length, p->dealt, p->length, p->dealt,
-           way->units_used, p->lines, p->length, p->busiest);
+    ll_say(why,
+           "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
+           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g",
+           p->length, p->dealt, p->length, p->dealt, way->units_used, p->lines, p->length, p->busiest);
     ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
 }
 
@@ -647,7 +648,8 @@ static void explain_compute(const struct ll_sized *s, const struct ll_way *way, 
                way->cycles, c.parts.imbalance, c.rows, c.begin_s, clock_hz, efficiency, c.busiest);
     explain_cycles(s, "meanwhile", c.lanes.meanwhile_s, c.meanwhile, why);
     if (c.meanwhile > c.busiest)
-        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", c.busiest, c.meanwhile, c.cycles);
+        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", c.busiest, c.meanwhile,
+               c.cycles);
     ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, c.cycles,
            c.after + c.casting, clock_hz, efficiency, full_s);
     ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
@@ -720,12 +722,14 @@ void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen,
                        struct ll_explain *why)
 {
     const struct ll_way *way = &chosen->way;
+    ll_explain_group(why, "compute");
     if (!ll_is_product(s->task.work) || s->task.is_product)
         ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
     else
         ll_say(why, "an empty product: nothing is computed");
     explain_compute(s, way, cost, chosen->full_s, why);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        ll_explain_group(why, s->machine->levels[l].name);
         const struct ll_nested *nested = l < ll_near_levels(s->machine) ? &chosen->near : &chosen->far;
         ll_traffic_explain(s->machine, &s->task, way, &chosen->paces, nested, &chosen->traffic, l, why);
         ll_rows_again_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);

@@ -18,10 +18,25 @@ enum { LINE_LIMIT = 1024 };
 static void keep(struct ll_explain *why, const char *text, size_t length)
 {
     const char *line = ll_copy_text(&why->arena, text, length);
-    if (line && ll_grow(&why->lines, &why->capacity, why->line_count + 1, sizeof *why->lines))
-        why->lines[why->line_count++] = line;
-    else
+    if (!line || !ll_grow(&why->lines, &why->capacity, why->line_count + 1, sizeof *why->lines) ||
+        !ll_grow(&why->marks, &why->mark_capacity, why->line_count + 1, sizeof *why->marks)) {
         why->failed = true;
+        return;
+    }
+    why->lines[why->line_count] = line;
+    why->marks[why->line_count++] = (struct ll_line_mark){.group = why->group};
+}
+
+void ll_explain_group(struct ll_explain *why, const char *name)
+{
+    why->group = ll_copy_text(&why->arena, name, strlen(name));
+    why->failed |= !why->group;
+}
+
+void ll_explain_wins(struct ll_explain *why)
+{
+    if (why->line_count > 0)
+        why->marks[why->line_count - 1].wins = true;
 }
 
 void ll_say(struct ll_explain *why, const char *format, ...)
@@ -41,6 +56,7 @@ void ll_explain_release(struct ll_explain *why)
 {
     ll_arena_release(&why->arena);
     free((void *)why->lines);
+    free(why->marks);
     *why = (struct ll_explain){0};
 }
 

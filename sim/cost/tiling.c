@@ -594,11 +594,11 @@ static struct ll_stage stage_of(const struct ll_cost *cost, uint64_t l)
 
 /* A tile loaded from the outermost memory, worked on inside, stored. */
 struct tiled {
-    double store_s, load_s;        /* the outermost memory's time, apart */
-    uint64_t feeding;              /* the level whose first pieces of other units computing waits for */
-    double others_s, computing_s;  /* what they take; computing behind them */
-    double whole_s, first_of_it_s; /* the slowest further in, computing included, and its first piece */
-    double work_s;                 /* all first pieces, and the rest of the slowest */
+    double store_s, load_s;         /* the outermost memory's time, apart */
+    uint64_t feeding;               /* the level whose first pieces of other units computing waits for */
+    double others_s, computing_s;   /* what they take; computing behind them */
+    double whole_s, first_of_it_s;  /* the slowest further in, computing included, and its first piece */
+    double work_s;                  /* all first pieces, and the rest of the slowest */
     double tiles, plain_s, tiled_s; /* tiles; ll_cost_time's; tile by tile, latencies and gaps included */
 };
 
@@ -672,12 +672,13 @@ static void explain_inside(const struct ll_machine *machine, const struct ll_cos
 {
     struct ll_str firsts = {0};
     if (t->others_s > 0)
-        ll_say(why,
-               "further in, computing, behind the first pieces of other units, out of %s: %.10g + min((%.10g - "
-               "1) * %.10g, %.10g - %.10g) = %.10g s",
-               machine->levels[t->feeding].name, cost->compute_s, cost->level_pieces[t->feeding],
-               cost->level_first_s[t->feeding], cost->level_s[t->feeding], cost->level_first_s[t->feeding],
-               t->computing_s);
+        ll_say(
+            why,
+            "further in, computing, behind the first pieces of other units, out of %s: %.10g + min((%.10g - "
+            "1) * %.10g, %.10g - %.10g) = %.10g s",
+            machine->levels[t->feeding].name, cost->compute_s, cost->level_pieces[t->feeding],
+            cost->level_first_s[t->feeding], cost->level_s[t->feeding], cost->level_first_s[t->feeding],
+            t->computing_s);
     ll_str_addf(&firsts, "%.10g", cost->compute_first_s);
     for (uint64_t l = 0; l + 1 < machine->level_count; l++)
         ll_str_addf(&firsts, " + %.10g", cost->level_first_s[l]);
@@ -708,8 +709,9 @@ void ll_tiled_explain(const struct ll_machine *machine, const struct ll_cost *co
            t.load_s, t.work_s, t.store_s, t.tiles, t.tiles, t.load_s, t.work_s, t.store_s,
            (t.load_s + t.work_s + t.store_s) / t.tiles +
                (1 - 1 / t.tiles) * fmax(t.load_s, fmax(t.work_s, t.store_s)));
-    ll_say(why,
-           "tile by tile, edges, latencies and gaps as they are, at least the plain bound: max(%.10g, %.10g) = "
-           "%.10g s",
-           t.plain_s, t.tiled_s, fmax(t.plain_s, t.tiled_s));
+    ll_say(
+        why,
+        "tile by tile, edges, latencies and gaps as they are, at least the plain bound: max(%.10g, %.10g) = "
+        "%.10g s",
+        t.plain_s, t.tiled_s, fmax(t.plain_s, t.tiled_s));
 }

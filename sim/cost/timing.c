@@ -210,12 +210,13 @@ double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task,
 
 /* How a board's power slows arithmetic down. */
 struct slowdown {
-    double mac_j, asked_w;     /* of a multiply-accumulate; what all ask for at the full clock */
-    double static_w, left_w;   /* what flows anyway; what the limit leaves of it */
-    double exponent, share;    /* of the clock that the board sustains; 1 where power suffices */
+    double mac_j, asked_w;   /* of a multiply-accumulate; what all ask for at the full clock */
+    double static_w, left_w; /* what flows anyway; what the limit leaves of it */
+    double exponent, share;  /* of the clock that the board sustains; 1 where power suffices */
 };
 
-static struct slowdown slowdown_of(const struct ll_machine *machine, const struct ll_draw *draw, double full_s)
+static struct slowdown slowdown_of(const struct ll_machine *machine, const struct ll_draw *draw,
+                                   double full_s)
 {
     const struct ll_energy *energy = &machine->energy;
     struct slowdown slow = {.share = 1};
@@ -303,8 +304,8 @@ struct turned {
     double before_s, whole_s, first_s, bytes, pace, all_s;
 };
 
-/* All rows of a machine, and of each level the one that takes the largest part of its stage: the level itself,
- * but for a row's innermost. */
+/* All rows of a machine, and of each level the one that takes the largest part of its stage: the level
+ * itself, but for a row's innermost. */
 struct turns {
     struct turned levels[LL_MAX_LEVELS];
     uint64_t count, most_of[LL_MAX_LEVELS];
@@ -439,14 +440,14 @@ static uint64_t find_slowest(const struct ll_machine *machine, const struct ll_s
 /* The stages of an op, and how long it takes by them. */
 struct paced {
     struct ll_stage stages[MAX_STAGES];
-    uint64_t count, slowest;      /* of stages; the slowest of all */
-    bool sets_pace[MAX_STAGES];   /* those that do follow one another, a group each */
-    uint64_t feeding;             /* the level whose first pieces of other units computing waits for */
+    uint64_t count, slowest;    /* of stages; the slowest of all */
+    bool sets_pace[MAX_STAGES]; /* those that do follow one another, a group each */
+    uint64_t feeding;           /* the level whose first pieces of other units computing waits for */
     struct turns turns;
-    double first_s, waits_s;      /* all first pieces; all latencies */
+    double first_s, waits_s;               /* all first pieces; all latencies */
     double dropping_s, moving_s, beyond_s; /* invalidations; the slowest level; what moving does not hide */
-    double waiting_s;             /* what does not overlap in full (`serial`) */
-    double apart_s;               /* all that overlaps with nothing */
+    double waiting_s;                      /* what does not overlap in full (`serial`) */
+    double apart_s;                        /* all that overlaps with nothing */
     double exposed_s, time_s;
 };
 
@@ -527,7 +528,8 @@ static void time_model(const struct ll_machine *machine, const struct ll_cost *c
     struct paced p;
     pace(machine, cost, found, &p);
     double slowest_s = p.stages[p.slowest].whole_s;
-    uint64_t most = p.slowest >= FIRST_LEVEL ? FIRST_LEVEL + p.turns.most_of[p.slowest - FIRST_LEVEL] : p.slowest;
+    uint64_t most =
+        p.slowest >= FIRST_LEVEL ? FIRST_LEVEL + p.turns.most_of[p.slowest - FIRST_LEVEL] : p.slowest;
     bool fed_late = p.slowest == COMPUTE && slowest_s > 2 * cost->compute_s;
     *timing = (struct ll_timing){.time_s = p.time_s,
                                  .exposed_s = p.exposed_s,
@@ -558,7 +560,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
 void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
                       double full_s, struct ll_explain *why)
 {
-    const struct ll_draw draw = {task->dtype, (double)task->steps * way->macs, ll_memory_j(machine, task, way)};
+    const struct ll_draw draw = {task->dtype, (double)task->steps * way->macs,
+                                 ll_memory_j(machine, task, way)};
     const struct slowdown slow = slowdown_of(machine, &draw, full_s);
     double sum_j = 0;
     if (slow.share == 1)
@@ -648,7 +651,8 @@ static void explain_feeding(const struct ll_machine *machine, const struct ll_co
     const struct ll_stage from = level_stage(machine, cost, p->feeding, found);
     if (from.others_s == 0)
         return;
-    ll_say(why, "%s, the other units' first pieces, of %.10g: min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
+    ll_say(why,
+           "%s, the other units' first pieces, of %.10g: min((%.10g - 1) * %.10g, %.10g - %.10g) = %.10g s",
            machine->levels[p->feeding].name, cost->level_pieces[p->feeding], cost->level_pieces[p->feeding],
            from.first_s, from.whole_s, from.first_s, from.others_s);
     ll_say(why, "compute, until these are there, and the last unit is done: %.10g + %.10g = %.10g s",
@@ -699,19 +703,19 @@ static void explain_time(const struct ll_machine *machine, const struct paced *p
             add_term(sum, sizeof sum, p->sets_pace[i] ? p->stages[i].whole_s : p->stages[i].first_s);
     ll_say(why, "time, %s%s: %s%.10g = %.10g s",
            p->apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
-           : *sum      ? "latencies and first pieces, then the slowest, "
-                       : "the slowest, ",
+           : *sum         ? "latencies and first pieces, then the slowest, "
+                          : "the slowest, ",
            ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s, p->time_s);
 }
 
-
 void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cost,
-                          const struct ll_warm_bytes *found, struct ll_explain *why)
+                     const struct ll_warm_bytes *found, struct ll_explain *why)
 {
     struct paced p;
     if (cost->unit == LL_NO_UNIT)
         return;
     pace(machine, cost, found, &p);
+    ll_explain_group(why, "overlap");
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_intake intake = intake_of(machine, cost, l, found);
         const struct ll_stage stage = level_stage(machine, cost, l, found);
@@ -720,7 +724,8 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
     explain_feeding(machine, cost, found, &p, why);
     for (uint64_t i = 0; i < p.turns.count; i++) {
         const struct turned *t = &p.turns.levels[i];
-        if (t->all_s > t->before_s) /* where the first piece is nearly all of it, their difference has few digits */
+        if (t->all_s >
+            t->before_s) /* where the first piece is nearly all of it, their difference has few digits */
             ll_say(why, "%s, in turn: %.10g + (%.13g - %.13g) - %.10g * %.10g = %.10g s",
                    machine->levels[t->level].name, t->before_s, t->whole_s, t->first_s, t->bytes, t->pace,
                    t->all_s);
@@ -730,6 +735,7 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
     explain_dropping(machine, cost, found, &p, why);
     explain_serial(cost, &p, why);
     explain_apart(cost, &p, why);
+    ll_explain_group(why, "total");
     explain_time(machine, &p, why);
     if (cost->overlay.shapes == 0)
         return;

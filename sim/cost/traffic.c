@@ -205,7 +205,12 @@ static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll
 
 /* One of the ways in which a group may pass, and what it moves. */
 struct passage {
-    enum { ASKED, NESTED, STAYS, BLOCKED } kind; /* by the unit; by a search; weights stay inside; blocked for */
+    enum {
+        ASKED,
+        NESTED,
+        STAYS,
+        BLOCKED
+    } kind;                        /* by the unit; by a search; weights stay inside; blocked for */
     const struct ll_level *memory; /* of the last two: that holds what stays, or the block */
     struct ll_problem problem;     /* of the last two: as the group sees it */
     double shares;                 /* of the last two: how often that is done, side by side */
@@ -241,7 +246,8 @@ static void block(const struct route *r, struct passage *p)
         double a = p->once[LL_OPERAND_A], b = p->once[LL_OPERAND_B], c = p->once[LL_OPERAND_C];
         p->kind = STAYS;
         p->weights = b + (steps - 1) * p->again * b;
-        p->flow = flow_of(r->machine, group, p->shares * (p->weights + steps * (a + c)), p->shares * steps * c);
+        p->flow =
+            flow_of(r->machine, group, p->shares * (p->weights + steps * (a + c)), p->shares * steps * c);
         p->flow = with_operands(p->flow, p->shares, steps * a, p->weights, steps * c);
         return;
     }
@@ -299,7 +305,8 @@ static struct flow nested_flow(const struct route *r)
     const double *passes = nested->mapping.passes[i];
     double reads = nested->mapping.reads[i], writes = nested->mapping.writes[i];
     struct results c = results_of(nested, i);
-    struct flow flow = flow_of(r->machine, r->group, nested->times * (reads + writes), nested->times * writes);
+    struct flow flow =
+        flow_of(r->machine, r->group, nested->times * (reads + writes), nested->times * writes);
     return with_operands(flow, nested->times, passes[LL_OPERAND_A] * ll_operand_bytes(p, LL_OPERAND_A),
                          passes[LL_OPERAND_B] * ll_operand_bytes(p, LL_OPERAND_B),
                          (c.out + c.back) * ll_operand_bytes(p, LL_OPERAND_C));
@@ -389,12 +396,13 @@ struct walk {
     struct ll_gemm before; /* that share */
 };
 
-/* Shares of several units side by side, joined along m, n and the batch in powers of two of rows. False behind
- * the last. */
+/* Shares of several units side by side, joined along m, n and the batch in powers of two of rows. False
+ * behind the last. */
 static bool next_in_clusters(const struct route *r, struct walk *walk, struct passage *p)
 {
     const struct ll_way *way = r->way;
-    for (; (walk->level = next_memory(r->machine, r->group, LL_SCOPE_CLUSTER, walk->level)) >= 0; walk->level++) {
+    for (; (walk->level = next_memory(r->machine, r->group, LL_SCOPE_CLUSTER, walk->level)) >= 0;
+         walk->level++) {
         const struct ll_level *memory = &r->machine->levels[walk->level];
         for (uint64_t rows = walk->rows ? walk->rows * 2 : 1; rows <= memory->share; rows *= 2) {
             struct ll_gemm share = joined(&way->share, &r->task->problem.dims, memory->share, rows);
@@ -461,17 +469,16 @@ static bool next_passage(const struct route *r, bool shared, struct walk *walk, 
     }
 }
 
-/* The least of all passages; *index: which of them, unless NULL. */
-static struct flow least_flow(const struct route *r, bool shared, int *index)
+/* The least of all passages; *index: which of them, of how many. */
+static struct flow least_flow(const struct route *r, bool shared, int *index, int *count)
 {
     struct flow best = {.price = INFINITY, .bytes = INFINITY};
     struct passage p;
     struct walk walk = {0};
-    for (int i = 0; next_passage(r, shared, &walk, &p); i++)
+    for (*count = 0; next_passage(r, shared, &walk, &p); ++*count)
         if (is_cheaper(r->group, &p.flow, &best)) {
             best = p.flow;
-            if (index)
-                *index = i;
+            *index = *count;
         }
     return best;
 }
@@ -514,7 +521,8 @@ static struct flow near_flow(const struct route *r, const struct flow *flow)
 static struct flow flow_into(const struct route *r)
 {
     bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
-    struct flow least = least_flow(r, shared, NULL);
+    int index, count;
+    struct flow least = least_flow(r, shared, &index, &count);
     return shared ? least : near_flow(r, &least);
 }
 
@@ -523,7 +531,8 @@ static struct flow flow_into(const struct route *r)
 /* What of work that is no product passes out of a level. */
 struct once {
     double of[LL_OPERAND_COUNT];
-    double least, waste, wasted_writes; /* all of them; what whole accesses move beyond that; of that, written */
+    double least, waste,
+        wasted_writes; /* all of them; what whole accesses move beyond that; of that, written */
 };
 
 static struct once once_out_of(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
@@ -649,8 +658,8 @@ static void search(const struct ll_machine *machine, const struct ll_task *task,
     ll_nest(machine, task, paces, traffic, limits, nested);
 }
 
-/* The levels of a scope that are searched; none where each level is blocked for alone. Of *nested the rest is left
- * as it is. */
+/* The levels of a scope that are searched; none where each level is blocked for alone. Of *nested the rest is
+ * left as it is. */
 static bool has_search(const struct ll_machine *machine, enum ll_scope scope, const struct ll_paces *paces,
                        struct ll_nested *nested)
 {
@@ -677,7 +686,8 @@ static void nest_share(const struct ll_machine *machine, const struct ll_task *t
 
 /* The whole into the levels that all units share. */
 static void nest_whole(const struct ll_machine *machine, const struct ll_task *task,
-                       const struct ll_paces *paces, const struct ll_traffic *traffic, struct ll_nested *nested)
+                       const struct ll_paces *paces, const struct ll_traffic *traffic,
+                       struct ll_nested *nested)
 {
     if (!has_search(machine, LL_SCOPE_DEVICE, paces, nested))
         return;
@@ -771,11 +781,12 @@ static void explain_asked(const struct route *r, const struct flow *flow, struct
         passes[i] = r->group->has[i] && once[i] > 0 ? asked / once[i] : 0;
         once[i] = passes[i] > 0 ? once[i] : 0;
     }
-    ll_say(why,
-           "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
-           r->machine->levels[r->group->level].name, names_of(r->group), passes[LL_OPERAND_A],
-           once[LL_OPERAND_A], passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C],
-           once[LL_OPERAND_C], flow->bytes);
+    ll_say(
+        why,
+        "out of %s%s, as the unit passes over them: %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",
+        r->machine->levels[r->group->level].name, names_of(r->group), passes[LL_OPERAND_A],
+        once[LL_OPERAND_A], passes[LL_OPERAND_B], once[LL_OPERAND_B], passes[LL_OPERAND_C],
+        once[LL_OPERAND_C], flow->bytes);
 }
 
 static void explain_nested(const struct route *r, const struct flow *flow, struct ll_explain *why)
@@ -792,9 +803,9 @@ static void explain_nested(const struct route *r, const struct flow *flow, struc
            "%.10g B",
            r->machine->levels[r->group->level].name, nest->tile[LL_DIM_M], nest->tile[LL_DIM_N],
            nest->tile[LL_DIM_K], ll_dim_name(nest->order[0]), ll_dim_name(nest->order[1]),
-           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A], ll_operand_bytes(p, LL_OPERAND_A),
-           passes[LL_OPERAND_B], ll_operand_bytes(p, LL_OPERAND_B), c.out, c.back,
-           ll_operand_bytes(p, LL_OPERAND_C), flow->bytes);
+           ll_dim_name(nest->order[2]), nested->times, passes[LL_OPERAND_A],
+           ll_operand_bytes(p, LL_OPERAND_A), passes[LL_OPERAND_B], ll_operand_bytes(p, LL_OPERAND_B), c.out,
+           c.back, ll_operand_bytes(p, LL_OPERAND_C), flow->bytes);
     explain_sums(p, c.out, why);
 }
 
@@ -803,7 +814,9 @@ static void explain_stays(const struct route *r, const struct passage *p, struct
     uint64_t steps = r->task->steps;
     double b = p->once[LL_OPERAND_B];
     if (p->again > 0)
-        ll_say(why, "of the weights %.10g come again each step: %.10g + (%" PRIu64 " - 1) * %.10g * %.10g = %.10g B",
+        ll_say(why,
+               "of the weights %.10g come again each step: %.10g + (%" PRIu64
+               " - 1) * %.10g * %.10g = %.10g B",
                p->again, b, steps, p->again, b, p->weights);
     ll_say(why, "out of %s%s, weights stay inside: %.10g * (%.10g + %" PRIu64 " * (%.10g + %.10g)) = %.10g B",
            r->machine->levels[r->group->level].name, names_of(r->group), p->shares, p->weights, steps,
@@ -829,11 +842,12 @@ static void explain_blocked(const struct route *r, const struct passage *p, stru
 static void explain_passages(const struct route *r, struct ll_explain *why)
 {
     bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
-    int best = 0;
-    const struct flow least = least_flow(r, shared, &best);
+    int best = 0, count = 0;
+    const struct flow least = least_flow(r, shared, &best, &count);
     struct passage p;
     struct walk walk = {0};
     for (int i = 0; next_passage(r, shared, &walk, &p); i++) {
+        const uint64_t first = why->line_count;
         if (p.kind == ASKED)
             explain_asked(r, &p.flow, why);
         else if (p.kind == NESTED)
@@ -842,6 +856,8 @@ static void explain_passages(const struct route *r, struct ll_explain *why)
             explain_stays(r, &p, why);
         else
             explain_blocked(r, &p, why);
+        for (uint64_t line = first; count > 1 && i == best && line < why->line_count; line++)
+            why->marks[line].wins = true;
     }
     if (shared)
         return;
@@ -867,9 +883,10 @@ static void explain_once(const struct ll_machine *machine, const struct ll_work 
                once.least + once.waste);
 }
 
-void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                        const struct ll_paces *paces, const struct ll_nested *nested,
-                        const struct ll_traffic *traffic, uint64_t level, struct ll_explain *why)
+void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task,
+                        const struct ll_way *way, const struct ll_paces *paces,
+                        const struct ll_nested *nested, const struct ll_traffic *traffic, uint64_t level,
+                        struct ll_explain *why)
 {
     struct part parts[LL_MAX_LEVELS + 1];
     if (!task->is_product) {

@@ -243,7 +243,8 @@ static double block_bytes(const struct ll_task *task, const struct ll_loop_nest 
 }
 
 /* The least that a unit can start on, over all ways, so that it is the same for each. */
-static void spatial_first(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first)
+static void spatial_first(const struct ll_unit *unit, const struct ll_task *task,
+                          struct ll_first_piece *first)
 {
     double least = INFINITY, of[LL_OPERAND_COUNT];
     for (uint32_t u = 0; u < unit->spatial.unroll_count; u++)
@@ -308,7 +309,7 @@ static const char *const loop_words[] = {
 };
 
 static void explain_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, const char *how, uint64_t by,
-                        double pieces, struct ll_explain *why)
+                           double pieces, struct ll_explain *why)
 {
     struct ll_loop_phase phases[2] = {{0, 0}, {0, 0}};
     bool is_tap = loop == LL_LOOP_FY || loop == LL_LOOP_FX;
@@ -326,7 +327,7 @@ static void explain_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, c
 }
 
 static void explain_product(const char *what, const double factors[LL_LOOP_COUNT], double product,
-                         struct ll_explain *why)
+                            struct ll_explain *why)
 {
     ll_say(why,
            "%s, of groups, images, filters, channels, output rows and columns, filter rows and columns: "
@@ -355,8 +356,8 @@ static void explain_loops(const struct plan *plan, struct ll_explain *why)
     explain_product("blocks that elements have in turn", plan->blocks, all, why);
 }
 
-static void explain_sums(const struct ll_spatial *spatial, const struct ll_task *task, const struct plan *plan,
-                      struct ll_explain *why)
+static void explain_sums(const struct ll_spatial *spatial, const struct ll_task *task,
+                         const struct plan *plan, struct ll_explain *why)
 {
     if (plan->pieces > 1)
         ll_say(why,
@@ -373,7 +374,8 @@ static void explain_sums(const struct ll_spatial *spatial, const struct ll_task 
            plan->reductions, plan->kept, task->problem.sum_width, plan->passes[LL_OPERAND_C]);
 }
 
-static void explain_operands(const struct ll_spatial *spatial, const struct plan *plan, struct ll_explain *why)
+static void explain_operands(const struct ll_spatial *spatial, const struct plan *plan,
+                             struct ll_explain *why)
 {
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_loop_nest *nest = &plan->nest;
@@ -396,7 +398,7 @@ static void explain_operands(const struct ll_spatial *spatial, const struct plan
 }
 
 static void explain_units(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
-                       struct ll_explain *why)
+                          struct ll_explain *why)
 {
     const double *b = plan->blocks, *s = plan->steps;
     if (unit->count > 1) {
@@ -422,7 +424,7 @@ static void explain_units(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static void explain_plan(const struct ll_unit *unit, const struct ll_task *task, const struct plan *plan,
-                 struct ll_explain *why)
+                         struct ll_explain *why)
 {
     char loops[LL_UNROLL_TEXT];
     ll_unroll_print(&unit->spatial.unrolls[plan->choice.unroll], loops);

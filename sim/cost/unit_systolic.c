@@ -191,9 +191,10 @@ static struct ll_split deal(const struct ll_systolic *array, const struct ll_gem
 /* What one array needs before it can start, and gives when it ends: the tile that stays, and a line of each
  * of the two operands that stream. */
 struct first_piece {
-    double rows, columns;                            /* of the array */
-    double stays_bytes, per_row_bytes, per_column_bytes; /* of an element of what stays, streams past rows, columns */
-    double of[LL_OPERAND_COUNT], bytes;              /* by operand, and in all */
+    double rows, columns; /* of the array */
+    double stays_bytes, per_row_bytes,
+        per_column_bytes;               /* of an element of what stays, streams past rows, columns */
+    double of[LL_OPERAND_COUNT], bytes; /* by operand, and in all */
 };
 
 static struct first_piece first_piece_of(const struct ll_systolic *array, const struct ll_task *task)
@@ -260,8 +261,8 @@ static void explain_pieces(const struct ll_systolic *array, const struct folds *
                f->streamed, f->pieces, f->filling, f->one);
 }
 
-static void explain_folds(const struct ll_unit *unit, const struct ll_task *task, const struct ll_split *split,
-                 const struct folds *f, struct ll_explain *why)
+static void explain_folds(const struct ll_unit *unit, const struct ll_task *task,
+                          const struct ll_split *split, const struct folds *f, struct ll_explain *why)
 {
     static const char *const names[] = {"output", "weight", "input"};
     const struct ll_systolic *array = &unit->systolic;

@@ -160,8 +160,8 @@ static double gathered_bytes(const struct ll_work *work)
     return (double)work->gather.rows * (double)work->gather.row_bytes;
 }
 
-/* A shared memory inside of level l that has room for the table from which more is picked than it has, so that
- * it passes once; NULL: there is none. */
+/* A shared memory inside of level l that has room for the table from which more is picked than it has, so
+ * that it passes once; NULL: there is none. */
 static const struct ll_level *keeps_table(const struct ll_machine *machine, const struct ll_work *work,
                                           uint64_t l)
 {
@@ -219,8 +219,8 @@ struct row_accesses {
     uint64_t moved; /* bytes of an access */
     double write_share;
     struct ll_dram_estimate e;
-    double stream;          /* efficiency of a stream */
-    double scattered, all;  /* bytes of rows, as whole accesses; all bytes that the work moves */
+    double stream;         /* efficiency of a stream */
+    double scattered, all; /* bytes of rows, as whole accesses; all bytes that the work moves */
     double slowdown;
 };
 
@@ -317,10 +317,11 @@ static struct lane_work lane_work_of(const struct ll_unit *unit, const struct ll
     if (!task->is_product && work->kind == LL_WORK_REDUCE)
         return reduction_of(unit, work);
     double macs = task->is_product ? ll_gemm_macs(&task->problem.dims) : 0;
-    struct lane_work l = task->is_product ? (struct lane_work){.what = "products", .items = macs, .flops = 2 * macs}
-                                          : (struct lane_work){.what = "elements",
-                                                               .items = (double)work->vector.elements,
-                                                               .flops = (double)work->flops};
+    struct lane_work l = task->is_product
+                             ? (struct lane_work){.what = "products", .items = macs, .flops = 2 * macs}
+                             : (struct lane_work){.what = "elements",
+                                                  .items = (double)work->vector.elements,
+                                                  .flops = (double)work->flops};
     l.steps = ceil(l.items / ((double)unit->vector.lanes * (double)units));
     return l;
 }
@@ -494,11 +495,13 @@ void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_
 {
     const struct ll_level *level = &machine->levels[l];
     struct scattered s = rows_out_of(machine, work, l);
-    double access = (double)access_bytes(level), written, waste = ll_scatter_waste(machine, work, l, &written);
+    double access = (double)access_bytes(level), written,
+           waste = ll_scatter_waste(machine, work, l, &written);
     if (waste > 0)
-        ll_say(why,
-               "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
-               level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
+        ll_say(
+            why,
+            "%s, rows in whole accesses move more: %.10g * (ceil(%.10g / %.10g) * %.10g - %.10g) = %.10g B",
+            level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
 }
 
 void ll_scatter_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,

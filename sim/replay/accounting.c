@@ -572,7 +572,8 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
 
 /* --- why an exchange takes its time --- */
 
-static void explain_algorithm(const struct ll_machine *machine, const struct ll_price *price, struct ll_explain *why)
+static void explain_algorithm(const struct ll_machine *machine, const struct ll_price *price,
+                              struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
     const char *busiest = e->busiest < LL_NO_LEVEL ? machine->networks[e->busiest].name : NULL;
@@ -587,10 +588,11 @@ static void explain_algorithm(const struct ll_machine *machine, const struct ll_
 }
 
 void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
-                   const struct ll_price *price, struct ll_explain *why)
+                      const struct ll_price *price, struct ll_explain *why)
 {
     const struct ll_exchanged *e = &price->exchanged;
     const char *name = ll_op_name((enum ll_op_kind)asked->kind);
+    ll_explain_group(why, "communication");
     if (asked->peer && price->groups == 0) {
         ll_say(why, "%s of %" PRIu64 " B to a device %" PRId64 " away", name, asked->bytes, asked->peer);
         ll_say(why, "time among the ops, beside which stages hand on what they have made: 0 = 0 s");

@@ -96,7 +96,8 @@ struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struc
     return less;
 }
 
-bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s, struct ll_stretch *stretch)
+bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s,
+                     struct ll_slow_stretch *stretch)
 {
     uint32_t now;
     stretch->before_s += stretch->added_s;
@@ -119,7 +120,7 @@ bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s, 
 
 double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level)
 {
-    struct ll_stretch stretch = {.left_s = slowed->alone_s, .at_s = begin_s};
+    struct ll_slow_stretch stretch = {.left_s = slowed->alone_s, .at_s = begin_s};
     while (ll_next_stretch(slowed, level_end_s, &stretch))
         *level = stretch.before_s == 0 ? stretch.level : *level;
     return stretch.before_s;
@@ -305,8 +306,7 @@ static void slow_down(struct run *run, const struct ll_slowed *slowed, double st
 {
     const struct ll_timing *timing = &tried->timing;
     double begin_s = ll_work_begins_s(run->machine, start_s, tried->late_s, timing);
-    tried->taken_s =
-        ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level);
+    tried->taken_s = ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level);
     double time_s = timing->more_s + timing->time_s;
     if (run->machine->software.queue == 0)
         tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);

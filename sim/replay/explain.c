@@ -30,7 +30,7 @@ static void explain_wait(double before_s, double lead_s, double late_s, struct l
 
 /* What of the op's time in this replay the software took to start it. */
 static void explain_start(const struct ll_result *result, uint32_t seq, const struct ll_timing *timing,
-                       struct ll_explain *why)
+                          struct ll_explain *why)
 {
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
     double active_s = timing->time_s + op->taken_s, late_s = op->time_s - active_s;
@@ -66,11 +66,12 @@ static void find_ends(const struct ll_result *result, uint32_t seq, double level
 }
 
 /* What the op takes while exchanges over a level keep some of the units busy, and what that adds. */
-static void explain_stretch(const struct ll_slowed *slowed, const struct ll_stretch *stretch,
+static void explain_stretch(const struct ll_slowed *slowed, const struct ll_slow_stretch *stretch,
                             struct ll_explain *why)
 {
     const struct ll_network *level = &slowed->machine->networks[stretch->level];
     const struct ll_cost less = ll_cost_without_units(slowed, level);
+    ll_explain_group(why, "beside communication");
     ll_say(why,
            "compute, while exchanges over %s keep %.10g of the units busy: %.10g / (1 - %.10g) = %.10g s",
            level->name, level->units_taken, slowed->cost->compute_s, level->units_taken, less.compute_s);
@@ -79,8 +80,8 @@ static void explain_stretch(const struct ll_slowed *slowed, const struct ll_stre
                level->units_taken, less.compute_first_s);
     ll_time_explain(slowed->machine, &less, slowed->found, why);
     ll_say(why, "time, some of it beside exchanges over %s: %.10g + %.10g * (1 - %.10g / %.10g) = %.10g s",
-           level->name, slowed->alone_s + stretch->before_s, stretch->time_s, slowed->alone_s, stretch->less_s,
-           slowed->alone_s + (stretch->before_s + stretch->added_s));
+           level->name, slowed->alone_s + stretch->before_s, stretch->time_s, slowed->alone_s,
+           stretch->less_s, slowed->alone_s + (stretch->before_s + stretch->added_s));
 }
 
 /* What exchanges beside the op add to its time; its work begins when the software lets it. */
@@ -90,7 +91,7 @@ static void explain_taken(const struct ll_result *result, struct ll_slowed slowe
     const struct ll_op_result *op = &result->ops[slowed.seq - result->prepared->first_op];
     double level_end_s[LL_MAX_LINKS] = {0}, late_s = op->time_s - timing->time_s - op->taken_s;
     double begin_s = ll_work_begins_s(result->machine, op->start_s, late_s, timing);
-    struct ll_stretch stretch = {.left_s = slowed.alone_s, .at_s = begin_s};
+    struct ll_slow_stretch stretch = {.left_s = slowed.alone_s, .at_s = begin_s};
     if (op->taken_s == 0)
         return;
     find_ends(result, slowed.seq, level_end_s);

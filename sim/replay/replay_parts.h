@@ -50,12 +50,11 @@ struct ll_slowed {
 /* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
  * over level l of the network are over. *level is the one that takes most units at first, set where the sum
  * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
-double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s,
-                  uint32_t *level);
+double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level);
 
 /* Of an op's time, how long a level's share of the units is gone, and what that adds. Starts as {.left_s =
  * alone_s, .at_s = begin_s}. */
-struct ll_stretch {
+struct ll_slow_stretch {
     double left_s, at_s; /* of the op, still to be done where the stretch begins; where the next one begins */
     double before_s;     /* what earlier stretches have added */
     uint32_t level;      /* of the network */
@@ -64,7 +63,8 @@ struct ll_stretch {
 };
 
 /* The next stretch; false behind the last, when before_s has all that was added. */
-bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s, struct ll_stretch *stretch);
+bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s,
+                     struct ll_slow_stretch *stretch);
 
 /* The op's cost with that level's share of the units gone from end to end. */
 struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struct ll_network *level);
@@ -78,7 +78,7 @@ bool ll_find_exposure(struct ll_result *result);
 
 /* Prints an exchange's derivation, the last line of which ends in its time. */
 void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
-                   const struct ll_price *price, struct ll_explain *why);
+                      const struct ll_price *price, struct ll_explain *why);
 
 /* What an op adds to the sums of a replay, done in one of its ways. */
 struct ll_tally {

@@ -189,8 +189,8 @@ static void devices_that_exchange_data_are_not_asked_of_one(void **state)
     struct ll_machine machine = simple();
     struct ll_cost cost;
     const char *trouble;
-    assert_false(ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost,
-                            &trouble));
+    assert_false(
+        ll_cost_op(&machine, LL_OP_ADD, &(struct ll_work){.kind = LL_WORK_COLLECTIVE}, &cost, &trouble));
     assert_non_null(trouble);
 }
 

@@ -124,8 +124,7 @@ static void an_access_takes_whole_bursts(void **state)
     double last_s = INFINITY;
     for (uint64_t access = 1000; access > 0; access /= 2) {
         machine.levels[0].access_bytes = access;
-        double bytes =
-            (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&machine, &work, 0, &written);
+        double bytes = (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&machine, &work, 0, &written);
         double moved_s = bytes * ll_scatter_slowdown(&machine, &work, 0);
         assert_true(moved_s <= last_s * (1 + 1e-12));
         last_s = moved_s;
