@@ -38,7 +38,6 @@ int32_t ll_vocabulary_find(const struct ll_vocabulary *vocabulary, struct ll_wor
 
 struct ll_words ll_vocabulary_word(const struct ll_vocabulary *vocabulary, int32_t number)
 {
-    assert(number >= 0 && (uint64_t)number < vocabulary->words.count);
     bool known = number >= 0 && (uint32_t)number < vocabulary->words.count;
     const struct ll_map_entry *entry =
         &vocabulary->words.entries[known ? (uint32_t)number : (uint32_t)LL_WORD_UNKNOWN];

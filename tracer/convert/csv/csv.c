@@ -141,7 +141,6 @@ bool ll_measured_says(const struct ll_measured *row, const char *key, const char
 
 bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value)
 {
-    assert(most <= UINT64_C(1) << LL_DIM_BITS);
     const char *text = ll_measured_text(row, key);
     char *end = NULL;
     uint64_t number = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
