@@ -365,7 +365,7 @@ static bool is_small_enough(const struct ll_op_view *op)
         most = ll_max(most, longest(&op->in[i]));
     for (uint32_t i = 0; i < op->output_count; i++)
         most = ll_max(most, longest(&op->out[i]));
-    return most <= LL_PRODUCT_MOST || !ll_class_is_product(ll_op_class(op->kind));
+    return most <= LL_PRODUCT_MOST || !ll_class_is_gemm(ll_op_class(op->kind));
 }
 
 /* Whether there is a kernel for every op, for its sizes, and for this type of number. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* From low to high, decades alike. */
-static inline double ll_between(uint64_t *random, double low, double high)
+static inline double ll_epilogue(uint64_t *random, double low, double high)
 {
     return low * pow(high / low, (double)ll_random_below(random, 1000) / 999);
 }
@@ -23,7 +23,7 @@ static inline const char *ll_random_cache(uint64_t *random, struct ll_arena *are
     if (ll_random_below(random, 2))
         return "";
     const char *policy = policies[ll_random_below(random, 2)];
-    double corunners = ll_random_below(random, 2) ? ll_between(random, 0.01, 1000) : 0;
+    double corunners = ll_random_below(random, 2) ? ll_epilogue(random, 0.01, 1000) : 0;
     return ll_format(arena, ", cache: {policy: %s, corunners: %.3gGB/s, affinity: %s}", policy, corunners,
                      ll_random_below(random, 2) ? "true" : "false");
 }
@@ -48,7 +48,7 @@ static inline char *ll_random_machine(uint64_t *random, struct ll_arena *arena, 
     else
         snprintf(unit, sizeof unit, "model: matrix, tiles: [%dx%dx8, 8x8x1]", 8 << ll_random_below(random, 5),
                  8 << ll_random_below(random, 5));
-    double sram = ll_between(random, 16, 16384), bandwidth = ll_between(random, 1, 3000);
+    double sram = ll_epilogue(random, 16, 16384), bandwidth = ll_epilogue(random, 1, 3000);
     return ll_format(arena,
                      "name: random\nclock: %.0fMHz\nunits:\n"
                      "  - {name: array, %s, count: %d, macs: {f32: 1}, runs: [matmul, conv2d]}\n"
@@ -57,11 +57,11 @@ static inline char *ll_random_machine(uint64_t *random, struct ll_arena *arena, 
                      "  - {name: sram, size: %.0fKiB, bandwidth: %.0fGB/s, latency: %dns%s}\n"
                      "  - {name: dram, size: 64GiB, bandwidth: %.0fGB/s, latency: %dns}\n"
                      "software: {op_overhead: %dns, fusion: %s}\nhost: {bandwidth: %.0fGB/s, latency: 1us}\n",
-                     ll_between(random, 100, 3000), unit, (int)count, (int)count,
+                     ll_epilogue(random, 100, 3000), unit, (int)count, (int)count,
                      1 << ll_random_below(random, 10), fmin(sram / 2, 256) + 1, 4 * bandwidth, sram + 1024,
                      2 * bandwidth, (int)ll_random_below(random, 100), ll_random_cache(random, arena),
                      bandwidth, (int)ll_random_below(random, 1000), (int)ll_random_below(random, 5000),
-                     fusion, ll_between(random, 1, 100));
+                     fusion, ll_epilogue(random, 1, 100));
 }
 
 #endif

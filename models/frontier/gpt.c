@@ -117,7 +117,7 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init);
     struct ll_value *inputs[] = {rows, weights};
-    struct ll_value *y = ll_weight_product(
+    struct ll_value *y = ll_weight_gemm(
         nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs}, d->narrow);
     if (dense->biased) {
         struct ll_shape line = ll_nn_shape(nn, 1, &dense->units, &dense->to);

@@ -276,13 +276,13 @@ static struct ll_value *product(struct ll_decoder *d, const char *name, struct l
         ll_attr_of_count(LL_ATTR_FILLED, (int64_t)tokens_of(d)),
         ll_attr_of_real(LL_ATTR_CHANCE, (double)experts->top_k / (double)experts->count)};
     struct ll_value *inputs[] = {x, weights};
-    struct ll_value *y = ll_weight_product(nn,
-                                           &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
-                                                                .input_count = 2,
-                                                                .inputs = inputs,
-                                                                .attr_count = d->train ? 0 : 2,
-                                                                .attrs = chosen},
-                                           d->narrow);
+    struct ll_value *y = ll_weight_gemm(nn,
+                                        &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
+                                                             .input_count = 2,
+                                                             .inputs = inputs,
+                                                             .attr_count = d->train ? 0 : 2,
+                                                             .attrs = chosen},
+                                        d->narrow);
     ll_nn_pop(nn);
     return y;
 }

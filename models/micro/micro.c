@@ -203,7 +203,7 @@ static const struct micro {
 #undef LL_MICRO
 };
 
-static const struct ll_micro_product products[] = {
+static const struct ll_micro_gemm products[] = {
 #define LL_PRODUCT(...) {__VA_ARGS__},
 #include "models/micro/gemms.def"
 #undef LL_PRODUCT
@@ -286,7 +286,7 @@ static void build_micros(struct ll_bench *bench, uint64_t elements, uint64_t tur
 }
 
 /* Whether all it does is to read the right matrix once, or to write the result once. */
-static bool is_stream(const struct ll_micro_product *p)
+static bool is_stream(const struct ll_micro_gemm *p)
 {
     return p->batch == 0 && (p->m <= LL_SKINNY_ROWS || ll_is_thin(p->transpose_a, p->transpose_b, p->k));
 }
@@ -295,13 +295,13 @@ static bool is_stream(const struct ll_micro_product *p)
  * often before they count as warm. Of a stream that a last cache has not seen it may let in a tenth a time:
  * on Zen 4, behind larger streams, 2 x 1536 x 1280 took 200 us, then 160, 90 at the ninth time and 52 in the
  * end. What no half of the cache holds gets no better after some times. */
-static void warm_up(struct ll_bench *bench, const struct ll_micro_product *product, uint64_t cache_bytes)
+static void warm_up(struct ll_bench *bench, const struct ll_micro_gemm *product, uint64_t cache_bytes)
 {
     enum { SOME = 6, MANY = 30 };
     bool fits = product->n * ll_max(product->m, product->k) * sizeof(float) <= cache_bytes / 2;
     ll_nn_push(bench->nn, "again");
     for (int i = 0; i < (fits ? MANY : SOME) && is_stream(product); i++)
-        ll_bench_product(bench, product, false);
+        ll_bench_gemm(bench, product, false);
     ll_nn_pop(bench->nn);
 }
 
@@ -315,7 +315,7 @@ static void build_products(struct ll_bench *bench, bool quick, uint64_t cache_by
             if (pass == 1)
                 warm_up(bench, &products[i], cache_bytes);
             enter(bench, pass, products[i].batch ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL);
-            ll_bench_product(bench, &products[i], pass == HANDED);
+            ll_bench_gemm(bench, &products[i], pass == HANDED);
             leave(bench);
         }
     }

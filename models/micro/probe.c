@@ -361,7 +361,7 @@ static void multiply_f64(void *product)
     ll_blas_gemm_f64(product);
 }
 
-static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t element_bytes)
+static struct ll_figure gemm_rate(void (*multiply)(void *product), uint64_t element_bytes)
 {
     uint64_t matrix = SIDE * SIDE * element_bytes;
     char *c = ll_probe_memory(3 * matrix);
@@ -385,12 +385,12 @@ static struct ll_figure product_rate(void (*multiply)(void *product), uint64_t e
  */
 static struct ll_figure probe_product_f32(void)
 {
-    return product_rate(multiply_f32, sizeof(float));
+    return gemm_rate(multiply_f32, sizeof(float));
 }
 
 static struct ll_figure probe_product_f64(void)
 {
-    return product_rate(multiply_f64, sizeof(double));
+    return gemm_rate(multiply_f64, sizeof(double));
 }
 
 /* Lines of which several cores have copies: who writes one has to have the others drop it first. All threads

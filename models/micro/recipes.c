@@ -369,7 +369,7 @@ static struct ll_value *bench_rewritten(struct ll_bench *bench, struct ll_value 
 
 /* GEMMs and convolutions. */
 
-void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *p, bool handed)
+void ll_bench_gemm(struct ll_bench *bench, const struct ll_micro_gemm *p, bool handed)
 {
     assert(p->m > 0 && p->n > 0 && p->k > 0);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_TRANSPOSE_A, p->transpose_a),

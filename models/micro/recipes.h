@@ -40,12 +40,12 @@ struct ll_matrix_size {
 /* How to make GEMMs and convolutions, by their shapes (products.def, convolutions.def). */
 
 /* C[m,n] = op(A) op(B), `batch` of them; batch 0 is one matmul. */
-struct ll_micro_product {
+struct ll_micro_gemm {
     uint64_t batch, m, n, k;
     bool transpose_a, transpose_b;
 };
 /* handed: of operands that were just written. */
-void ll_bench_product(struct ll_bench *bench, const struct ll_micro_product *product, bool handed);
+void ll_bench_gemm(struct ll_bench *bench, const struct ll_micro_gemm *product, bool handed);
 
 /* Square images and kernels, padded by half a kernel. */
 struct ll_micro_convolution {

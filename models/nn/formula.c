@@ -118,7 +118,7 @@ static struct ll_value *narrowed(struct ll_nn *nn, struct ll_value *x)
     return x->narrow;
 }
 
-struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow)
+struct ll_value *ll_weight_gemm(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow)
 {
     if (!narrow || nn->trouble)
         return ll_nn_do(nn, product);

@@ -110,6 +110,6 @@ struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype 
 /* The call of a product of x and weights, a matmul or a batch_matmul, or of one that gives a gradient of
  * theirs; narrow: it reads 8 bits, as casts or weights that are held so, and writes the network's real type
  * (tracer/transform/dtype.h makes the same of a trace). */
-struct ll_value *ll_weight_product(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow);
+struct ll_value *ll_weight_gemm(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow);
 
 #endif

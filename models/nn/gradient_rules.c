@@ -34,7 +34,7 @@ static struct ll_value *product(struct ll_nn *nn, struct ll_value *a, bool trans
                                     .inputs = inputs,
                                     .attr_count = attr_count,
                                     .attrs = attrs};
-    return ll_weight_product(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
+    return ll_weight_gemm(nn, &call, a->shape.dtype == LL_F8 || b->shape.dtype == LL_F8);
 }
 
 /* C = op(A) op(B), or each of a stack: dop(A) = dC op(B)^T and dop(B) = op(A)^T dC; where A is read

@@ -188,7 +188,7 @@ static uint64_t even_chunk(uint64_t columns, uint64_t most, unsigned threads)
     return ll_min(chunk, most);
 }
 
-void LL_REAL(ll_skinny_product)(const struct ll_blas_product *product, struct ll_pool *pool)
+void LL_REAL(ll_skinny_gemm)(const struct ll_blas_product *product, struct ll_pool *pool)
 {
     struct ll_blas_product job = *product;
     uint64_t work = job.n * job.k * ll_max(2 * job.m, sizeof(real));
@@ -270,7 +270,7 @@ LL_FAST static void thin_rows(void *context, uint64_t begin, uint64_t end, uint6
     }
 }
 
-void LL_REAL(ll_thin_product)(const struct ll_blas_product *product, struct ll_pool *pool)
+void LL_REAL(ll_thin_gemm)(const struct ll_blas_product *product, struct ll_pool *pool)
 {
     struct ll_blas_product job = *product;
     uint64_t elements = job.m * job.n, bytes = (elements + job.k * (job.m + job.n)) * sizeof(real);
@@ -408,9 +408,9 @@ LL_KERNEL(MATMUL)
     };
     struct product product = {whole, is_copied(tb, whole.k, sizeof(real)) ? call->workspace : NULL};
     if (is_skinny(whole.m, ta))
-        LL_REAL(ll_skinny_product)(&whole, call->pool);
+        LL_REAL(ll_skinny_gemm)(&whole, call->pool);
     else if (ll_is_thin(ta, tb, whole.k))
-        LL_REAL(ll_thin_product)(&whole, call->pool);
+        LL_REAL(ll_thin_gemm)(&whole, call->pool);
     else if (whole.m >= whole.n)
         by_rows(&product, call->pool);
     else

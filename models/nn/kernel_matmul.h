@@ -14,8 +14,8 @@ enum { LL_SKINNY_GRAIN = 1 << 19 };
 
 /* C = A B or C = A B^T for such an A, which is not transposed; beta is 0. Same bits at any number of threads.
  */
-void ll_skinny_product_f32(const struct ll_blas_product *product, struct ll_pool *pool);
-void ll_skinny_product_f64(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_skinny_gemm_f32(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_skinny_gemm_f64(const struct ll_blas_product *product, struct ll_pool *pool);
 
 /* Products that sum few terms. */
 
@@ -32,7 +32,7 @@ static inline bool ll_is_thin(bool transpose_a, bool transpose_b, uint64_t k)
 }
 
 /* C = A^T B for k up to LL_THIN_DEPTH; beta is 0. Same bits at any number of threads. */
-void ll_thin_product_f32(const struct ll_blas_product *product, struct ll_pool *pool);
-void ll_thin_product_f64(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_thin_gemm_f32(const struct ll_blas_product *product, struct ll_pool *pool);
+void ll_thin_gemm_f64(const struct ll_blas_product *product, struct ll_pool *pool);
 
 #endif

@@ -124,7 +124,7 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
                                    ? ll_nn_variable(nn, "weights", &narrow_shape, LL_WEIGHT, options->init)
                                    : ll_nn_weight(nn, "weights", &shape, options->init);
     struct ll_value *inputs[] = {x, weights};
-    struct ll_value *y = ll_weight_product(
+    struct ll_value *y = ll_weight_gemm(
         nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs}, options->narrow);
     y = add_biases(nn, options->bias, y,
                    biases(nn, options->bias, options->units, LL_ROLE_HIDDEN, options->bias_start));

@@ -51,7 +51,7 @@ struct ll_dense_options {
     struct ll_init init;
     enum ll_bias bias;
     double bias_start; /* each element of the bias, at first */
-    bool narrow, held; /* the product is of 8 bits (ll_weight_product); its weights are held in them */
+    bool narrow, held; /* the product is of 8 bits (ll_weight_gemm); its weights are held in them */
 };
 
 /* x[batch, features] times "weights" [features, units] plus "biases". */

@@ -476,7 +476,7 @@ bool ll_fit_kernel(const struct ll_machine *base, const struct ll_samples *sampl
                             .samples = samples,
                             .first = first,
                             .count = count,
-                            .product = ll_is_product(&samples->at[first].work)};
+                            .product = ll_is_gemm(&samples->at[first].work)};
     bool own = samples->at[first].own; /* a kernel of our own, not of the library */
     search.peak = search.product && !own ? samples->library_share : 1;
     *search.kernel = search_best(&search);

@@ -400,7 +400,7 @@ static int run_tuning(const struct ll_args *args)
 /* Where the trace is while it is measured that nobody asked to keep; empty otherwise. */
 static char temporary[256];
 
-/* A large product or a first touch of memory takes longer than somebody waits who wants an end. Nothing is to
+/* A large GEMM or a first touch of memory takes longer than somebody waits who wants an end. Nothing is to
  * be saved: a trace that is to be kept can be read as far as it is written. */
 static void interrupt(int number)
 {
@@ -519,7 +519,7 @@ static void say_nodes(double nodes)
 
 /* Who describes a machine should know that it was not left alone. Of a virtual machine whose neighbours were
  * quiet, times of an op differed by 9 % in the median over the kernels, and by 22 % when they were not; then
- * products of few rows were found 20 % slower than a few minutes before. */
+ * GEMMs of few rows were found 20 % slower than a few minutes before. */
 static void say_disturbed(const struct ll_trace *trace, const struct ll_calibration *c)
 {
     static const double much = 0.15;

@@ -130,7 +130,7 @@ static double exchange_s(const struct ll_trace *trace, const struct ll_machine *
     return time_s;
 }
 
-/* What is no product and waits for the outermost memory. Batch normalisation counts with the convolutions, of
+/* What is no GEMM and waits for the outermost memory. Batch normalisation counts with the convolutions, of
  * which compilers make it a part. */
 static double memory_s(const struct ll_result *result)
 {
@@ -138,7 +138,7 @@ static double memory_s(const struct ll_result *result)
     double time_s = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
-        bool product = ll_class_is_product(kind->op_class);
+        bool product = ll_class_is_gemm(kind->op_class);
         bool joins = strncmp(kind->kind, "batch_norm", strlen("batch_norm")) == 0;
         time_s += !product && !joins && kind->bound == outermost ? kind->time_s : 0;
     }
@@ -321,11 +321,11 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
             recording->steps, ll_plural(recording->steps));
 }
 
-/* With products in the type that the recording wants. */
+/* With GEMMs in the type that the recording wants. */
 static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
 {
     const char *trouble, *name = recording->products;
-    return ll_narrow_products(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
+    return ll_narrow_gemms(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
                ? LL_DONE
                : ll_cli_fail("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
 }

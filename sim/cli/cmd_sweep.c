@@ -179,7 +179,7 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
                            ll_dtype_name(workload->dtype), trouble ? trouble : "memory ran out");
     if (!prune(workload, *trace, diags))
         return false;
-    if (!ll_narrow_products(trace, workload->products, &trouble))
+    if (!ll_narrow_gemms(trace, workload->products, &trouble))
         return ll_complain(diags, workload->place, "`%s`: no GEMM can be computed in %s: %s", workload->name,
                            ll_dtype_name(workload->products), trouble);
     return store(workload, *trace, diags) &&

@@ -220,7 +220,7 @@ const struct ll_command ll_command_export = {
 
 /* leadline import FORMAT FILE...: a file of others becomes a trace. */
 
-/* FLOPs of products of matrices and of convolutions, which are what most others count. */
+/* FLOPs of GEMMs and of convolutions, which are what most others count. */
 static double product_flops(const struct ll_profile *profile)
 {
     double flops = 0;
@@ -228,7 +228,7 @@ static double product_flops(const struct ll_profile *profile)
         const struct ll_kind_total *kind = &profile->kinds[i];
         bool known = kind->op_kind < LL_OP_NONE;
         enum ll_op_class op_class = known ? ll_op_class(kind->op_kind) : LL_CLASS_MOVEMENT;
-        if (ll_class_is_product(op_class))
+        if (ll_class_is_gemm(op_class))
             flops += kind->flops;
     }
     return flops;

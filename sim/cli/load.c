@@ -181,7 +181,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     return NULL;
 }
 
-bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble)
+bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble)
 {
     uint64_t products = 0;
     *trouble = NULL;

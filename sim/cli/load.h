@@ -61,12 +61,12 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
 uint64_t ll_complete_steps(const struct ll_trace *trace);
 
 /* Takes the products of weights of a trace to a type (tracer/transform/dtype.h), in its place;
- * LL_DTYPE_COUNT: to none. False and *trouble, a part of a sentence: why not, as when no product is known to
+ * LL_DTYPE_COUNT: to none. False and *trouble, a part of a sentence: why not, as when no GEMM is known to
  * read a weight. */
-bool ll_narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
+bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
 
 /* Stores the weights of a trace in a type (tracer/transform/dtype.h); LL_DTYPE_COUNT: as they are. False and
- * *trouble, a part of a sentence: why not, as when no weight is for products alone; NULL when memory ran
+ * *trouble, a part of a sentence: why not, as when no weight is for GEMMs alone; NULL when memory ran
  * out. The trace is of no use then. */
 bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
 

@@ -153,7 +153,7 @@ static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
 static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
 {
     const char *trouble;
-    return ll_narrow_products(trace, dtype, &trouble)
+    return ll_narrow_gemms(trace, dtype, &trouble)
                ? LL_DONE
                : ll_cli_reject("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
 }

@@ -284,10 +284,10 @@ const char *ll_torch_warning(void *context, uint64_t pid, bool loaded)
 }
 /* Joined with what was recorded. */
 
-static bool is_product(const struct ll_trace *trace, uint32_t seq)
+static bool is_gemm(const struct ll_trace *trace, uint32_t seq)
 {
     enum ll_op_kind kind = trace->signatures[trace->ops[seq].signature].view.kind;
-    return kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
+    return kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(kind));
 }
 
 /* Biases and the like are counted by one of the two alone. */
@@ -310,7 +310,7 @@ static struct ll_step middle_step(const struct ll_trace *trace)
     return (struct ll_step){0};
 }
 
-/* For each op that is a product the recorded call that it made: of the same FLOPs, in the same order, with
+/* For each op that is a GEMM the recorded call that it made: of the same FLOPs, in the same order, with
  * no more than a few others between. How many have one, and how many there are. */
 static uint64_t match(const struct ll_trace *trace, const struct ll_trace *calls, const struct ll_step *step,
                       uint32_t *call_of, uint64_t *products)
@@ -321,14 +321,13 @@ static uint64_t match(const struct ll_trace *trace, const struct ll_trace *calls
     *products = 0;
     for (uint32_t seq = 0; seq < trace->op_count; seq++) {
         call_of[seq] = LL_NONE;
-        if (!is_product(trace, seq))
+        if (!is_gemm(trace, seq))
             continue;
         ++*products;
         unsigned seen = 0;
         uint32_t call = at;
-        while (call < end && seen < AHEAD &&
-               !(is_product(calls, call) && same_flops(trace, seq, calls, call)))
-            seen += is_product(calls, call++);
+        while (call < end && seen < AHEAD && !(is_gemm(calls, call) && same_flops(trace, seq, calls, call)))
+            seen += is_gemm(calls, call++);
         if (call == end || seen == AHEAD)
             continue;
         call_of[seq] = call;
@@ -338,7 +337,7 @@ static uint64_t match(const struct ll_trace *trace, const struct ll_trace *calls
     return matched;
 }
 
-/* The recorded times of calls, where most products have made one; the others stay without. */
+/* The recorded times of calls, where most GEMMs have made one; the others stay without. */
 static bool take_times(struct ll_trace *trace, const struct ll_trace *calls)
 {
     const struct ll_step step = middle_step(calls);
@@ -396,7 +395,7 @@ static double product_flops(const struct ll_trace *trace)
 {
     double flops = 0;
     for (uint32_t seq = 0; seq < trace->op_count; seq++)
-        flops += is_product(trace, seq) ? (double)trace->signatures[trace->ops[seq].signature].flops : 0;
+        flops += is_gemm(trace, seq) ? (double)trace->signatures[trace->ops[seq].signature].flops : 0;
     return flops;
 }
 

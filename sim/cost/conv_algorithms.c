@@ -261,7 +261,7 @@ static void explain_columns(const struct ll_work *work, const struct ll_variant 
            columns, v->apart_bytes);
 }
 
-/* One product an image over its windows, which are copied to columns before, or added up from them behind. */
+/* One GEMM an image over its windows, which are copied to columns before, or added up from them behind. */
 static struct ll_variant in_columns(const struct ll_work *work)
 {
     const struct ll_conv *c = &work->conv;
@@ -346,7 +346,7 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
 }
 
 /* Kernels that read windows may want the operands laid out anew, whole, even where windows leave pixels out;
- * but not those of 1x1 filters that go from pixel to pixel: a plain product, whatever the layout. */
+ * but not those of 1x1 filters that go from pixel to pixel: a plain GEMM, whatever the layout. */
 static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
 {
     const struct ll_conv *c = &work->conv;
@@ -421,7 +421,7 @@ void ll_variant_explain(const struct ll_variant *variant, const struct ll_work *
     if (variant->transform)
         explain_transform(variant->transform, work, why);
     if (variant->name && variant->work.kind == LL_WORK_GEMM)
-        ll_say(why, "convolution by %s: %" PRIu64 " products of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
+        ll_say(why, "convolution by %s: %" PRIu64 " GEMMs of %" PRIu64 " x %" PRIu64 " x %" PRIu64,
                variant->name, d->batch, d->m, d->n, d->k);
     else if (variant->name)
         ll_say(why, "convolution by %s", variant->name);

@@ -66,7 +66,7 @@ static struct casting cast(const struct ll_machine *machine, const struct ll_ker
     const struct ll_unit *unit = needed ? caster(machine, stored) : NULL;
     if (!unit)
         return (struct casting){0};
-    bool plain_product = task->is_product && task->work->kind == LL_WORK_GEMM;
+    bool plain_product = task->is_gemm && task->work->kind == LL_WORK_GEMM;
     struct casting c = {.unit = unit,
                         .bytes = plain_product ? ll_compulsory_bytes(&task->problem)
                                                : ll_rows_bytes(kernel, task->work),
@@ -87,7 +87,7 @@ void ll_cast_explain(const struct ll_machine *machine, const struct ll_kernel *k
     const struct casting c = cast(machine, kernel, task);
     if (!c.unit)
         return;
-    if (!task->is_product || task->work->kind != LL_WORK_GEMM)
+    if (!task->is_gemm || task->work->kind != LL_WORK_GEMM)
         ll_rows_bytes_explain(kernel, task->work, why);
     ll_say(why, "%s, %s to %s and back: %.10g / %.10g / (%.10g * %" PRIu64 " * %.10g) = %.10g s",
            c.unit->name, ll_dtype_name((enum ll_dtype)task->work->dtype), ll_dtype_name(task->dtype), c.bytes,
@@ -189,7 +189,7 @@ static struct skipped skip_uneven(const struct ll_task *task, const struct ll_un
 
 static struct skipped skip(const struct ll_task *task, const struct ll_unit *unit)
 {
-    if (!task->is_product || task->work->of == 0)
+    if (!task->is_gemm || task->work->of == 0)
         return (struct skipped){0};
     return unit->skips_unstructured == 0 ? skip_groups(task, unit)
            : task->work->unstructured    ? skip_uneven(task, unit)
@@ -212,13 +212,13 @@ static bool can_run(const struct ll_machine *machine, const struct ll_unit *unit
                     enum ll_dtype dtype)
 {
     const struct ll_unit_model *model = ll_unit_model(unit->model);
-    bool product = ll_is_product(work) && !ll_on_lanes(&machine->software, work);
+    bool product = ll_is_gemm(work) && !ll_on_lanes(&machine->software, work);
     if (product ? !model->products : !model->elements)
         return false;
     return moves_only(work) || ll_unit_flops_per_cycle(unit, dtype) > 0;
 }
 
-/* Special kernels take single plain products whose sides suit them. */
+/* Special kernels take single plain GEMMs whose sides suit them. */
 static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_gemm *d = &work->gemm;
@@ -227,7 +227,7 @@ static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
                           (d->m % align == 0) + (d->n % align == 0) + (d->k % align == 0) >= 2);
 }
 
-/* Kernels that load pieces of lines take products whose lines are whole pieces: they run along n and k, but
+/* Kernels that load pieces of lines take GEMMs whose lines are whole pieces: they run along n and k, but
  * for a left operand that is given transposed, whose m is not asked. Convolutions are another library's. */
 static bool lines_suit(const struct ll_unit *unit, const struct ll_work *work)
 {
@@ -258,7 +258,7 @@ static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind,
     return LL_NO_UNIT;
 }
 
-/* A batch of one product is one product to a library, whatever it was called for. */
+/* A batch of one GEMM is one GEMM to a library, whatever it was called for. */
 static enum ll_op_kind run_as(enum ll_op_kind kind, const struct ll_work *work)
 {
     bool single = kind == LL_OP_BATCH_MATMUL && work->kind == LL_WORK_GEMM && work->gemm.batch == 1;
@@ -342,7 +342,7 @@ struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t 
                                      ll_ceil_div(dims->n, share.n)};
 }
 
-/* Rows and columns of operands that a part loads, of so many parts of a product side by side in `columns`. */
+/* Rows and columns of operands that a part loads, of so many parts of a GEMM side by side in `columns`. */
 static uint64_t loaded(const struct ll_gemm *dims, uint64_t parts, uint64_t columns)
 {
     return ll_ceil_div(dims->n, columns) + ll_ceil_div(dims->m, parts / columns);
@@ -384,7 +384,7 @@ double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, do
  * (kernel_model.c). */
 
 /* What dependent steps cost beside their work: the device waits for each, however far ahead the host is. */
-static double steps_s(const struct ll_sized *s)
+static double steps_s(const struct ll_kernel_timing *s)
 {
     bool sequence = s->task.work->kind == LL_WORK_SEQUENCE;
     return sequence ? (double)s->task.steps * s->machine->software.step_overhead_s : 0;
@@ -428,7 +428,7 @@ struct derivation {
     const struct ll_variant *variant;
     struct ll_kernel kernel;
     struct ll_task whole; /* before zeros are skipped */
-    struct ll_sized sized;
+    struct ll_kernel_timing sized;
     struct ll_chosen chosen;
     double passes_s; /* apart, of the variant */
 };
@@ -439,10 +439,10 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     const struct ll_machine *machine = doer->machine;
     const struct ll_unit *unit = &machine->units[doer->unit];
     const struct ll_work *work = &variant->work;
-    struct ll_sized *s = &d->sized;
+    struct ll_kernel_timing *s = &d->sized;
     d->variant = variant;
     d->kernel = kernel_of(doer, variant);
-    *s = (struct ll_sized){
+    *s = (struct ll_kernel_timing){
         .machine = machine,
         .kernel = &d->kernel,
         .unit = *unit,
@@ -454,7 +454,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
         .made = doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1,
     };
     s->task.instances = unit->count;
-    if (unit->sum_bytes > 0 && s->task.is_product)
+    if (unit->sum_bytes > 0 && s->task.is_gemm)
         ll_sum_in(&s->task, unit->sum_bytes);
     s->unit.efficiency *= ll_rows_compute(s->kernel, work) * variant->rate;
     ll_variant_binds(variant, &s->task);
@@ -462,8 +462,8 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
         d->whole = s->task;
         ll_skip_zeros(&s->task, unit);
     }
-    s->unit.count = ll_sized_employed(s);
-    ll_sized_start(s);
+    s->unit.count = ll_kernel_time_units(s);
+    ll_kernel_time_start(s);
 }
 
 /* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
@@ -472,7 +472,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
 {
     const struct ll_machine *machine = doer->machine;
     size_up(doer, variant, d);
-    const struct ll_sized *s = &d->sized;
+    const struct ll_kernel_timing *s = &d->sized;
     *cost = (struct ll_cost){.unit = doer->unit,
                              .clock_hz = s->unit.clock_hz,
                              .serial = d->kernel.serial,
@@ -481,11 +481,11 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost_start(machine, &d->kernel, variant->overhead_s, cost);
     cost->apart_s = steps_s(s);
     cost->gap_s = machine->software.gap_s;
-    if (doer->alone && ll_sized_keeps(s, doer->alone)) {
+    if (doer->alone && ll_kernel_time_keeps(s, doer->alone)) {
         *cost = *doer->alone;
         return false;
     }
-    ll_sized_follow(s, cost, &d->chosen);
+    ll_kernel_time(s, cost, &d->chosen);
     d->passes_s = 0;
     if (variant->apart_bytes > 0) {
         d->passes_s = pass_apart_s(machine, doer->kernel, variant);
@@ -525,7 +525,7 @@ struct question {
     enum ll_op_kind kind;
     const struct ll_work *work;
     uint32_t way;
-    const struct ll_next_to *beside; /* NULL: on an empty machine */
+    const struct ll_cache_context *beside; /* NULL: on an empty machine */
 };
 
 /* Of work that no unit does; true where it is such, and *cost is filled. */
@@ -610,8 +610,8 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     return cost_op(&question, cost, &answer, trouble);
 }
 
-void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost)
+void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                       uint32_t way, const struct ll_cache_context *beside, struct ll_cost *cost)
 {
     const struct question question = {machine, kind, work, way, beside};
     struct answer answer;
@@ -635,7 +635,7 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
     ll_cost_time(machine, &cost, NULL, &timing);
     struct ll_bounds bounds = {timing.time_s, timing.time_s};
-    if (ll_sized_tiles(&d->sized, &d->chosen, &nest))
+    if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         bounds.pipelined_s = ll_tiled_s(machine, &cost, &nest);
     bounds.bound_s += d->passes_s;
     bounds.pipelined_s += d->passes_s;
@@ -725,7 +725,7 @@ static void explain_zeros(const struct ll_task *task, const struct ll_unit *unit
 /* What starting the op takes beside the usual overhead, and dependent steps. */
 static void explain_start(const struct derivation *d, const struct ll_cost *cost, struct ll_explain *why)
 {
-    const struct ll_sized *s = &d->sized;
+    const struct ll_kernel_timing *s = &d->sized;
     double each_s = s->machine->software.step_overhead_s, all_s = steps_s(s);
     if (cost->behind_s > 0)
         ll_say(why, "of the overhead, while the device works already: %.10g * %.10g = %.10g s",
@@ -754,7 +754,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
                unit->efficiency, d->variant->rate, unit->efficiency * d->variant->rate);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
            ll_dtype_name((enum ll_dtype)work->dtype), unit->name, ll_dtype_name(a->doer.dtype));
-    ll_sized_explain(&d->sized, why);
+    ll_kernel_time_explain(&d->sized, why);
     explain_start(d, cost, why);
     ll_chosen_explain(&d->sized, &d->chosen, cost, why);
     ll_explain_group(why, "tile by tile");
@@ -762,7 +762,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     struct ll_cost proper = *cost; /* no tile waits for passes of their own */
     proper.apart_s = steps_s(&d->sized);
     proper.overlay = (struct ll_correction){0};
-    if (ll_sized_tiles(&d->sized, &d->chosen, &nest))
+    if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         ll_tiled_explain(machine, &proper, &nest, why);
     ll_explain_group(why, "overlap");
     if (d->passes_s > 0) {
@@ -775,7 +775,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
 }
 
 bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                     uint32_t way, const struct ll_next_to *beside, struct ll_explain *why)
+                     uint32_t way, const struct ll_cache_context *beside, struct ll_explain *why)
 {
     const struct question question = {machine, kind, work, way, beside};
     struct answer answer;

@@ -93,7 +93,7 @@ const char *ll_bound_name(const struct ll_machine *machine, uint32_t bound);
 
 /* What can make another of the unit's ways the better one, or other tiles: nothing; what earlier ops left
  * of the near levels (fusion); what they left of any. */
-enum ll_heed { LL_HEEDS_NONE, LL_HEEDS_NEAR, LL_HEEDS_OPEN };
+enum ll_reuse_sensitivity { LL_REUSE_MATTERS_NEVER, LL_REUSE_MATTERS_NEAR, LL_REUSE_MATTERS };
 
 /* How an overlay corrects a cost: ratios of measured to modelled time near the unit and in the outermost
  * memory; and the least that computing, the near levels and the outermost one may take, as a share of what
@@ -105,7 +105,7 @@ struct ll_correction {
 };
 
 struct ll_cost {
-    enum ll_heed heed;
+    enum ll_reuse_sensitivity reuse_sensitivity;
     bool next_to_found;     /* chosen next to what earlier ops left */
     uint32_t unit;          /* index in machine->units; LL_NO_UNIT for work that needs none (nothing, host) */
     uint32_t way, ways;     /* which algorithm this is, of how many a replay has to try */
@@ -130,7 +130,7 @@ struct ll_cost {
     /* Of each level; those behind the machine's last are 0. */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
     double level_written[LL_MAX_LEVELS];              /* of that, what comes back: results and partial sums */
-    double level_of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's level_bytes, each operand's */
+    double level_of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a GEMM's level_bytes, each operand's */
     double level_price[LL_MAX_LEVELS];                /* bytes that take both directions' bandwidth as long */
     double level_s[LL_MAX_LEVELS];                    /* that over the bandwidth that this work gets */
     double level_first_s[LL_MAX_LEVELS];              /* of that, what the first piece takes */
@@ -144,7 +144,7 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
                 struct ll_cost *cost, const char **trouble);
 
 /* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
-struct ll_next_to {
+struct ll_cache_context {
     const struct ll_warm_bytes *found;
     const struct ll_cost
         *alone; /* the same algorithm's cost on an empty machine, which is kept where nothing is
@@ -153,21 +153,21 @@ struct ll_next_to {
 
 /* One of the algorithms, of work that ll_cost_op can cost, which says how many there are; it takes the one
  * that is the fastest on an empty machine. beside: NULL for an empty machine. */
-void ll_cost_way(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                 uint32_t way, const struct ll_next_to *beside, struct ll_cost *cost);
+void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                       uint32_t way, const struct ll_cache_context *beside, struct ll_cost *cost);
 
-/* Which algorithm, of ll_cost_way: the one that ll_cost_op takes. */
+/* Which algorithm, of ll_cost_algorithm: the one that ll_cost_op takes. */
 #define LL_FASTEST UINT32_MAX
 
-/* Prints how a cost of ll_cost_way comes about, up to the times of all stages; ll_time_explain goes on from
- * there. False where ll_cost_op is false. */
+/* Prints how a cost of ll_cost_algorithm comes about, up to the times of all stages; ll_time_explain goes on
+ * from there. False where ll_cost_op is false. */
 bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                     uint32_t way, const struct ll_next_to *beside, struct ll_explain *why);
+                     uint32_t way, const struct ll_cache_context *beside, struct ll_explain *why);
 
 /* Whether what earlier ops left may decide on another way of the unit, or on other tiles: then the work's
- * cost is that of ll_cost_way next to it. */
-bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
-                   const struct ll_warm_bytes *found);
+ * cost is that of ll_cost_algorithm next to it. */
+bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct ll_cost *cost,
+                                const struct ll_warm_bytes *found);
 
 /* The time on an empty machine, read twice: stages overlap but for the first piece (ll_cost_time); and tile
  * by tile (sim/cost/cost_parts.h), which is never less, and takes a search of its own. */
@@ -217,7 +217,7 @@ double ll_dropping_s(const struct ll_machine *machine, uint64_t units, const str
 
 /* What an op takes beside static power: computing, by its way (Winograd's multiplies less often, and zeros
  * that are multiplied take as much as anything else), and every byte in both memories between which it goes,
- * but for those that earlier ops saved (NULL: none); of other work than products, whose bytes are the same
+ * but for those that earlier ops saved (NULL: none); of other work than GEMMs, whose bytes are the same
  * whichever way, in the one that they come out of. 0 where the machine has no figures. Pure. */
 double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work *work,
                          const struct ll_cost *cost);

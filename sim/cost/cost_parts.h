@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/cost/blocking.h"
 #include "sim/cost/cost.h"
 #include "sim/machine/machine.h"
 #include "tracer/ir/work.h"
@@ -135,8 +136,8 @@ struct ll_tile_nest {
     double edge[LL_TILE_LOOPS];    /* 0, or below 1 */
     bool gathers;                  /* a result is stored once, behind the last round of the innermost loop */
     bool single;                   /* one buffer of each kind, not two */
-    struct ll_mapping_loops loops; /* of a product: loops 1 to 3, over its tiles */
-    double rounds;                 /* of loop 0 of a product; 0: the pieces of other work */
+    struct ll_mapping_loops loops; /* of a GEMM: loops 1 to 3, over its tiles */
+    double rounds;                 /* of loop 0 of a GEMM; 0: the pieces of other work */
 };
 
 /* How many full tiles all tiles together are worth: fractional where there are edges. */
@@ -179,8 +180,8 @@ double ll_rows_imbalance(const struct ll_kernel *kernel, const struct ll_work *w
                          const struct ll_unit *unit);
 
 /* Adds to the levels' traffic what the kernel reads more than once, on so many units. Nothing for GEMMs. */
-void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                   const struct ll_work *work, uint64_t units, struct ll_cost *cost);
+void ll_rows_reread(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                    const struct ll_work *work, uint64_t units, struct ll_cost *cost);
 
 /* Print how these come about, where they say anything. once: the traffic without what is read again, of which
  * level l is explained. */
@@ -189,9 +190,9 @@ void ll_rows_bytes_explain(const struct ll_kernel *kernel, const struct ll_work 
                            struct ll_explain *why);
 void ll_rows_imbalance_explain(const struct ll_kernel *kernel, const struct ll_work *work,
                                const struct ll_unit *unit, struct ll_explain *why);
-void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                           const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
-                           uint64_t l, struct ll_explain *why);
+void ll_rows_reread_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                            const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
+                            uint64_t l, struct ll_explain *why);
 
 /* Rows picked by index, and what a memory makes of them: it moves whole accesses, and a dynamic memory opens
  * a row of its own for nearly each. What is picked from a small table comes again and again: beyond a memory
@@ -201,25 +202,25 @@ void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_ker
  * through a memory further in that all units share and that has room for the table. Those of which each unit
  * has its own are left out, since each would load the table for itself. Zero for other work, and where rows
  * pass by level l. */
-double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
+double ll_gather_reused_bytes(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
 
 /* Bytes that level l moves beyond those of the work, because a row takes whole accesses. Rows are taken to
  * begin where an access begins. *written: those of them that are written. Zero for other work. */
-double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        double *written);
+double ll_gather_over_fetch(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                            double *written);
 
 /* How many times as long level l takes for all that this work moves, waste included, as for as many bytes
  * in a stream. At least 1, and 1 for other work and other memories. */
-double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
+double ll_gather_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l);
 
 /* Print how the three come about for level l, where they say anything: the table that passes once, the waste,
  * the slowdown. */
-void ll_scatter_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                              struct ll_explain *why);
-void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                              struct ll_explain *why);
-void ll_scatter_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        struct ll_explain *why);
+void ll_gather_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                             struct ll_explain *why);
+void ll_gather_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                             struct ll_explain *why);
+void ll_gather_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                       struct ll_explain *why);
 
 /* The residual table as an overlay on the model (overlay.c). */
 
@@ -242,106 +243,9 @@ void ll_overlay_apply(const struct ll_machine *machine, const struct ll_correcti
  * host did it. So a way that is faster on the device never lets later ops wait longer for the host, and more
  * of any resource never makes a program slower. */
 
-/* The blocking of a product with the least traffic into a memory of limited size.
- *
- * C[m,n] += A[m,k] B[k,n] is cut into blocks. A block of one operand stays in the memory while the other
- * two stream past it, so each operand is moved a whole number of times:
- *
- *       stays        A              B              C
- *       output C     n blocks       m blocks       1
- *       left A       1              m blocks       1 + 2 r (k blocks - 1)
- *       right B      n blocks       1              1 + 2 r (k blocks - 1)
- *
- * Partial sums go out and come back, r times as wide as a result: of int8 or f16 they are kept in four bytes.
- * What has to fit is the block that stays and one streamed line of the two others. All functions are pure. */
-
-/* One direction of a convolution: out = (in + padding - span of the kernel) / stride + 1. */
-struct ll_window_axis {
-    uint64_t in, out, kernel, stride;
-    uint64_t dilation; /* how far taps lie apart; 0 as 1: side by side */
-};
-
-/* The windows of a convolution overlap: neighbouring output pixels share input pixels. Its image (the
- * input, or the gradient of the input) is therefore smaller than the operand of the product that stands
- * for it, and a block of pixels needs a border, the halo, that its neighbour needs too. */
-struct ll_windows {
-    bool overlap;          /* false for plain products: the rest is not looked at */
-    enum ll_operand image; /* which operand is made of windows: A, or C for the gradient of the input */
-    bool pixels_are_k;     /* output pixels run along k (gradient of the filter), otherwise along m */
-    struct ll_window_axis high, wide;
-    double expansion; /* elements of the operand over elements of the image, at least 1 */
-};
-
-/* What the traffic between two memories is charged by, when it is not every byte alike. All zero: every byte
- * of every operand counts once and needs room. */
-struct ll_toll {
-    bool free[LL_OPERAND_COUNT];     /* not counted: this operand comes from elsewhere */
-    bool roomless[LL_OPERAND_COUNT]; /* passes by the memory that is blocked for */
-    /* What is done with operands that pass by, further in; 0: it is not looked at. */
-    double
-        most_sums; /* so many results are summed up at once: no larger blocks of outputs, unless blocks that
-                             stay have all of k */
-    double rows,
-        columns; /* B, A come to blocks of so many: in smaller blocks of the others they come more often,
-                             which is counted */
-    /* A byte in this direction occupies its own port as long as so many bytes occupy both; 0: has no port. */
-    double read, write;
-    double budget; /* a price up to this is as good as any other: of such, the fewest bytes are best */
-};
-
-struct ll_problem {
-    struct ll_gemm dims;              /* batch independent products */
-    double element[LL_OPERAND_COUNT]; /* bytes in memory for each element of the product's operand */
-    double sum_width;                 /* bytes of a partial sum over those of a result; below 1 counts as 1 */
-    struct ll_windows windows;
-    struct ll_toll toll;
-};
-
-struct ll_tiling {
-    double bytes; /* traffic of all batch products, of the operands that are counted, and what those that pass
-                       by come more often for it */
-    double written; /* of these, towards the outer memory: results and partial sums */
-    double price;   /* what is least: max(bytes,
-                       read bytes * toll.read, written bytes * toll.write) */
-    enum ll_operand stays;
-    struct ll_gemm block;            /* m, n, k of a block; batch is 1 */
-    double passes[LL_OPERAND_COUNT]; /* how often each operand is moved, halo included */
-    double more[LL_OPERAND_COUNT];   /* how much more often those come that pass by */
-};
-
-/* Bytes of one pass over an operand, all batch products together. */
-double ll_operand_bytes(const struct ll_problem *problem, enum ll_operand operand);
-
-/* How often results cross a boundary that they reach `blocks` times, partial sums on their way out and back
- * included, and of that outwards; in passes of their own width. */
-double ll_passes_of_sums(const struct ll_problem *problem, double blocks);
-double ll_passes_outwards(const struct ll_problem *problem, double blocks);
-
-/* All operands once. */
-double ll_compulsory_bytes(const struct ll_problem *problem);
-
-/* The price in bytes of traffic under a toll, of which `written` goes outwards (struct ll_tiling). */
-double ll_toll_price(const struct ll_toll *toll, double bytes, double written);
-
-/* Whether one of two sums of bytes with their prices is better than the other under a toll's budget. */
-bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
-                   double than_bytes);
-
-/* The best of all blockings that fit in capacity_bytes. Always finds one: in a memory too small for
- * anything, each product fetches its own operands. Never below ll_compulsory_bytes, and a larger capacity
- * never gives more bytes; with a toll, never a higher price, or under a budget that it keeps, more bytes. */
-struct ll_tiling ll_tile(const struct ll_problem *problem, double capacity_bytes);
-
-/* How much more than the image is moved in blocks of that many neighbouring pixels: whole rows, or a piece
- * of one. At least 1, at most the expansion. */
-double ll_halo(const struct ll_windows *windows, uint64_t pixels);
-
-/* "output", "left" or "right operand". */
-const char *ll_stays_name(enum ll_operand stays);
-
 /* Ways of computing, as sim/cost sees them: one file each, bound by the rows of sim/machine/unit_models.def.
  *
- * A task is work prepared for the units: its product with the bytes of its elements, if it is one. A unit
+ * A task is work prepared for the units: its GEMM with the bytes of its elements, if it is one. A unit
  * may have several ways to do a task (tiles of a menu); each says how long it takes and what one instance
  * gets, and sim/cost/cost.c takes the fastest. Models are pure, thread-safe, and know nothing of memory
  * beyond what they ask of the innermost level. */
@@ -350,7 +254,7 @@ struct ll_task {
     const struct ll_work *work;
     enum ll_dtype dtype;       /* in which it is computed: the work's, or a wider one */
     uint64_t instances;        /* of the unit, of which the software employs `count`; 0: all */
-    bool is_product;           /* GEMM, CONV or SEQUENCE; then: */
+    bool is_gemm;              /* GEMM, CONV or SEQUENCE; then: */
     uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
     bool b_stays;              /* the same b in all of several steps */
     struct ll_problem problem; /* of one step */
@@ -369,12 +273,12 @@ struct ll_first_piece {
     double cycles, bytes[LL_OPERAND_COUNT];
 };
 
-struct ll_way {
+struct ll_kernel_config {
     uint64_t units_used; /* instances that work */
     double at_work;      /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
     double cycles;       /* of the busiest instance, one step */
     struct ll_first_piece first;
-    struct ll_gemm share; /* the part of a product that one instance gets */
+    struct ll_gemm share; /* the part of a GEMM that one instance gets */
     double shares;        /* how many of them make the whole; may be fractional */
     double unit_bytes;    /* out of the innermost level and back, all instances together, one step */
     double asked_bytes[LL_OPERAND_COUNT]; /* unit_bytes by operand */
@@ -385,15 +289,16 @@ struct ll_way {
 };
 
 struct ll_unit_model {
-    bool products, elements; /* what it can run: products, or all that goes element by element */
+    bool products, elements; /* what it can run: GEMMs, or all that goes element by element */
     uint32_t (*way_count)(const struct ll_unit *unit, const struct ll_task *task);
     /* False when this way makes no sense for the task; way 0 always does. */
-    bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct ll_way *way);
-    /* What a product begins with, where it is the same for all ways of a task. NULL: `way` says it. */
+    bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                struct ll_kernel_config *way);
+    /* What a GEMM begins with, where it is the same for all ways of a task. NULL: `way` says it. */
     void (*first)(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first);
     /* Prints how the cycles and the first piece of a way that makes sense come about. */
     void (*explain)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                    const struct ll_way *way, struct ll_explain *why);
+                    const struct ll_kernel_config *way, struct ll_explain *why);
 };
 
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_unit_model ll_cost_##word;
@@ -410,10 +315,10 @@ const struct ll_unit_model *ll_unit_model(enum ll_unit_kind kind);
 uint32_t ll_counts_at_work(const struct ll_unit *unit, const struct ll_task *task);
 uint64_t ll_count_at_work(const struct ll_unit *unit, const struct ll_task *task, uint32_t way);
 
-/* The multiply-accumulates of a product. Pure. */
+/* The multiply-accumulates of a GEMM. Pure. */
 double ll_gemm_macs(const struct ll_gemm *dims);
 
-/* A product's output dealt to parts of equal size. */
+/* A GEMM's output dealt to parts of equal size. */
 struct ll_split {
     struct ll_gemm share;
     uint64_t used; /* parts that get something, at most as many as there are */
@@ -424,12 +329,12 @@ struct ll_split {
 struct ll_split ll_split(const struct ll_gemm *dims, uint64_t batches, uint64_t rows, uint64_t columns,
                          uint64_t row_grain, uint64_t column_grain);
 
-/* The same where the number of parts alone is given: whole products of the batch first; what is left of the
- * parts as such rows and columns of each product that each part loads least: columns over rows is about n
+/* The same where the number of parts alone is given: whole GEMMs of the batch first; what is left of the
+ * parts as such rows and columns of each GEMM that each part loads least: columns over rows is about n
  * over m, and hardly a part goes without work. `count` at least 1. Pure. */
 struct ll_split ll_split_evenly(const struct ll_gemm *dims, uint64_t count);
 
-/* The bytes of a product when each operand of a share is passed that often, all `shares` together; by operand
+/* The bytes of a GEMM when each operand of a share is passed that often, all `shares` together; by operand
  * too, unless NULL. */
 double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, double shares,
                      const double passes[LL_OPERAND_COUNT], double by_operand[LL_OPERAND_COUNT]);
@@ -438,7 +343,7 @@ double ll_unit_bytes(const struct ll_task *task, const struct ll_gemm *share, do
  * unless a unit has it otherwise. */
 enum { LL_SUM_BYTES = 4 };
 
-/* A product without a single multiplication is not treated as one. Pure; the task points to the work. */
+/* A GEMM without a single multiplication is not treated as one. Pure; the task points to the work. */
 struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype);
 
 /* Of the pixels of an image those that lie in some window: strides may leave pixels between. Pure. */
@@ -447,7 +352,7 @@ double ll_share_in_windows(const struct ll_conv *conv);
 /* Partial sums of so many bytes. */
 void ll_sum_in(struct ll_task *task, uint64_t bytes);
 
-/* Says what bytes an operand has for each element that a product takes of it, where these are not those of
+/* Says what bytes an operand has for each element that a GEMM takes of it, where these are not those of
  * its type: pixels are in several windows, zeros are not stored, padding is. */
 void ll_elements_explain(const struct ll_task *task, struct ll_explain *why);
 
@@ -469,17 +374,17 @@ enum ll_dtype ll_computed_on(const struct ll_unit *unit, enum ll_dtype dtype);
  * takes every op in a type, nothing runs in wider ones, so their rates do not count. Pure. */
 double ll_computed_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype, enum ll_dtype *computed);
 
-/* What vector lanes compute between an op's products:
+/* What vector lanes compute between an op's GEMMs:
  *
- * - the gates of a recurrent step, which wait for its products; what other products have to add, their own
+ * - the gates of a recurrent step, which wait for its GEMMs; what other GEMMs have to add, their own
  *   unit does;
- * - the softmax within an attention, whose rows are so many that lanes and products work at the same time,
+ * - the softmax within an attention, whose rows are so many that lanes and GEMMs work at the same time,
  *   each on rows of their own (Shah et al., FlashAttention-3, 2024, section 3.1): the slower of them counts.
  *
  *       seconds = operations / (operations per cycle * count * clock * efficiency)
  *
  * They are the lanes of the unit that would run such an op alone, in 32 bits where results are narrower, as
- * sums are. A machine without such a unit does it on the unit of the products, at their rate.
+ * sums are. A machine without such a unit does it on the unit of the GEMMs, at their rate.
  *
  * And what special functions (tracer/ir/ops_count.c) take where lanes have hardware of their own for them,
  * which works while lanes do the rest: of gates and softmax as above, with special functions for operations,
@@ -495,25 +400,25 @@ struct ll_lane_time {
     double time_s;                   /* the longer of both */
 };
 
-struct ll_between {
+struct ll_epilogue {
     struct ll_lane_time gates, softmax;
-    double after_s;     /* when the products are done */
+    double after_s;     /* when the GEMMs are done */
     double meanwhile_s; /* at the same time as they, or as lanes go through elements */
     double flops;       /* of the work's, those that another unit does */
 };
 
 /* Whether work of this kind asks lanes of another unit for anything. */
-bool ll_between_any(const struct ll_work *work);
+bool ll_epilogue_any(const struct ll_work *work);
 
 /* unit: that multiplies, as many of it as the software employs; `dealt`: these are as many as the work is
  * worth, and no more lanes work than they. efficiency: of the unit without the kernel's, which special
  * functions reach. */
-struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_unit *unit, double efficiency, bool dealt);
+struct ll_epilogue ll_epilogue_of(const struct ll_machine *machine, const struct ll_task *task,
+                                  const struct ll_unit *unit, double efficiency, bool dealt);
 
 /* Prints how these times come about. */
-void ll_between_explain(const struct ll_between *between, const struct ll_task *task,
-                        const struct ll_unit *unit, double efficiency, struct ll_explain *why);
+void ll_epilogue_explain(const struct ll_epilogue *between, const struct ll_task *task,
+                         const struct ll_unit *unit, double efficiency, struct ll_explain *why);
 
 /* Operands that pass by a memory (`holds`) go on to the next one inwards that holds them, or to the unit.
  * What is done with them there bounds the blocks of the others. A unit that passes over A n / 128 times takes
@@ -523,14 +428,14 @@ void ll_between_explain(const struct ll_between *between, const struct ll_task *
 
 /* Fills in what `toll` says of operands that pass by a memory. `way`: NULL where all that lies within is
  * shared by all units. */
-void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    uint64_t memory, struct ll_toll *toll);
+void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_kernel_config *way, uint64_t memory, struct ll_port_cost *toll);
 
 /* Elements of a type that the machine has no instructions for.
  *
  * A device may store a type that none of its units computes: it is computed in a wider one, and every element
  * that is read or written passes once through code that takes its bits apart. Vector units say how many of
- * them a cycle (`casts`). The same lanes feed the product or do the op's own work, so this comes on top:
+ * them a cycle (`casts`). The same lanes feed the GEMM or do the op's own work, so this comes on top:
  *
  *       seconds = elements read and written / (casts * count * clock)
  *
@@ -577,10 +482,10 @@ uint64_t ll_partition_most_units(const struct ll_kernel *kernel, const struct ll
  *       FY, FX   filter                filter, by phases     output
  *
  * (of a strided convolution, each pixel of the input's gradient sums the taps of one remainder by the
- * stride, so that a window's taps come in as many phases). A matrix product is a convolution with filters
+ * stride, so that a window's taps come in as many phases). A GEMM is a convolution with filters
  * of 1x1, its rows the pixels of images of whatever form suits; or one with filters as large as its images,
  * its rows the images and the terms of its sums channels and taps as suits. Gradients of filters may be
- * computed as products, too.
+ * computed as GEMMs, too.
  *
  * All functions are pure. */
 
@@ -631,9 +536,9 @@ double ll_nest_distinct(const struct ll_loop_axis *axis, uint64_t pixels, uint64
 /* Pixels that all blocks along an axis take in, each distinct one of a block once. */
 double ll_nest_distinct_along(const struct ll_loop_nest *nest, int axis);
 
-/* The tiling of a product for all memories of a hierarchy at once.
+/* The tiling of a GEMM for all memories of a hierarchy at once.
  *
- * Each memory keeps a tile of m x n x k of the product: the parts of A, B and C that it needs. The tile of a
+ * Each memory keeps a tile of m x n x k of the GEMM: the parts of A, B and C that it needs. The tile of a
  * memory is cut into tiles of the next one further in, which pass in the order of three loops; a tile of an
  * operand stays where it is until a loop over one of its own two dimensions moves on. So an operand crosses
  * a boundary as often as loops over its third dimension run outside of the innermost loop over its own:
@@ -645,7 +550,7 @@ double ll_nest_distinct_along(const struct ll_loop_nest *nest, int axis);
  * Partial sums that leave come back: of `passes` all but one are partial sums, written and read, as wide as
  * problem.sum_width says.
  *
- * A memory may be given its tile, which is no larger than the product, is halved along its longest side (of
+ * A memory may be given its tile, which is no larger than the GEMM, is halved along its longest side (of
  * equals k, then m) until it fits, and is no larger than the tile around it. Of a given tile, which is not
  * chosen for what lies further in, more memory can have more pass there: where 100 are cut at 70, two tiles
  * of 35 count for each, at 35 three in all.
@@ -654,7 +559,8 @@ double ll_nest_distinct_along(const struct ll_loop_nest *nest, int axis);
  * ll_tile, which blocks for one memory and is the bound that no tiling of several beats, tiles nest here.
  * All functions are pure and deterministic. */
 
-/* What crosses a boundary, as the problem is done `times` times, and what is paid for it (struct ll_toll). */
+/* What crosses a boundary, as the problem is done `times` times, and what is paid for it (struct
+ * ll_port_cost). */
 struct ll_crossing {
     double bytes, price;
 };
@@ -667,7 +573,7 @@ struct ll_limits {
 /* From a memory into the next one further in. */
 struct ll_boundary {
     double capacity_bytes;    /* of the memory further in, for tiles of all operands */
-    struct ll_toll toll;      /* counts both directions, and all operands */
+    struct ll_port_cost toll; /* counts both directions, and all operands */
     double s_per_byte;        /* what moving takes, by the price of the bytes, */
     struct ll_intake intake;  /* but for what does not depend on how many they are */
     uint32_t group;           /* of stages that overlap (timing.c) */
@@ -719,21 +625,21 @@ void ll_mapping_evaluate(const struct ll_hierarchy *hierarchy, struct ll_mapping
 
 /* The tiling with the least objective (the op's time; the boundaries' energy and what flows meanwhile; or
  * time times all energy), among equals with the least energy (of the same time) or time, and of these with
- * the least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For products,
+ * the least sum of the boundaries' times, of those that the boundaries allow (tile, loops). For GEMMs,
  * when it is complete, it is the optimum over all whole tile sizes and loop orders; so more capacity or
  * bandwidth never makes it worse, and it is never worse than blocking each memory on its own within the
  * block of the next one further out. For convolutions tiles are cut evenly (see mapper.c), which need not
- * hold the optimum. In a memory too small for anything, each product fetches its own operands. */
+ * hold the optimum. In a memory too small for anything, each GEMM fetches its own operands. */
 struct ll_mapping ll_mapping_search(const struct ll_hierarchy *hierarchy);
 
 /* "m", "n" or "k". */
 const char *ll_dim_name(enum ll_dim dim);
 
-/* The clock that a board's power leaves to products.
+/* The clock that a board's power leaves to GEMMs.
  *
  * A board keeps its power in the mean over many milliseconds, so it is the energy of the products made in a
  * second that counts, with that of the bytes that all memories move for them. Where the arithmetic of a
- * product takes full_s at the full clock,
+ * GEMM takes full_s at the full clock,
  *
  *       asked = (multiply-accumulates * energy of one + energy of memories) / full_s
  *       share = ((limit - static power) / asked)^(1 / power_per_clock), at most 1
@@ -753,16 +659,17 @@ const char *ll_dim_name(enum ll_dim dim);
  * rest is not counted. Other work waits for memory and is not asked.
  */
 
-/* What draws power for a product: multiply-accumulates in this type, and what memories take meanwhile. */
+/* What draws power for a GEMM: multiply-accumulates in this type, and what memories take meanwhile. */
 struct ll_draw {
     enum ll_dtype dtype;
     double macs, memory_j;
 };
 
-/* What memories take for a product done this way, whatever is kept where, in joules: each operand once out of
+/* What memories take for a GEMM done this way, whatever is kept where, in joules: each operand once out of
  * every level that holds it, out of those that feed the unit as often as it asks; in that level and in the
  * one further in to which it goes. Pure. */
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way);
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task,
+                   const struct ll_kernel_config *way);
 
 /* How long the arithmetic takes, in seconds, that would take full_s at the full clock; as long without a
  * limit, without multiply-accumulates, and where power suffices. More of a limit is never longer, and fewer
@@ -770,14 +677,14 @@ double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task,
 double ll_power_s(const struct ll_machine *machine, const struct ll_draw *draw, double full_s);
 
 /* Prints the energies and the share of the clock, where power does not suffice. */
-void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                      double full_s, struct ll_explain *why);
+void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task,
+                      const struct ll_kernel_config *way, double full_s, struct ll_explain *why);
 
 /* An op as a task for a unit: the ways in which the unit does it, and what follows from one. All functions
  * are pure. */
 
 /* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
-struct ll_sized {
+struct ll_kernel_timing {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
     struct ll_unit unit; /* count: how many are employed; efficiency: with the kernel's */
@@ -793,10 +700,10 @@ struct ll_sized {
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
  * step of a sequence). It looks at FLOPs and bytes only, as thread pools do: were it to look at time, a
  * memory with more bandwidth could make an op slower. */
-uint64_t ll_sized_employed(const struct ll_sized *s);
+uint64_t ll_kernel_time_units(const struct ll_kernel_timing *s);
 
 /* Whether what was chosen for an empty machine is as good as anything else next to what earlier ops left. */
-bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone);
+bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost *alone);
 
 /* Units that do not multiply zeros of the right operand. */
 
@@ -818,11 +725,12 @@ double ll_largest_of(uint64_t count);
  * by tile. */
 
 /* The tiles of a task done in a way, one unit after the other where the level belongs to units: of a
- * product those that a search has found, or, where nothing was searched (NULL), the blocks of
+ * GEMM those that a search has found, or, where nothing was searched (NULL), the blocks of
  * sim/cost/cost_parts.h, cut along the operands that stream past into pieces that fill the rest of the room.
  * False when there is one level only; then nothing is cut. Pure. */
-bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest);
+bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_kernel_config *way, const struct ll_mapping_loops *searched,
+                    struct ll_tile_nest *nest);
 
 /* The time of a cost tile by tile, latencies included: loading from the outermost memory,
  * what happens further in, and storing overlap as its tiles allow. Never below what ll_cost_time says of an
@@ -841,7 +749,7 @@ void ll_tiled_explain(const struct ll_machine *machine, const struct ll_cost *co
  * the bytes where a port is slower (sim/cost/cost_parts.h). */
 struct ll_traffic {
     double bytes[LL_MAX_LEVELS], written[LL_MAX_LEVELS], price[LL_MAX_LEVELS];
-    double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a product's bytes, each operand's; of other work 0 */
+    double of[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a GEMM's bytes, each operand's; of other work 0 */
     bool nested;                   /* a search has found the tiles that pass out of the outermost level: */
     struct ll_mapping_loops tiles; /* these */
 };
@@ -860,7 +768,7 @@ struct ll_paces {
 };
 
 /* What bytes of a level are charged by: its ports. */
-struct ll_toll ll_level_toll(const struct ll_level *level);
+struct ll_port_cost ll_level_port_cost(const struct ll_level *level);
 
 /* What of it a block may take: half, since the next one loads meanwhile, or all. In bytes. */
 double ll_level_room(const struct ll_level *level);
@@ -892,13 +800,14 @@ bool ll_nest_chooses(const struct ll_machine *machine, enum ll_scope scope);
 void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const struct ll_paces *paces,
              const struct ll_traffic *traffic, const struct ll_limits *limits, struct ll_nested *nested);
 
-/* Traffic out of the near levels for one way of doing the task; fills [0..ll_near_levels). What a search
+/* Traffic out of the near levels for one way of doing the task; fills [0..ll_private_levels). What a search
  * chooses depends on the rest of *traffic, of which levels that are not known yet move nothing. *nested: what
- * the search found, if the task is a product. */
-void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested);
+ * the search found, if the task is a GEMM. */
+void ll_private_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                        const struct ll_kernel_config *way, const struct ll_paces *paces,
+                        struct ll_traffic *traffic, struct ll_nested *nested);
 
-/* Traffic out of the other levels, whichever way; fills [ll_near_levels..level_count). The same of
+/* Traffic out of the other levels, whichever way; fills [ll_private_levels..level_count). The same of
  * searches. */
 void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested);
@@ -906,34 +815,35 @@ void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task
 /* Prints how the traffic out of one level comes about, with what the search for near or for other levels
  * found. */
 void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task,
-                        const struct ll_way *way, const struct ll_paces *paces,
+                        const struct ll_kernel_config *way, const struct ll_paces *paces,
                         const struct ll_nested *nested, const struct ll_traffic *traffic, uint64_t level,
                         struct ll_explain *why);
 
 /* What was chosen for an op on a unit, and what its cost follows from. */
 struct ll_chosen {
     uint32_t index; /* the unit's way */
-    struct ll_way way;
+    struct ll_kernel_config way;
     double full_s;              /* of computing, at the full clock */
     struct ll_paces paces;      /* by which tiles were searched for */
-    struct ll_nested near, far; /* what searches found for near levels and for the others, of a product */
+    struct ll_nested near, far; /* what searches found for near levels and for the others, of a GEMM */
     struct ll_traffic traffic;  /* without what a kernel reads again */
 };
 
 /* Fills `first`; all else is there. */
-void ll_sized_start(struct ll_sized *s);
+void ll_kernel_time_start(struct ll_kernel_timing *s);
 
 /* Fills what follows from the best way: cycles, traffic, times; and what that way is. */
-void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_chosen *chosen);
+void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, struct ll_chosen *chosen);
 
 /* The loops over tiles of what was chosen: false where they tell nothing. */
-bool ll_sized_tiles(const struct ll_sized *s, const struct ll_chosen *chosen, struct ll_tile_nest *nest);
+bool ll_kernel_time_tiles(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
+                          struct ll_tile_nest *nest);
 
 /* Prints what the software employs and what the kernel does short of the ideal; then how cycles, traffic and
  * times of what was chosen come about. */
-void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why);
-void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen, const struct ll_cost *cost,
-                       struct ll_explain *why);
+void ll_kernel_time_explain(const struct ll_kernel_timing *s, struct ll_explain *why);
+void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
+                       const struct ll_cost *cost, struct ll_explain *why);
 
 /* Convolutions in a transformed domain (Winograd: Lavin and Gray 2016; Fourier: Mathieu, Henaff, LeCun 2014).
  *
@@ -944,10 +854,10 @@ void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen,
  *       P = batch * ceil(out_h / o) * ceil(out_w / o) tiles
  *       products = size^2 * products a point * P * in_c * out_c       (direct: o^2 kernel^2 P in_c out_c)
  *
- * Apart from others, one after the other, all points' products are a batch of them, [P x in_c] [in_c x
+ * Apart from others, one after the other, all points' GEMMs are a batch of them, [P x in_c] [in_c x
  * out_c]. Transforms then are passes over memory of their own. A fused kernel transforms tiles on their way
  * in and out and holds all points of a few of them: its tile of the menu covers size times fewer tiles and
- * filters, so it counts as one product of (size P) x (size out_c) x in_c. It takes blocks of tiles that lie
+ * filters, so it counts as one GEMM of (size P) x (size out_c) x in_c. It takes blocks of tiles that lie
  * together in one image (block_rows x block_columns), of which the last in a row or column are whole too.
  * Filters are transformed beforehand in both.
  *

@@ -31,7 +31,7 @@ static struct ll_gemm product_of(const struct ll_work *work)
     }
 }
 
-/* An operand's bytes spread over the elements of all steps' products; b that stays is there once. */
+/* An operand's bytes spread over the elements of all steps' GEMMs; b that stays is there once. */
 static void spread_bytes(const struct ll_work *work, struct ll_task *task)
 {
     const struct ll_gemm *d = &task->problem.dims;
@@ -98,8 +98,8 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
         task.steps = work->sequence.steps;
         task.b_stays = task.steps > 1 && !work->sequence.fresh;
     }
-    task.is_product = d->batch && d->m && d->n && d->k && task.steps;
-    if (!task.is_product)
+    task.is_gemm = d->batch && d->m && d->n && d->k && task.steps;
+    if (!task.is_gemm)
         return task;
     if (work->of > 0)
         task.zeros = (double)(work->of - work->kept) / (double)work->kept;
@@ -110,7 +110,7 @@ struct ll_task ll_task_of(const struct ll_work *work, enum ll_dtype dtype)
     return task;
 }
 
-/* All bytes of an operand over so many elements in all steps: rows x columns of them in each product. */
+/* All bytes of an operand over so many elements in all steps: rows x columns of them in each GEMM. */
 static void explain_element(const struct ll_task *task, enum ll_operand operand, uint64_t bytes,
                             uint64_t rows, uint64_t columns, struct ll_explain *why)
 {
@@ -134,7 +134,7 @@ void ll_elements_explain(const struct ll_task *task, struct ll_explain *why)
 {
     const struct ll_gemm *d = &task->problem.dims;
     const struct ll_work *work = task->work;
-    if (!task->is_product)
+    if (!task->is_gemm)
         return;
     const struct ll_windows *w = &task->problem.windows;
     if (w->overlap && w->image == LL_OPERAND_A && w->expansion > 1)
@@ -220,7 +220,7 @@ struct ll_partitioned ll_partition(const struct ll_kernel *kernel, const struct 
                                    const struct ll_task *task, uint64_t units, double at_work)
 {
     struct ll_partitioned p = {.units = units, .imbalance = 1};
-    if (kernel->partition == 0 || !task->is_product || op->kind == LL_WORK_CONV)
+    if (kernel->partition == 0 || !task->is_gemm || op->kind == LL_WORK_CONV)
         return p;
     const struct ll_gemm *d = &task->problem.dims;
     p.length = d->batch > 1 ? d->batch : ll_max(d->m, d->n);
@@ -247,12 +247,12 @@ struct lanes {
     enum ll_dtype dtype;
 };
 
-bool ll_between_any(const struct ll_work *work)
+bool ll_epilogue_any(const struct ll_work *work)
 {
     return work->between > 0 || work->kind == LL_WORK_SEQUENCE;
 }
 
-/* The unit that would run this kind of op, or the one of the products where there is none. */
+/* The unit that would run this kind of op, or the one of the GEMMs where there is none. */
 static struct lanes lanes_for(const struct ll_machine *machine, const struct ll_task *task,
                               const struct lanes *products, enum ll_op_kind kind, bool dealt)
 {
@@ -300,21 +300,21 @@ static double elements_s(const struct ll_unit *unit, double efficiency, const st
     return vectors * each / (unit->vector.specials * unit->clock_hz * efficiency);
 }
 
-/* Special functions of elements that no product makes. */
+/* Special functions of elements that no GEMM makes. */
 static bool has_special_elements(const struct ll_task *task, const struct ll_unit *unit)
 {
     return task->work->kind == LL_WORK_VECTOR && task->work->specials > 0 && has_specials(unit);
 }
 
-struct ll_between ll_between_of(const struct ll_machine *machine, const struct ll_task *task,
-                                const struct ll_unit *unit, double efficiency, bool dealt)
+struct ll_epilogue ll_epilogue_of(const struct ll_machine *machine, const struct ll_task *task,
+                                  const struct ll_unit *unit, double efficiency, bool dealt)
 {
     const struct ll_work *work = task->work;
     struct lanes products = {unit, unit->count, task->dtype};
-    struct ll_between between = {0};
+    struct ll_epilogue between = {0};
     if (has_special_elements(task, unit))
         between.meanwhile_s = elements_s(unit, efficiency, work);
-    if (!task->is_product)
+    if (!task->is_gemm)
         return between;
     double multiplying = 2 * (double)task->steps * ll_gemm_macs(&task->problem.dims);
     double gates = (double)work->flops - multiplying, softmax = (double)work->between;
@@ -342,7 +342,7 @@ struct ll_between ll_between_of(const struct ll_machine *machine, const struct l
 static void explain_operations(const struct ll_lane_time *t, const char *what, double operations, double each,
                                double time_s, struct ll_explain *why)
 {
-    ll_say(why, "between products, %s %s: %.10g / (%.10g * %" PRIu64 " * %.10g * %.10g) = %.10g s", what,
+    ll_say(why, "between GEMMs, %s %s: %.10g / (%.10g * %" PRIu64 " * %.10g * %.10g) = %.10g s", what,
            t->unit->name, operations, each, t->count, t->unit->clock_hz, t->unit->efficiency, time_s);
 }
 
@@ -357,8 +357,8 @@ static void explain_lanes(const struct ll_lane_time *t, struct ll_explain *why)
     ll_say(why, "at the same time: max(%.10g, %.10g) = %.10g s", t->operations_s, t->specials_s, t->time_s);
 }
 
-void ll_between_explain(const struct ll_between *between, const struct ll_task *task,
-                        const struct ll_unit *unit, double efficiency, struct ll_explain *why)
+void ll_epilogue_explain(const struct ll_epilogue *between, const struct ll_task *task,
+                         const struct ll_unit *unit, double efficiency, struct ll_explain *why)
 {
     const struct ll_work *work = task->work;
     if (has_special_elements(task, unit))
@@ -371,6 +371,6 @@ void ll_between_explain(const struct ll_between *between, const struct ll_task *
     explain_lanes(&between->gates, why);
     explain_lanes(&between->softmax, why);
     if (between->gates.unit && between->softmax.unit && between->meanwhile_s == 0)
-        ll_say(why, "between products, both: %.10g + %.10g = %.10g s", between->gates.time_s,
+        ll_say(why, "between GEMMs, both: %.10g + %.10g = %.10g s", between->gates.time_s,
                between->softmax.time_s, between->after_s);
 }

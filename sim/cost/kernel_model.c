@@ -12,9 +12,9 @@
 #include "tracer/base/num.h"
 
 /* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one
- * that costs least by the software's objective, given the cache state where that may decide (ll_cost_heeds).
- * The minimum of functions that do not increase in any resource does not increase either, so the choice keeps
- * the model monotonic.
+ * that costs least by the software's objective, given the cache state where that may decide
+ * (ll_cost_is_reuse_sensitive). The minimum of functions that do not increase in any resource does not
+ * increase either, so the choice keeps the model monotonic.
  *
  * Where a level has separate ports, the blocking with the least time on them may move more bytes than
  * another. A budget of time within which moving data costs nothing (struct ll_spare) selects other blockings:
@@ -29,7 +29,7 @@ struct employed {
     uint64_t most, count;
 };
 
-static struct employed employ(const struct ll_sized *s)
+static struct employed employ(const struct ll_kernel_timing *s)
 {
     struct employed e = {.grain = s->machine->software.grain,
                          .bytes = ll_work_bytes(s->op),
@@ -40,13 +40,13 @@ static struct employed employ(const struct ll_sized *s)
     return e;
 }
 
-uint64_t ll_sized_employed(const struct ll_sized *s)
+uint64_t ll_kernel_time_units(const struct ll_kernel_timing *s)
 {
     return employ(s).count;
 }
 
 /* Seconds on lanes, in cycles of the unit that computes. */
-static double in_cycles(const struct ll_sized *s, double lanes_s)
+static double in_cycles(const struct ll_kernel_timing *s, double lanes_s)
 {
     return lanes_s * s->unit.clock_hz * s->unit.efficiency;
 }
@@ -60,18 +60,18 @@ static double utilization_of(double flops, double could)
 
 /* How the time of computing comes about. */
 struct computing {
-    struct ll_between lanes;
-    double after, casting, meanwhile; /* cycles: lanes behind products; casts; lanes at the same time */
+    struct ll_epilogue lanes;
+    double after, casting, meanwhile; /* cycles: lanes behind GEMMs; casts; lanes at the same time */
     struct ll_partitioned parts;
     double rows, begin_s;   /* imbalance of rows; beginning them */
     double busiest, cycles; /* of the busiest unit, one step: alone; waiting for lanes at the same time */
 };
 
-static struct computing compute(const struct ll_sized *s, const struct ll_way *way)
+static struct computing compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way)
 {
     double rate = s->unit.clock_hz * s->unit.efficiency, full = s->machine->units[s->unit_index].efficiency;
     bool dealt = s->machine->software.grain > 0;
-    struct computing c = {.lanes = ll_between_of(s->machine, &s->task, &s->unit, full, dealt),
+    struct computing c = {.lanes = ll_epilogue_of(s->machine, &s->task, &s->unit, full, dealt),
                           .casting = in_cycles(s, ll_cast_s(s->machine, s->kernel, &s->task)),
                           .parts = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work),
                           .rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit)};
@@ -83,7 +83,8 @@ static struct computing compute(const struct ll_sized *s, const struct ll_way *w
     return c;
 }
 
-static void time_compute(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+static void time_compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                         struct ll_cost *cost)
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
@@ -98,7 +99,7 @@ static void time_compute(const struct ll_sized *s, const struct ll_way *way, str
 
 /* How long the arithmetic of a way takes within the board's power, of full_s at the full clock. The first
  * piece is over before a board could tell, and keeps its time, which is the same whichever way. */
-static double powered_s(const struct ll_sized *s, const struct ll_way *way, double full_s)
+static double powered_s(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, double full_s)
 {
     const struct ll_draw draw = {
         .dtype = s->task.dtype, .macs = (double)s->task.steps * way->macs, .memory_j = way->memory_j};
@@ -119,7 +120,7 @@ struct feed {
 };
 
 /* Of a unit's finest piece, what comes out of a level: of the operands that it holds. */
-static double finest_bytes(const struct ll_level *level, const struct ll_way *way)
+static double finest_bytes(const struct ll_level *level, const struct ll_kernel_config *way)
 {
     double bytes = 0;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
@@ -127,12 +128,12 @@ static double finest_bytes(const struct ll_level *level, const struct ll_way *wa
     return bytes;
 }
 
-static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
+static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
                            const struct ll_cost *cost)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
-    struct feed feed = {.slowdown = ll_scatter_slowdown(s->machine, s->task.work, l),
+    struct feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
                         .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
@@ -149,22 +150,23 @@ static struct feed feed_of(const struct ll_sized *s, const struct ll_way *way, u
 }
 
 /* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
-static double wait_s(const struct ll_sized *s, uint64_t l)
+static double wait_s(const struct ll_kernel_timing *s, uint64_t l)
 {
-    double times = l < ll_near_levels(s->machine) ? (double)s->task.steps : 1;
+    double times = l < ll_private_levels(s->machine) ? (double)s->task.steps : 1;
     return times * ll_numa_latency_s(&s->machine->levels[l]);
 }
 
 /* What a level moves, in bytes of both directions that take it as long. */
-static double crossing_bytes(const struct ll_sized *s, uint64_t l, const struct ll_cost *cost)
+static double crossing_bytes(const struct ll_kernel_timing *s, uint64_t l, const struct ll_cost *cost)
 {
-    if (s->task.is_product)
+    if (s->task.is_gemm)
         return cost->level_price[l];
-    struct ll_toll toll = ll_level_toll(&s->machine->levels[l]);
-    return ll_toll_price(&toll, cost->level_bytes[l], cost->level_written[l]);
+    struct ll_port_cost toll = ll_level_port_cost(&s->machine->levels[l]);
+    return ll_port_cost_price(&toll, cost->level_bytes[l], cost->level_written[l]);
 }
 
-static void time_levels(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+static void time_levels(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                        struct ll_cost *cost)
 {
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         const struct feed feed = feed_of(s, way, l, cost);
@@ -175,18 +177,18 @@ static void time_levels(const struct ll_sized *s, const struct ll_way *way, stru
     }
 }
 
-void ll_sized_start(struct ll_sized *s)
+void ll_kernel_time_start(struct ll_kernel_timing *s)
 {
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
-    if (model->first && s->task.is_product)
+    if (model->first && s->task.is_gemm)
         model->first(&s->unit, &s->task, &s->first);
 }
 
-/* The model's way, or none at all for a product of nothing. */
-static bool ask_way(const struct ll_sized *s, uint32_t index, struct ll_way *way)
+/* The model's way, or none at all for a GEMM of nothing. */
+static bool ask_way(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way)
 {
-    if (ll_is_product(s->task.work) && !s->task.is_product) {
-        *way = (struct ll_way){.units_used = 1};
+    if (ll_is_gemm(s->task.work) && !s->task.is_gemm) {
+        *way = (struct ll_kernel_config){.units_used = 1};
         return true;
     }
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
@@ -221,9 +223,9 @@ static bool spares(const struct ll_spare *spare)
     return most_s > 0;
 }
 
-/* How long bytes of a product take out of each level, as time_levels counts; of machines whose tiles nobody
+/* How long bytes of a GEMM take out of each level, as time_levels counts; of machines whose tiles nobody
  * searches for, and without time to spare, nothing. */
-static struct ll_paces paces_of(const struct ll_sized *s, const struct ll_way *way,
+static struct ll_paces paces_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
                                 const struct ll_cost *cost, const struct ll_spare *spare, bool any_of_equals)
 {
     struct ll_paces paces = {.serial = s->kernel->serial, .any_of_equals = any_of_equals};
@@ -262,18 +264,18 @@ struct least {
     struct ll_traffic traffic;
 };
 
-static void find_far(const struct ll_sized *s, bool by_bytes, struct least *least)
+static void find_far(const struct ll_kernel_timing *s, bool by_bytes, struct least *least)
 {
     struct ll_nested nested;
     least->paces = alone(by_bytes);
     ll_far_traffic(s->machine, &s->task, &least->paces, &least->traffic, &nested);
 }
 
-static void least_traffic(const struct ll_sized *s, const struct ll_way *way, struct least *least,
-                          struct ll_cost *cost)
+static void least_traffic(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                          struct least *least, struct ll_cost *cost)
 {
     struct ll_nested nested;
-    ll_near_traffic(s->machine, &s->task, way, &least->paces, &least->traffic, &nested);
+    ll_private_traffic(s->machine, &s->task, way, &least->paces, &least->traffic, &nested);
     keep_traffic(&least->traffic, s->machine->level_count, cost);
 }
 
@@ -283,7 +285,7 @@ static bool ports_differ(const struct ll_machine *machine)
 {
     struct ll_levels near = ll_to_nest(machine, LL_SCOPE_UNIT), far = ll_to_nest(machine, LL_SCOPE_DEVICE);
     for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
-        struct ll_toll toll = ll_level_toll(&machine->levels[l]);
+        struct ll_port_cost toll = ll_level_port_cost(&machine->levels[l]);
         bool searched = (l >= near.first && l < near.end) || (l >= far.first && l < far.end);
         if ((toll.read > 0 || toll.write > 0) && !searched)
             return true;
@@ -293,16 +295,16 @@ static bool ports_differ(const struct ll_machine *machine)
 
 /* Of two searches the one that has a choice comes behind what it depends on; where both have one, the near
  * levels' comes first, without the far ones. */
-static void all_traffic(const struct ll_sized *s, const struct ll_spare *spare, bool any_of_equals,
+static void all_traffic(const struct ll_kernel_timing *s, const struct ll_spare *spare, bool any_of_equals,
                         struct ll_chosen *chosen, struct ll_cost *cost)
 {
     struct ll_traffic *traffic = &chosen->traffic;
-    const struct ll_way *way = &chosen->way;
+    const struct ll_kernel_config *way = &chosen->way;
     *traffic = (struct ll_traffic){0}; /* of levels that are not known yet: nothing */
     chosen->paces = paces_of(s, way, cost, spare, any_of_equals);
     if (ll_nest_chooses(s->machine, LL_SCOPE_UNIT) && !ll_nest_chooses(s->machine, LL_SCOPE_DEVICE))
         ll_far_traffic(s->machine, &s->task, &chosen->paces, traffic, &chosen->far);
-    ll_near_traffic(s->machine, &s->task, way, &chosen->paces, traffic, &chosen->near);
+    ll_private_traffic(s->machine, &s->task, way, &chosen->paces, traffic, &chosen->near);
     ll_far_traffic(s->machine, &s->task, &chosen->paces, traffic, &chosen->far);
     keep_traffic(traffic, s->machine->level_count, cost);
 }
@@ -317,17 +319,19 @@ static bool overlaps_all(const struct ll_machine *machine)
     return true;
 }
 
-bool ll_cost_heeds(const struct ll_machine *machine, const struct ll_cost *cost,
-                   const struct ll_warm_bytes *found)
+bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct ll_cost *cost,
+                                const struct ll_warm_bytes *found)
 {
     bool near = false, any = false, shared = false;
-    uint64_t near_levels = ll_near_levels(machine);
+    uint64_t near_levels = ll_private_levels(machine);
     for (uint64_t l = 0; l < machine->level_count; l++) {
         near = near || (l < near_levels && found->saved_bytes[l] > 0);
         any = any || found->saved_bytes[l] > 0;
         shared = shared || found->shared_bytes[l] > 0; /* more units are sooner done with that */
     }
-    return cost->heed == LL_HEEDS_OPEN ? any || shared : cost->heed == LL_HEEDS_NEAR && (near || shared);
+    return cost->reuse_sensitivity == LL_REUSE_MATTERS
+               ? any || shared
+               : cost->reuse_sensitivity == LL_REUSE_MATTERS_NEAR && (near || shared);
 }
 
 /* What ways are compared by: what the software wants least; of equals the longest of what depends on the way,
@@ -354,12 +358,13 @@ struct range {
 };
 
 /* The op by a way of which cycles and traffic are known. */
-static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way, struct ll_cost *cost)
+static struct pace pace_with(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                             struct ll_cost *cost)
 {
     struct ll_timing timing;
     double near_s = 0;
     time_levels(s, way, cost);
-    for (uint64_t l = 0; l < ll_near_levels(s->machine); l++)
+    for (uint64_t l = 0; l < ll_private_levels(s->machine); l++)
         near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
     cost->compute_s = powered_s(s, way, cost->compute_s);
     struct pace pace = {
@@ -371,7 +376,7 @@ static struct pace pace_with(const struct ll_sized *s, const struct ll_way *way,
 }
 
 /* Of each group of stages, how long the slowest takes behind its first piece. */
-static struct ll_spare slowest_of(const struct ll_sized *s, const struct ll_cost *cost)
+static struct ll_spare slowest_of(const struct ll_kernel_timing *s, const struct ll_cost *cost)
 {
     struct ll_spare slowest = {{0}};
     double others_s = 0;
@@ -389,8 +394,9 @@ static struct ll_spare slowest_of(const struct ll_sized *s, const struct ll_cost
 }
 
 /* The op by a way of which cycles are known, with so much time to spare. */
-static struct pace pace_by(const struct ll_sized *s, const struct ll_way *way, const struct ll_spare *spare,
-                           const struct ll_cost *computed, struct ll_spare *slowest)
+static struct pace pace_by(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                           const struct ll_spare *spare, const struct ll_cost *computed,
+                           struct ll_spare *slowest)
 {
     struct ll_cost cost = *computed;
     struct ll_chosen chosen;
@@ -403,7 +409,7 @@ static struct pace pace_by(const struct ll_sized *s, const struct ll_way *way, c
 }
 
 /* The best time to spare in a group, of which all above is no better than *best. */
-static void spare_in(const struct ll_sized *s, const struct ll_way *way, uint32_t group,
+static void spare_in(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint32_t group,
                      const struct ll_cost *computed, struct pace *best, struct ll_spare *spare)
 {
     enum {
@@ -426,7 +432,7 @@ static void spare_in(const struct ll_sized *s, const struct ll_way *way, uint32_
 }
 
 /* How much time the blockings have to spare, and the op with that. */
-static struct ll_spare best_spare(const struct ll_sized *s, const struct ll_way *way,
+static struct ll_spare best_spare(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
                                   const struct ll_cost *computed, struct pace *best)
 {
     struct ll_spare spare = nothing_to_spare, slowest;
@@ -450,8 +456,8 @@ struct far {
 };
 
 /* The op by this way, at least; *cost: computed. */
-static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way, struct far *far,
-                              struct ll_cost *cost)
+static struct pace least_pace(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                              struct far *far, struct ll_cost *cost)
 {
     double full_s = cost->compute_s;
     least_traffic(s, way, &far->by_time, cost);
@@ -465,10 +471,10 @@ static struct pace least_pace(const struct ll_sized *s, const struct ll_way *way
 }
 
 /* The op by this way. Infinite as soon as it is known to be no better than `least`. */
-static struct pace pace_of(const struct ll_sized *s, uint32_t index, struct far *far,
+static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, struct far *far,
                            const struct pace *least, struct range *range)
 {
-    struct ll_way way;
+    struct ll_kernel_config way;
     struct ll_cost cost;
     if (!ask_way(s, index, &way))
         return no_pace;
@@ -500,11 +506,12 @@ static struct pace pace_of(const struct ll_sized *s, uint32_t index, struct far 
 }
 
 /* The index of the best way; of equals the one that asks for least, the first of these. */
-static uint32_t best_way(const struct ll_sized *s, uint32_t count, struct pace *least, struct range *range)
+static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struct pace *least,
+                         struct range *range)
 {
     uint32_t best = 0;
     struct far far;
-    far.differ = s->task.is_product && ports_differ(s->machine);
+    far.differ = s->task.is_gemm && ports_differ(s->machine);
     find_far(s, false, &far.by_time);
     if (far.differ)
         find_far(s, true, &far.by_bytes);
@@ -519,7 +526,8 @@ static uint32_t best_way(const struct ll_sized *s, uint32_t count, struct pace *
 }
 
 /* Whether more units would have smaller first pieces, because there is less to move than all of theirs. */
-static bool shrinks_pieces(const struct ll_sized *s, const struct ll_way *way, uint64_t most)
+static bool shrinks_pieces(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                           uint64_t most)
 {
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         const struct ll_level *level = &s->machine->levels[l];
@@ -533,28 +541,31 @@ static bool shrinks_pieces(const struct ll_sized *s, const struct ll_way *way, u
 /* The choice is the best whatever earlier ops left of the far levels if all stages overlap and no other way
  * takes less in anything: neither in computing, nor in the longest near level, nor until all have a first
  * piece. */
-static enum ll_heed heed_of(const struct ll_sized *s, uint32_t count, const struct ll_way *way,
-                            const struct pace *pace, const struct range *range, uint64_t units_used)
+static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_timing *s, uint32_t count,
+                                                      const struct ll_kernel_config *way,
+                                                      const struct pace *pace, const struct range *range,
+                                                      uint64_t units_used)
 {
     bool settled = overlaps_all(s->machine) && pace->computing_s <= range->computing_s &&
                    pace->near_s <= range->near_s && units_used == range->fewest &&
                    (range->most == range->fewest || !shrinks_pieces(s, way, range->most));
-    if (s->machine->software.mapping == LL_MAPPED_SEARCH && s->task.is_product)
-        return LL_HEEDS_OPEN;
+    if (s->machine->software.mapping == LL_MAPPED_SEARCH && s->task.is_gemm)
+        return LL_REUSE_MATTERS;
     if (count == 1)
-        return LL_HEEDS_NONE;
-    return settled && s->kernel->serial == 0 ? LL_HEEDS_NEAR : LL_HEEDS_OPEN;
+        return LL_REUSE_MATTERS_NEVER;
+    return settled && s->kernel->serial == 0 ? LL_REUSE_MATTERS_NEAR : LL_REUSE_MATTERS;
 }
 
-bool ll_sized_tiles(const struct ll_sized *s, const struct ll_chosen *chosen, struct ll_tile_nest *nest)
+bool ll_kernel_time_tiles(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
+                          struct ll_tile_nest *nest)
 {
-    if (ll_is_product(s->task.work) && !s->task.is_product)
+    if (ll_is_gemm(s->task.work) && !s->task.is_gemm)
         return false;
     const struct ll_mapping_loops *searched = chosen->traffic.nested ? &chosen->traffic.tiles : NULL;
     return ll_outer_tiles(s->machine, &s->task, &chosen->way, searched, nest);
 }
 
-bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
+bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost *alone)
 {
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
@@ -572,28 +583,28 @@ bool ll_sized_keeps(const struct ll_sized *s, const struct ll_cost *alone)
     return memcmp(&least, &kept, sizeof kept) == 0;
 }
 
-void ll_sized_follow(const struct ll_sized *s, struct ll_cost *cost, struct ll_chosen *chosen)
+void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, struct ll_chosen *chosen)
 {
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct pace least = no_pace;
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
-    const struct ll_way *way = &chosen->way;
+    const struct ll_kernel_config *way = &chosen->way;
     chosen->index = count > 1 ? best_way(s, count, &least, &range) : 0;
     ask_way(s, chosen->index, &chosen->way);
     time_compute(s, way, cost);
     chosen->full_s = cost->compute_s;
-    cost->heed = heed_of(s, count, way, &least, &range, cost->units_used);
-    bool chooses = s->task.is_product && ports_differ(s->machine);
+    cost->reuse_sensitivity = reuse_sensitivity_of(s, count, way, &least, &range, cost->units_used);
+    bool chooses = s->task.is_gemm && ports_differ(s->machine);
     const struct ll_spare spare = chooses ? best_spare(s, way, cost, &least) : nothing_to_spare;
     all_traffic(s, &spare, false, chosen, cost);
-    ll_rows_again(s->machine, s->kernel, s->task.work, s->unit.count, cost);
+    ll_rows_reread(s->machine, s->kernel, s->task.work, s->unit.count, cost);
     time_levels(s, way, cost);
     cost->compute_s = powered_s(s, way, cost->compute_s);
 }
 
 /* --- explain --- */
 
-void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why)
+void ll_kernel_time_explain(const struct ll_kernel_timing *s, struct ll_explain *why)
 {
     const struct ll_kernel *k = s->kernel;
     const struct employed e = employ(s);
@@ -609,7 +620,7 @@ void ll_sized_explain(const struct ll_sized *s, struct ll_explain *why)
                s->unit.name, s->op->flops, e.bytes, s->task.steps, e.grain, e.count, e.most);
 }
 
-static void explain_cycles(const struct ll_sized *s, const char *what, double lanes_s, double cycles,
+static void explain_cycles(const struct ll_kernel_timing *s, const char *what, double lanes_s, double cycles,
                            struct ll_explain *why)
 {
     if (cycles > 0)
@@ -617,7 +628,7 @@ static void explain_cycles(const struct ll_sized *s, const char *what, double la
                lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
 }
 
-static void explain_partition(const struct ll_partitioned *p, const struct ll_way *way,
+static void explain_partition(const struct ll_partitioned *p, const struct ll_kernel_config *way,
                               struct ll_explain *why)
 {
     if (p->length == 0)
@@ -629,13 +640,13 @@ static void explain_partition(const struct ll_partitioned *p, const struct ll_wa
     ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
 }
 
-static void explain_compute(const struct ll_sized *s, const struct ll_way *way, const struct ll_cost *cost,
-                            double full_s, struct ll_explain *why)
+static void explain_compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                            const struct ll_cost *cost, double full_s, struct ll_explain *why)
 {
     const struct computing c = compute(s, way);
     double clock_hz = s->unit.clock_hz, efficiency = s->unit.efficiency;
-    ll_between_explain(&c.lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
-    explain_cycles(s, "between products", c.lanes.after_s, c.after, why);
+    ll_epilogue_explain(&c.lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
+    explain_cycles(s, "between GEMMs", c.lanes.after_s, c.after, why);
     ll_cast_explain(s->machine, s->kernel, &s->task, why);
     explain_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task), c.casting, why);
     ll_rows_imbalance_explain(s->kernel, s->task.work, &s->unit, why);
@@ -658,7 +669,8 @@ static void explain_compute(const struct ll_sized *s, const struct ll_way *way, 
     ll_power_explain(s->machine, &s->task, way, full_s, why);
 }
 
-static void explain_pieces(const struct ll_level *level, const struct ll_way *way, struct ll_explain *why)
+static void explain_pieces(const struct ll_level *level, const struct ll_kernel_config *way,
+                           struct ll_explain *why)
 {
     double of[LL_OPERAND_COUNT], bytes = finest_bytes(level, way);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
@@ -669,8 +681,8 @@ static void explain_pieces(const struct ll_level *level, const struct ll_way *wa
 }
 
 /* The bandwidth that a level offers and the time that its bytes take. */
-static void explain_bandwidth(const struct ll_sized *s, uint64_t l, const struct feed *feed, double bytes,
-                              const struct ll_cost *cost, struct ll_explain *why)
+static void explain_bandwidth(const struct ll_kernel_timing *s, uint64_t l, const struct feed *feed,
+                              double bytes, const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
     uint64_t working = ll_numa_working(level, cost->units_used);
@@ -691,14 +703,14 @@ static void explain_bandwidth(const struct ll_sized *s, uint64_t l, const struct
                level->bandwidth_Bps, feed->share, feed->instances, cost->level_s[l]);
 }
 
-static void explain_level(const struct ll_sized *s, const struct ll_way *way, uint64_t l,
+static void explain_level(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
                           const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
     const struct feed feed = feed_of(s, way, l, cost);
     double bytes = cost->level_bytes[l], written = cost->level_written[l], price = crossing_bytes(s, l, cost);
     double first_s = feed.first_bytes / feed.one_Bps, each_s = ll_numa_latency_s(level);
-    ll_scatter_explain(s->machine, s->task.work, l, why);
+    ll_gather_explain(s->machine, s->task.work, l, why);
     explain_pieces(level, way, why);
     if (price > bytes)
         ll_say(why,
@@ -718,21 +730,21 @@ static void explain_level(const struct ll_sized *s, const struct ll_way *way, ui
                cost->level_s[l], cost->level_first_s[l]);
 }
 
-void ll_chosen_explain(const struct ll_sized *s, const struct ll_chosen *chosen, const struct ll_cost *cost,
-                       struct ll_explain *why)
+void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
+                       const struct ll_cost *cost, struct ll_explain *why)
 {
-    const struct ll_way *way = &chosen->way;
+    const struct ll_kernel_config *way = &chosen->way;
     ll_explain_group(why, "compute");
-    if (!ll_is_product(s->task.work) || s->task.is_product)
+    if (!ll_is_gemm(s->task.work) || s->task.is_gemm)
         ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
     else
         ll_say(why, "an empty product: nothing is computed");
     explain_compute(s, way, cost, chosen->full_s, why);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         ll_explain_group(why, s->machine->levels[l].name);
-        const struct ll_nested *nested = l < ll_near_levels(s->machine) ? &chosen->near : &chosen->far;
+        const struct ll_nested *nested = l < ll_private_levels(s->machine) ? &chosen->near : &chosen->far;
         ll_traffic_explain(s->machine, &s->task, way, &chosen->paces, nested, &chosen->traffic, l, why);
-        ll_rows_again_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);
+        ll_rows_reread_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);
         explain_level(s, way, l, cost, why);
     }
 }

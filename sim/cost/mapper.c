@@ -60,7 +60,7 @@ static void skip_channels(const struct ll_task *task, struct ll_loop_nest *nest)
         nest->of[LL_LOOP_C] = (uint64_t)ceil(channels * (double)left / (double)all);
 }
 
-/* All rows of a product as pixels of one row, or as images. */
+/* All rows of a GEMM as pixels of one row, or as images. */
 static struct ll_loop_nest product_nest(const struct ll_gemm *dims, bool as_windows)
 {
     struct ll_loop_nest nest = {
@@ -210,7 +210,7 @@ double ll_nest_most_taps(const struct ll_loop_nest *nest, enum ll_loop loop)
 static const enum ll_operand without[LL_DIM_COUNT] = {LL_OPERAND_B, LL_OPERAND_A, LL_OPERAND_C};
 static const enum ll_dim lacks[LL_OPERAND_COUNT] = {LL_DIM_N, LL_DIM_M, LL_DIM_K};
 
-/* After so many evaluations, some 0.2 s, the best so far is taken. Products of some thousands in memories
+/* After so many evaluations, some 0.2 s, the best so far is taken. GEMMs of some thousands in memories
  * of at least some kilobytes need at most a million of them, and a thousand or two in the mean; in a memory
  * for a few elements all that is further out hardly matters, and nothing can be ruled out. */
 enum { MOST_EVALUATIONS = 4000000 };
@@ -233,12 +233,12 @@ struct spent {
 
 struct search {
     const struct ll_hierarchy *h;
-    double pass[LL_OPERAND_COUNT];  /* bytes of one pass, all batch products */
-    double again[LL_OPERAND_COUNT]; /* of one more: of results, partial sums that go and come back */
-    double apart[LL_OPERAND_COUNT]; /* passes when each product fetches its own operands, in any order */
-    bool too_small[LL_MAX_LEVELS];  /* for the operands of one product */
-    struct spent so_far[LL_MAX_LEVELS + 1];  /* at a boundary, those further out, and all that is elsewhere */
-    struct spent inside[LL_MAX_LEVELS + 1];  /* at a boundary, those further in, at least */
+    double pass[LL_OPERAND_COUNT];          /* bytes of one pass, all batch GEMMs */
+    double again[LL_OPERAND_COUNT];         /* of one more: of results, partial sums that go and come back */
+    double apart[LL_OPERAND_COUNT];         /* passes when each GEMM fetches its own operands, in any order */
+    bool too_small[LL_MAX_LEVELS];          /* for the operands of one GEMM */
+    struct spent so_far[LL_MAX_LEVELS + 1]; /* at a boundary, those further out, and all that is elsewhere */
+    struct spent inside[LL_MAX_LEVELS + 1]; /* at a boundary, those further in, at least */
     struct ll_crossing least[LL_MAX_LEVELS]; /* of one problem, by the closed form */
     struct ll_mapping_loops nests[LL_MAX_LEVELS];
     struct ll_mapping best;
@@ -355,7 +355,7 @@ static struct ll_crossing crossing_of(const struct search *s, uint64_t index,
     double reads = passes[LL_OPERAND_A] * s->pass[LL_OPERAND_A] * factors[LL_OPERAND_A] +
                    passes[LL_OPERAND_B] * s->pass[LL_OPERAND_B] * factors[LL_OPERAND_B] + (writes - c);
     return (struct ll_crossing){reads + writes,
-                                ll_toll_price(&s->h->boundaries[index].toll, reads + writes, writes)};
+                                ll_port_cost_price(&s->h->boundaries[index].toll, reads + writes, writes)};
 }
 
 /* What passes a boundary at least where a walk has come that far, with loop x innermost of those that run
@@ -622,7 +622,7 @@ static void try_given(struct search *s, uint64_t index, const struct state *oute
 }
 
 /* All tiles for the memory behind a boundary: the one it is given, or none smaller than what is outside,
- * then each loop innermost; and when nothing fits, a product at a time. */
+ * then each loop innermost; and when nothing fits, a GEMM at a time. */
 static void descend(struct search *s, uint64_t index, const struct state *outer)
 {
     const struct ll_problem *problem = &s->h->problem;

@@ -87,7 +87,7 @@ void ll_nest(const struct ll_machine *machine, const struct ll_task *task, const
         h.boundaries[i] = (struct ll_boundary){.capacity_bytes = ll_level_room(inside),
                                                .tile = inside->tile,
                                                .loops = loops_of(inside, orders[i]),
-                                               .toll = ll_level_toll(&machine->levels[l]),
+                                               .toll = ll_level_port_cost(&machine->levels[l]),
                                                .s_per_byte = paces->s_per_byte[l],
                                                .intake = paces->intake[l],
                                                .group = ll_stage_group(machine, l),

@@ -84,7 +84,7 @@ static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *w
 {
     bool none = entry->trouble || entry->cost.unit == LL_NO_UNIT;
     uint64_t signature = memo->signatures[none ? LL_MAX_UNITS : entry->cost.unit];
-    return ll_between_any(work) ? signature ^ memo->all_units : signature;
+    return ll_epilogue_any(work) ? signature ^ memo->all_units : signature;
 }
 
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
@@ -105,7 +105,8 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     return entry->trouble ? NULL : &entry->cost;
 }
 
-const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work)
+const struct ll_cost *ll_memo_algorithms(struct ll_memo *memo, enum ll_op_kind kind,
+                                         const struct ll_work *work)
 {
     bool is_new = false;
     struct ll_memo_entry *entry = entry_of(memo, &(struct key){kind, *work}, &is_new);
@@ -115,7 +116,7 @@ const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, c
         return entry->ways;
     entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
     for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
-        ll_cost_way(memo->machine, kind, work, i, NULL, &entry->ways[i]);
+        ll_cost_algorithm(memo->machine, kind, work, i, NULL, &entry->ways[i]);
     return entry->ways;
 }
 
@@ -154,7 +155,7 @@ static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
 }
 
 /* Of ways that take the same time that with the least energy is taken; static power decides where the
- * software wants the least energy, and a limit of power is kept by what products take. */
+ * software wants the least energy, and a limit of power is kept by what GEMMs take. */
 static uint64_t mix_energy(uint64_t hash, const struct ll_machine *machine)
 {
     bool static_counts = machine->energy.limit_w > 0 || machine->software.objective != LL_OBJECTIVE_TIME;

@@ -32,9 +32,10 @@ struct ll_memo {
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble);
 
-/* ll_cost_way of each of its ways, remembered: as many as `ways` of what ll_memo_cost has told of this work.
- * NULL when memory ran out. Good as long. */
-const struct ll_cost *ll_memo_ways(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work);
+/* ll_cost_algorithm of each of its ways, remembered: as many as `ways` of what ll_memo_cost has told of this
+ * work. NULL when memory ran out. Good as long. */
+const struct ll_cost *ll_memo_algorithms(struct ll_memo *memo, enum ll_op_kind kind,
+                                         const struct ll_work *work);
 
 /* From now on it serves this machine. */
 void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);

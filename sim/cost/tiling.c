@@ -209,7 +209,7 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
         bytes += passes[i] * s->pass[i] + more[i] * s->beside[i].bytes;
     }
     double written = ll_passes_outwards(s->problem, blocks_k) * s->pass[LL_OPERAND_C];
-    double price = ll_toll_price(&s->problem->toll, bytes, written);
+    double price = ll_port_cost_price(&s->problem->toll, bytes, written);
     if (!ll_is_cheaper(&s->problem->toll, price, bytes, best->price, best->bytes))
         return;
     *best = (struct ll_tiling){
@@ -224,7 +224,7 @@ static void keep_better(const struct setting *s, enum ll_operand stays, struct l
  * sums, i or j - 1 go out beside the results, and as many come back. */
 static void add_sums(const struct setting *s, enum ll_operand of_p, enum ll_operand of_q, struct cut *cut)
 {
-    const struct ll_toll *toll = &s->problem->toll;
+    const struct ll_port_cost *toll = &s->problem->toll;
     enum ll_operand still = (enum ll_operand)(LL_OPERAND_COUNT - of_p - of_q);
     double c = s->pass[LL_OPERAND_C], partial = sum_width(s->problem) * c;
     struct sum read = {s->pass[still], s->pass[of_p], s->pass[of_q], 1}, write = {c, 0, 0, 0};
@@ -435,12 +435,12 @@ double ll_compulsory_bytes(const struct ll_problem *problem)
            ll_operand_bytes(problem, LL_OPERAND_C);
 }
 
-double ll_toll_price(const struct ll_toll *toll, double bytes, double written)
+double ll_port_cost_price(const struct ll_port_cost *toll, double bytes, double written)
 {
     return fmax(bytes, fmax((bytes - written) * toll->read, written * toll->write));
 }
 
-bool ll_is_cheaper(const struct ll_toll *toll, double price, double bytes, double than_price,
+bool ll_is_cheaper(const struct ll_port_cost *toll, double price, double bytes, double than_price,
                    double than_bytes)
 {
     double counts = fmax(price, toll->budget), than = fmax(than_price, toll->budget);
@@ -545,8 +545,9 @@ static struct ll_mapping_loops loops_of_blocks(const struct ll_problem *p, const
     return loops;
 }
 
-bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    const struct ll_mapping_loops *searched, struct ll_tile_nest *nest)
+bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_kernel_config *way, const struct ll_mapping_loops *searched,
+                    struct ll_tile_nest *nest)
 {
     if (machine->level_count < 2)
         return false;
@@ -554,13 +555,13 @@ bool ll_outer_tiles(const struct ll_machine *machine, const struct ll_task *task
     uint64_t instances = ll_level_instances(memory, way->units_used);
     double room = ll_level_room(memory);
     *nest = (struct ll_tile_nest){.whole = {1, 1, 1, 1}, .single = memory->buffering == LL_BUFFER_SINGLE};
-    if (!task->is_product) {
+    if (!task->is_gemm) {
         set_loop(nest, 0, ll_work_bytes(task->work), room * (double)instances);
         return true;
     }
     struct ll_problem p = task->problem;
     double shares = 1;
-    p.toll = ll_level_toll(&machine->levels[machine->level_count - 1]);
+    p.toll = ll_level_port_cost(&machine->levels[machine->level_count - 1]);
     if (memory->scope != LL_SCOPE_DEVICE) {
         p.dims = way->share;
         shares = way->shares / (double)way->units_used;
@@ -655,7 +656,7 @@ static void explain_nest(const struct ll_tile_nest *nest, struct ll_explain *why
 {
     const struct ll_mapping_loops *loops = &nest->loops;
     if (nest->rounds == 0)
-        return; /* no product: pieces of a stream */
+        return; /* no GEMM: pieces of a stream */
     ll_say(
         why,
         "tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64 ", loops over %s, %s, %s from the outside in, %.10g "

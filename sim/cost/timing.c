@@ -179,21 +179,22 @@ double ll_numa_latency_s(const struct ll_level *level)
     return level->latency_s + ll_numa_remote(level) * level->numa.latency_s;
 }
 
-/* Bytes of an operand of a product out of a level that holds it: the larger of both counts. */
+/* Bytes of an operand of a GEMM out of a level that holds it: the larger of both counts. */
 struct moved {
     double once, asked; /* asked: by the unit, 0 where another memory catches the operand */
 };
 
 static struct moved moved_of(const struct ll_machine *machine, const struct ll_task *task,
-                             const struct ll_way *way, uint64_t l, enum ll_operand i)
+                             const struct ll_kernel_config *way, uint64_t l, enum ll_operand i)
 {
     const struct ll_work *work = task->work;
     const uint64_t once[] = {work->a_bytes, work->b_bytes, work->c_bytes};
-    bool feeds = ll_catcher(machine, l, i) == LL_CATCHER_UNIT;
+    bool feeds = ll_destination_level(machine, l, i) == LL_CATCHER_UNIT;
     return (struct moved){(double)once[i], feeds ? (double)task->steps * way->asked_bytes[i] : 0};
 }
 
-double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way)
+double ll_memory_j(const struct ll_machine *machine, const struct ll_task *task,
+                   const struct ll_kernel_config *way)
 {
     double sum_j = 0;
     for (uint64_t l = 0; l < machine->level_count; l++) {
@@ -557,8 +558,8 @@ void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
 
 /* --- explain --- */
 
-void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                      double full_s, struct ll_explain *why)
+void ll_power_explain(const struct ll_machine *machine, const struct ll_task *task,
+                      const struct ll_kernel_config *way, double full_s, struct ll_explain *why)
 {
     const struct ll_draw draw = {task->dtype, (double)task->steps * way->macs,
                                  ll_memory_j(machine, task, way)};

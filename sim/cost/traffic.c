@@ -15,7 +15,7 @@ struct unit_block {
     double rows, columns;
 };
 
-static struct unit_block block_of_unit(const struct ll_task *task, const struct ll_way *way)
+static struct unit_block block_of_unit(const struct ll_task *task, const struct ll_kernel_config *way)
 {
     const struct ll_gemm *dims = &task->problem.dims;
     double passes[LL_OPERAND_COUNT];
@@ -35,9 +35,9 @@ static double sharing_units(const struct ll_level *level, double units)
 
 /* How many results are summed up at once within a memory that they pass by; 0: not known. */
 static double most_sums(const struct ll_machine *machine, const struct ll_task *task,
-                        const struct ll_way *way, uint64_t memory)
+                        const struct ll_kernel_config *way, uint64_t memory)
 {
-    int inside = ll_catcher(machine, memory, LL_OPERAND_C);
+    int inside = ll_destination_level(machine, memory, LL_OPERAND_C);
     if (inside == LL_CATCHER_UNIT && !way)
         return 0;
     double units = sharing_units(&machine->levels[memory], way ? (double)way->units_used : 1);
@@ -50,14 +50,14 @@ static double most_sums(const struct ll_machine *machine, const struct ll_task *
     return fmax(1, copies * ll_level_room(&machine->levels[inside]) / bytes);
 }
 
-void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    uint64_t memory, struct ll_toll *toll)
+void ll_bind_blocks(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_kernel_config *way, uint64_t memory, struct ll_port_cost *toll)
 {
     bool by_unit[LL_OPERAND_COUNT]; /* goes past all memories there, whose blocks are the unit's */
     const struct ll_level *level = &machine->levels[memory];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         toll->roomless[i] = !ll_level_holds(level, i);
-        by_unit[i] = toll->roomless[i] && way && ll_catcher(machine, memory, i) == LL_CATCHER_UNIT;
+        by_unit[i] = toll->roomless[i] && way && ll_destination_level(machine, memory, i) == LL_CATCHER_UNIT;
     }
     if (by_unit[LL_OPERAND_A])
         toll->columns = block_of_unit(task, way).columns;
@@ -110,16 +110,16 @@ static double weights_again(const struct ll_task *task, const struct ll_problem 
  * Each sum is the least over blockings, of which more memory only adds some: so more memory never gives more.
  * What is least is what it takes the level's ports to move, or within a budget of that, the bytes.
  *
- * Work that is not a product moves each operand once through all levels that hold it, rows picked by index in
+ * Work that is not a GEMM moves each operand once through all levels that hold it, rows picked by index in
  * whole accesses (unit_vector.c). */
 
 /* Operands that go the same way: out of one level, into one catcher. */
 struct group {
     uint64_t level;
-    int catcher; /* as ll_catcher has it */
+    int catcher; /* as ll_destination_level has it */
     bool has[LL_OPERAND_COUNT];
     bool whole;    /* has all three */
-    double budget; /* of their price (struct ll_toll) */
+    double budget; /* of their price (struct ll_port_cost) */
 };
 
 struct flow {
@@ -127,10 +127,10 @@ struct flow {
     double of[LL_OPERAND_COUNT]; /* each operand's bytes */
 };
 
-struct ll_toll ll_level_toll(const struct ll_level *level)
+struct ll_port_cost ll_level_port_cost(const struct ll_level *level)
 {
-    return (struct ll_toll){.read = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0,
-                            .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0};
+    return (struct ll_port_cost){.read = level->read_Bps > 0 ? level->bandwidth_Bps / level->read_Bps : 0,
+                                 .write = level->write_Bps > 0 ? level->bandwidth_Bps / level->write_Bps : 0};
 }
 
 double ll_level_room(const struct ll_level *level)
@@ -158,7 +158,7 @@ double ll_held_bytes(const struct ll_level *level, const struct ll_work *work)
 struct route {
     const struct ll_machine *machine;
     const struct ll_task *task;
-    const struct ll_way *way; /* NULL: all that lies within is shared by all units */
+    const struct ll_kernel_config *way; /* NULL: all that lies within is shared by all units */
     const struct ll_nested *nested;
     const struct group *group;
 };
@@ -172,7 +172,7 @@ static bool group_of(const struct ll_machine *machine, uint64_t level, int catch
     *group = (struct group){.level = level, .catcher = catcher};
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
         group->has[i] =
-            ll_level_holds(&machine->levels[level], i) && ll_catcher(machine, level, i) == catcher;
+            ll_level_holds(&machine->levels[level], i) && ll_destination_level(machine, level, i) == catcher;
         count += group->has[i];
     }
     group->whole = count == LL_OPERAND_COUNT;
@@ -182,8 +182,8 @@ static bool group_of(const struct ll_machine *machine, uint64_t level, int catch
 static struct flow flow_of(const struct ll_machine *machine, const struct group *group, double bytes,
                            double written)
 {
-    struct ll_toll toll = ll_level_toll(&machine->levels[group->level]);
-    return (struct flow){bytes, written, ll_toll_price(&toll, bytes, written), {0}};
+    struct ll_port_cost toll = ll_level_port_cost(&machine->levels[group->level]);
+    return (struct flow){bytes, written, ll_port_cost_price(&toll, bytes, written), {0}};
 }
 
 /* The operands' part in it: so many times so many bytes of each. */
@@ -200,7 +200,7 @@ static struct flow with_operands(struct flow flow, double times, double a, doubl
 static bool feeds_unit(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
 {
     return ll_level_holds(&machine->levels[level], operand) &&
-           ll_catcher(machine, level, operand) == LL_CATCHER_UNIT;
+           ll_destination_level(machine, level, operand) == LL_CATCHER_UNIT;
 }
 
 /* One of the ways in which a group may pass, and what it moves. */
@@ -224,7 +224,7 @@ struct passage {
 static void see(const struct route *r, int inside, struct ll_problem *seen)
 {
     *seen = r->task->problem;
-    seen->toll = ll_level_toll(&r->machine->levels[r->group->level]);
+    seen->toll = ll_level_port_cost(&r->machine->levels[r->group->level]);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         seen->toll.free[i] = !r->group->has[i];
     ll_bind_blocks(r->machine, r->task, r->way, (uint64_t)inside, &seen->toll);
@@ -269,7 +269,7 @@ static void block(const struct route *r, struct passage *p)
 /* Of equals that which moves less: where ports are shared with other operands, it leaves them more. */
 static bool is_cheaper(const struct group *group, const struct flow *one, const struct flow *than)
 {
-    const struct ll_toll toll = {.budget = group->budget};
+    const struct ll_port_cost toll = {.budget = group->budget};
     return ll_is_cheaper(&toll, one->price, one->bytes, than->price, than->bytes);
 }
 
@@ -315,7 +315,7 @@ static struct flow nested_flow(const struct route *r)
 /* --- near --- */
 
 /* One pass over the results of all shares, which may cover a little more than there is. */
-static double results_once(const struct ll_task *task, const struct ll_way *way)
+static double results_once(const struct ll_task *task, const struct ll_kernel_config *way)
 {
     const struct ll_gemm *share = &way->share, *whole = &task->problem.dims;
     double part = (double)share->batch / (double)whole->batch * ((double)share->m / (double)whole->m) *
@@ -327,7 +327,7 @@ static double results_once(const struct ll_task *task, const struct ll_way *way)
 static struct flow asked_by_unit(const struct route *r)
 {
     const struct group *group = r->group;
-    const struct ll_way *way = r->way;
+    const struct ll_kernel_config *way = r->way;
     double steps = (double)r->task->steps, bytes = 0, sums = way->asked_bytes[LL_OPERAND_C];
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         bytes += group->has[i] ? way->asked_bytes[i] : 0;
@@ -400,7 +400,7 @@ struct walk {
  * behind the last. */
 static bool next_in_clusters(const struct route *r, struct walk *walk, struct passage *p)
 {
-    const struct ll_way *way = r->way;
+    const struct ll_kernel_config *way = r->way;
     for (; (walk->level = next_memory(r->machine, r->group, LL_SCOPE_CLUSTER, walk->level)) >= 0;
          walk->level++) {
         const struct ll_level *memory = &r->machine->levels[walk->level];
@@ -520,7 +520,7 @@ static struct flow near_flow(const struct route *r, const struct flow *flow)
 
 static struct flow flow_into(const struct route *r)
 {
-    bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
+    bool shared = ll_destination_is_shared(r->machine, r->group->catcher);
     int index, count;
     struct flow least = least_flow(r, shared, &index, &count);
     return shared ? least : near_flow(r, &least);
@@ -528,7 +528,7 @@ static struct flow flow_into(const struct route *r)
 
 /* --- all levels --- */
 
-/* What of work that is no product passes out of a level. */
+/* What of work that is no GEMM passes out of a level. */
 struct once {
     double of[LL_OPERAND_COUNT];
     double least, waste,
@@ -539,13 +539,13 @@ static struct once once_out_of(const struct ll_machine *machine, const struct ll
 {
     const struct ll_level *level = &machine->levels[l];
     struct once once;
-    double again = ll_scatter_again(machine, work, l);
+    double again = ll_gather_reused_bytes(machine, work, l);
     operand_bytes(work, once.of);
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
         once.of[i] = ll_level_holds(level, i) ? once.of[i] : 0;
     once.of[LL_OPERAND_A] -= again;
     once.least = ll_held_bytes(level, work) - again;
-    once.waste = ll_scatter_waste(machine, work, l, &once.wasted_writes);
+    once.waste = ll_gather_over_fetch(machine, work, l, &once.wasted_writes);
     return once;
 }
 
@@ -553,11 +553,11 @@ static void each_once(const struct ll_machine *machine, const struct ll_task *ta
                       uint64_t end, struct ll_traffic *traffic)
 {
     for (uint64_t l = first; l < end; l++) {
-        struct ll_toll toll = ll_level_toll(&machine->levels[l]);
+        struct ll_port_cost toll = ll_level_port_cost(&machine->levels[l]);
         const struct once once = once_out_of(machine, task->work, l);
         traffic->bytes[l] = once.least + once.waste;
         traffic->written[l] = once.of[LL_OPERAND_C] + once.wasted_writes;
-        traffic->price[l] = ll_toll_price(&toll, traffic->bytes[l], traffic->written[l]);
+        traffic->price[l] = ll_port_cost_price(&toll, traffic->bytes[l], traffic->written[l]);
         memset(traffic->of[l], 0, sizeof traffic->of[l]);
     }
 }
@@ -570,9 +570,9 @@ struct part {
 
 /* All groups of operands of a level. Of a budget what is left when all of them go for the least price is for
  * each what it needs in turn. */
-static int parts_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                    const struct ll_nested *nested, double budget, uint64_t level,
-                    struct part parts[LL_MAX_LEVELS + 1])
+static int parts_of(const struct ll_machine *machine, const struct ll_task *task,
+                    const struct ll_kernel_config *way, const struct ll_nested *nested, double budget,
+                    uint64_t level, struct part parts[LL_MAX_LEVELS + 1])
 {
     int count = 0;
     double left = budget;
@@ -596,9 +596,9 @@ static int parts_of(const struct ll_machine *machine, const struct ll_task *task
 
 /* Reads and writes that go different ways share a level's ports. Where a way has both, they are taken to
  * follow one another: which of its blockings is best was decided without the others; but for a budget. */
-static void out_of(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   const struct ll_nested *nested, const struct ll_paces *paces, uint64_t level,
-                   struct ll_traffic *traffic)
+static void out_of(const struct ll_machine *machine, const struct ll_task *task,
+                   const struct ll_kernel_config *way, const struct ll_nested *nested,
+                   const struct ll_paces *paces, uint64_t level, struct ll_traffic *traffic)
 {
     struct part parts[LL_MAX_LEVELS + 1];
     int count = parts_of(machine, task, way, nested, paces->budget[level], level, parts);
@@ -616,8 +616,8 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
         mixed |= has[LL_OPERAND_C] && (has[LL_OPERAND_A] || has[LL_OPERAND_B]);
     }
     if (count > 1 && !mixed) {
-        struct ll_toll toll = ll_level_toll(&machine->levels[level]);
-        traffic->price[level] = ll_toll_price(&toll, traffic->bytes[level], traffic->written[level]);
+        struct ll_port_cost toll = ll_level_port_cost(&machine->levels[level]);
+        traffic->price[level] = ll_port_cost_price(&toll, traffic->bytes[level], traffic->written[level]);
     }
 }
 
@@ -626,7 +626,8 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
 /* What limits a tiling: where weights stay inside all is known, and into private levels goes no more than
  * what a unit with tiles asks for. `way`: of them; NULL: levels are shared. */
 static struct ll_limits limits_of(const struct ll_machine *machine, const struct ll_task *task,
-                                  const struct ll_way *way, const struct ll_nested *nested, uint64_t level)
+                                  const struct ll_kernel_config *way, const struct ll_nested *nested,
+                                  uint64_t level)
 {
     static const struct ll_paces no_budgets;
     struct group group;
@@ -649,8 +650,9 @@ static struct ll_limits limits_of(const struct ll_machine *machine, const struct
                               .beside = {f.sums.bytes, f.sums.price}};
 }
 
-static void search(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                   const struct ll_paces *paces, const struct ll_traffic *traffic, struct ll_nested *nested)
+static void search(const struct ll_machine *machine, const struct ll_task *task,
+                   const struct ll_kernel_config *way, const struct ll_paces *paces,
+                   const struct ll_traffic *traffic, struct ll_nested *nested)
 {
     struct ll_limits limits[LL_MAX_LEVELS];
     for (uint64_t l = nested->first; l < nested->end; l++)
@@ -670,15 +672,16 @@ static bool has_search(const struct ll_machine *machine, enum ll_scope scope, co
 }
 
 /* One unit's share into its own levels. */
-static void nest_share(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                       const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
+static void nest_share(const struct ll_machine *machine, const struct ll_task *task,
+                       const struct ll_kernel_config *way, const struct ll_paces *paces,
+                       struct ll_traffic *traffic, struct ll_nested *nested)
 {
     if (!has_search(machine, LL_SCOPE_UNIT, paces, nested))
         return;
     nested->problem = task->problem;
     nested->problem.dims = way->share;
     nested->times = way->shares * (double)task->steps;
-    for (uint64_t l = 0; l < ll_near_levels(machine); l++)
+    for (uint64_t l = 0; l < ll_private_levels(machine); l++)
         if (l < nested->first || l >= nested->end)
             out_of(machine, task, way, nested, paces, l, traffic);
     search(machine, task, way, paces, traffic, nested);
@@ -706,11 +709,12 @@ static void keep_tiles(const struct ll_machine *machine, const struct ll_nested 
     traffic->tiles = nested->mapping.nests[nested->end - nested->first - 1];
 }
 
-void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *task, const struct ll_way *way,
-                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
+void ll_private_traffic(const struct ll_machine *machine, const struct ll_task *task,
+                        const struct ll_kernel_config *way, const struct ll_paces *paces,
+                        struct ll_traffic *traffic, struct ll_nested *nested)
 {
-    uint64_t near = ll_near_levels(machine);
-    if (!task->is_product) {
+    uint64_t near = ll_private_levels(machine);
+    if (!task->is_gemm) {
         each_once(machine, task, 0, near, traffic);
         return;
     }
@@ -723,8 +727,8 @@ void ll_near_traffic(const struct ll_machine *machine, const struct ll_task *tas
 void ll_far_traffic(const struct ll_machine *machine, const struct ll_task *task,
                     const struct ll_paces *paces, struct ll_traffic *traffic, struct ll_nested *nested)
 {
-    uint64_t near = ll_near_levels(machine);
-    if (!task->is_product) {
+    uint64_t near = ll_private_levels(machine);
+    if (!task->is_gemm) {
         each_once(machine, task, near, machine->level_count, traffic);
         return;
     }
@@ -745,7 +749,7 @@ static const char *names_of(const struct group *group)
 }
 
 /* What bounds blocks beside the room that they have, and whether others have blocks of their own. */
-static void explain_bounds(const struct ll_toll *toll, struct ll_explain *why)
+static void explain_bounds(const struct ll_port_cost *toll, struct ll_explain *why)
 {
     bool beside = false;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
@@ -841,7 +845,7 @@ static void explain_blocked(const struct route *r, const struct passage *p, stru
 /* All ways in which a group may pass, the least marked where there are several. */
 static void explain_passages(const struct route *r, struct ll_explain *why)
 {
-    bool shared = ll_catcher_is_shared(r->machine, r->group->catcher);
+    bool shared = ll_destination_is_shared(r->machine, r->group->catcher);
     int best = 0, count = 0;
     const struct flow least = least_flow(r, shared, &best, &count);
     struct passage p;
@@ -874,26 +878,26 @@ static void explain_once(const struct ll_machine *machine, const struct ll_work 
 {
     const char *name = machine->levels[l].name;
     const struct once once = once_out_of(machine, work, l);
-    ll_scatter_table_explain(machine, work, l, why);
+    ll_gather_table_explain(machine, work, l, why);
     ll_say(why, "out of %s, each operand once: %.10g + %.10g + %.10g = %.10g B", name, once.of[LL_OPERAND_A],
            once.of[LL_OPERAND_B], once.of[LL_OPERAND_C], once.least);
-    ll_scatter_bytes_explain(machine, work, l, why);
+    ll_gather_bytes_explain(machine, work, l, why);
     if (once.waste > 0)
         ll_say(why, "out of %s, that too: %.10g + %.10g = %.10g B", name, once.least, once.waste,
                once.least + once.waste);
 }
 
 void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *task,
-                        const struct ll_way *way, const struct ll_paces *paces,
+                        const struct ll_kernel_config *way, const struct ll_paces *paces,
                         const struct ll_nested *nested, const struct ll_traffic *traffic, uint64_t level,
                         struct ll_explain *why)
 {
     struct part parts[LL_MAX_LEVELS + 1];
-    if (!task->is_product) {
+    if (!task->is_gemm) {
         explain_once(machine, task->work, level, why);
         return;
     }
-    way = level < ll_near_levels(machine) ? way : NULL;
+    way = level < ll_private_levels(machine) ? way : NULL;
     if (level == nested->first && nested->first < nested->end && !nested->mapping.complete)
         ll_say(why, "tiles were searched for until %" PRIu64 " had been looked at: the best of these",
                nested->mapping.evaluations);

@@ -159,7 +159,7 @@ static struct starts find_starts(const struct ll_unit *unit, const struct ll_tas
 }
 
 static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                      struct ll_way *way)
+                      struct ll_kernel_config *way)
 {
     struct layout l;
     if (!is_candidate(unit, task, index))
@@ -170,7 +170,7 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
     time_tiles(unit, task, &l);
     double tiles_of_share,
         sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
-    *way = (struct ll_way){
+    *way = (struct ll_kernel_config){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
         .at_work = l.tiles / l.waves,
         .cycles = l.waves * l.tile_cycles + l.reduce_cycles,
@@ -185,13 +185,13 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
 }
 
 static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                     struct ll_way *way)
+                     struct ll_kernel_config *way)
 {
     const struct ll_gemm *d = &task->problem.dims;
     uint64_t count = ll_count_at_work(unit, task, index);
     struct ll_split split = ll_split_evenly(d, count);
     double macs = ll_gemm_macs(d), fill = unit->matrix.fill_cycles;
-    *way = (struct ll_way){
+    *way = (struct ll_kernel_config){
         .units_used = count,
         .at_work = (double)count,
         .cycles = macs / ((double)count * unit->matrix.macs[task->dtype]) + fill,
@@ -213,7 +213,7 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                       struct ll_way *way)
+                       struct ll_kernel_config *way)
 {
     return unit->matrix.tile_count > 0 ? tiled_way(unit, task, index, way) : even_way(unit, task, index, way);
 }
@@ -268,7 +268,7 @@ static void explain_start(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static void explain_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
-                          const struct ll_way *way, struct ll_explain *why)
+                          const struct ll_kernel_config *way, struct ll_explain *why)
 {
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %" PRIu64 " x %" PRIu64 " x %" PRIu64
@@ -290,7 +290,7 @@ static void explain_tiles(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static void matrix_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                           const struct ll_way *way, struct ll_explain *why)
+                           const struct ll_kernel_config *way, struct ll_explain *why)
 {
     if (unit->matrix.tile_count == 0) {
         ll_say(why, "%s, dealt evenly: %.10g / (%" PRIu64 " * %.10g) + %.10g = %.10g cycles", unit->name,

@@ -282,13 +282,13 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static bool spatial_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                        struct ll_way *way)
+                        struct ll_kernel_config *way)
 {
     struct plan plan;
     if (!make_plan(unit, task, index, &plan))
         return false;
     double shares = plan.group_parts * plan.row_parts * plan.column_parts;
-    *way = (struct ll_way){
+    *way = (struct ll_kernel_config){
         .units_used = (uint64_t)shares,
         .at_work = fmin(shares, plan.all_steps / plan.unit_steps),
         .cycles = plan.cycles,
@@ -326,8 +326,8 @@ static void explain_pieces(const struct ll_loop_nest *nest, enum ll_loop loop, c
                nest->of[loop], by, pieces);
 }
 
-static void explain_product(const char *what, const double factors[LL_LOOP_COUNT], double product,
-                            struct ll_explain *why)
+static void explain_gemm(const char *what, const double factors[LL_LOOP_COUNT], double product,
+                         struct ll_explain *why)
 {
     ll_say(why,
            "%s, of groups, images, filters, channels, output rows and columns, filter rows and columns: "
@@ -345,7 +345,7 @@ static void explain_loops(const struct plan *plan, struct ll_explain *why)
         explain_pieces(nest, i, "side by side", nest->aside[i], plan->steps[i], why);
         in_turn = in_turn || nest->by[i] > nest->aside[i];
     }
-    explain_product("steps", plan->steps, plan->all_steps, why);
+    explain_gemm("steps", plan->steps, plan->all_steps, why);
     if (!in_turn)
         return;
     for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
@@ -353,7 +353,7 @@ static void explain_loops(const struct plan *plan, struct ll_explain *why)
     double all = 1;
     for (enum ll_loop i = 0; i < LL_LOOP_COUNT; i++)
         all *= plan->blocks[i];
-    explain_product("blocks that elements have in turn", plan->blocks, all, why);
+    explain_gemm("blocks that elements have in turn", plan->blocks, all, why);
 }
 
 static void explain_sums(const struct ll_spatial *spatial, const struct ll_task *task,
@@ -444,7 +444,7 @@ static void explain_plan(const struct ll_unit *unit, const struct ll_task *task,
 }
 
 static void spatial_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                            const struct ll_way *way, struct ll_explain *why)
+                            const struct ll_kernel_config *way, struct ll_explain *why)
 {
     const double *a = way->first.bytes;
     struct plan plan;

@@ -109,7 +109,7 @@ static double unit_bytes(const struct ll_systolic *array, const struct ll_task *
 }
 
 /* How the output is dealt to the arrays. A way is how many of them work at most, whether the batch is dealt
- * to them or each product of it, and into how many columns: rows get the arrays that remain. All that streams
+ * to them or each GEMM of it, and into how many columns: rows get the arrays that remain. All that streams
  * whole, then all in pieces. */
 struct dealing {
     uint64_t batches, rows, columns;
@@ -216,7 +216,7 @@ static struct first_piece first_piece_of(const struct ll_systolic *array, const 
 }
 
 static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                         struct ll_way *way)
+                         struct ll_kernel_config *way)
 {
     struct dealing dealing;
     uint32_t whole = dealings(unit, task);
@@ -227,7 +227,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
     struct folds f = lay(&unit->systolic, task->dtype, &split.share, in_pieces);
     if (in_pieces && (f.pieces == 1 || f.rows == 1)) /* the same as whole, or no sums to come back */
         return false;
-    *way = (struct ll_way){
+    *way = (struct ll_kernel_config){
         .units_used = split.used,
         .at_work = ll_gemm_macs(&task->problem.dims) / ll_gemm_macs(&split.share),
         .cycles = f.cycles,
@@ -304,7 +304,7 @@ static void explain_folds(const struct ll_unit *unit, const struct ll_task *task
 }
 
 static void systolic_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                             const struct ll_way *way, struct ll_explain *why)
+                             const struct ll_kernel_config *way, struct ll_explain *why)
 {
     uint32_t whole = dealings(unit, task);
     const struct ll_split split = {way->share, way->units_used};

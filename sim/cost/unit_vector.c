@@ -24,7 +24,7 @@ double ll_rows_compute(const struct ll_kernel *kernel, const struct ll_work *wor
 
 double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *work, uint64_t units)
 {
-    if (ll_is_product(work) || in_registers(kernel, work))
+    if (ll_is_gemm(work) || in_registers(kernel, work))
         return 0;
     return (double)work->lines * kernel->row_overhead_s / (double)units;
 }
@@ -32,7 +32,7 @@ double ll_rows_begin_s(const struct ll_kernel *kernel, const struct ll_work *wor
 /* Operands of GEMMs move as their blocking says. */
 static double passes_of(const struct ll_kernel *kernel, const struct ll_work *work)
 {
-    return ll_is_product(work) || in_registers(kernel, work) ? 1 : kernel->passes;
+    return ll_is_gemm(work) || in_registers(kernel, work) ? 1 : kernel->passes;
 }
 
 /* Whether the work is rows that the kernel cannot keep in registers. */
@@ -120,14 +120,14 @@ static struct kept_rows find_kept(const struct ll_machine *machine, const struct
 
 static void move(const struct ll_level *level, uint64_t l, double bytes, double written, struct ll_cost *cost)
 {
-    struct ll_toll toll = ll_level_toll(level);
+    struct ll_port_cost toll = ll_level_port_cost(level);
     cost->level_bytes[l] = bytes;
     cost->level_written[l] = written;
-    cost->level_price[l] = ll_toll_price(&toll, bytes, written);
+    cost->level_price[l] = ll_port_cost_price(&toll, bytes, written);
 }
 
-void ll_rows_again(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                   const struct ll_work *work, uint64_t units, struct ll_cost *cost)
+void ll_rows_reread(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                    const struct ll_work *work, uint64_t units, struct ll_cost *cost)
 {
     double passes = passes_of(kernel, work);
     if (passes <= 1)
@@ -178,7 +178,7 @@ static const struct ll_level *keeps_table(const struct ll_machine *machine, cons
     return NULL;
 }
 
-double ll_scatter_again(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+double ll_gather_reused_bytes(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
 {
     return keeps_table(machine, work, l) ? gathered_bytes(work) - (double)work->gather.table_bytes : 0;
 }
@@ -188,7 +188,7 @@ static struct scattered rows_out_of(const struct ll_machine *machine, const stru
 {
     struct scattered s = gathered_rows(work);
     if (s.row_bytes > 0)
-        s.rows -= ll_scatter_again(machine, work, l) / s.row_bytes;
+        s.rows -= ll_gather_reused_bytes(machine, work, l) / s.row_bytes;
     return s;
 }
 
@@ -200,8 +200,8 @@ static uint64_t access_bytes(const struct ll_level *level)
     return ll_ceil_div(ll_max(level->access_bytes, 1), burst) * burst;
 }
 
-double ll_scatter_waste(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        double *written)
+double ll_gather_over_fetch(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                            double *written)
 {
     struct scattered s = rows_out_of(machine, work, l);
     double access = (double)access_bytes(&machine->levels[l]);
@@ -248,7 +248,7 @@ static bool find_accesses(const struct ll_machine *machine, const struct ll_work
     return true;
 }
 
-double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
+double ll_gather_slowdown(const struct ll_machine *machine, const struct ll_work *work, uint64_t l)
 {
     struct row_accesses a;
     return find_accesses(machine, work, l, &a) ? a.slowdown : 1;
@@ -264,7 +264,7 @@ double ll_scatter_slowdown(const struct ll_machine *machine, const struct ll_wor
  * tree, so for a short reduction it can pay to leave lanes idle; the best power of two of them a result is
  * taken when it beats all lanes, and so more lanes never make it slower.
  *
- * Bytes that only move (MOVE, GATHER) occupy no lane. A product that no other unit takes is done one
+ * Bytes that only move (MOVE, GATHER) occupy no lane. A GEMM that no other unit takes is done one
  * multiply-accumulate a lane: a row of outputs lies on the lanes, each scalar of A is broadcast to them and
  * each row of B is read again for each row of A, on as many units as pays. */
 
@@ -310,14 +310,14 @@ static struct lane_work reduction_of(const struct ll_unit *unit, const struct ll
     return l;
 }
 
-/* Of an op without products, or of a product, on so many units. */
+/* Of an op without GEMMs, or of a GEMM, on so many units. */
 static struct lane_work lane_work_of(const struct ll_unit *unit, const struct ll_task *task, uint64_t units)
 {
     const struct ll_work *work = task->work;
-    if (!task->is_product && work->kind == LL_WORK_REDUCE)
+    if (!task->is_gemm && work->kind == LL_WORK_REDUCE)
         return reduction_of(unit, work);
-    double macs = task->is_product ? ll_gemm_macs(&task->problem.dims) : 0;
-    struct lane_work l = task->is_product
+    double macs = task->is_gemm ? ll_gemm_macs(&task->problem.dims) : 0;
+    struct lane_work l = task->is_gemm
                              ? (struct lane_work){.what = "products", .items = macs, .flops = 2 * macs}
                              : (struct lane_work){.what = "elements",
                                                   .items = (double)work->vector.elements,
@@ -328,12 +328,12 @@ static struct lane_work lane_work_of(const struct ll_unit *unit, const struct ll
 
 static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task)
 {
-    return task->is_product ? ll_counts_at_work(unit, task) : 1;
+    return task->is_gemm ? ll_counts_at_work(unit, task) : 1;
 }
 
-/* What a product asks of the innermost level, on so many units. */
+/* What a GEMM asks of the innermost level, on so many units. */
 static void ask_product(const struct ll_unit *unit, const struct ll_task *task, uint64_t units,
-                        struct ll_way *way)
+                        struct ll_kernel_config *way)
 {
     struct ll_split split = ll_split_evenly(&task->problem.dims, units);
     double passes[LL_OPERAND_COUNT] = {(double)ll_ceil_div(split.share.n, unit->vector.lanes),
@@ -346,24 +346,24 @@ static void ask_product(const struct ll_unit *unit, const struct ll_task *task, 
 
 static bool moves_only(const struct ll_task *task)
 {
-    return !task->is_product && task->work->kind != LL_WORK_REDUCE && task->work->kind != LL_WORK_VECTOR;
+    return !task->is_gemm && task->work->kind != LL_WORK_REDUCE && task->work->kind != LL_WORK_VECTOR;
 }
 
 static bool vector_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                       struct ll_way *way)
+                       struct ll_kernel_config *way)
 {
-    uint64_t units = task->is_product ? ll_count_at_work(unit, task, index) : unit->count;
-    *way = (struct ll_way){.units_used = unit->count, .shares = 1};
+    uint64_t units = task->is_gemm ? ll_count_at_work(unit, task, index) : unit->count;
+    *way = (struct ll_kernel_config){.units_used = unit->count, .shares = 1};
     if (moves_only(task))
         return true;
-    bool reduces = !task->is_product && task->work->kind == LL_WORK_REDUCE;
+    bool reduces = !task->is_gemm && task->work->kind == LL_WORK_REDUCE;
     const struct lane_work l = lane_work_of(unit, task, units);
     double each = l.items > 0 ? l.flops / l.items : 0, rate = unit->vector.flops[task->dtype];
     way->cycles = l.steps * each / rate;
     way->first.cycles = reduces ? each / rate : fmin(way->cycles, each / rate);
     way->units_used = l.items < (double)units ? (uint64_t)fmax(1, l.items) : units;
     way->at_work = (double)way->units_used;
-    if (task->is_product)
+    if (task->is_gemm)
         ask_product(unit, task, units, way);
     return true;
 }
@@ -477,8 +477,8 @@ static void explain_dram(const struct dram_access *t, double stream, struct ll_e
            t->dram->name, stream, e->efficiency, stream / e->efficiency);
 }
 
-void ll_scatter_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                        struct ll_explain *why)
+void ll_gather_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                       struct ll_explain *why)
 {
     const struct ll_level *level = &machine->levels[l];
     struct row_accesses a;
@@ -490,13 +490,13 @@ void ll_scatter_explain(const struct ll_machine *machine, const struct ll_work *
            a.scattered, a.all, a.stream / a.e.efficiency, a.slowdown);
 }
 
-void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                              struct ll_explain *why)
+void ll_gather_bytes_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                             struct ll_explain *why)
 {
     const struct ll_level *level = &machine->levels[l];
     struct scattered s = rows_out_of(machine, work, l);
     double access = (double)access_bytes(level), written,
-           waste = ll_scatter_waste(machine, work, l, &written);
+           waste = ll_gather_over_fetch(machine, work, l, &written);
     if (waste > 0)
         ll_say(
             why,
@@ -504,8 +504,8 @@ void ll_scatter_bytes_explain(const struct ll_machine *machine, const struct ll_
             level->name, s.rows, s.row_bytes, access, access, s.row_bytes, waste);
 }
 
-void ll_scatter_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
-                              struct ll_explain *why)
+void ll_gather_table_explain(const struct ll_machine *machine, const struct ll_work *work, uint64_t l,
+                             struct ll_explain *why)
 {
     const struct ll_level *keeps = keeps_table(machine, work, l);
     if (keeps)
@@ -534,9 +534,9 @@ void ll_rows_imbalance_explain(const struct ll_kernel *kernel, const struct ll_w
            w.waves, w.at_once, work->vector.row, w.elements, w.lanes, w.lanes, w.imbalance);
 }
 
-void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
-                           const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
-                           uint64_t l, struct ll_explain *why)
+void ll_rows_reread_explain(const struct ll_machine *machine, const struct ll_kernel *kernel,
+                            const struct ll_work *work, uint64_t units, const struct ll_traffic *once,
+                            uint64_t l, struct ll_explain *why)
 {
     const struct ll_level *level = &machine->levels[l];
     const struct kept_rows kept = find_kept(machine, kernel, work, units);
@@ -560,9 +560,9 @@ void ll_rows_again_explain(const struct ll_machine *machine, const struct ll_ker
 }
 
 static void vector_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
-                           const struct ll_way *way, struct ll_explain *why)
+                           const struct ll_kernel_config *way, struct ll_explain *why)
 {
-    uint64_t units = task->is_product ? ll_count_at_work(unit, task, index) : unit->count;
+    uint64_t units = task->is_gemm ? ll_count_at_work(unit, task, index) : unit->count;
     double rate = unit->vector.flops[task->dtype];
     if (moves_only(task)) {
         ll_say(why, "%s: bytes only move, no lane computes", unit->name);

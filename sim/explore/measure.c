@@ -319,7 +319,7 @@ struct ll_lower_bounds {
     double steps;
 };
 
-static bool is_product(const struct ll_work *work)
+static bool is_gemm(const struct ll_work *work)
 {
     return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE;
 }
@@ -332,7 +332,7 @@ static bool is_computed(const struct ll_work *work)
 static void count_flops(struct ll_lower_bounds *least, const struct ll_work *work)
 {
     double flops = (double)work->flops / least->steps;
-    if (is_product(work))
+    if (is_gemm(work))
         least->products[work->dtype] += flops;
     else if (work->kind == LL_WORK_CONV)
         least->convolutions[work->dtype] += flops;
@@ -391,7 +391,7 @@ static void sum_up(struct events *events, double steps)
 
 static bool moves_its_operands(const struct ll_work *work)
 {
-    return is_product(work) || is_computed(work) || work->kind == LL_WORK_CONV;
+    return is_gemm(work) || is_computed(work) || work->kind == LL_WORK_CONV;
 }
 
 /* Room for so many operands, of each part and keeper. */

@@ -165,7 +165,7 @@ void ll_evaluator_base(struct ll_evaluator *evaluator, struct ll_evaluation *bas
 
 /* What sim would warn of on the base machine, or else on one that differs from the first point in a single
  * value, each workload with its name: numbers that are sound, but hardly those that were meant, as where no
- * unit for products computes in a workload's type. False: nothing. */
+ * unit for GEMMs computes in a workload's type. False: nothing. */
 bool ll_evaluator_warn(struct ll_evaluator *evaluator, struct ll_str *out);
 
 /* The key of a point, by which a database recognizes its results. */

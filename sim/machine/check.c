@@ -49,7 +49,7 @@ static bool check_host(struct ll_reading *reading)
                        "the host's `bandwidth`: input is on the device already");
 }
 
-/* The clock sinks by what products take. */
+/* The clock sinks by what GEMMs take. */
 static bool check_limit(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
@@ -482,7 +482,7 @@ static const struct ll_level *largest_fed(const struct ll_machine *machine, uint
 {
     const struct ll_level *levels = machine->levels, *largest = NULL;
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
-        int fed = ll_catcher(machine, index, o);
+        int fed = ll_destination_level(machine, index, o);
         if (fed != LL_CATCHER_UNIT && ll_level_holds(&levels[index], o) &&
             (!largest || levels[fed].size_bytes > largest->size_bytes))
             largest = &levels[fed];
@@ -629,7 +629,7 @@ static bool needs_unit(enum ll_op_class op_class)
 
 static bool can_run(const struct ll_unit *unit, enum ll_op_kind kind)
 {
-    return ll_class_is_product(ll_op_class(kind)) || !ll_unit_keys(unit)->products_only;
+    return ll_class_is_gemm(ll_op_class(kind)) || !ll_unit_keys(unit)->gemms_only;
 }
 
 /* A unit that lists what its way of computing cannot do. */

@@ -569,7 +569,7 @@ uint64_t ll_level_instances(const struct ll_level *level, uint64_t units)
     return units > sharing ? ll_ceil_div(units, sharing) : 1;
 }
 
-int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+int ll_destination_level(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
 {
     int inside = (int)level - 1;
     while (inside > LL_CATCHER_UNIT && !ll_level_holds(&machine->levels[inside], operand))
@@ -577,25 +577,25 @@ int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand
     return inside;
 }
 
-bool ll_catcher_is_shared(const struct ll_machine *machine, int catcher)
+bool ll_destination_is_shared(const struct ll_machine *machine, int catcher)
 {
     return catcher > LL_CATCHER_UNIT && machine->levels[catcher].scope == LL_SCOPE_DEVICE;
 }
 
-uint64_t ll_near_levels(const struct ll_machine *machine)
+uint64_t ll_private_levels(const struct ll_machine *machine)
 {
     uint64_t near = 1;
     for (uint64_t l = 1; l < machine->level_count; l++)
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
             if (ll_level_holds(&machine->levels[l], i) &&
-                !ll_catcher_is_shared(machine, ll_catcher(machine, l, i)))
+                !ll_destination_is_shared(machine, ll_destination_level(machine, l, i)))
                 near = l + 1;
     return near;
 }
 
 struct ll_levels ll_nested_levels(const struct ll_machine *machine, enum ll_scope scope)
 {
-    uint64_t l = scope == LL_SCOPE_DEVICE ? ll_near_levels(machine) : 1, end;
+    uint64_t l = scope == LL_SCOPE_DEVICE ? ll_private_levels(machine) : 1, end;
     while (l < machine->level_count && machine->levels[l - 1].scope != scope)
         l++;
     for (end = l; end < machine->level_count && machine->levels[end - 1].scope == scope; end++)

@@ -36,7 +36,7 @@ enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
 /* Whether the next block loads into a level while one is worked on. */
 enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE };
 
-/* The left and the right operand and the result of a product; other work has inputs a and b, result c. */
+/* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
 /* A memory in nodes, each beside as many of the units (sim/cost/cost_parts.h). */
@@ -65,7 +65,7 @@ struct ll_level {
     bool holds_given;
     bool on_chip; /* where on_chip_given; ask ll_level_is_on_chip */
     bool on_chip_given;
-    struct ll_tile tile;         /* of a product that software keeps in it; m 0: any */
+    struct ll_tile tile;         /* of a GEMM that software keeps in it; m 0: any */
     const char *loops;           /* that bring such tiles, outermost first, as "nmk"; NULL: any order */
     struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
     bool cache_given;
@@ -78,15 +78,15 @@ struct ll_level {
  * one; or as convolutions of stride 1, one for each remainder of a pixel by the stride, of all pixels. */
 enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY, LL_STRIDED_PHASES };
 
-/* How a convolution is computed: as a product over windows in place; or, as simple libraries do, image by
- * image over windows copied to columns, one product per image. */
+/* How a convolution is computed: as a GEMM over windows in place; or, as simple libraries do, image by
+ * image over windows copied to columns, one GEMM per image. */
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
-/* What an element-wise op is fused into: nothing; any op before it; or any that is no product, because a
- * library's kernel computes products alone. */
+/* What an element-wise op is fused into: nothing; any op before it; or any that is no GEMM, because a
+ * library's kernel computes GEMMs alone. */
 enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
 
-/* How products are blocked for the memories: each level by formula, or by a search over nested tiles
+/* How GEMMs are blocked for the memories: each level by formula, or by a search over nested tiles
  * (sim/cost/cost_parts.h) that minimizes an objective. */
 enum ll_mapped { LL_MAPPED_CLOSED_FORM, LL_MAPPED_SEARCH };
 enum ll_objective { LL_OBJECTIVE_TIME, LL_OBJECTIVE_ENERGY, LL_OBJECTIVE_EDP };
@@ -241,7 +241,7 @@ struct ll_network {
 
 struct ll_energy {
     double mac_j[LL_DTYPE_COUNT];           /* of one multiply-accumulate */
-    double op_j[LL_DTYPE_COUNT];            /* of one operation outside products; none given: half a mac_j */
+    double op_j[LL_DTYPE_COUNT];            /* of one operation outside GEMMs; none given: half a mac_j */
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of a level, in the order of `levels` */
     double on_chip_j_per_byte;   /* of a level of 1 KiB; scaled for all on the chip without figure */
     uint64_t on_chip_bank_bytes; /* the largest size that this scaling assumes; 0: the level's own */
@@ -468,15 +468,15 @@ double ll_machine_static_w(const struct ll_machine *machine);
 /* Where an operand goes that comes out of a level: the next level further in that holds it, or
  * LL_CATCHER_UNIT. Pure. */
 enum { LL_CATCHER_UNIT = -1 };
-int ll_catcher(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
+int ll_destination_level(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
 /* Whether that is a level which all units share. Pure. */
-bool ll_catcher_is_shared(const struct ll_machine *machine, int catcher);
+bool ll_destination_is_shared(const struct ll_machine *machine, int catcher);
 
 /* The number of near levels: those whose traffic depends on how the unit does the task, because some operand
  * comes to them from nothing that all units share. Without `holds` that is every level up to and including
  * the first of device scope. Pure. */
-uint64_t ll_near_levels(const struct ll_machine *machine);
+uint64_t ll_private_levels(const struct ll_machine *machine);
 
 /* The levels [first, end) out of which nested tiles can pass, each into the one before it: of a scope, unit
  * or device, those behind which a memory of that scope lies, as long as all of them hold all operands; of

@@ -518,12 +518,24 @@ static bool no_file(const struct ll_lookup *lookup, const char *which, const cha
                                             : suggest_name(lookup, which));
 }
 
+/* Whether a stack's parts for several families lie in a folder of this name. */
+static bool is_folder_of_roots(const struct ll_lookup *lookup, const char *beside, const char *name)
+{
+    bool found = false;
+    for (const char *const *root = roots_of(lookup, beside); root && *root && !found; root++)
+        found = is_folder(ll_format(lookup->arena, "%s/%s", *root, name));
+    return found;
+}
+
 bool ll_stack_complain(const struct ll_lookup *lookup, const char *beside, const char *stack,
                        const char *family, struct ll_place place)
 {
     struct ll_near_words words = {.count = 0};
     const char **stacks;
     size_t count;
+    if (strchr(stack, '/') && is_folder_of_roots(lookup, beside, stack))
+        return ll_complain(lookup->diags, place, "the stack `%s` has nothing for devices of the family %s",
+                           ll_shown_text(stack).text, family);
     if (strchr(stack, '/'))
         return ll_complain(lookup->diags, place, "no stack `%s`%s", ll_shown_text(stack).text,
                            suggest_in_folder(lookup, stack, beside));

@@ -79,8 +79,8 @@ struct ll_field_table {
     /* Further keys by the value of a CHOICE field: unit models. NULL: none. */
     const struct ll_field_table *const *variants;
     size_t variant_count, variant_offset;
-    /* Of a unit model: whether it computes matrix products and convolutions only. */
-    bool products_only;
+    /* Of a unit model: whether it computes GEMMs and convolutions only. */
+    bool gemms_only;
 };
 
 extern const struct ll_field_table ll_machine_table;

@@ -153,11 +153,11 @@ static const struct ll_field vector_fields[] = {
 };
 
 const struct ll_field_table ll_fields_SYSTOLIC = {
-    TABLE("systolic unit", systolic_fields, struct ll_unit), .products_only = true};
+    TABLE("systolic unit", systolic_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_MATRIX = {
-    TABLE("matrix unit", matrix_fields, struct ll_unit), .products_only = true};
+    TABLE("matrix unit", matrix_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_SPATIAL = {
-    TABLE("spatial unit", spatial_fields, struct ll_unit), .products_only = true};
+    TABLE("spatial unit", spatial_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
 static const struct ll_field_table *const unit_variants[] = {

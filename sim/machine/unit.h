@@ -95,8 +95,8 @@ struct ll_unit {
     double efficiency;       /* sustained share of the peak rate; 1 when not given */
     bool runs[LL_OP_NONE];   /* op kinds that it runs */
     bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
-    uint64_t align;          /* runs unbatched products with two sides divisible by this; 0: any work */
-    uint64_t line_align;     /* runs products whose n and k are multiples of so many bytes; 0: any work */
+    uint64_t align;          /* runs unbatched GEMMs with two sides divisible by this; 0: any work */
+    uint64_t line_align;     /* runs GEMMs whose n and k are multiples of so many bytes; 0: any work */
     uint64_t sum_bytes;      /* of a partial sum, no fewer than its result has; 0: four */
     struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
     /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all */

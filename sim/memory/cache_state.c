@@ -133,16 +133,16 @@ static struct ll_round round_of(const struct asking *asking, const struct ll_reu
     return round;
 }
 
-static bool is_product(enum ll_op_kind kind)
+static bool is_gemm(enum ll_op_kind kind)
 {
-    return kind < LL_OP_NONE && ll_class_is_product(ll_op_class(kind));
+    return kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(kind));
 }
 
 /* Whether who used these bytes last left them where this op finds them. */
 static bool is_near(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
 {
     const struct ll_reuse *last = before(asking, reuse);
-    return !level->cache.affinity || (last && is_product(last->kind) == is_product(reuse->kind));
+    return !level->cache.affinity || (last && is_gemm(last->kind) == is_gemm(reuse->kind));
 }
 
 /* --- what caches have let in --- */

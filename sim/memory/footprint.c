@@ -384,7 +384,7 @@ static bool is_near(const struct minimal_walk *walk, const struct ll_op_signatur
     return producer != LL_NONE && signature_of(walk, producer)->phase == signature->phase;
 }
 
-/* Whether this op is a product with something that repeats: what does not is kept as if read twice. */
+/* Whether this op is a GEMM with something that repeats: what does not is kept as if read twice. */
 static bool keeps(const struct ll_op_signature *signature, uint32_t input)
 {
     if (signature->view.kind != LL_OP_MUL)

@@ -369,9 +369,9 @@ static bool from_host(const struct ll_op_signature *signature)
            (signature->view.kind < LL_OP_NONE && ll_op_class(signature->view.kind) == LL_CLASS_INPUT);
 }
 
-static bool is_product(const struct ll_op_view *view)
+static bool is_gemm(const struct ll_op_view *view)
 {
-    return view->kind < LL_OP_NONE && ll_class_is_product(ll_op_class(view->kind));
+    return view->kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(view->kind));
 }
 
 /* What every unit reads it reads again and again, until the op ends: behind the others. */
@@ -389,7 +389,7 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
             if (everywhere != last)
                 continue;
             reuses[i].everywhere = everywhere;
-            reuses[i].operand = is_product(&signature->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
+            reuses[i].operand = is_gemm(&signature->view) && i > 0 ? LL_OPERAND_B : LL_OPERAND_A;
             read_operand(walk, ll_op_input(trace, op, i), &moved, &reuses[i]);
         }
 }
@@ -450,14 +450,14 @@ static void settle_all(struct walk *walk)
     }
 }
 
-/* Inputs that every unit reads all of, a bit each: of a product the operand that is not cut with the result's
+/* Inputs that every unit reads all of, a bit each: of a GEMM the operand that is not cut with the result's
  * longer side (sim/cost/gemm_work.c), of a convolution its filter, or both that a filter's gradient is made
  * of. */
 static unsigned read_by_all(const struct ll_op_view *view)
 {
     enum { FIRST = 1, SECOND = 2 };
     struct ll_work work;
-    if (!is_product(view) || !ll_op_lower(view, &work))
+    if (!is_gemm(view) || !ll_op_lower(view, &work))
         return 0;
     if (work.kind == LL_WORK_CONV)
         return work.conv.pass == LL_CONV_FILTER ? FIRST | SECOND : SECOND;

@@ -43,10 +43,10 @@
  * op had written it. What ops write past the caches (`past`) is not in them.
  *
  * Private caches may be described as one, as large as all of them (`affinity`): a thread has the same part of
- * each op and finds what it has left there itself. Products are cut otherwise than other ops, so that neither
+ * each op and finds what it has left there itself. GEMMs are cut otherwise than other ops, so that neither
  * finds what the other has left.
  *
- * Of a product the operand that is not cut is read by every unit (`everywhere`), and each has its lines in
+ * Of a GEMM the operand that is not cut is read by every unit (`everywhere`), and each has its lines in
  * its own caches then. Whoever overwrites them, still there or in a cache that all share, has the other units
  * drop theirs first, line by line; that takes time (`invalidation`), though nothing is moved.
  *

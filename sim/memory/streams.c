@@ -11,7 +11,7 @@
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
 
-enum { BATCH, M, N, K };                                             /* of a product */
+enum { BATCH, M, N, K };                                             /* of a GEMM */
 enum { GROUP, IMAGE, ROW, COLUMN, OUT_C, IN_C, KERNEL_H, KERNEL_W }; /* of a convolution */
 
 /* Any coordinate from zero on. */

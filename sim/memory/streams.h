@@ -77,7 +77,7 @@ void ll_stream_begin(struct ll_stream *stream, const struct ll_nest *nest);
  * than the room does not mean that the end has come, 0 does. */
 size_t ll_stream_fill(struct ll_stream *stream, uint64_t *accesses, size_t room);
 
-/* A block of a product with the order of the loops over such blocks. */
+/* A block of a GEMM with the order of the loops over such blocks. */
 enum ll_nest_order {
     LL_ORDER_MNK,
     LL_ORDER_MKN,
@@ -92,7 +92,7 @@ struct ll_nest_block {
     enum ll_nest_order order; /* outermost first */
 };
 
-/* Products C[m,n] = A[m,k] B[k,n] in blocks of blocks, outermost first; the last ones' elements are walked in
+/* GEMMs C[m,n] = A[m,k] B[k,n] in blocks of blocks, outermost first; the last ones' elements are walked in
  * `order`. Up to 8 blockings. A sum that begins is not read. */
 struct ll_product {
     struct ll_gemm dims;

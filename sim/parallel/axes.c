@@ -294,7 +294,7 @@ static void route(const struct ll_op_view *op, struct ll_axes *axes)
         ll_set_axis_out(axes, k, 1, ll_axis_in(axes, 0, 0));
 }
 
-/* A share of its own that a device of a product cuts out is one of all that it has; of other parts each
+/* A share of its own that a device of a GEMM cuts out is one of all that it has; of other parts each
  * device would have to know where they lie. */
 static void slice(const struct ll_op_view *op, struct ll_axes *axes)
 {
@@ -304,7 +304,7 @@ static void slice(const struct ll_op_view *op, struct ll_axes *axes)
         ll_axes_SLICE(op, axes);
 }
 
-/* What devices of a product tell one another is in their dimensions, and of all that each has. */
+/* What devices of a GEMM tell one another is in their dimensions, and of all that each has. */
 static void exchanged(const struct ll_op_view *op, struct ll_axes *axes)
 {
     if (op->input_count == 1 && op->output_count == 1 && op->in[0].rank == op->out[0].rank)
@@ -333,7 +333,7 @@ static ll_axes_rule *axes_by_position(enum ll_op_kind kind)
 }
 
 /* Most ops are of few kinds: what works element by element has an axis for each dimension; what looks at rows
- * whole has one for each dimension but the last; products sum over the one that both factors have. */
+ * whole has one for each dimension but the last; GEMMs sum over the one that both factors have. */
 
 uint8_t ll_new_axis(struct ll_axes *axes, bool summed)
 {

@@ -155,10 +155,10 @@ uint32_t ll_weight_part(struct ll_exchanging *x, uint32_t tensor);
  *
  * Tensors [experts, places, ...] hold for each expert what a replica's samples want of it. With N =
  * plan->expert replicas each holds 1/N of the experts, weights and states of the optimizer, and works for all
- * N: before a product with such weights an all_to_all takes [experts, places, ...] to [experts / N, N places,
+ * N: before a GEMM with such weights an all_to_all takes [experts, places, ...] to [experts / N, N places,
  * ...], and another one brings the results back before anything else reads them. So a layer of experts has
  * two going forward and two going backward, of samples x choices x features (x the capacity) each.
- * Where the devices of a product have a share of the places each (shard.h), that is what each of them sends;
+ * Where the devices of a GEMM have a share of the places each (shard.h), that is what each of them sends;
  * what experts read is then gathered where they are, and what they make is scattered before it goes back.
  *
  * Experts are known by LL_ROLE_EXPERTS, the first dimension of their weights. */

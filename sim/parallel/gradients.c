@@ -231,7 +231,7 @@ static bool is_element_wise(const struct finding *f, uint32_t op, uint64_t eleme
     const struct ll_op_signature *signature = signature_of(f, op);
     enum ll_op_class op_class =
         signature->view.kind == LL_OP_NONE ? LL_CLASS_MATRIX : ll_op_class(signature->view.kind);
-    bool right = !ll_class_is_product(op_class);
+    bool right = !ll_class_is_gemm(op_class);
     for (uint32_t i = 0; i < signature->view.input_count; i++)
         right &= signature->view.in[i].rank == 0 || in_parts(f, ll_op_input(f->trace, op, i)) ||
                  (op_class == LL_CLASS_OPTIMIZATION && ll_elements(&signature->view.in[i]) != elements);
@@ -465,7 +465,7 @@ static struct counted count_inputs(const struct spreading *s)
     return counted;
 }
 
-/* Rows of words at the places of experts, of which each device of a product has a share: they are brought
+/* Rows of words at the places of experts, of which each device of a GEMM has a share: they are brought
  * together where the experts are. */
 static bool gathers_rows(const struct ll_op_view *op)
 {
@@ -481,7 +481,7 @@ static bool all_results_count_experts(const struct spreading *s)
     return s->signature->view.output_count > 0;
 }
 
-/* Gradients of weights are products of what went away and what comes back: both are here, too. */
+/* Gradients of weights are GEMMs of what went away and what comes back: both are here, too. */
 static bool is_product_there(const struct spreading *s)
 {
     bool there = false;
@@ -514,7 +514,7 @@ static bool gather_inputs(struct spreading *s, bool away)
 }
 
 /* Shapes of the results as the op table has them; where it takes them as given, as the replica would. Types
- * stay: a product may write a wider one than it reads. */
+ * stay: a GEMM may write a wider one than it reads. */
 static const char *infer(struct spreading *s, enum where where, struct ll_shape **results)
 {
     struct ll_op_view view = s->signature->view;

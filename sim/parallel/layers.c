@@ -609,7 +609,7 @@ static bool group_layers(struct recomputing *r)
     return true;
 }
 
-static bool is_product(const struct recomputing *r, uint32_t op)
+static bool is_gemm(const struct recomputing *r, uint32_t op)
 {
     enum ll_op_kind kind = recompute_signature_of(r, op)->view.kind;
     return kind != LL_OP_NONE && ll_op_class(kind) == LL_CLASS_MATRIX;
@@ -626,7 +626,7 @@ static bool is_of_weight(const struct recomputing *r, uint32_t tensor)
     return r->trace->descs[r->trace->tensors[tensor].desc].memory == LL_WEIGHT;
 }
 
-/* Both products of attention are of activations. One that reads a weight is a layer: the softmax behind it is
+/* Both GEMMs of attention are of activations. One that reads a weight is a layer: the softmax behind it is
  * of a router or a classifier. */
 static bool is_between_activations(const struct recomputing *r, uint32_t product)
 {
@@ -647,12 +647,12 @@ static bool reads_group(const struct recomputing *r, uint32_t op, uint32_t group
     return false;
 }
 
-/* From the softmax back to the product of queries and keys; what else flows in (a mask) stays outside. */
+/* From the softmax back to the GEMM of queries and keys; what else flows in (a mask) stays outside. */
 static bool take_scores(struct recomputing *r, uint32_t softmax, uint32_t group)
 {
     uint32_t op = softmax;
     r->group_of[op] = group;
-    while (!is_product(r, op)) {
+    while (!is_gemm(r, op)) {
         uint32_t from = recompute_signature_of(r, op)->view.input_count
                             ? r->trace->tensors[ll_op_input(r->trace, op, 0)].producer
                             : LL_NONE;
@@ -664,16 +664,16 @@ static bool take_scores(struct recomputing *r, uint32_t softmax, uint32_t group)
     return is_between_activations(r, op);
 }
 
-enum { AHEAD_MOST = 64 }; /* ops between a softmax and the product with the values */
+enum { AHEAD_MOST = 64 }; /* ops between a softmax and the GEMM with the values */
 
-/* From the softmax on to the product with the values. */
+/* From the softmax on to the GEMM with the values. */
 static bool take_values(struct recomputing *r, uint32_t softmax, uint32_t group)
 {
     for (uint32_t op = softmax + 1; op < r->trace->op_count && op - softmax < AHEAD_MOST; op++) {
         if (!is_forward(r, op) || r->group_of[op] != LL_NONE || !reads_group(r, op, group))
             continue;
         r->group_of[op] = group;
-        if (is_product(r, op))
+        if (is_gemm(r, op))
             return is_between_activations(r, op);
     }
     return false;

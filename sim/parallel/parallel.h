@@ -167,8 +167,8 @@ const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *resul
  * micro-batches, chunks, stages of ZeRO (also within a node, or a group of nodes, alone) and kinds of
  * recomputation that go with them, where one does not fit also with the optimizer's state on the host, and
  * other sizes of buckets. Numbers of devices that share sequences grow until two in a row are no better than
- * smaller ones; products are shared within the innermost level of the network. A program of one device is
- * made and replayed once for each way to share products and sequences and each micro-batch; what its layers
+ * smaller ones; GEMMs are shared within the innermost level of the network. A program of one device is
+ * made and replayed once for each way to share GEMMs and sequences and each micro-batch; what its layers
  * take (sim/parallel/pipeline.h) gives the time and the memory of every plan built on it
  * (sim/parallel/pipeline.h). What cannot fit is left out, whole branches of it at a time. The best by this
  * estimate are then simulated in full, as many as take a second or two, in a small space all, and at least
@@ -255,7 +255,7 @@ enum ll_plan_mitigation_kind {
 };
 
 /* LL_PLAN_MITIGATION_COUNT of them, in the order of mitigations.def, of a step that `trace` was spread for;
- * the arena owns all. A smaller micro-batch is the largest divisor that fits. More ways to share products,
+ * the arena owns all. A smaller micro-batch is the largest divisor that fits. More ways to share GEMMs,
  * and more stages, are taken from the replicas where these are even, else devices are added. NULL when memory
  * ran out. */
 const struct ll_mitigation *ll_plan_mitigations(const struct ll_trace *trace,

@@ -66,8 +66,8 @@ uint32_t ll_dropped_layers(const struct ll_equal_layers *equal);
  * memory cost, 2016; Korthikanti et al., Reducing activation recomputation, 2022).
  *
  * FULL: a layer's forward ops run once more before the first of its backward ops that reads what they made;
- * only what other layers read is kept. SELECTIVE: the same for what lies from the product of queries and keys
- * to the product with the values. Collectives in between run again too. What random ops draw follows from
+ * only what other layers read is kept. SELECTIVE: the same for what lies from the GEMM of queries and keys
+ * to the GEMM with the values. Collectives in between run again too. What random ops draw follows from
  * their attributes, so they draw the same. */
 
 /* A trace with these ops repeated, in the phase backward; all else is as before. Free with ll_trace_free.

@@ -31,7 +31,7 @@ bool ll_is_view(const struct ll_op_view *op)
 }
 
 /* Weights and states stay where they are, and so does what is only another look at them, as weights cast to
- * the type of products. */
+ * the type of GEMMs. */
 static void find_what_stays(struct ll_shard_placement *placement, const struct ll_trace *trace)
 {
     for (uint32_t i = 0; i < trace->tensor_count; i++) {
@@ -381,7 +381,7 @@ static uint8_t axis_of_source(struct sharing *c)
     return axis;
 }
 
-/* That of the first input; of a product rows rather than terms of sums, for these are as large as all. */
+/* That of the first input; of a GEMM rows rather than terms of sums, for these are as large as all. */
 static uint8_t axis_of_op(struct sharing *c)
 {
     const struct ll_sharding *s = &c->sharding;

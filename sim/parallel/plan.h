@@ -6,7 +6,7 @@
  *
  *       device = t + tensor (c + context (d + data p))   t < tensor, c < context, d < data, p < pipeline
  *
- * So a group of a collective is `devices` devices `stride` apart: those that share a product have stride 1,
+ * So a group of a collective is `devices` devices `stride` apart: those that share a GEMM have stride 1,
  * those that share a sequence `tensor`, neighbouring stages tensor x context x data. Those that share a
  * sequence have the same weights, so that there are context x data replicas of stride `tensor` to add up
  * gradients and share out states. Experts lie on `expert` of these, next to each other. Collectives in a

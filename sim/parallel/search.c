@@ -425,7 +425,7 @@ static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
     return next;
 }
 
-/* What shares of products and recomputation make of a trace; NULL when that cannot be, or is nothing new;
+/* What shares of GEMMs and recomputation make of a trace; NULL when that cannot be, or is nothing new;
  * s->failed when memory ran out. */
 static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
                               const struct ll_parallel *plan)
@@ -650,7 +650,7 @@ static bool try_virtual_stages(struct searching *s, struct base *base, struct ll
     return any;
 }
 
-/* All ways to lay the program's layers on the devices that share neither a product nor a sequence; whether
+/* All ways to lay the program's layers on the devices that share neither a GEMM nor a sequence; whether
  * any fits. */
 static bool try_stages(struct searching *s, struct base *base)
 {

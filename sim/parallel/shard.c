@@ -127,7 +127,7 @@ static bool settle_result(struct copying *c, uint32_t desc, struct ll_shape *res
 {
     struct ll_shape *look = &c->trace->descs[desc].shape;
     memcpy(result->role, look->role, sizeof result->role);
-    result->dtype = look->dtype; /* which need not be that of what a product reads */
+    result->dtype = look->dtype; /* which need not be that of what a GEMM reads */
     if (c->known[desc] && memcmp(result->dim, look->dim, sizeof result->dim) != 0)
         return false;
     *look = *result;
@@ -399,7 +399,7 @@ static bool is_undecided(const struct ll_sharding *s, uint32_t tensor)
     return is_free && s->trace->descs[s->trace->tensors[tensor].desc].memory == LL_WEIGHT;
 }
 
-/* The weight that an op decides about: of a product, or a table of words; LL_NONE for none. */
+/* The weight that an op decides about: of a GEMM, or a table of words; LL_NONE for none. */
 static uint32_t undecided_weight(const struct ll_sharding *s)
 {
     const struct ll_op_view *op = &s->signature->view;
@@ -443,8 +443,8 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
     return cheapest_axis(s);
 }
 
-/* Of a product that makes the gradient of a divided weight: that of the weight, 0 for none. What it reads
- * whole for that, activations gathered from shares of time, is read by the products beside it as well; a term
+/* Of a GEMM that makes the gradient of a divided weight: that of the weight, 0 for none. What it reads
+ * whole for that, activations gathered from shares of time, is read by the GEMMs beside it as well; a term
  * would have to be scattered with each pass. */
 static uint8_t axis_of_gradient(const struct ll_sharding *s)
 {

@@ -5,7 +5,7 @@
  *
  * Which dimensions of an op's inputs and results are one and the same index.
  *
- * A product c[m, n] = a[m, k] b[k, n] has three such axes: m lies in a and c, n in b and c, k in a and b.
+ * A GEMM c[m, n] = a[m, k] b[k, n] has three such axes: m lies in a and c, n in b and c, k in a and b.
  * What may be divided among devices follows: along m or n each device makes its part of c, along k each makes
  * a part of every sum in c. An op along whose dimension nothing can be divided (softmax along its rows) has
  * no axis there. */

@@ -143,12 +143,12 @@ static bool sum_ops(struct ll_result *result, const bool *idle)
     return latest != NULL;
 }
 
-/* Of what an op moves out of a level and back, each operand's bytes; of other work than products, what it
+/* Of what an op moves out of a level and back, each operand's bytes; of other work than GEMMs, what it
  * reads and writes share them. */
 static void split_bytes(const struct ll_level *level, const struct ll_work *work,
                         const struct ll_op_detail *detail, uint64_t l, double of[LL_OPERAND_COUNT])
 {
-    if (ll_is_product(work)) {
+    if (ll_is_gemm(work)) {
         memcpy(of, detail->operand_bytes[l], sizeof detail->operand_bytes[l]);
         return;
     }
@@ -175,7 +175,7 @@ static void tally_accesses(const struct ll_machine *machine, const struct ll_wor
         add_access(tally, l, detail->traffic_bytes[l]);
         split_bytes(&machine->levels[l], work, detail, l, of);
         for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++) {
-            int inside = ll_catcher(machine, l, i);
+            int inside = ll_destination_level(machine, l, i);
             if (inside != LL_CATCHER_UNIT && of[i] != 0)
                 add_access(tally, (uint64_t)inside, of[i]);
         }

@@ -38,7 +38,7 @@ static struct ll_nest product_of(const struct ll_op_view *op, const struct ll_wo
     });
 }
 
-/* Which dimensions of the pass's product are pixels, output and input channels, which operands are image,
+/* Which dimensions of the pass's GEMM are pixels, output and input channels, which operands are image,
  * filter and result, and the order of its loops by what stays. */
 struct pass_words {
     size_t pixels, out_c, in_c;
@@ -216,9 +216,9 @@ static void ask_formula(const struct ll_op_view *op, const struct ll_work *work,
                         struct ll_cached_op *cached)
 {
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
-    cached->blocked = task.is_product;
+    cached->blocked = task.is_gemm;
     cached->formula_bytes = ll_work_bytes(work);
-    if (!task.is_product)
+    if (!task.is_gemm)
         return;
     cached->tiling = ll_tile(&task.problem, ll_level_room(level));
     cached->formula_bytes = cached->tiling.bytes;
@@ -297,7 +297,7 @@ static void collect_memory(const struct ll_machine *machine, const struct ll_wor
     double peak_Bps = ll_dram_channel_Bps(ll_dram_find(level->dram)) * (double)level->channels;
     ll_dram_timed_finish(asked->timed, &memory->timed);
     memory->efficiency = memory->timed.moved_Bps / peak_Bps;
-    memory->formula_efficiency = level->efficiency / ll_scatter_slowdown(machine, work, memory->level);
+    memory->formula_efficiency = level->efficiency / ll_gather_slowdown(machine, work, memory->level);
 }
 
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine,

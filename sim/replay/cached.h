@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One op's loops through the caches of a machine, beside what the formulas say.
  *
- * sim/cost/cost_parts.h promises how often a product's operands pass between a level and the next one outward
+ * sim/cost/cost_parts.h promises how often a GEMM's operands pass between a level and the next one outward
  * when it is blocked for half of that level, or for all of one without double buffering. Here one unit
  * does the op alone in just these blocks, element by element, and every address goes through the caches
  * that the machine describes: what set conflicts, lines and policies add to the promise, and what
- * leftovers save. Work that is no product sweeps its operands. What the outermost cache asks of memory is
+ * leftovers save. Work that is no GEMM sweeps its operands. What the outermost cache asks of memory is
  * played on its DRAM, where the machine says which it has, as fast as that takes it: no op that asks in
  * this order can have more of its bandwidth. */
 #ifndef LL_SIM_REPLAY_CACHED_H
@@ -39,7 +39,7 @@ struct ll_cached_op {
     struct ll_cached_level levels[LL_MAX_LEVELS]; /* innermost first */
     size_t level_count;
     size_t blocked_for; /* index in `levels` */
-    bool blocked; /* it is a product, and this is its blocking, in which more may stream past at a time */
+    bool blocked;       /* it is a GEMM, and this is its blocking, in which more may stream past at a time */
     struct ll_tiling tiling;
     double formula_bytes; /* out of the level outside that one, and back */
     uint64_t accesses;    /* made */
@@ -72,7 +72,7 @@ struct ll_cached_request {
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine,
                    const struct ll_cached_request *request, struct ll_cached_op *cached);
 
-/* The loops of an op in these blocks; tiling as ll_tile found it for the op's product. Pure. */
+/* The loops of an op in these blocks; tiling as ll_tile found it for the op's GEMM. Pure. */
 struct ll_nest ll_nest_of_op(const struct ll_op_view *op, const struct ll_work *work,
                              const struct ll_tiling *tiling);
 

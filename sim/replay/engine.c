@@ -394,8 +394,8 @@ static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
 {
     const struct ll_prepared *prepared = run->prepared;
     ll_save_traffic(prepared, run->machine, seq, run->so_far, &alone->found);
-    alone->ways =
-        ll_signatures_ways(&run->signatures, prepared->trace->ops[seq].signature, &alone->found, run->arena);
+    alone->ways = ll_signatures_algorithms(&run->signatures, prepared->trace->ops[seq].signature,
+                                           &alone->found, run->arena);
     if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
         return false;
     for (uint32_t i = 0; i < alone->ways->ways; i++) {

@@ -145,9 +145,9 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     const struct ll_work *work = &prepared->works[signature];
     const struct ll_cost *taken = ll_replay_cost(result, seq);
     const enum ll_op_kind kind = prepared->trace->signatures[signature].view.kind;
-    const struct ll_next_to beside = {.found = &found};
-    const struct ll_next_to *next_to = taken->next_to_found ? &beside : NULL;
-    ll_cost_way(result->machine, kind, work, taken->way, next_to, &cost);
+    const struct ll_cache_context beside = {.found = &found};
+    const struct ll_cache_context *next_to = taken->next_to_found ? &beside : NULL;
+    ll_cost_algorithm(result->machine, kind, work, taken->way, next_to, &cost);
     ll_time_op(prepared, result->machine, seq, &cost, &found, &timing);
     const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
     ll_cost_explain(result->machine, kind, work, taken->way, next_to, why);

@@ -195,7 +195,7 @@ const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, s
  * what the op right before it has just made takes it from registers and needs no start of its own; when
  * nobody else reads it, the result in between never goes to memory, but for what outlives the trace: an
  * updated weight is stored, whoever reads it next. What computes is counted as before. In chains the op
- * before is no product, which a library does alone.
+ * before is no GEMM, which a library does alone.
  *
  * A few ops that move next to nothing may stand between the two, as the running averages of a normalisation
  * do between it and its activation. */
@@ -224,7 +224,7 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
 bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work)
 {
     uint64_t kind = work->kind;
-    if (fusion == LL_FUSION_NONE || (fusion == LL_FUSION_CHAINS && ll_is_product(work)))
+    if (fusion == LL_FUSION_NONE || (fusion == LL_FUSION_CHAINS && ll_is_gemm(work)))
         return false;
     return kind != LL_WORK_NOTHING && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT &&
            kind != LL_WORK_COLLECTIVE;
@@ -410,7 +410,7 @@ static const struct ll_cost *ways_of(const struct ll_signatures *signatures, enu
                                      const struct ll_work *work, struct ll_cost fastest,
                                      struct ll_arena *arena)
 {
-    const struct ll_cost *each = ll_memo_ways(signatures->among->memo, kind, work);
+    const struct ll_cost *each = ll_memo_algorithms(signatures->among->memo, kind, work);
     struct ll_cost *ways = each ? ll_alloc(arena, fastest.ways, sizeof *ways) : NULL;
     if (ways) {
         memcpy(ways, each, fastest.ways * sizeof *ways);
@@ -472,13 +472,13 @@ bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena
 }
 
 /* Whether what was found may decide how it is done, by one of the ways. */
-static bool heeds(const struct ll_signatures *signatures, uint32_t signature,
-                  const struct ll_warm_bytes *found)
+static bool is_reuse_sensitive(const struct ll_signatures *signatures, uint32_t signature,
+                               const struct ll_warm_bytes *found)
 {
     const struct ll_cost *ways = signatures->ways[signature];
     bool any = false;
     for (uint32_t i = 0; i < ways->ways; i++)
-        any = any || ll_cost_heeds(signatures->machine, &ways[i], found);
+        any = any || ll_cost_is_reuse_sensitive(signatures->machine, &ways[i], found);
     return any;
 }
 
@@ -490,20 +490,20 @@ static const struct ll_cost *next_to(const struct ll_signatures *signatures, uin
     enum ll_op_kind kind = signatures->prepared->trace->signatures[signature].view.kind;
     struct ll_cost *ways = ll_alloc(arena, alone->ways, sizeof *ways);
     for (uint32_t i = 0; ways && i < alone->ways; i++)
-        ll_cost_way(signatures->machine, kind, &signatures->prepared->works[signature], alone[i].way,
-                    &(struct ll_next_to){found, &alone[i]}, &ways[i]);
+        ll_cost_algorithm(signatures->machine, kind, &signatures->prepared->works[signature], alone[i].way,
+                          &(struct ll_cache_context){found, &alone[i]}, &ways[i]);
     return ways;
 }
 
-const struct ll_cost *ll_signatures_ways(struct ll_signatures *signatures, uint32_t signature,
-                                         const struct ll_warm_bytes *found, struct ll_arena *arena)
+const struct ll_cost *ll_signatures_algorithms(struct ll_signatures *signatures, uint32_t signature,
+                                               const struct ll_warm_bytes *found, struct ll_arena *arena)
 {
     struct { /* without gaps */
         uint64_t signature;
         struct ll_warm_bytes found;
     } key = {.signature = signatures->prepared->same[signature], .found = *found};
     bool is_new;
-    if (!heeds(signatures, signature, found))
+    if (!is_reuse_sensitive(signatures, signature, found))
         return signatures->ways[signature];
     uint32_t id = ll_map_intern(&signatures->keys, &key, sizeof key, &is_new);
     if (id == LL_NO_ID ||

@@ -82,9 +82,8 @@ struct ll_op_detail {
     double utilization;
     double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
     double written_bytes[LL_MAX_LEVELS]; /* of these, results and partial sums that come back */
-    double operand_bytes[LL_MAX_LEVELS]
-                        [LL_OPERAND_COUNT]; /* of a product's, each operand's; of other work 0 */
-    const struct ll_price *price;           /* of an exchange between devices; NULL: it is none */
+    double operand_bytes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a GEMM's, each operand's; of other work 0 */
+    const struct ll_price *price; /* of an exchange between devices; NULL: it is none */
 };
 
 struct ll_kind_result {

@@ -146,8 +146,8 @@ bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena
 
 /* The ways to do this signature next to what was found: `ways` of the first of them. NULL when memory ran
  * out. */
-const struct ll_cost *ll_signatures_ways(struct ll_signatures *signatures, uint32_t signature,
-                                         const struct ll_warm_bytes *found, struct ll_arena *arena);
+const struct ll_cost *ll_signatures_algorithms(struct ll_signatures *signatures, uint32_t signature,
+                                               const struct ll_warm_bytes *found, struct ll_arena *arena);
 
 /* What does not lie in an arena. */
 void ll_signatures_release(struct ll_signatures *signatures);

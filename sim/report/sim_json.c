@@ -165,7 +165,7 @@ static void exchange(const struct ll_result *result, const struct ll_price *pric
     ll_json_close_object(json);
 }
 
-/* Of a product's traffic what each operand has, as `holds` of a level calls them. */
+/* Of a GEMM's traffic what each operand has, as `holds` of a level calls them. */
 static void operands(const struct ll_machine *machine, const struct ll_op_detail *detail,
                      struct ll_json *json)
 {

@@ -112,7 +112,7 @@ static void waits(const struct ll_parallel_result *p, unsigned width, struct ll_
     ll_end_line(&line, width, out);
 }
 
-/* What is done as often as there are devices of a product, unless it is next to nothing. */
+/* What is done as often as there are devices of a GEMM, unless it is next to nothing. */
 static void undivided(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     const struct ll_spread *spread = p->spread;

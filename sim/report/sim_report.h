@@ -81,8 +81,8 @@ void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *js
 /* {"schema": 1, "results": [...]} as documented in sim/report/README.md; the ops list only when per_op. */
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json);
 
-/* What a page says beside its numbers, where there is something to say: waiting for input, products that no
- * unit for products takes, because of their kind or of their type, a step that loads what further ones find
+/* What a page says beside its numbers, where there is something to say: waiting for input, GEMMs that no
+ * unit for GEMMs takes, because of their kind or of their type, a step that loads what further ones find
  * on the chip. */
 
 /* The sentence that the line below has, without end; false, and nothing, where there is none to say. */

@@ -46,8 +46,8 @@ static void infeed_line(const struct ll_report *report, unsigned width, struct l
         ll_end_line(&line, width, out);
 }
 
-/* A unit that computes products and nothing else. */
-static const struct ll_unit *unit_for_products(const struct ll_machine *machine)
+/* A unit that computes GEMMs and nothing else. */
+static const struct ll_unit *unit_for_gemms(const struct ll_machine *machine)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++)
         if (machine->units[i].model != LL_UNIT_VECTOR)
@@ -55,7 +55,7 @@ static const struct ll_unit *unit_for_products(const struct ll_machine *machine)
     return NULL;
 }
 
-/* Whether some unit that is made for products takes an op of this kind. */
+/* Whether some unit that is made for GEMMs takes an op of this kind. */
 static bool is_taken(const struct ll_machine *machine, enum ll_op_kind kind)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++) {
@@ -66,15 +66,15 @@ static bool is_taken(const struct ll_machine *machine, enum ll_op_kind kind)
     return false;
 }
 
-/* Products on lanes, beside units that were made for them: a list of `runs` that forgets the gradients. */
+/* GEMMs on lanes, beside units that were made for them: a list of `runs` that forgets the gradients. */
 static void stray_line(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
-    const struct ll_unit *unit = unit_for_products(result->machine);
+    const struct ll_unit *unit = unit_for_gemms(result->machine);
     struct ll_str line = {0};
     double share = 0;
     for (size_t i = 0; unit && i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
-        if (!ll_class_is_product(kind->op_class) || is_taken(result->machine, kind->op_kind))
+        if (!ll_class_is_gemm(kind->op_class) || is_taken(result->machine, kind->op_kind))
             continue;
         ll_str_addf(&line, "%s%s", share > 0 ? ", " : "", kind->kind);
         share += kind->share;
@@ -90,7 +90,7 @@ static void stray_line(const struct ll_result *result, unsigned width, struct ll
     ll_str_release(&line);
 }
 
-/* Whether some unit that is made for products computes in this type, or in a wider one for it. */
+/* Whether some unit that is made for GEMMs computes in this type, or in a wider one for it. */
 static bool is_multiplied(const struct ll_machine *machine, enum ll_dtype dtype)
 {
     for (uint64_t i = 0; i < machine->unit_count; i++) {
@@ -103,12 +103,12 @@ static bool is_multiplied(const struct ll_machine *machine, enum ll_dtype dtype)
 
 bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out)
 {
-    const struct ll_unit *unit = unit_for_products(result->machine);
+    const struct ll_unit *unit = unit_for_gemms(result->machine);
     enum ll_dtype dtype = result->prepared->dtype, computed;
     double share = 0;
     for (size_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
-        if (ll_class_is_product(kind->op_class) && is_taken(result->machine, kind->op_kind))
+        if (ll_class_is_gemm(kind->op_class) && is_taken(result->machine, kind->op_kind))
             share += kind->share;
     }
     if (!unit || is_multiplied(result->machine, dtype) || share < WORTH_A_LINE)
@@ -121,7 +121,7 @@ bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out)
     return true;
 }
 
-/* A line where units for products compute in no type that serves the one of most FLOPs, so that lanes do. It
+/* A line where units for GEMMs compute in no type that serves the one of most FLOPs, so that lanes do. It
  * begins with the machine, unless NULL. */
 static void report_lanes_for_type(const struct ll_result *result, const char *machine, unsigned width,
                                   struct ll_str *out)

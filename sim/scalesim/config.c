@@ -280,7 +280,7 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
 /* The same hardware in our words. SCALE-Sim's three buffers become one memory, which gives and takes what the
  * array can ask for in a cycle; its three private channels become one of three times the bandwidth. In CALC
  * mode the memory outside is as fast as the array, so that nothing waits for it. One element is one byte
- * (int8), one cycle a nanosecond. What is no product would run on lanes as many as the array has columns. */
+ * (int8), one cycle a nanosecond. What is no GEMM would run on lanes as many as the array has columns. */
 
 #define MOST_Bpc UINT64_C(1000000000) /* the fastest memory of a machine: 1e18 B/s */
 

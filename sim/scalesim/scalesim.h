@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SCALE-Sim v2 (Samajdar et al., ISPASS 2020), reproduced: its inputs, its three reports, the same digits.
  *
- * A layer is a product C[m,n] = A[m,k] B[k,n] on an array of rows x columns; A is the ifmap, B the filter, C
+ * A layer is a GEMM C[m,n] = A[m,k] B[k,n] on an array of rows x columns; A is the ifmap, B the filter, C
  * the ofmap. A word is one element and one byte. What SCALE-Sim counts wrongly is counted wrongly here too;
  * the README of this room lists it. Everything read lives in the caller's arena. All functions are free of
  * hidden state: different threads may work on different arenas. */

@@ -319,7 +319,7 @@ static double with_workers(const struct single *one, double alone_s, double work
            (workers - 1) * rows_bytes / one->link_Bps;
 }
 
-/* Bytes of a product whose result stays in tiles of so many rows and columns, while operands pass. */
+/* Bytes of a GEMM whose result stays in tiles of so many rows and columns, while operands pass. */
 static double tiled_bytes(const struct ll_op_view *op, double tile)
 {
     const double m = (double)op->out[0].dim[0], n = (double)op->out[0].dim[1];
@@ -327,7 +327,7 @@ static double tiled_bytes(const struct ll_op_view *op, double tile)
     return 4 * (m * n + m * k * ceil(n / tile) + k * n * ceil(m / tile));
 }
 
-/* As ll_catamount_sum_s, products in such tiles. */
+/* As ll_catamount_sum_s, GEMMs in such tiles. */
 static double tiled_s(const struct ll_trace *trace, const struct single *one, double tile)
 {
     double time_s = 0;

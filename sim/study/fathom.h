@@ -54,7 +54,7 @@ struct ll_fathom_workload {
 extern const struct ll_fathom_workload ll_fathom[LL_FATHOM_COUNT];
 extern const char *const ll_fathom_names[LL_FATHOM_COUNT];
 
-/* Figure 3's op types in the classes that its own columns can be sorted into. The three products of a
+/* Figure 3's op types in the classes that its own columns can be sorted into. The three GEMMs of a
  * convolution stay apart, forward, by its filter and by its input; softmax and losses are reductions. */
 #define LL_FATHOM_CLASS_LIST(X)                                                                              \
     X(ELEMENTWISE, "elementwise")                                                                            \

@@ -112,15 +112,15 @@ static bool is_convolution(const struct ll_op_signature *signature)
     return signature->view.kind == LL_OP_CONV2D;
 }
 
-static bool is_product(const struct ll_op_signature *signature)
+static bool is_gemm(const struct ll_op_signature *signature)
 {
     return signature->view.kind == LL_OP_MATMUL || is_convolution(signature);
 }
 
 /* Shortcuts, which convolve single pixels, are no layers. */
-static bool is_wide_product(const struct ll_op_signature *signature)
+static bool is_wide_gemm(const struct ll_op_signature *signature)
 {
-    return is_product(signature) && !(is_convolution(signature) && signature->view.in[1].dim[0] == 1);
+    return is_gemm(signature) && !(is_convolution(signature) && signature->view.in[1].dim[0] == 1);
 }
 
 static bool is_softmax(const struct ll_op_signature *signature)
@@ -136,14 +136,11 @@ struct rule {
     const char *scopes[2];
 };
 static const struct rule convolutions = {"convolutions", is_convolution, {NULL}},
-                         products = {"convolutions and GEMMs", is_product, {NULL}},
-                         wide_products = {"convolutions wider than a pixel, and GEMMs",
-                                          is_wide_product,
-                                          {NULL}},
+                         products = {"convolutions and GEMMs", is_gemm, {NULL}},
+                         wide_products = {"convolutions wider than a pixel, and GEMMs", is_wide_gemm, {NULL}},
                          looks = {"looks at the memory", is_softmax, {NULL}},
-                         product_layers = {"layers with GEMMs", is_product, {"layer"}},
-                         recurrent = {
-                             "recurrent layers and the attention", is_product, {"lstm", "attention"}};
+                         product_layers = {"layers with GEMMs", is_gemm, {"layer"}},
+                         recurrent = {"recurrent layers and the attention", is_gemm, {"lstm", "attention"}};
 
 /* Table II, and what Fathom's code has of parameters (for residual and vgg: what their papers have). */
 static const struct {
@@ -519,7 +516,7 @@ static const struct {
 };
 enum { JUDGED_MERGES = 4 };
 
-/* Batched products of matrices are products: figure 3 has one column for both. */
+/* Batched GEMMs are GEMMs: figure 3 has one column for both. */
 static enum ll_op_kind coordinate(enum ll_op_kind kind)
 {
     return kind == LL_OP_BATCH_MATMUL ? LL_OP_MATMUL : kind;

@@ -255,7 +255,7 @@ static void plan_P6(struct ll_study_plan *plan)
     ll_paradnn_plan_main(plan);
 }
 
-/* Speed-ups that follow from the rooflines alone: of what computes, of products that wait for their weights,
+/* Speed-ups that follow from the rooflines alone: of what computes, of GEMMs that wait for their weights,
  * which do not grow with the batch, and of the rest that waits for memory. */
 static void judge_saturation(const struct ll_experiment_result *experiment, struct ll_study_result *result)
 {

@@ -99,12 +99,12 @@ static struct ll_work *add_products(struct ll_row_works *r, enum ll_op_kind kind
     return work;
 }
 
-struct ll_work *ll_row_product(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k)
+struct ll_work *ll_row_gemm(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k)
 {
     return add_products(r, LL_OP_MATMUL, (struct ll_gemm){1, m, n, k});
 }
 
-struct ll_work *ll_row_products(struct ll_row_works *r, struct ll_gemm gemm)
+struct ll_work *ll_row_gemms(struct ll_row_works *r, struct ll_gemm gemm)
 {
     return add_products(r, LL_OP_BATCH_MATMUL, gemm);
 }
@@ -161,17 +161,17 @@ static void works_GEMM(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
     bool ta = row_either(r, "ta", "N", "T"), tb = row_either(r, "tb", "N", "T");
-    row_either(r, "bias", "0", "1"); /* it changes no product */
+    row_either(r, "bias", "0", "1"); /* it changes no GEMM */
     if (ll_row_text(r, "ta") || ll_row_text(r, "tb"))
-        ll_row_product(r, n, m, k)->along_k = (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
+        ll_row_gemm(r, n, m, k)->along_k = (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
     else
-        ll_row_product(r, m, n, k)->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+        ll_row_gemm(r, m, n, k)->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
 }
 
 static void works_BMM(struct ll_row_works *r)
 {
     struct ll_gemm dims = {ll_row_dim(r, "b"), ll_row_dim(r, "m"), ll_row_dim(r, "n"), ll_row_dim(r, "k")};
-    ll_row_products(r, dims)->along_k = LL_LINES_OF_A;
+    ll_row_gemms(r, dims)->along_k = LL_LINES_OF_A;
 }
 
 /* `inputs` of the queries' size come in beside keys and values, `outputs` go out. */
@@ -205,8 +205,8 @@ static void works_ATTENTION_GRADS(struct ll_row_works *r)
 static void works_DENSE_GRADS(struct ll_row_works *r)
 {
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
-    ll_row_product(r, m, k, n);
-    ll_row_product(r, k, n, m);
+    ll_row_gemm(r, m, k, n);
+    ll_row_gemm(r, k, n, m);
 }
 
 static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
@@ -301,8 +301,8 @@ static void add_steps(struct ll_row_works *r, const struct recurrent *d)
     work->c_bytes = ll_mul(r->element_bytes, ll_mul(d->steps, ll_mul(d->batch, d->all)));
 }
 
-/* The product of every step with the recurrent weights, and beside it, where there is an input projection,
- * the one product of all steps with the input's weights. */
+/* The GEMM of every step with the recurrent weights, and beside it, where there is an input projection,
+ * the one GEMM of all steps with the input's weights. */
 static void works_RECURRENT(struct ll_row_works *r)
 {
     const struct recurrent d = recurrent_of(r);
@@ -310,17 +310,17 @@ static void works_RECURRENT(struct ll_row_works *r)
         uint64_t width = input_width(&d, i / d.directions);
         add_steps(r, &d);
         if (width > 0)
-            ll_row_product(r, ll_mul(d.steps, d.batch), d.all, width);
+            ll_row_gemm(r, ll_mul(d.steps, d.batch), d.all, width);
     }
 }
 
-/* One product over all steps. */
+/* One GEMM over all steps. */
 static void works_RNN_WEIGHTS(struct ll_row_works *r)
 {
     const struct recurrent d = recurrent_of(r);
     for (uint64_t i = 0; !r->trouble && i < d.layers * d.directions; i++) {
         uint64_t width = d.hidden + input_width(&d, i / d.directions);
-        ll_row_product(r, width, d.all, ll_mul(d.steps, d.batch));
+        ll_row_gemm(r, width, d.all, ll_mul(d.steps, d.batch));
     }
 }
 

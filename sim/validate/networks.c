@@ -61,7 +61,7 @@ static void reduce(struct ll_row_walk *w, enum ll_op_kind kind, uint64_t inputs,
     work->c_bytes = ll_mul(w->r->element_bytes, outputs);
 }
 
-/* A number for each channel is added to the image: a weight of the convolution or product before. */
+/* A number for each channel is added to the image: a weight of the convolution or GEMM before. */
 static void part_add_bias(struct ll_row_walk *w)
 {
     part_forward(w, LL_OP_BIAS_ADD, 1, 1);
@@ -183,11 +183,11 @@ static void part_project(struct ll_row_walk *w, uint64_t outputs)
     uint64_t weight_bytes = ll_mul(element, ll_mul(inputs, outputs));
     cast(w, ll_mul(inputs, outputs));
     if (w->passes & LL_ROW_FORWARD)
-        ll_row_product(w->r, rows, outputs, inputs)->b_bytes = weight_bytes;
+        ll_row_gemm(w->r, rows, outputs, inputs)->b_bytes = weight_bytes;
     if ((w->passes & LL_ROW_BACKWARD) && !w->first)
-        ll_row_product(w->r, rows, inputs, outputs)->b_bytes = weight_bytes;
+        ll_row_gemm(w->r, rows, inputs, outputs)->b_bytes = weight_bytes;
     if (w->passes & LL_ROW_BACKWARD)
-        ll_row_product(w->r, inputs, outputs, rows)->c_bytes = weight_bytes;
+        ll_row_gemm(w->r, inputs, outputs, rows)->c_bytes = weight_bytes;
     part_update(w, ll_mul(ll_add(inputs, 1), outputs));
     w->c = outputs;
     w->first = false;
@@ -231,16 +231,16 @@ static void part_attend(struct ll_row_walk *w, uint64_t heads)
                    lines = ll_mul(all, places);
     const struct ll_gemm scores = {all, places, places, features}, mix = {all, places, features, places};
     if (w->passes & LL_ROW_FORWARD) {
-        ll_row_products(w->r, scores)->along_k = BOTH;
+        ll_row_gemms(w->r, scores)->along_k = BOTH;
         on_lines(w, LL_OP_SOFTMAX, lines, places, 1, 5);
-        ll_row_products(w->r, mix)->along_k = LL_LINES_OF_A;
+        ll_row_gemms(w->r, mix)->along_k = LL_LINES_OF_A;
     }
     if (w->passes & LL_ROW_BACKWARD) {
-        ll_row_products(w->r, scores)->along_k = BOTH;
-        ll_row_products(w->r, mix);
+        ll_row_gemms(w->r, scores)->along_k = BOTH;
+        ll_row_gemms(w->r, mix);
         on_lines(w, LL_OP_SOFTMAX_GRAD, lines, places, 2, 4);
-        ll_row_products(w->r, mix)->along_k = LL_LINES_OF_A;
-        ll_row_products(w->r, mix);
+        ll_row_gemms(w->r, mix)->along_k = LL_LINES_OF_A;
+        ll_row_gemms(w->r, mix);
     }
 }
 

@@ -31,7 +31,7 @@ const struct ll_row_layers *ll_row_layers(const struct ll_row_works *r);
 
 enum ll_row_pass { LL_ROW_FORWARD = 1, LL_ROW_BACKWARD = 2, LL_ROW_UPDATE = 4 };
 
-/* What follows a convolution or product, element by element, and what flows back through it. */
+/* What follows a convolution or GEMM, element by element, and what flows back through it. */
 struct ll_row_activation {
     enum ll_op_kind kind, gradient;
     uint64_t flops, gradient_flops; /* of an element */

@@ -174,12 +174,13 @@ static bool joins(const struct ll_machine *machine, const struct ll_measured_par
 
 /* As a replay does: the unit's way and its blocks are those that suit what is found, which may not be those
  * that suit an empty machine. */
-static void heed(const struct ll_machine *machine, const struct ll_measured_part *part,
-                 const struct ll_warm_bytes *left, struct ll_cost *cost)
+static void cost_after_reuse(const struct ll_machine *machine, const struct ll_measured_part *part,
+                             const struct ll_warm_bytes *left, struct ll_cost *cost)
 {
     const struct ll_cost alone = *cost;
-    if (ll_cost_heeds(machine, cost, left))
-        ll_cost_way(machine, part->kind, &part->work, alone.way, &(struct ll_next_to){left, &alone}, cost);
+    if (ll_cost_is_reuse_sensitive(machine, cost, left))
+        ll_cost_algorithm(machine, part->kind, &part->work, alone.way,
+                          &(struct ll_cache_context){left, &alone}, cost);
 }
 
 /* Adds a part's time; false when no unit runs it. */
@@ -200,7 +201,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_repeated(machine, &part->work, &cost, &left);
     if (follows)
         save_held(&part->work, &cost, machine->level_count, &left);
-    heed(machine, part, &left, &cost);
+    cost_after_reuse(machine, part, &left, &cost);
     cost.gap_s = follows ? 0 : cost.gap_s;
     ll_cost_time(machine, &cost, &left, &timing);
     if (part->work.kind == LL_WORK_HOST) {

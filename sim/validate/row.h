@@ -87,10 +87,10 @@ uint64_t ll_row_replicas(struct ll_row_works *r);
  * r->out->failed is set. */
 struct ll_work *ll_row_add(struct ll_row_works *r, enum ll_work_kind kind, enum ll_op_kind op);
 
-/* A matrix product; a batch of them, which takes the library's batched kernels though it be of one. Never
+/* A GEMM; a batch of them, which takes the library's batched kernels though it be of one. Never
  * NULL either. */
-struct ll_work *ll_row_product(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k);
-struct ll_work *ll_row_products(struct ll_row_works *r, struct ll_gemm gemm);
+struct ll_work *ll_row_gemm(struct ll_row_works *r, uint64_t m, uint64_t n, uint64_t k);
+struct ll_work *ll_row_gemms(struct ll_row_works *r, struct ll_gemm gemm);
 
 /* A convolution pass; output extents follow from the rest, its own are not looked at. */
 void ll_row_conv(struct ll_row_works *r, struct ll_conv conv, uint64_t pad_h, uint64_t pad_w);

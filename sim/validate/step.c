@@ -3,7 +3,7 @@
  *
  * - MEGATRON   Megatron-LM (Korthikanti et al., 2022): tensor and sequence parallel within a node, a pipeline
  * with interleaved pieces; gradients are exchanged behind the backward pass
- * - NEMO       the same of 2024 in NVIDIA's NeMo: also context parallel, sequence parallel wherever products
+ * - NEMO       the same of 2024 in NVIDIA's NeMo: also context parallel, sequence parallel wherever GEMMs
  * are shared, the optimizer's state in parts, exchanges of replicas beside the computation
  * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
  * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
@@ -88,7 +88,7 @@ static void set_all(struct reading *r, const char *settings)
     }
 }
 
-/* Software that computes in 8 bits has products of weights alone read them: the rest is of bf16. */
+/* Software that computes in 8 bits has GEMMs of weights alone read them: the rest is of bf16. */
 static void set_dtype(struct reading *r)
 {
     static const char *const names[LL_DTYPE_COUNT] = {

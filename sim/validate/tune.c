@@ -204,12 +204,12 @@ static struct ll_errors sum_up(double *logs, size_t count)
     return errors;
 }
 
-/* Work without what its type makes of it: products of the same shape in other types are bound by the same
+/* Work without what its type makes of it: GEMMs of the same shape in other types are bound by the same
  * tiles and lines, so that one tells of the other. */
 static struct ll_work shape_of(const struct ll_work *work)
 {
     struct ll_work shape = *work;
-    if (ll_is_product(work))
+    if (ll_is_gemm(work))
         shape.dtype = shape.a_bytes = shape.b_bytes = shape.c_bytes = 0;
     return shape;
 }

@@ -20,3 +20,7 @@ for i in 1 2 3 4 5 6 7 8 9; do touch own/parts/part_$i.yaml own/parts/part_a$i.y
 LEADLINE_PATH=own try machines parts/nobody
 echo 'inherits: ./machines/unknown-key.yaml' >mine.yaml
 try machines ./mine.yaml
+# A stack that nobody has, and two that have nothing for such a device.
+try sim -c h100_sxm+vllm traces/alexnet_infer_b1.llt
+try sim -c tpu_v2+pytorch traces/alexnet_infer_b1.llt
+try sim -c h100_sxm+archive/paradnn traces/alexnet_infer_b1.llt

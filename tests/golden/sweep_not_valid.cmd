@@ -6,7 +6,7 @@ models: [gemm]
 vary: {units.array.rows: [8, 16, 32], memory.hbm.size: [1KiB, 1MiB, 1GiB], plan.tp: [1, 3]}
 objectives: [min time_s]
 END
-leadline sweep some.yaml | sed 's/, [^,]*points\/s//'
+leadline sweep some.yaml | sed 's/, [0-9.,]* points\/s//'
 leadline sweep some.yaml --fresh --json | grep -v time_s
 # What is known to be impossible of one workload is told before another is replayed (which would be refused for its type).
 cat >two.yaml <<'END'
@@ -17,4 +17,4 @@ dtype: f64
 vary: {plan.tp: [3]}
 objectives: [min time_s]
 END
-leadline sweep two.yaml | sed 's/, [^,]*points\/s//'
+leadline sweep two.yaml | sed 's/, [0-9.,]* points\/s//'

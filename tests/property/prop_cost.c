@@ -81,9 +81,9 @@ static struct ll_timing timing_of(const struct ll_machine *machine, const struct
         return best;
     best.time_s = INFINITY;
     for (uint32_t i = 0, ways = cost.ways; i < ways; i++) {
-        ll_cost_way(machine, LL_OP_MATMUL, work, i, NULL, &cost);
-        if (ll_cost_heeds(machine, &cost, found))
-            ll_cost_way(machine, LL_OP_MATMUL, work, i, &(struct ll_next_to){found, NULL}, &cost);
+        ll_cost_algorithm(machine, LL_OP_MATMUL, work, i, NULL, &cost);
+        if (ll_cost_is_reuse_sensitive(machine, &cost, found))
+            ll_cost_algorithm(machine, LL_OP_MATMUL, work, i, &(struct ll_cache_context){found, NULL}, &cost);
         ll_cost_time(machine, &cost, found, &timing);
         if (ll_timing_alone_s(&timing) < ll_timing_alone_s(&best))
             best = timing;
@@ -186,7 +186,7 @@ static void traffic_is_that_of_its_operands(void **state)
     for (uint64_t seed = first_seed; seed < first_seed + ROUNDS; seed++) {
         struct sample s = sample_of(seed, &dice);
         struct ll_cost cost = cost_of(&s.machine, &s.work);
-        for (uint64_t l = 0; ll_is_product(&s.work) && l < s.machine.level_count; l++) {
+        for (uint64_t l = 0; ll_is_gemm(&s.work) && l < s.machine.level_count; l++) {
             const double *of = cost.level_of[l];
             double all = of[LL_OPERAND_A] + of[LL_OPERAND_B] + of[LL_OPERAND_C];
             claim(fabs(all - cost.level_bytes[l]) <= 1e-9 * cost.level_bytes[l], seed,
@@ -222,8 +222,8 @@ static void products_keep_within_the_power_of_the_board(void **state)
         double full_s = cost.compute_cycles / (unit->clock_hz * unit->efficiency);
         double share = cost.compute_s > full_s * (1 + 1e-12) ? full_s / cost.compute_s : 1;
         slowed += share < 1;
-        claim(share == 1 || (energy->limit_w > 0 && ll_is_product(&s.work)), seed, "slowed without reason");
-        if (energy->limit_w == 0 || !ll_is_product(&s.work))
+        claim(share == 1 || (energy->limit_w > 0 && ll_is_gemm(&s.work)), seed, "slowed without reason");
+        if (energy->limit_w == 0 || !ll_is_gemm(&s.work))
             continue;
         double operands = (double)s.work.a_bytes + (double)s.work.b_bytes + (double)s.work.c_bytes;
         double bytes = s.work.kind == LL_WORK_CONV ? 0 : operands;

@@ -40,7 +40,7 @@ static struct sample sample_of(uint64_t seed, struct dice *dice, enum ll_objecti
     }
     do {
         s.work = random_work(dice);
-    } while (!ll_is_product(&s.work));
+    } while (!ll_is_gemm(&s.work));
     /* A search cuts tiles of convolutions evenly, which need not hold the optimum (sim/cost/README.md). */
     s.machine.software.mapping =
         roll_between(dice, 0, 1) && s.work.kind != LL_WORK_CONV ? LL_MAPPED_SEARCH : LL_MAPPED_CLOSED_FORM;

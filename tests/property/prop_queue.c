@@ -53,8 +53,8 @@ static const char *random_way(uint64_t *random, struct ll_arena *arena, const ch
     return ll_format(arena,
                      "{name: %s, size: %d, most_filter: %d, rate: {f32: %.2g}, fused: %s, memory: %.2g, "
                      "overhead: %dus}",
-                     name, size, size / 2 + 1, ll_between(random, 0.3, 1), fused ? "true" : "false",
-                     ll_between(random, 0.3, 1), (int)ll_random_below(random, 40));
+                     name, size, size / 2 + 1, ll_epilogue(random, 0.3, 1), fused ? "true" : "false",
+                     ll_epilogue(random, 0.3, 1), (int)ll_random_below(random, 40));
 }
 
 static const char *machine_of(uint64_t *random, struct ll_arena *arena)
@@ -62,7 +62,7 @@ static const char *machine_of(uint64_t *random, struct ll_arena *arena)
     const char *fused = random_way(random, arena, "fused", 4, true),
                *passes = random_way(random, arena, "passes", 6, false),
                *fourier = random_way(random, arena, "fourier", 16, false);
-    double bandwidth = ll_between(random, 20, 2000), sram = ll_between(random, 64, 16384);
+    double bandwidth = ll_epilogue(random, 20, 2000), sram = ll_epilogue(random, 64, 16384);
     return ll_format(
         arena,
         "name: random\nclock: %.0fMHz\nunits:\n"
@@ -75,11 +75,12 @@ static const char *machine_of(uint64_t *random, struct ll_arena *arena)
         "software:\n  op_overhead: %dus\n  queue: %d\n"
         "  kernels:\n    - {name: convolve, ops: [conv], overhead: %dus, behind: %.2g}\n"
         "  transforms:\n    - %s\n    - %s\n    - %s\n",
-        ll_between(random, 500, 2000), 1 + (int)ll_random_below(random, 80), 16 << ll_random_below(random, 4),
-        sram / 8, ll_between(random, 4, 16) * bandwidth, sram, ll_between(random, 1, 4) * bandwidth,
-        ll_random_below(random, 4) ? "true" : "false", bandwidth, (int)ll_random_below(random, 20),
-        (int)ll_random_below(random, 64), 1 + (int)ll_random_below(random, 20),
-        (double)ll_random_below(random, 10) / 10, fused, passes, fourier);
+        ll_epilogue(random, 500, 2000), 1 + (int)ll_random_below(random, 80),
+        16 << ll_random_below(random, 4), sram / 8, ll_epilogue(random, 4, 16) * bandwidth, sram,
+        ll_epilogue(random, 1, 4) * bandwidth, ll_random_below(random, 4) ? "true" : "false", bandwidth,
+        (int)ll_random_below(random, 20), (int)ll_random_below(random, 64),
+        1 + (int)ll_random_below(random, 20), (double)ll_random_below(random, 10) / 10, fused, passes,
+        fourier);
 }
 
 static void check_case(uint64_t case_seed)

@@ -85,7 +85,8 @@ static double time_of(const struct ll_machine *machine, const struct sample *s)
     struct ll_timing timing;
     double least_s = INFINITY;
     for (uint32_t way = 0; way < cost.ways; way++) {
-        ll_cost_way(machine, LL_OP_MATMUL, &s->work, way, &(struct ll_next_to){&s->found, NULL}, &cost);
+        ll_cost_algorithm(machine, LL_OP_MATMUL, &s->work, way, &(struct ll_cache_context){&s->found, NULL},
+                          &cost);
         ll_cost_time(machine, &cost, &s->found, &timing);
         least_s = fmin(least_s, ll_timing_alone_s(&timing));
     }
@@ -159,14 +160,14 @@ static const char *searching_machine(uint64_t *random, struct ll_arena *arena)
 {
     static const char *const fusions[] = {"none", "elementwise", "chains"};
     char levels[512];
-    double size = ll_between(random, 4, 256), bandwidth = ll_between(random, 500, 5000);
+    double size = ll_epilogue(random, 4, 256), bandwidth = ll_epilogue(random, 500, 5000);
     int length = 0;
     for (int l = 0; l < 3; l++) {
         length += snprintf(levels + length, sizeof levels - (size_t)length,
                            "  - {name: l%d, size: %.0fKiB, bandwidth: %.0fGB/s, double_buffer: %s}\n", l,
                            size, bandwidth, ll_random_below(random, 2) ? "true" : "false");
-        size *= ll_between(random, 2, 16);
-        bandwidth *= ll_between(random, 0.1, 0.8);
+        size *= ll_epilogue(random, 2, 16);
+        bandwidth *= ll_epilogue(random, 0.1, 0.8);
     }
     return ll_format(arena,
                      "name: random\nclock: 1GHz\nunits:\n"

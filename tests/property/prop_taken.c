@@ -29,7 +29,7 @@ static const char *random_network(uint64_t *random, struct ll_arena *arena, cons
         "network:\n"
         "  - {name: inside, topology: switch, devices: 4, bandwidth: %.4gGB/s, latency: 1us%s}\n"
         "  - {name: outside, topology: switch, devices: 4, bandwidth: %.4gGB/s, latency: 5us%s}\n",
-        ll_between(random, 0.1, 100), written[0], ll_between(random, 0.01, 10), written[1]);
+        ll_epilogue(random, 0.1, 100), written[0], ll_epilogue(random, 0.01, 10), written[1]);
 }
 
 /* Replicas, shared states, groups of replicas that share, buckets, exchanges beside what is computed. */

@@ -104,8 +104,8 @@ static void a_layer_has_the_flops_of_the_closed_form(void **state)
     double flops = 0;
     for (uint32_t i = 0; i < trace->op_count; i++) {
         const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
-        bool is_product = ll_op_class(signature->view.kind) == LL_CLASS_MATRIX;
-        if (is_product && strncmp(trace->strings[signature->scope], "layer7/", 7) == 0)
+        bool is_gemm = ll_op_class(signature->view.kind) == LL_CLASS_MATRIX;
+        if (is_gemm && strncmp(trace->strings[signature->scope], "layer7/", 7) == 0)
             flops += (double)signature->flops;
     }
     assert_true(flops == 24. * 2 * 1024 * 768 * 768 + 4. * 2 * 1024 * 1024 * 768);

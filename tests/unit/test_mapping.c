@@ -8,7 +8,7 @@
 static struct ll_crossing random_crossing(struct dice *dice, const struct ll_boundary *b, double most_bytes)
 {
     double bytes = roll_real(dice, 1, most_bytes);
-    return (struct ll_crossing){bytes, ll_toll_price(&b->toll, bytes, 0)};
+    return (struct ll_crossing){bytes, ll_port_cost_price(&b->toll, bytes, 0)};
 }
 
 /* What does not depend on how much passes, and what limits it. */

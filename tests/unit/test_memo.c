@@ -91,11 +91,11 @@ static void each_way_is_remembered_until_the_machine_is_another(void **state)
     for (int turn = 0; turn < 2; turn++, machine->units[0].clock_hz *= 2) {
         ll_memo_turn(&memo, machine);
         assert_int_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble)->ways, 2);
-        const struct ll_cost *ways = ll_memo_ways(&memo, LL_OP_CONV2D, &work);
-        assert_ptr_equal(ll_memo_ways(&memo, LL_OP_CONV2D, &work), ways);
+        const struct ll_cost *ways = ll_memo_algorithms(&memo, LL_OP_CONV2D, &work);
+        assert_ptr_equal(ll_memo_algorithms(&memo, LL_OP_CONV2D, &work), ways);
         for (uint32_t i = 0; i < 2; i++) {
             struct ll_cost way;
-            ll_cost_way(machine, LL_OP_CONV2D, &work, i, NULL, &way);
+            ll_cost_algorithm(machine, LL_OP_CONV2D, &work, i, NULL, &way);
             assert_int_equal(ways[i].way, i);
             assert_near(ways[i].compute_s, way.compute_s, 0);
         }

@@ -422,7 +422,7 @@ static struct spread_count count_spread(const struct ll_trace *trace, const stru
             enum ll_op_class op_class = ll_op_class(signature->view.kind);
             count.exchanges += op_class == LL_CLASS_COMMUNICATION;
             count.gathered_bytes += signature->view.kind == LL_OP_ALL_GATHER ? signature->bytes_written : 0;
-            if (!ll_class_is_product(op_class))
+            if (!ll_class_is_gemm(op_class))
                 continue;
             count.narrow += signature->view.in[0].dtype == LL_F8;
             assert_int_equal(signature->view.out[0].dtype, LL_F32);

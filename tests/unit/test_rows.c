@@ -57,7 +57,7 @@ static double outer_bytes(const struct ll_kernel *kernel, const struct ll_work *
     struct ll_cost cost = {
         .level_bytes = {(double)(work->a_bytes + work->c_bytes), (double)(work->a_bytes + work->c_bytes)},
         .level_written = {(double)work->c_bytes, (double)work->c_bytes}};
-    ll_rows_again(&machine, kernel, work, units.count, &cost);
+    ll_rows_reread(&machine, kernel, work, units.count, &cost);
     assert_near(cost.level_bytes[0], (double)work->a_bytes * kernel->passes + (double)work->c_bytes, 1e-12);
     assert_near(cost.level_written[1], (double)work->c_bytes, 0);
     return cost.level_bytes[1];

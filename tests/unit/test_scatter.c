@@ -120,12 +120,13 @@ static void an_access_takes_whole_bursts(void **state)
         .level_count = 1, .levels = {{.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 40}}};
     struct ll_work work = gather(4);
     double written;
-    assert_near(ll_scatter_waste(&machine, &work, 0, &written), 1000 * 60, 1e-12);
+    assert_near(ll_gather_over_fetch(&machine, &work, 0, &written), 1000 * 60, 1e-12);
     double last_s = INFINITY;
     for (uint64_t access = 1000; access > 0; access /= 2) {
         machine.levels[0].access_bytes = access;
-        double bytes = (double)(work.a_bytes + work.c_bytes) + ll_scatter_waste(&machine, &work, 0, &written);
-        double moved_s = bytes * ll_scatter_slowdown(&machine, &work, 0);
+        double bytes =
+            (double)(work.a_bytes + work.c_bytes) + ll_gather_over_fetch(&machine, &work, 0, &written);
+        double moved_s = bytes * ll_gather_slowdown(&machine, &work, 0);
         assert_true(moved_s <= last_s * (1 + 1e-12));
         last_s = moved_s;
     }
@@ -138,8 +139,8 @@ static void streams_are_as_fast_as_ever(void **state)
     struct ll_machine machine = {
         .level_count = 1, .levels = {{.name = "ram", .dram = "hbm2", .channels = 8, .access_bytes = 64}}};
     double written;
-    assert_true(ll_scatter_waste(&machine, &work, 0, &written) == 0);
-    assert_true(ll_scatter_slowdown(&machine, &work, 0) == 1);
+    assert_true(ll_gather_over_fetch(&machine, &work, 0, &written) == 0);
+    assert_true(ll_gather_slowdown(&machine, &work, 0) == 1);
 }
 
 /* The longer the rows, the nearer to a stream; never faster. */
@@ -152,7 +153,7 @@ static void longer_rows_suffer_less(void **state)
     for (uint64_t bytes = 64; bytes <= 1 << 20; bytes *= 4) {
         struct ll_work work = gather(bytes);
         work.a_bytes = work.c_bytes; /* no indices, which are a stream */
-        double slowdown = ll_scatter_slowdown(&machine, &work, 0);
+        double slowdown = ll_gather_slowdown(&machine, &work, 0);
         assert_true(slowdown >= 1 && slowdown <= last * (1 + 1e-3));
         last = slowdown;
     }

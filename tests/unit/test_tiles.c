@@ -58,7 +58,7 @@ static void pieces_fill_the_room_beside_the_block(void **state)
         struct ll_work work = gemm_work(LL_F32, batch, m, n, k);
         struct ll_task task = ll_task_of(&work, LL_F32);
         struct ll_machine machine = machine_of(4 * room);
-        const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
+        const struct ll_kernel_config way = {.units_used = 1, .share = work.gemm, .shares = 1};
         struct ll_tile_nest nest;
         assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
         struct ll_tiling t = ll_tile(&task.problem, 4 * (double)room);
@@ -86,7 +86,7 @@ static void tiles_are_those_that_the_ports_make_cheapest(void **state)
     struct ll_work work = gemm_work(LL_F32, 1, 2000, 1, 40);
     struct ll_task task = ll_task_of(&work, LL_F32);
     struct ll_machine machine = machine_of(UINT64_C(4) * 64);
-    const struct ll_way way = {.units_used = 1, .share = work.gemm, .shares = 1};
+    const struct ll_kernel_config way = {.units_used = 1, .share = work.gemm, .shares = 1};
     struct ll_tile_nest nest;
     assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_true(nest.gathers);
@@ -107,7 +107,7 @@ static void what_passes_by_the_level_has_no_say_in_its_tiles(void **state)
     struct ll_level *near = &machine.levels[0];
     near->holds_given = near->holds[LL_OPERAND_B] = near->holds[LL_OPERAND_C] = true;
     const double once = 4 * 64 * 64;
-    const struct ll_way way = {
+    const struct ll_kernel_config way = {
         .units_used = 1, .share = work.gemm, .shares = 1, .asked_bytes = {64 * once, 64 * once, once}};
     struct ll_tile_nest nest;
     assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
@@ -128,7 +128,7 @@ static void what_is_no_product_passes_in_tiles_as_large_as_the_level(void **stat
                                  .vector = {.elements = 500}};
     struct ll_task task = ll_task_of(&work, LL_INT8);
     struct ll_machine machine = machine_of(64);
-    struct ll_way way = {.units_used = 2, .shares = 2};
+    struct ll_kernel_config way = {.units_used = 2, .shares = 2};
     struct ll_tile_nest nest;
     assert_true(ll_outer_tiles(&machine, &task, &way, NULL, &nest));
     assert_near(ll_tile_volume(&nest), 1000.0 / 64, 1e-12);

@@ -146,12 +146,12 @@ static void of_equal_prices_the_fewest_bytes_count(void **state)
 {
     (void)state;
     struct ll_problem p = product(3000, 700, 1300, 1, 1, 1);
-    p.toll = (struct ll_toll){.free = {true, true, false},
-                              .roomless = {true, true, false},
-                              .columns = 700 / 24.0,
-                              .rows = 3000 / 429.0,
-                              .read = 1.2,
-                              .write = 6};
+    p.toll = (struct ll_port_cost){.free = {true, true, false},
+                                   .roomless = {true, true, false},
+                                   .columns = 700 / 24.0,
+                                   .rows = 3000 / 429.0,
+                                   .read = 1.2,
+                                   .write = 6};
     for (double capacity = 512; capacity < 1e5; capacity *= 1.3)
         assert_near(ll_tile(&p, capacity).bytes, 3000 * 700, 1e-12);
 }

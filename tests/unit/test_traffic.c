@@ -192,9 +192,9 @@ static void what_passes_by_bounds_the_blocks_of_the_others(void **state)
     struct ll_work work = gemm_work(LL_F32, 1, 8, 8, 4);
     struct ll_task task = ll_task_of(&work, LL_F32);
     struct ll_machine machine = machine_of(6);
-    struct ll_way way = {
+    struct ll_kernel_config way = {
         .units_used = 6, .share = work.gemm, .shares = 1, .asked_bytes = {2 * 128, 4 * 128, 256}};
-    struct ll_toll none = {0}, toll = {0};
+    struct ll_port_cost none = {0}, toll = {0};
     ll_bind_blocks(&machine, &task, &way, 0, &toll);
     assert_memory_equal(&toll, &none, sizeof toll);
 

@@ -274,9 +274,9 @@ static struct ll_unit elements(struct ll_unroll unroll, enum ll_dataflow dataflo
 
 /* The convolution as it is: the first view of the only unrolling. Elements, as one pass over what the unit
  * reads counts them. */
-static struct ll_way plain_way(const struct ll_unit *unit, const struct ll_task *task)
+static struct ll_kernel_config plain_way(const struct ll_unit *unit, const struct ll_task *task)
 {
-    struct ll_way way;
+    struct ll_kernel_config way;
     assert_true(ll_unit_model(LL_UNIT_SPATIAL)->way(unit, task, 0, &way));
     return way;
 }
@@ -303,7 +303,7 @@ static void steps_and_fetches_are_those_of_a_naive_twin(void **state)
         unit.spatial.accumulators = 0;
         struct ll_work work = conv_work(LL_F32, conv);
         struct ll_task task = ll_task_of(&work, LL_F32);
-        struct ll_way way = plain_way(&unit, &task);
+        struct ll_kernel_config way = plain_way(&unit, &task);
         struct counted twin = count(&conv, &unroll, dataflow);
         assert_true(way.cycles == twin.steps);
         for (enum ll_operand o = LL_OPERAND_A; o < LL_OPERAND_C; o++)
@@ -351,7 +351,7 @@ static void a_product_is_seen_in_the_way_that_suits_it(void **state)
     struct ll_unit unit = elements(unroll, LL_OUTPUT_STATIONARY);
     struct ll_work wide = gemm_work(LL_F32, 1, 60, 4, 48), deep = gemm_work(LL_F32, 1, 2, 4, 48);
     struct ll_task task = ll_task_of(&wide, LL_F32);
-    struct ll_way way;
+    struct ll_kernel_config way;
     const struct ll_unit_model *model = ll_unit_model(LL_UNIT_SPATIAL);
     assert_int_equal(model->way_count(&unit, &task), 4);
     assert_true(model->way(&unit, &task, 0, &way));
@@ -375,7 +375,7 @@ static void units_share_blocks_of_the_result(void **state)
     struct ll_task task = ll_task_of(&work, LL_F32);
     assert_true(plain_way(&unit, &task).cycles == 7 * 4);
     unit.count = 3;
-    struct ll_way way = plain_way(&unit, &task);
+    struct ll_kernel_config way = plain_way(&unit, &task);
     assert_true(way.cycles == 3 * 4);
     assert_int_equal(way.units_used, 3);
     assert_near(way.at_work, 7.0 / 3, 1e-15);
@@ -394,7 +394,7 @@ static void what_units_share_comes_for_each(void **state)
     struct ll_task task = ll_task_of(&work, LL_F32);
     const struct ll_unit_model *model = ll_unit_model(LL_UNIT_SPATIAL);
     double a = 64 * 32 * 4, b = 32 * 64 * 4;
-    struct ll_way rows, columns;
+    struct ll_kernel_config rows, columns;
     unit.count = 16;
     unit.spatial.accumulators = 4 * 2 * 2; /* of two blocks of rows, which a unit has */
     assert_true(model->way(&unit, &task, 0, &rows));

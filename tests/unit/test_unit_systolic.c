@@ -19,11 +19,11 @@ static struct ll_unit array_of(uint64_t rows, uint64_t cols, enum ll_dataflow da
 }
 
 /* The one with the fewest cycles. */
-static struct ll_way way_of(const struct ll_unit *unit, const struct ll_work *work)
+static struct ll_kernel_config way_of(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_unit_model *model = ll_unit_model(unit->model);
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
-    struct ll_way best = {.cycles = INFINITY}, way;
+    struct ll_kernel_config best = {.cycles = INFINITY}, way;
     for (uint32_t i = 0; i < model->way_count(unit, &task); i++)
         if (model->way(unit, &task, i, &way) && way.cycles < best.cycles)
             best = way;
@@ -134,7 +134,7 @@ static void without_overlap_cycles_and_use_are_those_of_scale_sim(void **state)
         struct ll_work work = work_of(&layer, &folds);
         struct ll_task task = ll_task_of(&work, LL_F32);
         struct ll_explain why = {0};
-        struct ll_way way;
+        struct ll_kernel_config way;
         assert_true(ll_unit_model(unit.model)->way(&unit, &task, 0, &way));
         ll_unit_model(unit.model)->explain(&unit, &task, 0, &way, &why);
         double total = strtod(row_text(row, "total_cycles"), NULL),
@@ -217,7 +217,7 @@ static void arrays_share_columns_and_rows(void **state)
     struct ll_unit one = array_of(16, 16, LL_WEIGHT_STATIONARY, 1),
                    four = array_of(16, 16, LL_WEIGHT_STATIONARY, 4);
     struct ll_work work = gemm_work(LL_F32, 1, 120, 80, 16);
-    struct ll_way way = way_of(&four, &work);
+    struct ll_kernel_config way = way_of(&four, &work);
     double by_hand[] = {5 * (30 + 46), 3 * (60 + 46), 2 * (120 + 46)};
     assert_near(way.cycles, fmin(by_hand[0], fmin(by_hand[1], by_hand[2])), 0);
     assert_near(cycles_of(&one, 1, 60, 48, 16), by_hand[1], 0);
@@ -231,7 +231,7 @@ static void any_number_of_arrays_shares_the_columns(void **state)
     struct ll_work work = gemm_work(LL_F32, 1, 4, 12 * 16, 16);
     for (uint64_t count = 1; count <= 12; count++) {
         struct ll_unit unit = array_of(16, 16, LL_OUTPUT_STATIONARY, count);
-        struct ll_way way = way_of(&unit, &work);
+        struct ll_kernel_config way = way_of(&unit, &work);
         uint64_t folds = ll_ceil_div(12, count);
         assert_int_equal(way.units_used, ll_ceil_div(12, folds));
         assert_int_equal(way.share.n, folds * 16);
@@ -306,11 +306,11 @@ static void sums_without_an_accumulator_go_to_memory_and_back(void **state)
 }
 
 /* On one array all that streams goes whole, or, the last way, in pieces. */
-static struct ll_way way_in_pieces(const struct ll_unit *unit, const struct ll_work *work)
+static struct ll_kernel_config way_in_pieces(const struct ll_unit *unit, const struct ll_work *work)
 {
     const struct ll_unit_model *model = ll_unit_model(unit->model);
     struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
-    struct ll_way way;
+    struct ll_kernel_config way;
     assert_int_equal(model->way_count(unit, &task), 2);
     assert_true(model->way(unit, &task, 1, &way));
     return way;
@@ -325,7 +325,7 @@ static void what_streams_comes_in_pieces_whose_sums_find_room(void **state)
     struct ll_unit unit = array_of(16, 32, LL_WEIGHT_STATIONARY, 1);
     unit.systolic.accumulators = 20;
     struct ll_work work = gemm_work(LL_F32, 1, 50, 70, 40);
-    struct ll_way way = way_in_pieces(&unit, &work);
+    struct ll_kernel_config way = way_in_pieces(&unit, &work);
     assert_near(way.unit_bytes, 4 * (50 * 40 * 3 + 3 * 40 * 70 + 50 * 70), 1e-15);
     assert_near(way.cycles, 9 * (50 + 3 * 62), 0);
     unit.systolic.overlap_folds = true;

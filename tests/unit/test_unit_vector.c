@@ -4,13 +4,13 @@
 
 #include "sim/cost/cost_parts.h"
 
-static struct ll_way way_of(uint64_t lanes, uint64_t count, const struct ll_work *work)
+static struct ll_kernel_config way_of(uint64_t lanes, uint64_t count, const struct ll_work *work)
 {
     struct ll_unit unit = {
         .name = "lanes", .model = LL_UNIT_VECTOR, .count = count, .clock_hz = 1e9, .efficiency = 1};
     unit.vector.lanes = lanes;
     unit.vector.flops[LL_F32] = 2;
-    struct ll_way way;
+    struct ll_kernel_config way;
     struct ll_task task = ll_task_of(work, LL_F32);
     assert_true(ll_unit_model(unit.model)->way(&unit, &task, 0, &way));
     return way;
@@ -93,7 +93,7 @@ static void products_run_one_a_lane(void **state)
 {
     (void)state;
     struct ll_work work = gemm_work(LL_F32, 1, 10, 20, 30);
-    struct ll_way way = way_of(64, 1, &work);
+    struct ll_kernel_config way = way_of(64, 1, &work);
     assert_near(way.cycles, 94, 1e-15); /* ceil(6000 / 64) */
     assert_near(way.unit_bytes, 4 * (10 * 30 + 10 * 30 * 20 + 10 * 20), 1e-15);
 }

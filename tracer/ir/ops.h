@@ -158,7 +158,7 @@ bool ll_attr_is_real(enum ll_attr_key key);
 bool ll_op_runs_natively(enum ll_op_kind kind);
 
 /* Whether ops of the class multiply matrices, or windows as matrices. */
-static inline bool ll_class_is_product(enum ll_op_class op_class)
+static inline bool ll_class_is_gemm(enum ll_op_class op_class)
 {
     return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
 }

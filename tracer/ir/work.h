@@ -92,7 +92,7 @@ struct ll_work {
 };
 
 /* Whether it multiplies matrices, so that its operands are blocked. */
-static inline bool ll_is_product(const struct ll_work *work)
+static inline bool ll_is_gemm(const struct ll_work *work)
 {
     return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
 }

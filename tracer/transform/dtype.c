@@ -100,7 +100,7 @@ static bool is_multiplied(const struct ll_op_view *view)
 {
     struct ll_work work;
     return view->kind != LL_OP_NONE && view->input_count > 1 && ll_op_lower(view, &work) &&
-           ll_is_product(&work) && work.b_bytes == read_of(view);
+           ll_is_gemm(&work) && work.b_bytes == read_of(view);
 }
 
 static void look_at(const struct ll_op_signature *signature, uint8_t *uses)
@@ -254,10 +254,10 @@ static bool is_of_words(const struct ll_shape *shape)
 static bool multiplies(const struct ll_op_view *view)
 {
     struct ll_work work;
-    return view->kind != LL_OP_NONE && ll_class_is_product(ll_op_class(view->kind)) &&
-           view->input_count == 2 && view->output_count == 1 && is_multiplied_type(&view->in[0]) &&
-           is_multiplied_type(&view->in[1]) && !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) &&
-           ll_op_lower(view, &work) && (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV);
+    return view->kind != LL_OP_NONE && ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count == 2 &&
+           view->output_count == 1 && is_multiplied_type(&view->in[0]) && is_multiplied_type(&view->in[1]) &&
+           !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) && ll_op_lower(view, &work) &&
+           (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV);
 }
 
 /* Whether what comes out is what came in, elsewhere, in another order or another type. */

@@ -262,9 +262,9 @@ static struct ll_aten call_of(struct record *r, uint64_t i)
     };
 }
 
-static bool is_product(const struct ll_aten_row *row)
+static bool is_gemm(const struct ll_aten_row *row)
 {
-    return row && row->kind < LL_OP_NONE && ll_class_is_product(ll_op_class(row->kind));
+    return row && row->kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(row->kind));
 }
 
 /* Whether what lies below a node computes all that comes out of it: each result is memory that one of these
@@ -278,7 +278,7 @@ static bool find_lead(struct record *r, uint64_t i)
     const struct state *state = &r->states[i];
     enum ll_torch_work work = state->row ? LL_TORCH_KNOWN : LL_TORCH_SOMETHING;
     size_t length = strlen(node->name);
-    bool lacks = !node->outputs_known && is_product(state->row) && !state->products;
+    bool lacks = !node->outputs_known && is_gemm(state->row) && !state->products;
     bool changes = length > 0 && node->name[length - 1] == '_',
          all = state->below >= work && node->output_count <= MOST_RESULTS && !lacks;
     for (uint32_t o = 0; all && o < node->output_count; o++) {
@@ -321,7 +321,7 @@ static void find_leads(struct record *r)
             continue;
         struct state *outer = &r->states[parent];
         outer->end = ll_max(outer->end, state->end);
-        outer->products = outer->products || state->products || is_product(state->row);
+        outer->products = outer->products || state->products || is_gemm(state->row);
         outer->below = work > outer->below ? work : outer->below;
         outer->below = state->below > outer->below ? state->below : outer->below;
     }
