@@ -375,10 +375,13 @@ static _Atomic int run, forbidden, were_right;
 /* Calls for the first time when nothing is permitted any more. */
 static void *call_late(void *unused)
 {
+    const int n = 3, one = 1;
+    double x[3] = {1}, y[3] = {2};
     run++;
     while (!atomic_load(&forbidden))
         continue;
-    were_right += products(2000);
+    bool right = ddot_(&n, x, &one, y, &one) == 6; /* where another thread looks as well */
+    were_right += products(2000) && right;
     for (;;)
         continue;
     return unused;

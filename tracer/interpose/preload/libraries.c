@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the loaded libraries has a symbol. The list of libraries is in memory that is there from the
- * start, or, where another thread looks through it, in pages of its own: nothing is kept, nothing locked. */
+/* Which of the loaded libraries has a symbol. One thread at a time lists them, in memory that is there from the
+ * start; who cannot wait, such as a signal handler amid it, has pages of its own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -22,6 +22,7 @@ struct module {
 };
 
 struct modules {
+    bool held; /* what ll_look_begin said */
     uint32_t count;
     uint32_t queue[MODULES];
     struct module module[MODULES];
@@ -45,10 +46,14 @@ static _Atomic bool is_listed; /* in a child of a fork perhaps for good */
 static struct modules *list_modules(void)
 {
     struct modules *modules = &listed;
+    bool held = ll_look_begin();
     if (atomic_exchange(&is_listed, true))
         modules = mmap(NULL, sizeof *modules, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (modules == MAP_FAILED)
+    if (modules == MAP_FAILED) {
+        ll_look_end(held);
         return NULL;
+    }
+    modules->held = held;
     modules->count = 0;
     dl_iterate_phdr(add_module, modules);
     return modules;
@@ -56,10 +61,12 @@ static struct modules *list_modules(void)
 
 static void drop_modules(struct modules *modules)
 {
+    bool held = modules->held;
     if (modules == &listed)
         atomic_store(&is_listed, false);
     else
         munmap(modules, sizeof *modules);
+    ll_look_end(held);
 }
 
 static void *symbol_of(const struct module *module, const char *name)
@@ -175,7 +182,9 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *context)
 uintptr_t ll_module_begin(const void *address)
 {
     struct where where = {.address = (uintptr_t)ll_entry_origin(address)};
+    bool held = ll_look_begin();
     dl_iterate_phdr(look_in, &where);
+    ll_look_end(held);
     return where.begin;
 }
 
@@ -204,6 +213,7 @@ void *ll_resolve(uint32_t symbol, void *caller)
     void *real = ll_slot_real(symbol, caller);
     if (real)
         return real;
+    bool held = ll_look_begin();
     real = dlsym(RTLD_NEXT, names[symbol]);
     if (!real)
         dlerror(); /* the failure was ours */
@@ -211,6 +221,7 @@ void *ll_resolve(uint32_t symbol, void *caller)
         real = ll_module_symbol_for(names[symbol], caller);
     if (!real)
         real = ll_module_symbol_anywhere(names[symbol]);
+    ll_look_end(held);
     return real;
 }
 
@@ -313,7 +324,9 @@ static int log_library(struct dl_phdr_info *info, size_t size, void *unused)
 
 void ll_log_libraries(void)
 {
+    bool held = ll_look_begin();
     dl_iterate_phdr(log_library, NULL);
+    ll_look_end(held);
 }
 
 /* What OpenBLAS says of itself: one of its names for texts, one for a number. */

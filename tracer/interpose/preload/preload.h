@@ -98,6 +98,11 @@ uint64_t ll_log(enum ll_ring_log_kind kind, const uint64_t *words, unsigned coun
 uint64_t *ll_log_begin(unsigned count);
 uint64_t ll_log_end(enum ll_ring_log_kind kind, uint64_t *words, unsigned count);
 
+/* One thread at a time looks through the libraries: a second one would need memory and the dynamic linker's
+ * lock, which are system calls. ll_look_end takes what ll_look_begin returned: whether it holds it. */
+bool ll_look_begin(void);
+void ll_look_end(bool held);
+
 /* libraries.c: what decides speed here. Each thing is said once a process. */
 void ll_log_host(void);
 void ll_log_libraries(void);

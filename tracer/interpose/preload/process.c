@@ -35,6 +35,7 @@ struct ll_process_file {
     _Atomic uint32_t state; /* 0: nothing tried, 1: someone is at it, 2: page is there, 3: given up */
     _Atomic bool broken;    /* the program has cut the file off: the next event begins another one */
     _Atomic uint32_t log_busy;
+    _Atomic bool looking; /* a thread, through the libraries */
     _Atomic uint64_t generation;           /* differs between a process and its children; 0: no page */
     uint64_t pid, parent_pid;              /* 0: of the process that this is */
     uint64_t number;                       /* of the file: programs that the process was before */
@@ -50,6 +51,7 @@ static _Atomic uint64_t generations;    /* a child goes on from its parent's */
 static bool finished;                   /* the handlers of exit have run */
 static char folder[PATH_BYTES];
 static uint64_t loaded_ns; /* when this library was */
+static __thread bool looks __attribute__((tls_model("initial-exec"))); /* holds own->looking */
 
 static void forget(void)
 {
@@ -392,6 +394,35 @@ struct ll_ring_process *ll_process_open(void)
     return page;
 }
 
+static void rest(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Whoever holds it may wait for us, within dlopen, or be gone: after a moment we go on without it. */
+bool ll_look_begin(void)
+{
+    enum { RESTS = 10000000 };
+    for (int i = 0; own && !looks && i < RESTS; i++) {
+        if (!atomic_exchange_explicit(&own->looking, true, memory_order_acquire))
+            return looks = true;
+        rest();
+    }
+    return false;
+}
+
+void ll_look_end(bool held)
+{
+    if (!held)
+        return;
+    looks = false;
+    atomic_store_explicit(&own->looking, false, memory_order_release);
+}
+
 uint64_t *ll_log_begin(unsigned count)
 {
     struct ll_ring_process *page = ll_process();
@@ -668,15 +699,6 @@ static bool has_room_up_to(struct ll_thread *thread, uint64_t after, uint64_t ro
     if (after - thread->tail_seen > room)
         thread->tail_seen = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
     return after - thread->tail_seen <= room;
-}
-
-static void rest(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 /* Waits for the reader. It may have died, or be held up: once somebody has waited in vain for a sign of life,
