@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the loaded libraries has a symbol. One thread at a time lists them, in memory that is there from the
- * start; who cannot wait, such as a signal handler amid it, has pages of its own. */
+/* Which of the loaded libraries has a symbol. One thread at a time lists them, in memory that is there from
+ * the start; who cannot wait, such as a signal handler amid it, has pages of its own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
