@@ -170,6 +170,15 @@ static void part_json(const struct ll_errors *errors, const char *key, struct ll
     ll_json_close_object(json);
 }
 
+/* Of the rows on machines that have a residual table, if any. */
+static void tables_json(const struct ll_score_set *set, struct ll_json *json)
+{
+    if (set->with_table.points == 0)
+        return;
+    part_json(&set->model_alone, "model_alone", json);
+    part_json(&set->with_table, "with_table", json);
+}
+
 static void family_json(const struct ll_family_errors *family, struct ll_json *json)
 {
     ll_json_open_object(json);
@@ -181,6 +190,7 @@ static void family_json(const struct ll_family_errors *family, struct ll_json *j
     errors_json(&family->errors.roofline, "roofline_", json);
     part_json(&family->errors.launch_bound, "launch_bound", json);
     part_json(&family->errors.large, "large", json);
+    tables_json(&family->errors, json);
     ll_json_close_object(json);
 }
 
@@ -245,6 +255,7 @@ static int report_json(const struct ll_validation *v, const struct ll_fitted_roo
     errors_json(&v->overall.roofline, "roofline_", &json);
     part_json(&v->overall.launch_bound, "launch_bound", &json);
     part_json(&v->overall.large, "large", &json);
+    tables_json(&v->overall, &json);
     ll_json_close_object(&json);
     ll_json_key(&json, "unscored");
     ll_json_open_list(&json);
@@ -294,6 +305,10 @@ static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
             out, "launch-bound rows, whose launch overhead exceeds the roofline: MAPE %s; large rows: %s\n",
             part_text(launch, sizeof launch, &all->launch_bound),
             part_text(large, sizeof large, &all->large));
+    if (all->with_table.points > 0)
+        ll_str_addf(out, "rows on machines with a residual table: model MAPE %s, with table %s\n",
+                    part_text(launch, sizeof launch, &all->model_alone),
+                    part_text(large, sizeof large, &all->with_table));
 }
 
 /* With the machine behind it where several answer to it, each for its software. */

@@ -34,7 +34,7 @@ struct ll_errors ll_errors_of(struct ll_error_list *list);
 /* Frees the list, which is {0} again. */
 void ll_errors_release(struct ll_error_list *list);
 
-enum { LL_ERROR_SETS = 4 };
+enum { LL_ERROR_SETS = 6 };
 
 /* Of rows that have a key in common: lists of errors, by whatever they are predicted. Starts zeroed. */
 struct ll_error_cell {

@@ -384,6 +384,18 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
     p->roofline_s = times.roofline_s;
 }
 
+/* What the model says without the machine's residual table; 0 where it has none. */
+static double model_alone_s(const struct ll_machine *machine, const struct ll_measured_works *works)
+{
+    struct ll_predicted predicted;
+    const char *trouble;
+    if (machine->overlay_count == 0)
+        return 0;
+    struct ll_machine model = *machine;
+    model.overlay_count = 0;
+    return ll_predict(&model, works, &predicted, &trouble) ? predicted.time_s : 0;
+}
+
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
                     const struct ll_aliases *aliases, struct ll_measured_works *works,
                     struct ll_prediction *p)
@@ -397,6 +409,7 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
     if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
         p->machine = machine;
         p->time_s = predicted.time_s;
+        p->model_s = model_alone_s(machine, works);
         p->flops = predicted.flops;
         p->bytes = predicted.bytes;
         p->roofline_s = predicted.roofline_s;
@@ -404,7 +417,7 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
     }
 }
 
-enum { VALIDATE_OURS, ROOFLINE, LAUNCH_BOUND, LARGE };
+enum { VALIDATE_OURS, ROOFLINE, LAUNCH_BOUND, LARGE, WITH_TABLE, MODEL_ALONE };
 
 /* A NULL cell: memory ran out. */
 static bool add_errors(struct ll_error_cell *cell, const struct ll_prediction *p)
@@ -412,7 +425,9 @@ static bool add_errors(struct ll_error_cell *cell, const struct ll_prediction *p
     double measured_s = p->row->time_s;
     return cell && ll_error_add(&cell->sets[VALIDATE_OURS], p->time_s, measured_s) &&
            ll_error_add(&cell->sets[ROOFLINE], p->roofline_s, measured_s) &&
-           ll_error_add(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s);
+           ll_error_add(&cell->sets[p->launch_bound ? LAUNCH_BOUND : LARGE], p->time_s, measured_s) &&
+           (p->model_s == 0 || (ll_error_add(&cell->sets[WITH_TABLE], p->time_s, measured_s) &&
+                                ll_error_add(&cell->sets[MODEL_ALONE], p->model_s, measured_s)));
 }
 
 static struct ll_score_set score(struct ll_error_cell *cell)
@@ -422,6 +437,8 @@ static struct ll_score_set score(struct ll_error_cell *cell)
         .roofline = ll_errors_of(&cell->sets[ROOFLINE]),
         .launch_bound = ll_errors_of(&cell->sets[LAUNCH_BOUND]),
         .large = ll_errors_of(&cell->sets[LARGE]),
+        .with_table = ll_errors_of(&cell->sets[WITH_TABLE]),
+        .model_alone = ll_errors_of(&cell->sets[MODEL_ALONE]),
     };
 }
 

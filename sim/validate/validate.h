@@ -18,9 +18,10 @@
 #include "sim/validate/step.h"
 #include "tracer/base/pool.h"
 
-/* Ours, a plain roofline's, and ours again by whether starting the ops is most of it. */
+/* Ours, a plain roofline's, and ours again by whether starting the ops is most of it; and of the rows on
+ * machines that have a residual table (`overlay`) ours and what the model says without the table. */
 struct ll_score_set {
-    struct ll_errors ours, roofline, launch_bound, large;
+    struct ll_errors ours, roofline, launch_bound, large, with_table, model_alone;
 };
 
 struct ll_prediction {
@@ -29,6 +30,7 @@ struct ll_prediction {
     const char *unscored;             /* then why */
     const char *family;
     double time_s, roofline_s;
+    double model_s;      /* the time without the machine's residual table; 0 where it has none */
     double flops, bytes; /* what a roofline goes by */
     bool launch_bound;   /* the roofline is below what starting the ops costs */
 };

@@ -42,3 +42,9 @@ grep -o '[0-9]* rows, [^<]*' both.svg
 # Beside a roofline of three figures that was fitted to every second row.
 leadline validate --machines machines both.csv --fitted
 leadline validate --machines machines both.csv --fitted --json | sed -n '/"fitted"/,$p'
+# A machine with a residual table: what the model says alone, and with the table.
+printf 'name: Tuned\ninherits: custom_example.yaml\noverlay: [{name: matmul, shapes: [64x64x64=1.1/2]}]\nsoftware: {kernels: [{name: matmul, ops: [matmul]}]}\n' \
+    > machines/tuned.yaml
+printf 'source,hardware,op,dtype,dims,time_s,notes\ntest,Tuned,gemm,fp32,m=64;n=64;k=64,4e-6,\ntest,Tuned,relu,fp32,n=25,4e-6,\n' > tuned.csv
+leadline validate --machines machines tuned.csv
+leadline validate --machines machines tuned.csv --json | grep -A3 'model_alone\|with_table' | head -20
