@@ -425,6 +425,7 @@ static double pass_apart_s(const struct ll_machine *machine, const struct ll_ker
 
 /* How the cost of an op on a unit comes about. Fields refer to each other: it stays where it is. */
 struct derivation {
+    bool kept; /* the cost is that on an empty machine, since nothing is faster: nothing was derived */
     const struct ll_variant *variant;
     struct ll_kernel kernel;
     struct ll_task whole; /* before zeros are skipped */
@@ -466,9 +467,9 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     ll_kernel_time_start(s);
 }
 
-/* False where nothing is faster than what was chosen for an empty machine; then that is the cost. */
-static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, struct ll_cost *cost,
-                         struct derivation *d)
+/* False, without a cost, where the variant alone takes longer than limit_s, its launch included. */
+static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, double limit_s,
+                         struct ll_cost *cost, struct derivation *d)
 {
     const struct ll_machine *machine = doer->machine;
     size_up(doer, variant, d);
@@ -481,42 +482,22 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost_start(machine, &d->kernel, variant->overhead_s, cost);
     cost->apart_s = steps_s(s);
     cost->gap_s = machine->software.gap_s;
-    if (doer->alone && ll_kernel_time_keeps(s, doer->alone)) {
+    d->kept = doer->alone && ll_kernel_time_keeps(s, doer->alone);
+    if (d->kept) {
         *cost = *doer->alone;
-        return false;
+        return true;
     }
-    ll_kernel_time(s, cost, &d->chosen);
     d->passes_s = 0;
     if (variant->apart_bytes > 0) {
         d->passes_s = pass_apart_s(machine, doer->kernel, variant);
         cost->apart_bytes = variant->apart_bytes;
         cost->apart_s += d->passes_s;
     }
+    double other_s = cost->overhead_s - cost->behind_s + cost->more_s + cost->apart_s + cost->gap_s;
+    if (isfinite(limit_s) && !ll_kernel_time_is_within(s, limit_s - other_s))
+        return false;
+    ll_kernel_time(s, cost, &d->chosen);
     return true;
-}
-
-/* The best, with what earlier ops left; of equals that which leaves the device sooner, the first of these. */
-static uint32_t best_variant(const struct doer *doer, const struct ll_variant *variants, uint32_t count)
-{
-    uint32_t best = 0;
-    struct ll_merit most = {INFINITY, INFINITY};
-    double device_s = INFINITY;
-    for (uint32_t i = 0; count > 1 && i < count; i++) {
-        struct ll_cost cost;
-        struct ll_timing timing;
-        struct derivation derivation;
-        cost_variant(doer, &variants[i], &cost, &derivation);
-        ll_cost_time(doer->machine, &cost, doer->found, &timing);
-        double alone_s = ll_timing_alone_s(&timing);
-        struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &cost, doer->found, alone_s);
-        bool sooner = merit.first == most.first && timing.time_s != device_s;
-        if (sooner ? timing.time_s >= device_s : !ll_is_better(merit, most))
-            continue;
-        most = merit;
-        device_s = timing.time_s;
-        best = i;
-    }
-    return best;
 }
 
 /* What is asked: of an op's work on a machine, one way or whichever is the fastest. */
@@ -559,21 +540,55 @@ static bool find_doer(const struct question *q, struct doer *doer)
     return doer->unit != LL_NO_UNIT;
 }
 
-/* The variants of the work, and how the cost of one of them comes about. */
+/* The variants of the work, and how the cost of the one that is taken comes about. */
 struct answer {
     struct doer doer;
     struct ll_variant variants[LL_MOST_VARIANTS];
-    struct derivation derivation;
-    bool kept; /* the cost is that on an empty machine: nothing was derived */
+    struct derivation tried[2], *derivation; /* the best one so far, and the one that is tried next */
 };
+
+/* Which of the variants is the best, with what earlier ops left, and its cost; of equals that which leaves
+ * the device sooner, the first of these. */
+static uint32_t best_variant(struct answer *a, uint32_t count, struct ll_cost *cost)
+{
+    const struct doer *doer = &a->doer;
+    const double within = doer->machine->software.objective == LL_OBJECTIVE_TIME ? 1 + 1e-9 : INFINITY;
+    uint32_t best = 0, spare = 0;
+    struct ll_merit most = {INFINITY, INFINITY};
+    double device_s = INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ll_cost tried;
+        struct ll_timing timing;
+        if (!cost_variant(doer, &a->variants[i], i == 0 ? INFINITY : most.first * within, &tried,
+                          &a->tried[spare]))
+            continue;
+        ll_cost_time(doer->machine, &tried, doer->found, &timing);
+        double alone_s = ll_timing_alone_s(&timing);
+        struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &tried, doer->found, alone_s);
+        bool sooner = merit.first == most.first && timing.time_s != device_s;
+        if (sooner ? timing.time_s >= device_s : !ll_is_better(merit, most))
+            continue;
+        most = merit;
+        device_s = timing.time_s;
+        best = i;
+        *cost = tried;
+        a->derivation = &a->tried[spare];
+        spare = 1 - spare;
+    }
+    return best;
+}
 
 static void cost_on_unit(const struct question *q, struct answer *a, struct ll_cost *cost)
 {
-    uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants);
-    uint32_t taken = q->way == LL_FASTEST ? best_variant(&a->doer, a->variants, count) : q->way;
+    uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants), taken = q->way;
+    a->derivation = &a->tried[0];
+    if (q->way == LL_FASTEST && count > 1)
+        taken = best_variant(a, count, cost);
+    else
+        cost_variant(&a->doer, &a->variants[taken = taken == LL_FASTEST ? 0 : taken], INFINITY, cost,
+                     a->derivation);
     const struct ll_variant *variant = &a->variants[taken];
-    a->kept = !cost_variant(&a->doer, variant, cost, &a->derivation);
-    if (a->kept)
+    if (a->derivation->kept)
         return;
     if (q->machine->overlay_count > 0)
         cost->overlay = ll_overlay_of(q->machine, a->doer.kernel, q->work, cost);
@@ -630,7 +645,7 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     const char *trouble;
     if (!cost_op(&question, &cost, &answer, &trouble) || cost.unit == LL_NO_UNIT)
         return (struct ll_bounds){0};
-    const struct derivation *d = &answer.derivation;
+    const struct derivation *d = answer.derivation;
     cost.overlay = (struct ll_correction){0};
     cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
     ll_cost_time(machine, &cost, NULL, &timing);
@@ -739,7 +754,7 @@ static void explain_start(const struct derivation *d, const struct ll_cost *cost
 
 static void explain_unit(const struct answer *a, const struct ll_cost *cost, struct ll_explain *why)
 {
-    const struct derivation *d = &a->derivation;
+    const struct derivation *d = a->derivation;
     const struct ll_machine *machine = a->doer.machine;
     const struct ll_unit *unit = &machine->units[a->doer.unit];
     const struct ll_work *work = &d->variant->work;
@@ -785,7 +800,7 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
         return false;
     if (cost.unit == LL_NO_UNIT)
         explain_without_unit(&question, &cost, why);
-    else if (!answer.kept)
+    else if (!answer.derivation->kept)
         explain_unit(&answer, &cost, why);
     return true;
 }

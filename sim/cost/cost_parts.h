@@ -294,6 +294,10 @@ struct ll_unit_model {
     /* False when this way makes no sense for the task; way 0 always does. */
     bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                 struct ll_kernel_config *way);
+    /* Fills in what `way` leaves out because only the best ways need it: share, shares and bytes. NULL: `way`
+     * leaves nothing out. */
+    void (*operands)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                     struct ll_kernel_config *way);
     /* What a GEMM begins with, where it is the same for all ways of a task. NULL: `way` says it. */
     void (*first)(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first);
     /* Prints how the cycles and the first piece of a way that makes sense come about. */
@@ -694,7 +698,12 @@ struct ll_kernel_timing {
     const struct ll_warm_bytes *found; /* what earlier ops left; NULL: nothing */
     uint32_t unit_index;               /* in machine->units */
     double made;                       /* FLOPs of the task for each of the op's */
-    struct ll_first_piece first;       /* where it is the same for all ways */
+    /* What is the same for all ways, by ll_kernel_time_start: */
+    struct ll_first_piece first; /* of a GEMM, where the unit says so */
+    struct ll_epilogue lanes;    /* what vector lanes do between GEMMs */
+    double cast_s;               /* of casts */
+    double rows;                 /* imbalance of rows (ll_rows_imbalance) */
+    uint64_t near_levels;        /* ll_private_levels */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
@@ -704,6 +713,10 @@ uint64_t ll_kernel_time_units(const struct ll_kernel_timing *s);
 
 /* Whether what was chosen for an empty machine is as good as anything else next to what earlier ops left. */
 bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost *alone);
+
+/* Whether some way takes at most so long, where the software wants the least time: as soon as none can, less
+ * is computed than for a cost. */
+bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s);
 
 /* Units that do not multiply zeros of the right operand. */
 
@@ -829,7 +842,7 @@ struct ll_chosen {
     struct ll_traffic traffic;  /* without what a kernel reads again */
 };
 
-/* Fills `first`; all else is there. */
+/* Fills what is the same for all ways; all else is there. */
 void ll_kernel_time_start(struct ll_kernel_timing *s);
 
 /* Fills what follows from the best way: cycles, traffic, times; and what that way is. */

@@ -60,25 +60,21 @@ static double utilization_of(double flops, double could)
 
 /* How the time of computing comes about. */
 struct computing {
-    struct ll_epilogue lanes;
     double after, casting, meanwhile; /* cycles: lanes behind GEMMs; casts; lanes at the same time */
     struct ll_partitioned parts;
-    double rows, begin_s;   /* imbalance of rows; beginning them */
+    double begin_s;         /* beginning rows */
     double busiest, cycles; /* of the busiest unit, one step: alone; waiting for lanes at the same time */
 };
 
 static struct computing compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way)
 {
-    double rate = s->unit.clock_hz * s->unit.efficiency, full = s->machine->units[s->unit_index].efficiency;
-    bool dealt = s->machine->software.grain > 0;
-    struct computing c = {.lanes = ll_epilogue_of(s->machine, &s->task, &s->unit, full, dealt),
-                          .casting = in_cycles(s, ll_cast_s(s->machine, s->kernel, &s->task)),
-                          .parts = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work),
-                          .rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit)};
-    c.after = in_cycles(s, c.lanes.after_s);
-    c.meanwhile = in_cycles(s, c.lanes.meanwhile_s);
+    double rate = s->unit.clock_hz * s->unit.efficiency;
+    struct computing c = {.after = in_cycles(s, s->lanes.after_s),
+                          .casting = in_cycles(s, s->cast_s),
+                          .meanwhile = in_cycles(s, s->lanes.meanwhile_s),
+                          .parts = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work)};
     c.begin_s = ll_rows_begin_s(s->kernel, s->task.work, c.parts.units);
-    c.busiest = way->cycles * (c.parts.imbalance * c.rows) + c.begin_s * rate;
+    c.busiest = way->cycles * (c.parts.imbalance * s->rows) + c.begin_s * rate;
     c.cycles = fmax(c.busiest, c.meanwhile);
     return c;
 }
@@ -93,7 +89,7 @@ static void time_compute(const struct ll_kernel_timing *s, const struct ll_kerne
     cost->compute_cycles = steps * c.cycles + (c.after + c.casting);
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first.cycles, cost->compute_cycles) / rate;
-    cost->utilization = utilization_of((double)s->task.work->flops - c.lanes.flops,
+    cost->utilization = utilization_of((double)s->task.work->flops - s->lanes.flops,
                                        (double)s->all * one_unit * cost->compute_cycles);
 }
 
@@ -152,7 +148,7 @@ static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_ker
 /* How often an op waits for a level: once, or for near levels once in each step of a sequence. */
 static double wait_s(const struct ll_kernel_timing *s, uint64_t l)
 {
-    double times = l < ll_private_levels(s->machine) ? (double)s->task.steps : 1;
+    double times = l < s->near_levels ? (double)s->task.steps : 1;
     return times * ll_numa_latency_s(&s->machine->levels[l]);
 }
 
@@ -180,12 +176,17 @@ static void time_levels(const struct ll_kernel_timing *s, const struct ll_kernel
 void ll_kernel_time_start(struct ll_kernel_timing *s)
 {
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    double full = s->machine->units[s->unit_index].efficiency;
     if (model->first && s->task.is_gemm)
         model->first(&s->unit, &s->task, &s->first);
+    s->near_levels = ll_private_levels(s->machine);
+    s->lanes = ll_epilogue_of(s->machine, &s->task, &s->unit, full, s->machine->software.grain > 0);
+    s->cast_s = ll_cast_s(s->machine, s->kernel, &s->task);
+    s->rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit);
 }
 
-/* The model's way, or none at all for a GEMM of nothing. */
-static bool ask_way(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way)
+/* The cycles of the model's way; none at all of a GEMM of nothing. */
+static bool ask_cycles(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way)
 {
     if (ll_is_gemm(s->task.work) && !s->task.is_gemm) {
         *way = (struct ll_kernel_config){.units_used = 1};
@@ -196,9 +197,19 @@ static bool ask_way(const struct ll_kernel_timing *s, uint32_t index, struct ll_
         return false;
     if (model->first)
         way->first = s->first;
+    return true;
+}
+
+/* The rest of a way. */
+static void ask_operands(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way)
+{
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    if (ll_is_gemm(s->task.work) && !s->task.is_gemm)
+        return;
+    if (model->operands)
+        model->operands(&s->unit, &s->task, index, way);
     if (s->machine->energy.limit_w > 0 && way->macs > 0)
         way->memory_j = ll_memory_j(s->machine, &s->task, way);
-    return true;
 }
 
 static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, struct ll_cost *cost)
@@ -262,13 +273,14 @@ static struct ll_paces alone(bool by_bytes)
 struct least {
     struct ll_paces paces;
     struct ll_traffic traffic;
+    struct ll_nested nested;
 };
 
 static void find_far(const struct ll_kernel_timing *s, bool by_bytes, struct least *least)
 {
-    struct ll_nested nested;
     least->paces = alone(by_bytes);
-    ll_far_traffic(s->machine, &s->task, &least->paces, &least->traffic, &nested);
+    least->traffic = (struct ll_traffic){0};
+    ll_far_traffic(s->machine, &s->task, &least->paces, &least->traffic, &least->nested);
 }
 
 static void least_traffic(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
@@ -307,6 +319,17 @@ static void all_traffic(const struct ll_kernel_timing *s, const struct ll_spare 
     ll_private_traffic(s->machine, &s->task, way, &chosen->paces, traffic, &chosen->near);
     ll_far_traffic(s->machine, &s->task, &chosen->paces, traffic, &chosen->far);
     keep_traffic(traffic, s->machine->level_count, cost);
+}
+
+/* The same, of which the far levels' is known, where nothing is searched and there is no time to spare. */
+static void rest_of_traffic(const struct ll_kernel_timing *s, const struct least *far,
+                            struct ll_chosen *chosen, struct ll_cost *cost)
+{
+    chosen->paces = paces_of(s, &chosen->way, cost, &nothing_to_spare, false);
+    chosen->traffic = far->traffic;
+    chosen->far.first = chosen->far.end = 0;
+    ll_private_traffic(s->machine, &s->task, &chosen->way, &chosen->paces, &chosen->traffic, &chosen->near);
+    keep_traffic(&chosen->traffic, s->machine->level_count, cost);
 }
 
 /* Whether all stages overlap, and far ones take as long whichever way. */
@@ -357,21 +380,24 @@ struct range {
     uint64_t fewest, most;
 };
 
-/* The op by a way of which cycles and traffic are known. */
+/* The op by a way of which cycles and traffic are known. Of one that takes longer than the least, where time
+ * alone is asked for, nobody asks for the energy. */
 static struct pace pace_with(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
-                             struct ll_cost *cost)
+                             const struct pace *least, struct ll_cost *cost)
 {
     struct ll_timing timing;
     double near_s = 0;
     time_levels(s, way, cost);
-    for (uint64_t l = 0; l < ll_private_levels(s->machine); l++)
+    for (uint64_t l = 0; l < s->near_levels; l++)
         near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
     cost->compute_s = powered_s(s, way, cost->compute_s);
     struct pace pace = {
         .computing_s = cost->compute_s - cost->compute_first_s, .near_s = near_s, .bytes = way->unit_bytes};
     ll_cost_time(s->machine, cost, s->found, &timing);
     pace.time_s = timing.time_s;
-    pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, timing.time_s);
+    bool loses = s->machine->software.objective == LL_OBJECTIVE_TIME && timing.time_s > least->merit.first;
+    pace.merit = loses ? (struct ll_merit){timing.time_s, INFINITY}
+                       : ll_cost_merit(s->machine, s->op, cost, s->found, timing.time_s);
     return pace;
 }
 
@@ -402,7 +428,7 @@ static struct pace pace_by(const struct ll_kernel_timing *s, const struct ll_ker
     struct ll_chosen chosen;
     chosen.way = *way;
     all_traffic(s, spare, true, &chosen, &cost);
-    struct pace pace = pace_with(s, way, &cost);
+    struct pace pace = pace_with(s, way, &no_pace, &cost);
     if (slowest)
         *slowest = slowest_of(s, &cost);
     return pace;
@@ -457,11 +483,11 @@ struct far {
 
 /* The op by this way, at least; *cost: computed. */
 static struct pace least_pace(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
-                              struct far *far, struct ll_cost *cost)
+                              const struct pace *least, struct far *far, struct ll_cost *cost)
 {
     double full_s = cost->compute_s;
     least_traffic(s, way, &far->by_time, cost);
-    struct pace pace = pace_with(s, way, cost);
+    struct pace pace = pace_with(s, way, least, cost);
     if (far->differ) {
         least_traffic(s, way, &far->by_bytes, cost);
         pace.merit = ll_cost_merit(s->machine, s->op, cost, s->found, pace.time_s);
@@ -476,7 +502,7 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
 {
     struct ll_kernel_config way;
     struct ll_cost cost;
-    if (!ask_way(s, index, &way))
+    if (!ask_cycles(s, index, &way))
         return no_pace;
     memset(&cost, 0, offsetof(struct ll_cost, level_bytes)); /* those of levels are filled below */
     cost.serial = s->kernel->serial;
@@ -484,16 +510,20 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
     cost.made = s->made;
     cost.zeros = s->task.zeros;
     time_compute(s, &way, &cost);
-    double all_s = powered_s(s, &way, cost.compute_s);
     range->fewest = ll_min(range->fewest, cost.units_used);
     range->most = ll_max(range->most, cost.units_used);
-    range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
     bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
+    double all_s = cost.compute_s;
+    if (!by_time || all_s <= least->time_s) {
+        ask_operands(s, index, &way);
+        all_s = powered_s(s, &way, all_s);
+        range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
+    }
     if (by_time && all_s > least->time_s) {
-        range->near_s = 0; /* nobody knows */
+        range->near_s = 0; /* nobody knows; and it computes longer than what takes less in all */
         return no_pace;
     }
-    struct pace pace = least_pace(s, &way, far, &cost);
+    struct pace pace = least_pace(s, &way, least, far, &cost);
     range->near_s = fmin(range->near_s, pace.near_s);
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
@@ -506,17 +536,16 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
 }
 
 /* The index of the best way; of equals the one that asks for least, the first of these. */
-static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struct pace *least,
-                         struct range *range)
+static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struct far *far,
+                         struct pace *least, struct range *range)
 {
     uint32_t best = 0;
-    struct far far;
-    far.differ = s->task.is_gemm && ports_differ(s->machine);
-    find_far(s, false, &far.by_time);
-    if (far.differ)
-        find_far(s, true, &far.by_bytes);
+    far->differ = s->task.is_gemm && ports_differ(s->machine);
+    find_far(s, false, &far->by_time);
+    if (far->differ)
+        find_far(s, true, &far->by_bytes);
     for (uint32_t i = 0; i < count; i++) {
-        struct pace pace = pace_of(s, i, &far, least, range);
+        struct pace pace = pace_of(s, i, far, least, range);
         if (!is_less(&pace, least))
             continue;
         best = i;
@@ -579,8 +608,20 @@ bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost
     const struct pace kept = {.merit = {merit.first * better, merit.second * better},
                               .time_s = timing.time_s * better};
     struct pace least = kept;
-    best_way(s, count, &least, &range);
+    struct far far;
+    best_way(s, count, &far, &least, &range);
     return memcmp(&least, &kept, sizeof kept) == 0;
+}
+
+bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
+{
+    uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
+    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct pace least = no_pace;
+    least.merit.first = least.time_s = time_s;
+    struct far far;
+    best_way(s, count, &far, &least, &range);
+    return isfinite(least.bytes);
 }
 
 void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, struct ll_chosen *chosen)
@@ -588,15 +629,20 @@ void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, stru
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct pace least = no_pace;
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct far far;
     const struct ll_kernel_config *way = &chosen->way;
-    chosen->index = count > 1 ? best_way(s, count, &least, &range) : 0;
-    ask_way(s, chosen->index, &chosen->way);
+    chosen->index = count > 1 ? best_way(s, count, &far, &least, &range) : 0;
+    ask_cycles(s, chosen->index, &chosen->way);
+    ask_operands(s, chosen->index, &chosen->way);
     time_compute(s, way, cost);
     chosen->full_s = cost->compute_s;
     cost->reuse_sensitivity = reuse_sensitivity_of(s, count, way, &least, &range, cost->units_used);
     bool chooses = s->task.is_gemm && ports_differ(s->machine);
     const struct ll_spare spare = chooses ? best_spare(s, way, cost, &least) : nothing_to_spare;
-    all_traffic(s, &spare, false, chosen, cost);
+    if (count > 1 && !chooses && s->machine->software.mapping != LL_MAPPED_SEARCH)
+        rest_of_traffic(s, &far.by_time, chosen, cost);
+    else
+        all_traffic(s, &spare, false, chosen, cost);
     ll_rows_reread(s->machine, s->kernel, s->task.work, s->unit.count, cost);
     time_levels(s, way, cost);
     cost->compute_s = powered_s(s, way, cost->compute_s);
@@ -645,10 +691,10 @@ static void explain_compute(const struct ll_kernel_timing *s, const struct ll_ke
 {
     const struct computing c = compute(s, way);
     double clock_hz = s->unit.clock_hz, efficiency = s->unit.efficiency;
-    ll_epilogue_explain(&c.lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
-    explain_cycles(s, "between GEMMs", c.lanes.after_s, c.after, why);
+    ll_epilogue_explain(&s->lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
+    explain_cycles(s, "between GEMMs", s->lanes.after_s, c.after, why);
     ll_cast_explain(s->machine, s->kernel, &s->task, why);
-    explain_cycles(s, "casting", ll_cast_s(s->machine, s->kernel, &s->task), c.casting, why);
+    explain_cycles(s, "casting", s->cast_s, c.casting, why);
     ll_rows_imbalance_explain(s->kernel, s->task.work, &s->unit, why);
     explain_partition(&c.parts, way, why);
     if (c.begin_s > 0)
@@ -656,8 +702,8 @@ static void explain_compute(const struct ll_kernel_timing *s, const struct ll_ke
                s->kernel->row_overhead_s, c.parts.units, c.begin_s);
     if (c.busiest != way->cycles)
         ll_say(why, "the busiest unit: %.10g * (%.10g * %.10g) + %.10g * (%.10g * %.10g) = %.10g cycles",
-               way->cycles, c.parts.imbalance, c.rows, c.begin_s, clock_hz, efficiency, c.busiest);
-    explain_cycles(s, "meanwhile", c.lanes.meanwhile_s, c.meanwhile, why);
+               way->cycles, c.parts.imbalance, s->rows, c.begin_s, clock_hz, efficiency, c.busiest);
+    explain_cycles(s, "meanwhile", s->lanes.meanwhile_s, c.meanwhile, why);
     if (c.meanwhile > c.busiest)
         ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", c.busiest, c.meanwhile,
                c.cycles);
@@ -742,7 +788,7 @@ void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen 
     explain_compute(s, way, cost, chosen->full_s, why);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         ll_explain_group(why, s->machine->levels[l].name);
-        const struct ll_nested *nested = l < ll_private_levels(s->machine) ? &chosen->near : &chosen->far;
+        const struct ll_nested *nested = l < s->near_levels ? &chosen->near : &chosen->far;
         ll_traffic_explain(s->machine, &s->task, way, &chosen->paces, nested, &chosen->traffic, l, why);
         ll_rows_reread_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);
         explain_level(s, way, l, cost, why);

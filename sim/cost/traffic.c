@@ -681,7 +681,7 @@ static void nest_share(const struct ll_machine *machine, const struct ll_task *t
     nested->problem = task->problem;
     nested->problem.dims = way->share;
     nested->times = way->shares * (double)task->steps;
-    for (uint64_t l = 0; l < ll_private_levels(machine); l++)
+    for (uint64_t l = 0, near = ll_private_levels(machine); l < near; l++)
         if (l < nested->first || l >= nested->end)
             out_of(machine, task, way, nested, paces, l, traffic);
     search(machine, task, way, paces, traffic, nested);

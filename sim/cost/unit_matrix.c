@@ -82,14 +82,17 @@ static bool is_of_convolutions(const struct ll_unit *unit, const struct ll_tile 
     return 2 * tile->m >= most;
 }
 
-/* Whether to lay out a way at all. The first tile of the list always serves; parts of k are worth it where
- * all tiles of them are computed at once, of which there are at least as many as parts. */
-static bool is_candidate(const struct ll_unit *unit, const struct ll_task *task, uint32_t index)
+/* Lays a way out, unless it makes no sense. The first tile of the list always serves; parts of k are worth it
+ * where all tiles of them are computed at once, of which there are at least as many as parts. */
+static bool lay_out(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
     const struct ll_tile *tile = &unit->matrix.tiles[index / PARTS_CHOICES];
     uint64_t parts = UINT64_C(1) << index % PARTS_CHOICES;
     if (parts > 1 &&
         (task->whole_k || parts > unit->count || parts > ll_ceil_div(task->problem.dims.k, tile->k)))
+        return false;
+    deal(unit, task, index, l);
+    if (parts > 1 && l->tiles > (double)unit->count)
         return false;
     return task->work->kind != LL_WORK_CONV || index < PARTS_CHOICES || is_of_convolutions(unit, tile);
 }
@@ -162,26 +165,31 @@ static bool tiled_way(const struct ll_unit *unit, const struct ll_task *task, ui
                       struct ll_kernel_config *way)
 {
     struct layout l;
-    if (!is_candidate(unit, task, index))
-        return false;
-    deal(unit, task, index, &l);
-    if (l.parts > 1 && l.tiles > (double)unit->count)
+    if (!lay_out(unit, task, index, &l))
         return false;
     time_tiles(unit, task, &l);
-    double tiles_of_share,
-        sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
     *way = (struct ll_kernel_config){
         .units_used = l.tiles < (double)unit->count ? (uint64_t)l.tiles : unit->count,
         .at_work = l.tiles / l.waves,
         .cycles = l.waves * l.tile_cycles + l.reduce_cycles,
-        .share = block_of(&l, &task->problem.dims, &tiles_of_share),
-        .joining_bytes = l.parts > 1 ? (sums + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0,
+        .macs = tile_macs(&l) * l.tiles,
     };
-    way->shares = l.tiles / tiles_of_share;
-    way->macs = tile_macs(&l) * l.tiles;
-    double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, sums};
-    way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
     return true;
+}
+
+static void tiled_operands(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                           struct ll_kernel_config *way)
+{
+    struct layout l;
+    double tiles_of_share;
+    deal(unit, task, index, &l);
+    time_tiles(unit, task, &l);
+    double sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
+    double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, sums};
+    way->share = block_of(&l, &task->problem.dims, &tiles_of_share);
+    way->shares = l.tiles / tiles_of_share;
+    way->joining_bytes = l.parts > 1 ? (sums + 1) * ll_operand_bytes(&task->problem, LL_OPERAND_C) : 0;
+    way->unit_bytes = ll_unit_bytes(task, &task->problem.dims, 1, passes, way->asked_bytes);
 }
 
 static bool even_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -216,6 +224,13 @@ static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, u
                        struct ll_kernel_config *way)
 {
     return unit->matrix.tile_count > 0 ? tiled_way(unit, task, index, way) : even_way(unit, task, index, way);
+}
+
+static void matrix_operands(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                            struct ll_kernel_config *way)
+{
+    if (unit->matrix.tile_count > 0)
+        tiled_operands(unit, task, index, way);
 }
 
 static void matrix_first(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first)
@@ -309,6 +324,7 @@ const struct ll_unit_model ll_cost_MATRIX = {
     .products = true,
     .way_count = way_count,
     .way = matrix_way,
+    .operands = matrix_operands,
     .first = matrix_first,
     .explain = matrix_explain,
 };
