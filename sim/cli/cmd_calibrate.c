@@ -15,7 +15,6 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
 #include "sim/machine/design.h"
 #include "sim/report/table.h"
 #include "sim/validate/tune.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline info T.llt: what a trace holds. */
-#include "sim/cli/options.h"
-#include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/table.h"
-#include "sim/report/memory_report.h"
-#include "sim/report/warnings.h"
+#include "sim/report/sim_report.h"
 #include "tracer/base/json.h"
 #include "tracer/ir/profile.h"
 #include "tracer/transform/rescale.h"

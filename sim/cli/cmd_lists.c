@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/cmd_record.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/options.h"
 #include "sim/machine/machine.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/cmd_sweep.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/command.h"
-#include "sim/cli/outputs.h"
 #include "sim/explore/findings.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/table.h"

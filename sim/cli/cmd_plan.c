@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline plan: how to spread a step over devices. */
-#include "sim/cli/options.h"
-#include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
+#include "sim/cli/command.h"
 #include "sim/parallel/parallel.h"
 #include "sim/report/table.h"
-#include "sim/report/warnings.h"
+#include "sim/report/sim_report.h"
 #include "tracer/base/num.h"
 #include "tracer/transform/rescale.h"
 

@@ -2,7 +2,7 @@
 /* leadline record and leadline train: running a reference workload. The first section is what both share; a
  * program that we did not write is recorded by record_program.c. */
 #define _POSIX_C_SOURCE 200809L
-#include "sim/cli/cmd_record.h"
+#include "sim/cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,9 +14,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
 #include "sim/cli/record_program.h"
-#include "sim/cli/record_setup.h"
 #include "sim/report/table.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -53,10 +51,15 @@ bool ll_read_run_options(const struct ll_args *args, struct ll_run_options *opti
 /* Where lines stay, as in a file, no more of them than a page, however many steps. */
 enum { MOST_LINES = 40 };
 
+/* The context of show_step. */
+struct progress {
+    bool terminal; /* standard error is one: steps overwrite each other in one line */
+};
+
 /* Tells a step on standard error, as the progress function of a run. */
 static void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
 {
-    const struct ll_progress *progress = context;
+    const struct progress *progress = context;
     struct ll_human time, left;
     if (!progress->terminal && step < steps && step % (steps / MOST_LINES + 1) != 0)
         return;
@@ -206,7 +209,7 @@ static int run(const struct ll_args *args)
     struct ll_run_options options = {0};
     if (!model || !read_options(args, model, &options))
         return LL_WRONG;
-    struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
+    struct progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
     options.progress = options.dry_run ? NULL : ll_show_step;
     options.context = &progress;
@@ -323,7 +326,7 @@ static bool read_recipe(const struct ll_args *args, const struct ll_model *model
 
 static void show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
 {
-    const struct ll_progress *progress = context;
+    const struct progress *progress = context;
     uint64_t every = progress->terminal ? 1 : (steps + 9) / 10;
     if (step % every == 0 || step == steps)
         ll_show_step(context, step, steps, loss, step_s);
@@ -397,7 +400,7 @@ static int run_train(const struct ll_args *args)
     struct ll_run_options train_options = {0};
     if (!model || !ll_read_run_options(args, &train_options) || !read_recipe(args, model, &train_options))
         return LL_WRONG;
-    struct ll_progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
+    struct progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
     train_options.progress = show_step;
     train_options.context = &progress;

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "models/model.h"
-#include "sim/cli/cmd_record.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/command.h"
-#include "sim/cli/evidence.h"
 #include "sim/cli/load.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/replay/communication.h"
@@ -433,8 +432,20 @@ static int obtain_experiment(struct ll_library *library, const struct ll_experim
     return status;
 }
 
-int ll_trace_source(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
-                    struct ll_brought *brought)
+/* What a plan was answered with; {0} to begin with. */
+struct brought {
+    const struct ll_trace **traces;
+    struct ll_losses *losses;
+    struct ll_machine **machines;
+    uint64_t machine_count;
+    const struct ll_experiment_result **experiments;
+};
+
+/* Records what is missing, says so on standard error, and reads the machines. An exit status, after saying what
+ * is wrong. The arrays live in the arena, traces and losses in the library; machines are freed by
+ * brought_release. */
+static int bring_plan(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
+                      struct brought *brought)
 {
     const char *const *folders = ll_machine_folders(arena);
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
@@ -470,11 +481,11 @@ int ll_trace_source(struct ll_library *library, const struct ll_study_plan *plan
     return LL_DONE;
 }
 
-void ll_brought_release(struct ll_brought *brought)
+static void brought_release(struct brought *brought)
 {
     for (uint64_t i = 0; i < brought->machine_count; i++)
         ll_machine_free(brought->machines[i]);
-    *brought = (struct ll_brought){0};
+    *brought = (struct brought){0};
 }
 
 /* leadline study [ID...]: regenerates figures and tables of papers, and judges them. */
@@ -628,7 +639,7 @@ static int show(struct session *session, const struct ll_study *study, const str
 }
 
 static int judge(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
-                 const struct ll_brought *brought, struct ll_diags *diags)
+                 const struct brought *brought, struct ll_diags *diags)
 {
     struct ll_arena arena = {0};
     struct ll_study_result result = {0};
@@ -657,19 +668,18 @@ static int judge(struct session *session, const struct ll_study *study, const st
 static int run_study(struct session *session, const struct ll_study *study)
 {
     struct ll_study_plan plan = {.whole = ll_flag(session->args, "whole")};
-    struct ll_brought brought = {0};
+    struct brought brought = {0};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
-    int status = plan.failed || !diags
-                     ? ll_cli_fail("memory ran out")
-                     : ll_trace_source(&session->library, &plan, session->args->arena, &brought);
+    int status = plan.failed || !diags ? ll_cli_fail("memory ran out")
+                                       : bring_plan(&session->library, &plan, session->args->arena, &brought);
     if (status == LL_DONE)
         status = judge(session, study, &plan, &brought, diags);
     if (diags)
         ll_diags_release(diags);
     free(diags);
-    ll_brought_release(&brought);
+    brought_release(&brought);
     ll_study_plan_release(&plan);
     return status;
 }

@@ -2,7 +2,7 @@
 /* leadline sweep. The first section brings the traces of a sweep and its shards, the second runs a sweep,
  * alone or with other processes (sim/cli/mpi). */
 #define _POSIX_C_SOURCE 200809L
-#include "sim/cli/cmd_sweep.h"
+#include "sim/cli/commands.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,6 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
 #include "sim/explore/database.h"
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"

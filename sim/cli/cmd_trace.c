@@ -14,13 +14,209 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/options.h"
-#include "sim/cli/outputs.h"
+#include "sim/replay/communication.h"
+#include "sim/replay/replay.h"
 #include "sim/report/table.h"
-#include "sim/report/warnings.h"
+#include "sim/report/sim_report.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/ir/profile.h"
+
+/* The format of this name that can be read, or written; NULL after saying that there is none. */
+static const struct ll_format *find_format(const char *name, bool read)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    size_t count = 0;
+    for (const struct ll_format *format = ll_formats; format->name && count < MOST; format++) {
+        if (read ? !format->import : !format->export)
+            continue;
+        if (strcmp(format->name, name) == 0)
+            return format;
+        names[count++] = format->name;
+    }
+    ll_cli_reject_unknown(read ? "format to import" : "format to export", name, names, count,
+                          read ? "leadline import --help" : "leadline export --help");
+    return NULL;
+}
+
+/* All -p KEY=VALUE, and --batch as the choice `batch`; in the arguments' arena. False after saying which has
+ * no key. */
+static bool read_choices(const struct ll_args *args, struct ll_choice **choices, uint64_t *count)
+{
+    const char *given, *batch = ll_value(args, "batch", NULL);
+    *choices = ll_alloc(args->arena, args->given_count + 1, sizeof **choices);
+    for (*count = 0; *choices && (given = ll_value_at(args, "param", *count)); ++*count) {
+        const char *equals = strchr(given, '=');
+        if (!equals || equals == given) {
+            ll_cli_reject("-p %s: expected key=value", given);
+            return false;
+        }
+        (*choices)[*count] = (struct ll_choice){
+            .key = ll_copy_text(args->arena, given, (size_t)(equals - given)), .value = equals + 1};
+    }
+    if (*choices && batch)
+        (*choices)[(*count)++] = (struct ll_choice){.key = "batch", .value = batch};
+    return *choices != NULL;
+}
+
+/* Exports, prints complaints, and tells a trouble of the world about what `path` names; an exit status. */
+static int write_export(const struct ll_format *format, struct ll_export *export, const char *path)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    export->diags = diags;
+    if (!diags)
+        return ll_cli_fail("memory ran out");
+    bool done = ll_export_run(format->export, export);
+    ll_print_diags(diags);
+    int status = done ? LL_DONE : LL_WRONG;
+    if (!done && export->status != LL_OK)
+        status = ll_cli_fail("%s: %s", path, ll_status_text(export->status));
+    ll_diags_release(diags);
+    free(diags);
+    return status;
+}
+
+/* Tracks of a device: of its units, of each level of the network, and of the host, the last. */
+static uint32_t tracks_of(const struct ll_machine *machine)
+{
+    return (uint32_t)(machine->unit_count + machine->network_count + 1);
+}
+
+/* Exchanges between devices have a track for each level of the network. Ops without a unit, views and input,
+ * run on the host. */
+static uint32_t track_of(const struct ll_result *result, uint32_t seq, const struct ll_op_detail *detail)
+{
+    uint32_t unit = result->ops[seq - result->prepared->first_op].unit,
+             units = (uint32_t)result->machine->unit_count;
+    if (detail->price && detail->price->levels)
+        return units + detail->price->outermost;
+    return unit == LL_NO_UNIT ? tracks_of(result->machine) - 1 : unit;
+}
+
+static void place(const struct ll_result *result, uint32_t ranks, struct ll_scheduled *ops, double *bytes)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    uint32_t count = prepared->end_op - prepared->first_op;
+    uint64_t levels = result->machine->level_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ll_op_result *op = &result->ops[i];
+        struct ll_op_detail detail = ll_replay_detail(result, prepared->first_op + i);
+        uint32_t rank = ranks > 1 ? prepared->trace->ops[prepared->first_op + i].thread : 0;
+        ops[i] = (struct ll_scheduled){.start_s = op->start_s,
+                                       .time_s = op->time_s,
+                                       .track = rank * tracks_of(result->machine) +
+                                                track_of(result, prepared->first_op + i, &detail),
+                                       .bound = ll_bound_name(result->machine, op->bound)};
+        for (uint64_t l = 0; l < levels; l++)
+            bytes[i * levels + l] = detail.traffic_bytes[l];
+    }
+}
+
+/* False when memory ran out. */
+static bool name_tracks(const struct ll_machine *machine, uint32_t ranks, const char **tracks,
+                        struct ll_arena *arena)
+{
+    uint32_t units = (uint32_t)machine->unit_count, each = tracks_of(machine);
+    for (uint32_t i = 0; i < ranks * each; i++) {
+        uint32_t of = i % each;
+        const char *name = of + 1 == each ? "host"
+                           : of < units   ? machine->units[of].name
+                                          : machine->networks[of - units].name;
+        tracks[i] = ranks > 1 ? ll_format(arena, "rank %" PRIu32 ": %s", i / each, name) : name;
+        if (!tracks[i])
+            return false;
+    }
+    return true;
+}
+
+static const struct ll_op_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
+{
+    const struct ll_machine *machine = result->machine;
+    uint32_t count = result->prepared->end_op - result->prepared->first_op,
+             ranks = ll_trace_ranks(result->prepared->trace), tracked = ranks * tracks_of(machine);
+    struct ll_op_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
+    struct ll_scheduled *ops = ll_alloc(arena, count, sizeof *ops);
+    double *bytes = ll_alloc(arena, count * machine->level_count, sizeof *bytes);
+    const char **tracks = ll_alloc(arena, tracked, sizeof *tracks);
+    const char **levels = ll_alloc(arena, machine->level_count, sizeof *levels);
+    if (!schedule || !ops || !bytes || !tracks || !levels || !name_tracks(machine, ranks, tracks, arena))
+        return NULL;
+    place(result, ranks, ops, bytes);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        levels[l] = machine->levels[l].name;
+    *schedule = (struct ll_op_schedule){.name = machine->stem,
+                                        .tracks = tracks,
+                                        .track_count = tracked,
+                                        .first_op = result->prepared->first_op,
+                                        .op_count = count,
+                                        .ops = ops,
+                                        .level_count = (uint32_t)machine->level_count,
+                                        .levels = levels,
+                                        .level_bytes = bytes};
+    return schedule;
+}
+
+/* A trace of several ranks is of devices that wait for one another. */
+static const struct ll_result *play(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                    struct ll_arena *arena, struct ll_diags *diags)
+{
+    if (ll_trace_ranks(prepared->trace) == 1)
+        return ll_replay(prepared, machine, arena, diags);
+    struct ll_remembered remembered = {0};
+    const struct ll_multi_rank_result *together =
+        ll_multi_rank_replay(prepared, machine, &remembered, arena, diags);
+    ll_remembered_release(&remembered);
+    return together ? together->result : NULL;
+}
+
+/* A trace on a machine, as the exporters want it. Starts zeroed; what it holds lives until it is released, and needs the trace. */
+struct simulated {
+    struct ll_machine *machine;
+    const struct ll_op_schedule *schedule;
+    struct ll_arena arena;
+};
+
+static int replay(const struct ll_trace *trace, struct simulated *simulated, struct ll_diags *diags)
+{
+    struct ll_arena *arena = &simulated->arena;
+    const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
+    const struct ll_result *result = prepared ? play(prepared, simulated->machine, arena, diags) : NULL;
+    simulated->schedule = result ? schedule_of(result, arena) : NULL;
+    ll_print_diags(diags);
+    if (!simulated->schedule && diags->count == 0)
+        return ll_cli_fail("memory ran out");
+    return simulated->schedule ? LL_DONE : LL_WRONG;
+}
+
+/* Replays the trace on the machine of this name, changed as --set says. An exit status, after printing what
+ * is wrong. */
+static int simulate(const struct ll_args *args, const char *machine, const struct ll_trace *trace,
+                    struct simulated *simulated)
+{
+    size_t count;
+    const char *const *folders = ll_machine_folders(args->arena);
+    const struct ll_override *overrides = ll_read_overrides(args, &count);
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    int status = LL_WRONG;
+    if (!folders || !diags)
+        status = ll_cli_fail("memory ran out");
+    else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count)))
+        status = replay(trace, simulated, diags);
+    if (diags)
+        ll_diags_release(diags);
+    free(diags);
+    return status;
+}
+
+/* Replays the trace on the machine of this name, changed as --set says. An exit status, after printing what
+ * is wrong. */
+static void simulated_release(struct simulated *simulated)
+{
+    ll_arena_release(&simulated->arena);
+    ll_machine_free(simulated->machine);
+    *simulated = (struct simulated){0};
+}
 
 static int run(const struct ll_args *args)
 {
@@ -29,7 +225,7 @@ static int run(const struct ll_args *args)
     if (!trace)
         return status;
     struct ll_export request = {.trace = trace, .file = STDOUT_FILENO};
-    status = ll_run_export(ll_find_format("jsonl", false), &request, "standard output");
+    status = write_export(find_format("jsonl", false), &request, "standard output");
     ll_trace_free(trace);
     return status;
 }
@@ -115,14 +311,14 @@ static int export_to(const struct ll_format *format, struct ll_export *request, 
 {
     if (strcmp(path, "-") == 0) {
         request->file = STDOUT_FILENO;
-        return ll_run_export(format, request, "standard output");
+        return write_export(format, request, "standard output");
     }
     const char *part = ll_path_beside(arena, path);
     request->file = part ? open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (request->file < 0)
         return ll_cli_fail("%s: %s", path,
                            ll_status_text(part ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NO_MEMORY));
-    int status = ll_run_export(format, request, path);
+    int status = write_export(format, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
         status = ll_cli_fail("%s: %s", path, strerror(errno));
     enum ll_status kept = ll_path_keep(part, path, status == LL_DONE);
@@ -147,12 +343,12 @@ static int tell(const struct ll_format *format, const struct ll_trace *trace, co
 
 static int run_export(const struct ll_args *args)
 {
-    const struct ll_format *format = ll_find_format(args->words[0], false);
+    const struct ll_format *format = find_format(args->words[0], false);
     struct ll_export request = {0};
     const char *machine = ll_value(args, "machine", NULL), *path = ll_value(args, "output", "-");
     bool as_json = ll_flag(args, "json");
     int status = LL_WRONG;
-    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count))
+    if (!format || !read_choices(args, &request.choices, &request.choice_count))
         return status;
     if (as_json && strcmp(path, "-") == 0)
         return ll_cli_reject("--json: the export itself goes to standard output; name a file with -o");
@@ -164,14 +360,14 @@ static int run_export(const struct ll_args *args)
     if (!trace)
         return status;
     request.trace = trace;
-    struct ll_simulated simulated = {0};
-    status = machine ? ll_simulate(args, machine, trace, &simulated) : LL_DONE;
+    struct simulated simulated = {0};
+    status = machine ? simulate(args, machine, trace, &simulated) : LL_DONE;
     request.schedule = simulated.schedule;
     if (status == LL_DONE)
         status = export_to(format, &request, path, args->arena);
     if (status == LL_DONE && as_json)
         status = tell(format, trace, args->words[1], path);
-    ll_simulated_release(&simulated);
+    simulated_release(&simulated);
     ll_trace_free(trace);
     return status;
 }
@@ -409,12 +605,12 @@ static const char *default_output(const struct ll_args *args)
 static int run_import(const struct ll_args *args)
 {
     struct ll_input_file *inputs;
-    const struct ll_format *format = ll_find_format(args->words[0], true);
+    const struct ll_format *format = find_format(args->words[0], true);
     struct ll_import request = {
         .allow_opaque = ll_flag(args, "allow-opaque"),
         .output = ll_value(args, "output", default_output(args)),
     };
-    if (!format || !ll_read_choices(args, &request.choices, &request.choice_count) ||
+    if (!format || !read_choices(args, &request.choices, &request.choice_count) ||
         (request.output && !ll_spares_inputs(args, "the trace", request.output)))
         return LL_WRONG;
     bool opened = open_inputs(args, &inputs, &request.input_count);

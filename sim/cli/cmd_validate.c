@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sim/cli/command.h"
-#include "sim/cli/evidence.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/load.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/table.h"

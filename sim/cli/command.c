@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every command needs: parsing its options, help, values of options, messages, and writing files. */
+/* What every command needs: parsing its options, help, values of options, messages, writing files; the names of
+ * version 0.1; interrupts, progress, and the check that no output overwrites an input or another output. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 
@@ -9,6 +10,8 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/cli/old_names.h"
-#include "sim/cli/outputs.h"
+#include "sim/machine/quantity.h"
 #include "sim/report/table.h"
+#include "tracer/base/clock.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"
 #include "tracer/format/format.h"
@@ -112,6 +115,8 @@ static void add_spelling(struct parser *parser, const struct ll_option *option, 
     parser->options[parser->count++] = option;
 }
 
+static const char *old_option(const char *command, const char *option);
+
 static void add_options(struct parser *parser, const char *command, const struct ll_option *option,
                         const struct ll_option *but)
 {
@@ -121,7 +126,7 @@ static void add_options(struct parser *parser, const char *command, const struct
         bool is_json = strcmp(option->name, "json") == 0;
         int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
         add_spelling(parser, option, option->name, argument);
-        const char *old = ll_old_option(command, option->name);
+        const char *old = old_option(command, option->name);
         if (old)
             add_spelling(parser, option, old, argument);
         char *end = parser->letters + strlen(parser->letters);
@@ -221,6 +226,8 @@ static bool sets_the_same(const struct ll_given *a, const struct ll_given *b)
            strncmp(a->value, b->value, length + 1) == 0 && a->value[length] == '=';
 }
 
+static bool outputs_are_sound(const struct ll_args *args);
+
 static int check_given(const struct ll_command *command, const struct ll_args *args)
 {
     for (size_t i = 0; i < args->given_count; i++) {
@@ -233,7 +240,7 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
             return ll_cli_reject("--%s is given twice, as %s and %s; only one can count", option->name,
                                  ll_value_at(args, option->name, 0), ll_value_at(args, option->name, 1));
     }
-    return ll_outputs_are_sound(args) ? LL_DONE : LL_WRONG;
+    return outputs_are_sound(args) ? LL_DONE : LL_WRONG;
 }
 
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
@@ -470,10 +477,12 @@ int ll_cli_reject_unknown(const char *thing, const char *word, const char *const
     return ll_cli_reject("there is no %s `%s`; `%s` lists them", thing, word, lister);
 }
 
+static void add_old_keys(const char *command, struct ll_str *text);
+
 int ll_print(struct ll_str *text)
 {
     if (with_old_keys)
-        ll_add_old_keys(with_old_keys, text);
+        add_old_keys(with_old_keys, text);
     bool whole = !text->failed && !ll_memory_ran_out(), written = whole;
     errno = 0;
     if (whole && text->length) {
@@ -572,4 +581,299 @@ unsigned ll_screen_width(void)
     if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
     return width >= 20 && width <= 1000 ? (unsigned)width : 120;
+}
+
+/* Names of version 0.1: look-ups in old_names.def, and JSON as that version wrote it. The document is
+ * copied, and before each member whose key was renamed since stands the same value under its old key.
+ * Objects and lists nest, so a copied value is searched for renamed keys as well. */
+
+enum old_kind { OLD_COMMAND, OLD_OPTION, OLD_KEY };
+
+struct old_name {
+    enum old_kind kind;
+    const char *command; /* whose option or key it is; "" for that of all commands */
+    const char *old, *name;
+};
+
+static const struct old_name old_names[] = {
+#define LL_OLD_COMMAND(old, name) {OLD_COMMAND, "", old, name},
+#define LL_OLD_OPTION(command, old, name) {OLD_OPTION, command, old, name},
+#define LL_OLD_KEY(command, old, name) {OLD_KEY, command, old, name},
+#include "sim/cli/old_names.def"
+#undef LL_OLD_COMMAND
+#undef LL_OLD_OPTION
+#undef LL_OLD_KEY
+};
+enum { OLD_NAME_COUNT = sizeof old_names / sizeof *old_names };
+
+const char *ll_new_command(const char *old)
+{
+    for (size_t i = 0; i < OLD_NAME_COUNT; i++)
+        if (old_names[i].kind == OLD_COMMAND && strcmp(old_names[i].old, old) == 0)
+            return old_names[i].name;
+    return NULL;
+}
+
+static bool is_of(const struct old_name *row, const char *command)
+{
+    return row->command[0] == '\0' || strcmp(row->command, command) == 0;
+}
+
+/* What version 0.1 called this option of a command; NULL where it had no other name. */
+static const char *old_option(const char *command, const char *option)
+{
+    for (size_t i = 0; i < OLD_NAME_COUNT; i++)
+        if (old_names[i].kind == OLD_OPTION && is_of(&old_names[i], command) &&
+            strcmp(old_names[i].name, option) == 0)
+            return old_names[i].old;
+    return NULL;
+}
+
+/* The end of the string that begins here with its quotation mark: behind the closing one. */
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at + 1 : end;
+}
+
+/* The end of the value that begins here. */
+static const char *value_end(const char *at, const char *end)
+{
+    assert(at <= end);
+    size_t depth = 0;
+    for (; at < end; at++) {
+        if (*at == '"')
+            at = string_end(at, end) - 1;
+        else if (*at == '{' || *at == '[')
+            depth++;
+        else if ((*at == '}' || *at == ']') && depth > 0)
+            depth--;
+        else if (depth == 0 && strchr(",}]\n", *at))
+            return at;
+    }
+    return end;
+}
+
+/* The old name of a key, with its quotation marks, in documents of this command; NULL where it is no other.
+ */
+static const char *old_key(const char *command, const char *key, size_t length)
+{
+    for (size_t i = 0; i < OLD_NAME_COUNT; i++)
+        if (old_names[i].kind == OLD_KEY && is_of(&old_names[i], command) &&
+            strlen(old_names[i].name) + 2 == length && strncmp(old_names[i].name, key + 1, length - 2) == 0)
+            return old_names[i].old;
+    return NULL;
+}
+
+static void copy(const char *command, const char *at, const char *end, struct ll_str *out)
+{
+    const char *line = at; /* behind the last end of a line: what indents the next member */
+    while (at < end) {
+        const char *text_end = *at == '"' ? string_end(at, end) : at + 1;
+        const char *value = text_end + (text_end < end && *text_end == ':');
+        const char *old = value > text_end ? old_key(command, at, (size_t)(text_end - at)) : NULL;
+        if (*at == '\n')
+            line = at + 1;
+        if (old) {
+            const char *after = value_end(value, end);
+            ll_str_addf(out, "\"%s\":", old);
+            copy(command, value, after, out);
+            ll_str_addf(out, ",\n%.*s", (int)(at - line), line);
+        }
+        ll_str_add_bytes(out, at, (size_t)(text_end - at));
+        at = text_end;
+    }
+}
+
+/* Puts before each member of a JSON document whose key was renamed the same value under its old key. The
+ * document is one that this command printed. The text is replaced; one that failed stays as it is. */
+static void add_old_keys(const char *command, struct ll_str *text)
+{
+    struct ll_str out = {0};
+    assert(command);
+    if (text->failed || !text->text)
+        return;
+    copy(command, text->text, text->text + text->length, &out);
+    ll_str_release(text);
+    *text = out;
+}
+
+/* What long commands share: interrupts, progress on the terminal, and output files, none of which is written
+ * twice or also read. */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+const volatile sig_atomic_t *ll_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
+
+enum { EVERY_NS = 200000000 };
+
+struct ll_ticker ll_ticker_new(bool tells)
+{
+    return (struct ll_ticker){.terminal = tells && isatty(STDERR_FILENO) == 1};
+}
+
+void ll_ticker_clear(const struct ll_ticker *ticker)
+{
+    if (ticker->terminal)
+        fputs("\r\033[K", stderr);
+}
+
+bool ll_ticker_due(struct ll_ticker *ticker, bool at_end)
+{
+    uint64_t now_ns = ticker->terminal ? ll_now_ns() : 0;
+    if (!ticker->terminal || (!at_end && now_ns - ticker->told_ns < EVERY_NS))
+        return false;
+    ticker->told_ns = now_ns;
+    ll_ticker_clear(ticker);
+    return true;
+}
+
+static bool is_one_of(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The folder that a file would be in. */
+static bool folder_of(const char *path, struct stat *folder)
+{
+    char text[4096];
+    int length = snprintf(text, sizeof text, "%.*s.", (int)(ll_base_name(path) - path), path);
+    return length > 0 && (size_t)length < sizeof text && stat(text, folder) == 0;
+}
+
+bool ll_is_same_file(const char *a, const char *b)
+{
+    struct stat there_a, there_b;
+    bool has_a = stat(a, &there_a) == 0, has_b = stat(b, &there_b) == 0;
+    if (has_a && has_b)
+        return S_ISREG(there_a.st_mode) && is_same(&there_a, &there_b);
+    if (has_a || has_b)
+        return false;
+    struct ll_arena arena = {0};
+    a = ll_path_target(&arena, a);
+    b = ll_path_target(&arena, b);
+    bool same = a && b && strcmp(ll_base_name(a), ll_base_name(b)) == 0 && folder_of(a, &there_a) &&
+                folder_of(b, &there_b) && is_same(&there_a, &there_b);
+    ll_arena_release(&arena);
+    return same;
+}
+
+/* What launchers tell the processes that they start. Where the number of them is not told there may be many;
+ * but Slurm tells it only those that srun has started, not the script of a job, and what torchrun says is not
+ * its own name alone. */
+static const struct launcher {
+    const char *rank, *size;
+    bool tells_size;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", false}, /* Open MPI */
+    {"PMI_RANK", "PMI_SIZE", false},                         /* MPICH, Intel MPI, Cray MPICH */
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", false},   /* MVAPICH2 */
+    {"PALS_RANKID", "PALS_SIZE", false},                     /* HPE Cray */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", false},              /* Flux */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true},          /* Slurm */
+    {"RANK", "WORLD_SIZE", true},                            /* torchrun */
+    {"PMIX_RANK", "PMIX_SIZE", false}, /* any other that speaks PMIx, which tells no size */
+};
+
+static bool has_count(const char *variable, uint64_t *count)
+{
+    const char *value = getenv(variable);
+    return value && ll_count_parse(value, count);
+}
+
+/* Whether this process is one of several, and which. The first launcher that is known decides: what it rests
+ * on, as PMIx, may know less. */
+static bool is_rank(uint64_t *rank)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        uint64_t size;
+        bool told = has_count(launchers[i].size, &size);
+        if (has_count(launchers[i].rank, rank) && (told || !launchers[i].tells_size))
+            return !told || size > 1;
+    }
+    return false;
+}
+
+const char *ll_output_of_rank(const char *path, struct ll_arena *arena)
+{
+    struct stat there;
+    uint64_t rank;
+    if (!path || !is_rank(&rank) || (stat(path, &there) == 0 && !S_ISREG(there.st_mode)))
+        return path;
+    size_t length = strlen(path);
+    bool ends = length > 4 && strcmp(path + length - 4, ".llt") == 0;
+    return ll_format(arena, "%.*s.%" PRIu64 ".llt", (int)(ends ? length - 4 : length), path, rank);
+}
+
+/* A file that is read must be there. */
+static bool is_read_from(const char *path, const char *named)
+{
+    struct stat there;
+    return stat(named, &there) == 0 && ll_is_same_file(path, named);
+}
+
+bool ll_spares_inputs(const struct ll_args *args, const char *what, const char *path)
+{
+    const char *read = NULL;
+    for (size_t i = 0; i < args->word_count && !read; i++)
+        read = is_read_from(path, args->words[i]) ? args->words[i] : NULL;
+    for (size_t i = 0; i < args->given_count && !read; i++)
+        if (is_one_of(args->command->reads, args->given[i].option->name) &&
+            is_read_from(path, args->given[i].value))
+            read = args->given[i].value;
+    if (read)
+        ll_cli_reject("%s %s: this is also named as a file to read, %s; nothing is written over it", what,
+                      path, read);
+    return !read;
+}
+
+/* One option, compared with those before it. */
+static bool is_sound(const struct ll_args *args, size_t number)
+{
+    char what[64];
+    const struct ll_given *given = &args->given[number];
+    snprintf(what, sizeof what, "--%s", given->option->name);
+    if (!given->value[0]) {
+        ll_cli_reject("%s: the name is empty; expected that of what to write", what);
+        return false;
+    }
+    for (size_t i = 0; i < number; i++)
+        if (is_one_of(args->command->writes, args->given[i].option->name) &&
+            ll_is_same_file(given->value, args->given[i].value)) {
+            ll_cli_reject("--%s and %s name the same file, %s; one of them would be lost",
+                          args->given[i].option->name, what, given->value);
+            return false;
+        }
+    return ll_spares_inputs(args, what, given->value);
+}
+
+/* Whether every option that names a file to write (ll_command.writes) names one, none that is read, and no
+ * two of them the same. False after saying what is wrong. */
+static bool outputs_are_sound(const struct ll_args *args)
+{
+    for (size_t i = 0; i < args->given_count; i++)
+        if (is_one_of(args->command->writes, args->given[i].option->name) && !is_sound(args, i))
+            return false;
+    return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening what a command line names. The first section finds what the program ships with; then traces,
- * models, machines and overrides are read, each with its complaints. */
+ * models, machines and overrides are read, each with its complaints; the last section holds options that change
+ * a trace before it is simulated. */
 #define _XOPEN_SOURCE 700
 #include "sim/cli/load.h"
 
@@ -13,9 +14,15 @@
 
 #include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
+#include "sim/memory/footprint.h"
+#include "sim/parallel/parallel.h"
+#include "sim/replay/communication.h"
+#include "sim/replay/replay.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
+#include "tracer/base/json.h"
 #include "tracer/format/reader.h"
+#include "tracer/ir/profile.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/rescale.h"
 
@@ -437,4 +444,251 @@ int ll_no_machines(const char *const *folders)
                                all.text && !all.failed ? all.text : "");
     ll_str_release(&all);
     return status;
+}
+
+/* Options that several commands share: a step as others count it, changes to a trace before it is simulated,
+ * plans, batches, formats of files, and the simulation that an export may ask for. */
+
+int ll_read_accounting(const struct ll_args *args, bool *given)
+{
+    static const char *const ways[] = {"catamount"};
+    const char *way = ll_value(args, "accounting", NULL);
+    *given = way != NULL;
+    if (way && strcmp(way, ways[0]) != 0)
+        return ll_cli_reject_unknown("accounting", way, ways, 1, "leadline info --help");
+    return LL_DONE;
+}
+
+struct line {
+    const char *key, *name;
+    uint64_t value;
+};
+enum { LINES = 6 };
+
+static int print_json(const struct ll_trace *trace, const struct line *lines)
+{
+    struct ll_str out = {0};
+    struct ll_json json = {.out = &out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "accounting", "catamount");
+    ll_json_put_text(&json, "model", ll_trace_fact(trace, "model"));
+    for (size_t i = 0; i < LINES; i++)
+        ll_json_put_count(&json, lines[i].key, lines[i].value);
+    ll_json_close_object(&json);
+    return ll_print(&out);
+}
+
+static int print_text(const struct line *lines)
+{
+    struct ll_str out = {0};
+    struct ll_table *table = ll_table_new("per step, as Catamount counts|>");
+    for (size_t i = 0; i < LINES; i++) {
+        struct ll_human number;
+        ll_table_row(table, "%s|%s", lines[i].name, ll_format_grouped(&number, lines[i].value));
+    }
+    ll_table_print(table, ll_screen_width(), &out);
+    ll_table_free(table);
+    return ll_print(&out);
+}
+
+int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace)
+{
+    struct ll_accounts accounts;
+    uint64_t minimal_bytes;
+    if (!ll_catamount(trace, &accounts) || !ll_minimal_footprint(trace, &minimal_bytes))
+        return ll_cli_fail("memory ran out");
+    const struct line lines[LINES] = {
+        {"parameters", "parameters", accounts.parameters},
+        {"flops", "FLOP", accounts.flops},
+        {"bytes", "bytes read and written", accounts.bytes},
+        {"footprint", "bytes of all tensors", accounts.footprint_bytes},
+        {"min_footprint", "minimal footprint, bytes", minimal_bytes},
+        {"io", "bytes from the host", accounts.io_bytes},
+    };
+    for (size_t i = 0; i < LINES; i++)
+        if (!ll_fits(lines[i].value))
+            return ll_cli_fail("%s: more than 64 bits hold", lines[i].name);
+    return ll_flag(args, "json") ? print_json(trace, lines) : print_text(lines);
+}
+
+/* The type that an option names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
+static bool read_type(const struct ll_args *args, const char *option, enum ll_dtype *dtype)
+{
+    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, option, NULL);
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        names[i] = ll_dtype_name((enum ll_dtype)i);
+    *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
+    const char *meant = given && *dtype == LL_DTYPE_COUNT ? ll_dtype_meant(given) : NULL;
+    if (meant)
+        ll_cli_reject("there is no dtype `%s`; did you mean `%s`?", given, meant);
+    else if (given && *dtype == LL_DTYPE_COUNT)
+        ll_cli_reject_unknown("dtype", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
+    return !given || *dtype < LL_DTYPE_COUNT;
+}
+
+/* The same of --gemm-dtype, in which networks multiply. */
+static bool read_gemm_type(const struct ll_args *args, enum ll_dtype *dtype)
+{
+    if (!read_type(args, "gemm-dtype", dtype))
+        return false;
+    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_multiplied(*dtype))
+        return true;
+    ll_cli_reject("--gemm-dtype %s: expected a floating-point type, as f8 or bf16, int8 or int4",
+                  ll_dtype_name(*dtype));
+    return false;
+}
+
+static int retype(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble = NULL;
+    if (dtype == LL_DTYPE_COUNT || ll_trace_change_dtype(trace, dtype, &trouble))
+        return LL_DONE;
+    return trouble ? ll_cli_reject("%s as %s: %s", path, ll_dtype_name(dtype), trouble)
+                   : ll_cli_fail("memory ran out");
+}
+
+/* The pattern that --prune names; 0 of 0 without it. */
+static bool read_pattern(const struct ll_args *args, struct ll_pattern *pattern)
+{
+    const char *given = ll_value(args, "prune", NULL);
+    *pattern = (struct ll_pattern){0};
+    if (!given || ll_sparsity_parse(given, pattern))
+        return true;
+    ll_cli_reject("--prune %s: expected %s", given, LL_SPARSITY_WANTED);
+    return false;
+}
+
+static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const char *path)
+{
+    const char *trouble;
+    char text[LL_PATTERN_TEXT];
+    if (ll_prune_weights(trace, pattern, &trouble))
+        return LL_DONE;
+    ll_pattern_print(pattern, text);
+    return trouble ? ll_cli_reject("%s: no weight can be pruned to %s: %s", path, text, trouble)
+                   : ll_cli_fail("memory ran out");
+}
+
+static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble;
+    if (ll_store_weights(trace, dtype, &trouble))
+        return LL_DONE;
+    return trouble ? ll_cli_reject("%s: no weight can be quantized to %s: %s", path, ll_dtype_name(dtype),
+                                   trouble)
+                   : ll_cli_fail("memory ran out");
+}
+
+/* The trace with its GEMMs and convolutions of weights in this type, in the place of the one given. */
+static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
+{
+    const char *trouble;
+    return ll_narrow_gemms(trace, dtype, &trouble)
+               ? LL_DONE
+               : ll_cli_reject("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
+}
+
+/* The factor that --gaps names; 1 without it. */
+static bool read_gaps(const struct ll_args *args, double *factor)
+{
+    const char *given = ll_value(args, "gaps", "keep");
+    if (ll_gaps_parse(given, factor))
+        return true;
+    ll_cli_reject("--gaps %s: expected %s", given, LL_GAPS_WANTED);
+    return false;
+}
+
+bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
+{
+    return read_type(args, "as", &changes->dtype) && read_gemm_type(args, &changes->gemms) &&
+           read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern) &&
+           read_gaps(args, &changes->gaps);
+}
+
+int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)
+{
+    int status = retype(*trace, changes->dtype, path);
+    if (status == LL_DONE)
+        status = prune(*trace, &changes->pattern, path);
+    if (status == LL_DONE)
+        status = narrow_products(trace, changes->gemms, path);
+    if (status == LL_DONE)
+        status = store(*trace, changes->weights, path);
+    if (status == LL_DONE && !ll_gaps_scale(*trace, changes->gaps))
+        status = ll_cli_fail("memory ran out");
+    return status;
+}
+
+enum { MOST_SAMPLES = 1 << 30 };
+
+/* Whether the trace knows which dimensions are its batch, or can be told. */
+static bool find_batch(struct ll_trace *trace, uint64_t was, const char **trouble)
+{
+    uint64_t said = ll_trace_batch(trace);
+    *trouble = NULL;
+    if (ll_trace_knows_batch(trace) && (was == 0 || was == said))
+        return true;
+    if (was == 0 && said == 0)
+        *trouble = "it does not say what its batch is: give it with --batch-was";
+    else if (ll_trace_knows_batch(trace))
+        *trouble = "its batch is known, and is not what --batch-was says";
+    return !*trouble && ll_trace_find_batch(trace, was ? was : said, trouble);
+}
+
+/* The trace at this batch, 0: at the one it was recorded at, which `was` says where it does not itself. */
+static struct ll_trace *take_batch(struct ll_trace *trace, uint64_t batch, uint64_t was, const char *path,
+                                   int *status)
+{
+    const char *trouble = NULL;
+    struct ll_trace *other = NULL;
+    if (batch == 0 && was == 0)
+        return trace;
+    if (find_batch(trace, was, &trouble))
+        other = ll_trace_rescale(trace, batch ? batch : was, &trouble);
+    if (!other)
+        *status = trouble
+                      ? ll_cli_reject("%s at a batch of %" PRIu64 ": %s", path, batch ? batch : was, trouble)
+                      : ll_cli_fail("memory ran out");
+    ll_trace_free(trace);
+    return other;
+}
+
+static struct ll_trace *give_up(struct ll_trace *trace, int *status)
+{
+    *status = LL_WRONG;
+    ll_trace_free(trace);
+    return NULL;
+}
+
+struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path, int *status)
+{
+    uint64_t batch, was;
+    *status = LL_DONE;
+    if (!ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &batch) ||
+        !ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
+        return give_up(trace, status);
+    return take_batch(trace, batch, was, path, status);
+}
+
+struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trace, const char *path,
+                               int *status)
+{
+    uint64_t was;
+    *status = LL_DONE;
+    if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))
+        return give_up(trace, status);
+    if (was == 0 && ll_trace_batch(trace) == 0) {
+        ll_cli_reject("%s does not say how many samples a step has: give them with --batch-was", path);
+        return give_up(trace, status);
+    }
+    const char *trouble = NULL;
+    if (was == 0 && !ll_trace_knows_batch(trace) && !find_batch(trace, 0, &trouble) && !trouble) {
+        *status = ll_cli_fail("memory ran out");
+        ll_trace_free(trace);
+        return NULL;
+    }
+    if (trouble)
+        ll_cli_reject("%s: only micro-batches of its own %" PRIu64 " samples can be tried: %s", path,
+                      ll_trace_batch(trace), trouble);
+    return take_batch(trace, 0, was, path, status);
 }

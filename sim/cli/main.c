@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/old_names.h"
-
 #define LL_COMMAND(word) extern const struct ll_command ll_command_##word;
 #include "sim/cli/commands.def"
 #undef LL_COMMAND

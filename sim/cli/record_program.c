@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline record -- PROGRAM: starts the program (first section), keeps the folder of its rings (second), and
- * reports what was recorded of each process (last). */
+/* leadline record -- PROGRAM: starts the program (first section), keeps the folder of its rings, chooses the
+ * mechanism by the program's coverage, and reports what was recorded of each process (last). */
 #define _GNU_SOURCE
 #include "sim/cli/record_program.h"
 
@@ -19,8 +19,6 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/outputs.h"
-#include "sim/cli/record_setup.h"
 #include "sim/report/table.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/json.h"
@@ -264,6 +262,14 @@ static bool knows(const char *process, const char *path)
     return memmem(text, got, path, strlen(path) + 1) && !(slash && strcmp(slash, tool) == 0);
 }
 
+/* The folder through which a recorded program and its recorder speak: rings of several megabytes, in memory
+ * where there is a file system for that. */
+
+struct ll_foreign_folder {
+    const char *path; /* in the arena */
+    int lock;         /* held as long as the recorder lives */
+};
+
 /* How many processes run that were started to be recorded, or by such ones. */
 static size_t foreign_folder_users(const struct ll_foreign_folder *folder)
 {
@@ -307,6 +313,15 @@ struct ll_library_sites {
     uint64_t base;
     struct ll_callsites *sites; /* NULL: the file cannot be read */
     struct ll_library_sites *next;
+};
+
+/* Call sites of a recorded program as text: the files that it loaded are read when a call from them is first
+ * seen. One thread at a time; {0} to begin with. */
+
+struct ll_library_sites;
+struct ll_foreign_sites {
+    struct ll_arena arena;
+    struct ll_library_sites *first;
 };
 
 /* NULL when memory ran out. */
@@ -686,13 +701,126 @@ static int record_in(const struct ll_foreign_folder *rings_folder, const char *l
     return status_with(status, traces, count, refused + unreadable);
 }
 
+static bool read_mechanism(const struct ll_args *args, struct ll_foreign_plan *plan)
+{
+    const char *names[LL_MECHANISM_COUNT], *given = ll_value(args, "mech", NULL);
+    for (enum ll_mechanism i = 0; i < LL_MECHANISM_COUNT; i++)
+        names[i] = ll_mechanism_name(i);
+    if (!given || ll_mechanism_find(given, &plan->mechanism))
+        return true;
+    ll_cli_reject_unknown("mechanism", given, names, LL_MECHANISM_COUNT, "leadline record --help");
+    return false;
+}
+
+/* The routines whose calls are ops. From outside, what a oneDNN primitive does cannot be read. */
+static size_t choose_names(const char **names, bool is_static)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < LL_SYMBOL_COUNT; i++) {
+        const struct ll_symbol_row *row = ll_symbol_row(i);
+        bool primitive = row->routine == LL_ROUTINE_DNN_PRIMITIVE;
+        if (!primitive || (!is_static && i == LL_SYMBOL_dnnl_primitive_execute))
+            names[count++] = row->name;
+    }
+    return count;
+}
+
+static enum ll_status read_coverage(struct ll_arena *arena, const char *program, struct ll_foreign_plan *plan)
+{
+    const struct ll_file_search search = {getenv("PATH"), getenv("LD_LIBRARY_PATH"), getenv("LD_PRELOAD")};
+    const char **names = ll_alloc(arena, LL_SYMBOL_COUNT, sizeof *names);
+    enum ll_status status = names ? ll_closure_read(arena, program, &search, &plan->closure) : LL_NO_MEMORY;
+    if (status != LL_OK) {
+        plan->closure.count = 0;
+        return status;
+    }
+    size_t count = choose_names(names, !plan->closure.binaries[0].elf->dynamic);
+    status = ll_coverage_find(arena, &plan->closure, names, count, &plan->coverage);
+    if (status == LL_OK)
+        plan->mechanism = plan->coverage.mechanism;
+    return status;
+}
+
+int ll_show_coverage(const struct ll_args *args)
+{
+    struct ll_foreign_plan plan = {0};
+    struct ll_str out = {0};
+    enum ll_status status = read_coverage(args->arena, args->words[0], &plan);
+    if (status != LL_OK)
+        return status == LL_NO_FILE ? ll_cli_reject("%s: %s", args->words[0], ll_status_text(status))
+                                    : ll_cli_fail("%s: %s", args->words[0], ll_status_text(status));
+    if (!read_mechanism(args, &plan))
+        return LL_WRONG;
+    if (ll_flag(args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_coverage_json(&json, &plan.coverage, plan.mechanism);
+    } else {
+        ll_coverage_text(&out, &plan.coverage, plan.mechanism);
+    }
+    return ll_print(&out);
+}
+
+/* The program that sets breakpoints is asked itself: it knows whether they are permitted. */
+static bool may_probe(struct ll_arena *arena)
+{
+    const char *library = ll_preload_library(arena), *slash = library ? strrchr(library, '/') : NULL;
+    char *probe = slash ? ll_format(arena, "%.*s/leadline-probe", (int)(slash - library), library) : NULL;
+    int status;
+    pid_t pid;
+    if (!probe || posix_spawn(&pid, probe, NULL, NULL, (char *[]){probe, NULL}, environ) != 0)
+        return false;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Reads the program that the words name and what it loads. LL_DONE, or LL_WRONG or LL_FAILED after saying
+ * what is wrong with --mech or why such a program cannot be recorded. */
+static int plan_foreign(const struct ll_args *args, struct ll_foreign_plan *plan)
+{
+    const char *program = args->words[0];
+    *plan = (struct ll_foreign_plan){0};
+    enum ll_status status = read_coverage(args->arena, program, plan);
+    if (status == LL_NO_MEMORY)
+        return ll_cli_fail("%s", ll_status_text(status));
+    if (!read_mechanism(args, plan))
+        return LL_WRONG;
+    const struct ll_coverage *coverage = &plan->coverage;
+    if (plan->closure.count > 0 && plan->mechanism == LL_MECHANISM_PROBE && !may_probe(args->arena))
+        return ll_cli_fail("%s%s: breakpoints are not permitted here (ptrace)", program,
+                           coverage->is_static ? " is static, and nothing can be loaded into it" : "");
+    if (plan->closure.count == 0 || !coverage->is_static)
+        return LL_DONE;
+    if (plan->mechanism != LL_MECHANISM_PROBE)
+        return ll_cli_fail("%s is static: nothing can be loaded into it, only --mech=probe sees its calls",
+                           program);
+    if (!coverage->possible)
+        return ll_cli_fail("%s is static and %s; link it dynamically%s", program,
+                           coverage->stripped ? "has no symbols: nothing tells where its routines begin"
+                                              : "holds none of the routines that are recorded",
+                           coverage->stripped ? ", or do not strip it" : "");
+    return LL_DONE;
+}
+
+/* One line to standard error where recording is not as plain as can be: another mechanism than preloading, or
+ * calls that will not be seen. */
+static void tell_plan(const struct ll_foreign_plan *plan)
+{
+    const struct ll_coverage *coverage = &plan->coverage;
+    if (plan->closure.count == 0 || coverage->route_count == 0)
+        return;
+    size_t seen = ll_coverage_seen(coverage, plan->mechanism);
+    if (plan->mechanism == LL_MECHANISM_PRELOAD && seen == coverage->route_count)
+        return;
+    fprintf(stderr, "leadline: mechanism %s sees %zu of %zu kinds of calls (--coverage lists them)\n",
+            ll_mechanism_name(plan->mechanism), seen, coverage->route_count);
+}
+
 int ll_record_foreign(const struct ll_args *args)
 {
     const char *library = ll_preload_library(args->arena);
     if (!library)
         return ll_cli_fail("libleadline-preload.so is not where this program was built or installed");
     struct ll_foreign_plan plan;
-    int planned = ll_plan_foreign(args, &plan);
+    int planned = plan_foreign(args, &plan);
     if (planned != LL_DONE)
         return planned;
     const char *output = output_of(args);
@@ -706,7 +834,7 @@ int ll_record_foreign(const struct ll_args *args)
     int status = LL_FAILED;
     if (foreign_folder_make(&folder, args->arena)) {
         struct ll_torch torch = {.arena = args->arena, .folder = folder.path, .command = command_text(args)};
-        ll_tell_plan(&plan);
+        tell_plan(&plan);
         status = record_in(&folder, library, &plan, args, &torch, &child);
         ll_torch_release(&torch);
         foreign_folder_remove(&folder);

@@ -52,7 +52,7 @@
  *
  * Each cache meets every use, as if there were none further in: nothing tells it whether those have it.
  *
- * Bytes are counted by address, as a best-fit arena gives them out (allocators.h): a storage that is born
+ * Bytes are counted by address, as a best-fit arena gives them out (footprint.h): a storage that is born
  * takes the addresses of the dead, whose bytes need no room of their own any more.
  *
  * What is written saves traffic in one of two ways. A memory that software fills keeps it from going out: its

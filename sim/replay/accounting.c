@@ -572,51 +572,6 @@ bool ll_exposed_by_kind(const struct ll_result *result, const uint8_t *kinds, do
 
 /* --- why an exchange takes its time --- */
 
-static void explain_algorithm(const struct ll_machine *machine, const struct ll_price *price,
-                              struct ll_explain *why)
-{
-    const struct ll_exchanged *e = &price->exchanged;
-    const char *busiest = e->busiest < LL_NO_LEVEL ? machine->networks[e->busiest].name : NULL;
-    double sent_bytes = e->sent_bytes / (double)price->devices;
-    if (e->algorithm == LL_ALGORITHM_COUNT)
-        ll_say(why, "as the samples of %s tell of so many devices, each of which sends %.10g B", busiest,
-               sent_bytes);
-    else
-        ll_say(why, "%s: %.10g messages one behind the other, of which each device sends %.10g B%s%s",
-               ll_algorithm_name(e->algorithm), e->rounds, sent_bytes,
-               busiest ? "; held back by the links of " : "", busiest ? busiest : "");
-}
-
-void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
-                      const struct ll_price *price, struct ll_explain *why)
-{
-    const struct ll_exchanged *e = &price->exchanged;
-    const char *name = ll_op_name((enum ll_op_kind)asked->kind);
-    ll_explain_group(why, "communication");
-    if (asked->peer && price->groups == 0) {
-        ll_say(why, "%s of %" PRIu64 " B to a device %" PRId64 " away", name, asked->bytes, asked->peer);
-        ll_say(why, "time among the ops, beside which stages hand on what they have made: 0 = 0 s");
-        return;
-    }
-    if (asked->peer)
-        ll_say(why,
-               "%s of %" PRIu64 " B to a device %" PRId64 " away, while %" PRIu64 " pairs of devices do so",
-               name, asked->bytes, asked->peer, price->groups);
-    else
-        ll_say(why,
-               "%s of %" PRIu64 " B among %" PRIu64 " devices, %" PRIu64 " apart; %" PRIu64
-               " such group%s the links",
-               name, asked->bytes, price->devices, asked->stride, price->groups,
-               price->groups == 1 ? " uses" : "s use");
-    if (price->devices < 2) {
-        ll_say(why, "time, of one device by itself: 0 = 0 s");
-        return;
-    }
-    explain_algorithm(machine, price, why);
-    ll_say(why, "time, what starting it costs and the messages: %.10g + %.10g = %.10g s", e->overhead_s,
-           e->time_s - e->overhead_s, e->time_s);
-}
-
 struct ll_machine ll_machine_with_input(const struct ll_machine *machine)
 {
     struct ll_machine with_input = *machine;

@@ -15,14 +15,6 @@ struct ll_op_parts {
     uint32_t waited_for;  /* op, LL_NONE when it could start at once */
 };
 
-/* What residency and fusion take off the op's traffic. */
-void ll_save_traffic(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                     struct ll_so_far so_far, struct ll_warm_bytes *found);
-
-/* The op's time on an empty stream, with what it `found` taken off the traffic that its cost says. */
-void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing);
-
 /* Whether the op takes as long as it was recorded to take. */
 static inline bool ll_takes_recorded(const struct ll_prepared *prepared, uint32_t seq)
 {
@@ -62,23 +54,12 @@ struct ll_slow_stretch {
     double time_s, added_s;
 };
 
-/* The next stretch; false behind the last, when before_s has all that was added. */
-bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s,
-                     struct ll_slow_stretch *stretch);
-
-/* The op's cost with that level's share of the units gone from end to end. */
-struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struct ll_network *level);
-
 /* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
  * as ops. behind_s: what the software takes in all once the last op has ended. */
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s);
 
 /* Fills network but for the shares; time_s, prices and ops are there. False when memory ran out. */
 bool ll_find_exposure(struct ll_result *result);
-
-/* Prints an exchange's derivation, the last line of which ends in its time. */
-void ll_price_explain(const struct ll_machine *machine, const struct ll_asked *asked,
-                      const struct ll_price *price, struct ll_explain *why);
 
 /* What an op adds to the sums of a replay, done in one of its ways. */
 struct ll_tally {

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why an op takes its time: the lines of sim/cost/cost.h, for people and for programs. */
-#include "sim/replay/communication.h"
-#include "sim/report/sim_report.h"
-#include "tracer/base/str.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "sim/cost/cost_parts.h"
+#include "sim/machine/quantity.h"
+#include "sim/replay/communication.h"
+#include "sim/report/figure/figure.h"
+#include "sim/report/sim_report.h"
+#include "sim/report/table.h"
+#include "tracer/base/str.h"
 
 static const struct ll_op_signature *signature_of(const struct ll_report *report, uint32_t seq)
 {
@@ -242,4 +248,314 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
         one_explanation(&reports[i], ll_report_machine(reports, count, &reports[i]), seq, json);
     ll_json_close_list(json);
     ll_json_close_object(json);
+}
+
+/* Rooflines of results: a panel for each trace and machine. Ops of the same kind and shape are one point; an
+ * op that runs on in the kernel of the one before it belongs to that one's point. Bytes are the algorithmic
+ * ones, so that a point above the line of the outermost memory lives on what lies further in. */
+
+enum { COLUMNS = 2, WIDTH = 560, HEIGHT = 460 };
+
+/* Ops of one signature, summed. */
+struct sum {
+    uint32_t signature;
+    double flops, bytes, time_s;
+};
+
+/* What an op adds when it runs on in the kernel before: its result takes the place of that kernel's, one of
+ * its operands never goes to memory. */
+static double bytes_of(const struct ll_work *work, bool follows)
+{
+    double all = (double)work->a_bytes + (double)work->b_bytes + (double)work->c_bytes;
+    return follows ? fmax(0, all - 2 * (double)work->c_bytes) : all;
+}
+
+/* The op that it starts with, itself when it starts alone. */
+static uint32_t leader_of(const struct ll_result *result, uint32_t seq)
+{
+    enum ll_fusion fusion = result->machine->software.fusion;
+    while (ll_fused_as(result->prepared, fusion, seq).follows)
+        seq = ll_fused_as(result->prepared, fusion, seq).leader;
+    return seq;
+}
+
+static void sum_ops(const struct ll_result *result, struct sum *sums)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        uint32_t signature = prepared->trace->ops[seq].signature;
+        const struct ll_work *work = &prepared->works[signature];
+        uint32_t first = leader_of(result, seq), leader = prepared->trace->ops[first].signature;
+        struct sum *sum = &sums[leader];
+        sum->signature = leader;
+        sum->flops += (double)work->flops;
+        sum->bytes += bytes_of(work, first != seq);
+        sum->time_s += result->ops[seq - prepared->first_op].time_s;
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sum *x = a, *y = b;
+    if (x->time_s != y->time_s)
+        return x->time_s < y->time_s ? 1 : -1;
+    return (x->signature > y->signature) - (x->signature < y->signature);
+}
+
+static bool is_work(const struct sum *sum)
+{
+    return sum->flops > 0 && sum->bytes > 0 && sum->time_s > 0;
+}
+
+/* A roofline with what it points to. */
+struct drawing {
+    const struct ll_result *result;
+    struct ll_arena *arena;
+    struct ll_work_point *points;
+    size_t point_count;
+    struct ll_roof memories[LL_MAX_LEVELS], units[LL_MAX_UNITS * LL_DTYPE_COUNT];
+    size_t unit_count;
+    const char *series[LL_CLASS_COUNT];
+};
+
+static bool make_points(struct drawing *d)
+{
+    const struct ll_trace *trace = d->result->prepared->trace;
+    struct sum *sums = ll_alloc(d->arena, trace->signature_count, sizeof *sums);
+    double all_s = 0;
+    d->points = ll_alloc(d->arena, trace->signature_count, sizeof *d->points);
+    if (!sums || !d->points)
+        return false;
+    sum_ops(d->result, sums);
+    qsort(sums, trace->signature_count, sizeof *sums, by_time);
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        all_s += sums[i].time_s;
+    for (uint64_t i = 0; i < trace->signature_count; i++) {
+        enum ll_op_kind kind = trace->signatures[sums[i].signature].view.kind;
+        if (!is_work(&sums[i]))
+            continue;
+        d->points[d->point_count++] =
+            (struct ll_work_point){sums[i].flops / sums[i].bytes, sums[i].flops / sums[i].time_s,
+                                   sums[i].time_s / all_s, (size_t)ll_op_class(kind), ll_op_name(kind)};
+        d->series[ll_op_class(kind)] = ll_class_name(ll_op_class(kind));
+    }
+    return true;
+}
+
+static bool make_memories(struct drawing *d)
+{
+    const struct ll_machine *machine = d->result->machine;
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        double instances = (double)ll_machine_instances(machine, l);
+        struct ll_human rate;
+        struct ll_roof *roof = &d->memories[l];
+        roof->height = instances * level->bandwidth_Bps * level->efficiency;
+        roof->name = ll_format(d->arena, "%s %s", level->name, ll_format_si(&rate, roof->height, "B/s"));
+        if (!roof->name)
+            return false;
+    }
+    return true;
+}
+
+/* The element types in which each unit computed something. */
+static void find_used(const struct ll_result *result, bool used[LL_MAX_UNITS][LL_DTYPE_COUNT])
+{
+    const struct ll_prepared *prepared = result->prepared;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
+        uint32_t unit = result->ops[seq - prepared->first_op].unit;
+        if (unit != LL_NO_UNIT && work->flops > 0)
+            used[unit][ll_computed_on(&result->machine->units[unit], (enum ll_dtype)work->dtype)] = true;
+    }
+}
+
+static bool make_units(struct drawing *d)
+{
+    const struct ll_machine *machine = d->result->machine;
+    bool used[LL_MAX_UNITS][LL_DTYPE_COUNT] = {{false}};
+    find_used(d->result, used);
+    for (uint64_t u = 0; u < machine->unit_count; u++)
+        for (unsigned dtype = 0; dtype < LL_DTYPE_COUNT; dtype++) {
+            const struct ll_unit *unit = &machine->units[u];
+            double cycle = ll_unit_flops_per_cycle(unit, (enum ll_dtype)dtype);
+            struct ll_roof *roof = &d->units[d->unit_count];
+            struct ll_human rate;
+            if (!used[u][dtype] || cycle == 0)
+                continue;
+            roof->height = cycle * (double)unit->count * unit->clock_hz * unit->efficiency;
+            roof->name = ll_format(d->arena, "%s %s %s", unit->name, ll_dtype_name((enum ll_dtype)dtype),
+                                   ll_format_si(&rate, roof->height, "FLOP/s"));
+            if (!roof->name)
+                return false;
+            d->unit_count++;
+        }
+    return true;
+}
+
+static bool draw(const struct ll_report *report, const char *machine, struct ll_arena *arena,
+                 struct ll_svg *svg, struct ll_rect box)
+{
+    struct drawing *d = ll_alloc(arena, 1, sizeof *d);
+    struct ll_human time, share;
+    if (!d)
+        return false;
+    d->result = report->result;
+    d->arena = arena;
+    if (!make_points(d) || !make_memories(d) || !make_units(d))
+        return false;
+    struct ll_roofline roofline = {
+        .title = ll_format(arena, "%s on %s", ll_base_name(report->trace_name), machine),
+        .memories = d->memories,
+        .memory_count = report->result->machine->level_count,
+        .units = d->units,
+        .unit_count = d->unit_count,
+        .points = d->points,
+        .point_count = d->point_count,
+        .series = d->series,
+        .series_count = LL_CLASS_COUNT,
+    };
+    roofline.about = ll_format(arena, "%s per step%s; ops with %s of their time are shown",
+                               ll_format_si(&time, report->result->time_s, "s"),
+                               report->result->prepared->as_recorded ? ", ops as recorded" : "",
+                               ll_format_percent(&share, ll_roofline_shown(&roofline)));
+    if (!roofline.title || !roofline.about)
+        return false;
+    ll_draw_roofline(svg, box, &roofline);
+    return true;
+}
+
+bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct ll_str *out)
+{
+    struct ll_svg svg = {out};
+    struct ll_arena arena = {0};
+    const struct ll_page page = {
+        "Rooflines",
+        "Ops of a step, those of the same kind and shape as one disc whose area is their share of the time, "
+        "by "
+        "FLOPs a byte and FLOPs a second, under what each memory and each unit allows.",
+        count,
+        count < COLUMNS ? count : COLUMNS,
+        WIDTH,
+        HEIGHT};
+    bool done = true;
+    ll_page_open(&svg, &page);
+    for (size_t i = 0; i < count && done; i++)
+        done = draw(&reports[i], ll_report_machine(reports, count, &reports[i]), &arena, &svg,
+                    ll_page_panel(&page, i));
+    ll_svg_close(&svg);
+    ll_arena_release(&arena);
+    return done && !out->failed;
+}
+
+/* An arena frees nothing alone: the list doubles, and what it outgrew stays until the end. */
+static bool make_room(struct ll_warnings *warnings)
+{
+    if (warnings->count < warnings->capacity)
+        return true;
+    size_t capacity = warnings->capacity ? 2 * warnings->capacity : 8;
+    const char **texts = ll_alloc(warnings->arena, capacity, sizeof *texts);
+    if (!texts)
+        return false;
+    if (warnings->count)
+        memcpy(texts, warnings->texts, warnings->count * sizeof *texts);
+    warnings->texts = texts;
+    warnings->capacity = capacity;
+    return true;
+}
+
+void ll_warn(struct ll_warnings *warnings, const char *format, ...)
+{
+    struct ll_str line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    ll_str_addv(&line, format, arguments);
+    va_end(arguments);
+    bool known = false;
+    for (size_t i = 0; i < warnings->count && !line.failed; i++)
+        known |= strcmp(warnings->texts[i], line.text) == 0;
+    const char *text = line.failed ? NULL : ll_copy_text(warnings->arena, line.text, line.length);
+    ll_str_release(&line);
+    if (!text || (!known && !make_room(warnings)))
+        warnings->failed = true;
+    else if (!known)
+        warnings->texts[warnings->count++] = text;
+}
+
+double ll_coverage_of(const struct ll_trace *trace)
+{
+    double share;
+    const char *value = ll_trace_fact(trace, "coverage");
+    return value && ll_number_parse(value, "", &share) ? share : NAN;
+}
+
+void ll_covered_text(const struct ll_trace *trace, struct ll_str *out)
+{
+    struct ll_human share;
+    if (!isnan(ll_coverage_of(trace)))
+        ll_str_addf(out, "the trace covers %s of the recorded device time",
+                    ll_format_percent(&share, ll_coverage_of(trace)));
+}
+
+void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose)
+{
+    for (uint64_t i = 0; i < trace->fact_count; i++)
+        if (strncmp(trace->facts[i].key, "warning.", strlen("warning.")) == 0)
+            ll_warn(warnings, "%s%s", whose, trace->facts[i].value);
+}
+
+/* Time of a recorded program in which nobody saw what it did: no machine makes it shorter. */
+static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *report, const char *whose)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_trace *trace = result->prepared->trace;
+    const char *cpu = ll_trace_fact(trace, "host.cpu");
+    struct ll_human share;
+    if (result->gap_share < 0.001 || !ll_trace_is_of_program(trace) || result->prepared->as_recorded)
+        return;
+    ll_warn(warnings,
+            "%s%s of the step is CPU time outside of the recorded calls, copied from %s as it was recorded; "
+            "--gaps "
+            "drop leaves it out, --gaps FACTOR multiplies it",
+            whose, ll_format_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
+}
+
+void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count)
+{
+    bool traces = count > 1 && strcmp(reports[0].trace_name, reports[count - 1].trace_name) != 0;
+    for (size_t i = 0; i < count; i++) {
+        struct ll_str whose = {0};
+        if (traces)
+            ll_str_addf(&whose, "%s: ", reports[i].trace_name);
+        if (count > 1)
+            ll_str_addf(&whose, "%s: ", ll_report_machine(reports, count, &reports[i]));
+        warn_of_gaps(warnings, &reports[i], whose.text ? whose.text : "");
+        warnings->failed |= whose.failed;
+        ll_str_release(&whose);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ll_str whose = {0};
+        if (traces)
+            ll_str_addf(&whose, "%s: ", reports[i].trace_name);
+        ll_warn_of_trace(warnings, reports[i].result->prepared->trace, whose.text ? whose.text : "");
+        warnings->failed |= whose.failed;
+        ll_str_release(&whose);
+    }
+}
+
+void ll_warnings_text(const struct ll_warnings *warnings, struct ll_str *out)
+{
+    for (size_t i = 0; i < warnings->count; i++)
+        ll_str_addf(out, "warning: %s\n", warnings->texts[i]);
+    out->failed |= warnings->failed;
+}
+
+void ll_warnings_json(const struct ll_warnings *warnings, struct ll_json *json)
+{
+    ll_json_key(json, "warnings");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < warnings->count; i++)
+        ll_json_text(json, warnings->texts[i]);
+    ll_json_close_list(json);
+    json->out->failed |= warnings->failed;
 }

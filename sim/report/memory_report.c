@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of `--memory`, as text, JSON and a figure: the peak and what is alive then, live bytes over
  * time, allocators, memory mitigations. */
-#include "sim/report/memory_report.h"
+#include "sim/report/sim_report.h"
 
 #include "sim/report/figure/figure.h"
 #include "sim/report/table.h"

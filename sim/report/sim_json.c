@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
-#include "sim/report/warnings.h"
 
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -269,7 +268,8 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
     ll_json_close_list(json);
 }
 
-void ll_report_energy_json(const struct ll_machine *machine, double energy_j,
+/* The keys `energy_j` and, where the machine describes it, `energy_parts_j`, into the object that is open. */
+static void report_energy_json(const struct ll_machine *machine, double energy_j,
                            const struct ll_energy_parts *parts, struct ll_json *json)
 {
     ll_json_put_number(json, "energy_j", energy_j);
@@ -288,7 +288,7 @@ void ll_report_energy_json(const struct ll_machine *machine, double energy_j,
 
 static void energy(const struct ll_result *result, struct ll_json *json)
 {
-    ll_report_energy_json(result->machine, result->energy_j, &result->energy, json);
+    report_energy_json(result->machine, result->energy_j, &result->energy, json);
     if (!isfinite(result->energy_j))
         return;
     ll_json_key(json, "pj_per_byte");
@@ -346,6 +346,88 @@ static void all_ops(const struct ll_result *result, struct ll_json *json)
     free(known.at);
 }
 
+static void exposed_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    ll_json_key(json, "exposed_s");
+    ll_json_open_object(json);
+    for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
+        ll_json_put_number(json, ll_traffic_name((enum ll_traffic_kind)i), p->exposed_s[i]);
+    ll_json_close_object(json);
+}
+
+static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struct ll_json *json)
+{
+    const struct ll_stage_use *use = &p->stages[stage];
+    ll_json_open_object(json);
+    ll_json_put_count(json, "stage", stage);
+    ll_json_put_number(json, "forward_s", use->forward_s);
+    ll_json_put_number(json, "backward_s", use->backward_s);
+    ll_json_put_number(json, "per_step_s", use->tail_s);
+    ll_json_put_number(json, "busy_s", use->busy_s);
+    ll_json_put_number(json, "flops", use->flops);
+    ll_json_put_count(json, "in_flight", use->in_flight);
+    if (p->result->footprint->unknown)
+        ll_json_put_text(json, "memory_bytes", NULL);
+    else
+        ll_json_put_count(json, "memory_bytes", use->memory_bytes);
+    ll_json_close_object(json);
+}
+
+static void report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    const struct ll_plan_sizes *sizes = &p->spread->sizes;
+    assert(p->bubble >= 0 && p->bubble <= 1);
+    assert(p->slowest < p->spread->plan.pipeline && p->fullest < p->spread->plan.pipeline);
+    ll_json_key(json, "parallel");
+    ll_json_open_object(json);
+    ll_json_put_count(json, "devices", sizes->devices);
+    ll_json_key(json, "plan");
+    ll_plan_json(&p->spread->plan, json);
+    ll_json_put_count(json, "batch", sizes->batch);
+    ll_json_put_count(json, "micro_batch", sizes->micro_batch);
+    ll_json_put_count(json, "micro_batches", sizes->micro_batches);
+    ll_json_put_number(json, "step_s", p->step_s);
+    ll_json_put_number(json, "samples_per_s", p->samples_Hz);
+    ll_json_put_number(json, "flops", p->flops);
+    ll_json_put_number(json, "undivided_flops", p->spread->undivided_flops);
+    report_energy_json(p->result->machine, p->energy_j, &p->energy, json);
+    ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
+    ll_json_put_number(json, "bubble", p->bubble);
+    exposed_json(p, json);
+    ll_json_put_count(json, "bottleneck_stage", p->slowest);
+    ll_json_put_count(json, "fullest_stage", p->fullest);
+    if (p->result->footprint->unknown) {
+        ll_json_put_text(json, "memory_bytes", NULL);
+        ll_json_put_text(json, "fits", NULL);
+    } else {
+        ll_json_put_count(json, "memory_bytes", p->stages[p->fullest].memory_bytes);
+        ll_json_put_bool(json, "fits", p->result->fits);
+    }
+    ll_json_key(json, "stages");
+    ll_json_open_list(json);
+    for (uint64_t s = 0; s < p->spread->plan.pipeline; s++)
+        stage_json(p, s, json);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
+/* Parts of a page and of the document that are there with a plan: a line on how it is spread, what waits for
+ * what; the key `parallel` into the object that is open. The same for a trace of several ranks; its key is
+ * `ranks`. */
+static void report_together_json(const struct ll_multi_rank_result *t, struct ll_json *json)
+{
+    ll_json_key(json, "ranks");
+    ll_json_open_list(json);
+    for (uint32_t i = 0; i < t->rank_count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_count(json, "rank", i);
+        ll_json_put_number(json, "end_s", t->ranks[i].end_s);
+        ll_json_put_number(json, "busy_s", t->ranks[i].busy_s);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
 static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
 {
     const struct ll_result *result = report->result;
@@ -380,9 +462,9 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     area(result, json);
     price(result->machine, json);
     if (report->parallel)
-        ll_report_parallel_json(report->parallel, json);
+        report_parallel_json(report->parallel, json);
     if (report->together)
-        ll_report_together_json(report->together, json);
+        report_together_json(report->together, json);
     by_kind(result, json);
     if (per_op)
         all_ops(result, json);

@@ -1,12 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of simulation for people and for programs. Both are pure functions of the results. */
+/* The memory of a step for people and for programs: its course, what is alive at the peak, what allocators
+ * make of it, and what would make it fit. */
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
+#include "sim/memory/footprint.h"
 #include "sim/parallel/parallel.h"
-#include "sim/report/memory_report.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
+
+struct ll_memory_report {
+    const char *name; /* of the trace, as the user named it */
+    const struct ll_trace *trace;
+    struct ll_footprint footprint;
+    const struct ll_over_time *course;
+    const struct ll_all_alive *alive; /* at the peak */
+    struct ll_allocated allocated[LL_ALLOCATOR_COUNT];
+    uint64_t capacity_bytes;           /* of the machine; 0: none was asked about */
+    const struct ll_mitigation *cures; /* NULL when they were not tried */
+    size_t cure_count;
+    const struct ll_parallel_result *parallel; /* whose fullest stage this is; NULL: one device, no plan */
+    uint64_t beside_bytes; /* what that holds beside the one micro-batch whose trace this is */
+};
+
+/* Of a trace alone; of what was replayed on a machine, with cures; of the fullest stage of a plan that
+ * `trace` was spread for, with cures. Live in the arena; NULL when memory ran out. */
+const struct ll_memory_report *ll_memory_report_of(const char *name, const struct ll_trace *trace,
+                                                   struct ll_arena *arena);
+const struct ll_memory_report *ll_memory_report(const char *name, const struct ll_result *result,
+                                                struct ll_arena *arena);
+const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const struct ll_trace *trace,
+                                                        const struct ll_parallel_result *parallel,
+                                                        struct ll_arena *arena);
+
+/* Keys `alive`, `over_time`, `allocators` and, with a machine, `over_bytes` and `cures`, into the open
+ * object; with a plan also `stage`, `in_flight` and `beside_bytes`. */
+void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json);
+
+/* Tables of the same. width in characters. */
+void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out);
+
+/* The course of memory by class as SVG, a panel each; of a plan its fullest stage, with what other passes
+ * hold. False when memory ran out. */
+bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out);
+
+/* Results of simulation for people and for programs. Both are pure functions of the results. */
 
 /* One trace on one machine, with what is known about it. */
 struct ll_report {
@@ -62,19 +100,6 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
 void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
                                  struct ll_json *json);
 
-/* Parts of a page and of the document that are there with a plan: a line on how it is spread, what waits for
- * what; the key `parallel` into the object that is open. The same for a trace of several ranks; its key is
- * `ranks`. */
-void ll_report_parallel_headline(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
-void ll_report_parallel(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
-void ll_report_together(const struct ll_multi_rank_result *t, unsigned width, struct ll_str *out);
-void ll_report_together_json(const struct ll_multi_rank_result *t, struct ll_json *json);
-void ll_report_parallel_json(const struct ll_parallel_result *p, struct ll_json *json);
-
-/* The keys `energy_j` and, where the machine describes it, `energy_parts_j`, into the object that is open. */
-void ll_report_energy_json(const struct ll_machine *machine, double energy_j,
-                           const struct ll_energy_parts *parts, struct ll_json *json);
-
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);
 
@@ -87,5 +112,41 @@ void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, 
 
 /* The sentence that the line below has, without end; false, and nothing, where there is none to say. */
 bool ll_say_lanes_for_type(const struct ll_result *result, struct ll_str *out);
+
+/* Warnings: what makes an answer doubtful, though nothing is wrong with the input. They stand in the first
+ * lines of standard output, "warning: ...", and with --json in the list `warnings`. */
+
+/* Sentences in the order in which they were added, each once. Starts as {.arena = arena}; the texts live
+ * there. When memory runs out `failed` is set: check once at the end. One thread at a time. */
+struct ll_warnings {
+    struct ll_arena *arena;
+    const char **texts;
+    size_t count, capacity;
+    bool failed;
+};
+
+/* Adds a sentence, printf style, without full stop; nothing where it is there already. */
+void ll_warn(struct ll_warnings *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The share of the device time that whoever recorded had measured, and that the trace covers; NaN where no
+ * device time was recorded. */
+double ll_coverage_of(const struct ll_trace *trace);
+
+/* "the trace covers 98.1 % of the recorded device time"; nothing where none was recorded. */
+void ll_covered_text(const struct ll_trace *trace, struct ll_str *out);
+
+/* What whoever made a trace says of it: the facts whose keys begin with "warning.". `whose` begins each
+ * sentence, "" where there is one trace. */
+void ll_warn_of_trace(struct ll_warnings *warnings, const struct ll_trace *trace, const char *whose);
+
+/* What there is to say of simulated steps: of each, then of their traces. Where there are several
+ * traces or machines, a sentence begins with the one that it is of. */
+void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count);
+
+/* A line each; they are not broken. Where there is none, nothing. */
+void ll_warnings_text(const struct ll_warnings *warnings, struct ll_str *out);
+
+/* The key `warnings` into the object that is open; an empty list where there is none. */
+void ll_warnings_json(const struct ll_warnings *warnings, struct ll_json *json);
 
 #endif

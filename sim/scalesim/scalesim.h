@@ -24,24 +24,24 @@ enum ll_scalesim_operand { LL_SCALESIM_IFMAP, LL_SCALESIM_FILTER, LL_SCALESIM_OF
 /* What SCALE-Sim's .cfg says. */
 struct ll_scalesim_config {
     const char *run_name;
-    uint64_t rows, columns; /* of the array */
-    uint64_t buffer_kB[LL_SCALESIM_OPERANDS];
+    uint64_t rows, columns;                       /* of the array, in processing elements; at least 1 */
+    uint64_t buffer_kB[LL_SCALESIM_OPERANDS];     /* both halves of an operand's buffer, 1024 words each kB */
     uint64_t first_address[LL_SCALESIM_OPERANDS]; /* IfmapOffset, ...: they only bound what is addressable */
     enum ll_dataflow dataflow;
     bool user_bandwidth;      /* InterfaceBandwidth is USER, not CALC */
     uint64_t words_per_cycle; /* of each operand's channel to memory, in USER mode */
     const char *beyond;       /* a switch of version 3 that is on, and changes nothing here; NULL: none */
-    uint64_t beyond_line;
+    uint64_t beyond_line;     /* the line that switches `beyond` on, from 1 */
 };
 
 /* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.
  * SCALE-Sim calls the lines of its demand matrices cycles, and reports the index of the last one. */
 struct ll_scalesim_folds {
-    uint64_t m, n, k;
-    uint64_t out_h, out_w;
-    uint64_t on_rows, on_columns, streamed; /* Sr, Sc, T */
-    uint64_t row_folds, column_folds;
-    uint64_t fold_lines, lines;
+    uint64_t m, n, k;                       /* of the layer's GEMM */
+    uint64_t out_h, out_w;                  /* of the ofmap, m = out_h * out_w */
+    uint64_t on_rows, on_columns, streamed; /* Sr, Sc, T: which of m, n, k, the dataflow says */
+    uint64_t row_folds, column_folds;       /* ceil(Sr / rows), ceil(Sc / columns) */
+    uint64_t fold_lines, lines;             /* cycles of one fold, of all folds */
 };
 
 /* Traffic at one side of a buffer, in words, between two cycles (before cycle 0 where buffers are filled in
@@ -52,8 +52,10 @@ struct ll_scalesim_port {
     double bandwidth;
 };
 
+/* What the three reports say of a layer. Utilizations are in percent and means over folds. */
 struct ll_scalesim_result {
-    int64_t total_cycles, stall_cycles;
+    int64_t total_cycles,
+        stall_cycles; /* index of the last cycle; cycles that the array waited for buffers */
     double overall_util_pct, mapping_pct, compute_util_pct;
     struct ll_scalesim_port sram[LL_SCALESIM_OPERANDS], dram[LL_SCALESIM_OPERANDS];
 };

@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include "dry_model.h"
-#include "sim/memory/allocators.h"
 #include "sim/memory/footprint.h"
 #include "tracer/record/recorder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/report/figure/axis.h"
+#include "sim/report/figure/svg.h"
 
 enum { ROUNDS = 200, MOST = 12 };
 

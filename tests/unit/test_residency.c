@@ -6,7 +6,7 @@
 #include "toy_trace.h"
 #include "two_levels.h"
 
-#include "sim/memory/allocators.h"
+#include "sim/memory/footprint.h"
 #include "sim/memory/residency.h"
 
 /* The dumb twin: when each word of the arena was touched last, 0 for never. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/report/warnings.h"
+#include "sim/report/sim_report.h"
 
 static void each_sentence_stands_once_in_the_order_of_coming(void **state)
 {

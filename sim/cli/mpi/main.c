@@ -7,7 +7,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "sim/cli/command.h"
-#include "sim/cli/cmd_sweep.h"
+#include "sim/cli/commands.h"
 
 #include <fcntl.h>
 #include <mpi.h>

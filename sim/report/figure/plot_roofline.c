@@ -2,7 +2,7 @@
 /* A roofline (Williams, Waterman, Patterson, 2009): both axes logarithmic, so that a memory's bandwidth is a
  * line that rises by one decade a decade until it meets the highest unit. A unit's peak is a level from where
  * the fastest memory meets it. */
-#include "sim/report/figure/axis.h"
+#include "sim/report/figure/svg.h"
 
 #include <math.h>
 
@@ -202,12 +202,24 @@ static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_
     put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, point->name);
 }
 
+/* A disc in colour number `series` that lets through what lies under it; `name` is shown when it is pointed
+ * at. */
+static void svg_disc(struct ll_svg *svg, struct ll_point at, double radius, size_t series, const char *name)
+{
+    ll_str_addf(svg->out,
+                "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" fill-opacity=\"0.6\" stroke=\"%s\">"
+                "<title>",
+                at.x, at.y, radius, ll_colour(series), ll_colour(series));
+    ll_xml_add(svg->out, name);
+    ll_str_add(svg->out, "</title></circle>\n");
+}
+
 static void draw_points(struct ll_svg *svg, const struct plane *plane, const struct ll_roofline *roofline)
 {
     for (size_t i = 0; i < roofline->point_count; i++) {
         const struct ll_work_point *point = &roofline->points[i];
         if (in_plane(plane, point))
-            ll_svg_disc(svg, place(plane, point->intensity, point->rate),
+            svg_disc(svg, place(plane, point->intensity, point->rate),
                         fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
     }
 }
