@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline cache: the addresses of one op, through the caches of a machine. leadline dram: a file of addresses on a
- * DRAM. Both report what the DRAM did with its bursts. */
+/* leadline cache: the addresses of one op, through the caches of a machine. leadline dram: a file of
+ * addresses on a DRAM. Both report what the DRAM did with its bursts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

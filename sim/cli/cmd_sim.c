@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline sim: replays traces on machines and shows how long, why, and what to change. The last section is --compat: the files of another simulator, read and written
- * as it does, and our own account of the same hardware beside it. */
+/* leadline sim: replays traces on machines and shows how long, why, and what to change. The last section
+ * is --compat: the files of another simulator, read and written as it does, and our own account of the
+ * same hardware beside it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -441,8 +441,8 @@ struct brought {
     const struct ll_experiment_result **experiments;
 };
 
-/* Records what is missing, says so on standard error, and reads the machines. An exit status, after saying what
- * is wrong. The arrays live in the arena, traces and losses in the library; machines are freed by
+/* Records what is missing, says so on standard error, and reads the machines. An exit status, after saying
+ * what is wrong. The arrays live in the arena, traces and losses in the library; machines are freed by
  * brought_release. */
 static int bring_plan(struct ll_library *library, const struct ll_study_plan *plan, struct ll_arena *arena,
                       struct brought *brought)

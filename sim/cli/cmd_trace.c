@@ -170,7 +170,8 @@ static const struct ll_result *play(const struct ll_prepared *prepared, const st
     return together ? together->result : NULL;
 }
 
-/* A trace on a machine, as the exporters want it. Starts zeroed; what it holds lives until it is released, and needs the trace. */
+/* A trace on a machine, as the exporters want it. Starts zeroed; what it holds lives until it is released,
+ * and needs the trace. */
 struct simulated {
     struct ll_machine *machine;
     const struct ll_op_schedule *schedule;

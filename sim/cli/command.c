@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every command needs: parsing its options, help, values of options, messages, writing files; the names of
- * version 0.1; interrupts, progress, and the check that no output overwrites an input or another output. */
+/* What every command needs: parsing its options, help, values of options, messages, writing files; the
+ * names of version 0.1; interrupts, progress, and the check that no output overwrites an input or another
+ * output. */
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/command.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening what a command line names. The first section finds what the program ships with; then traces,
- * models, machines and overrides are read, each with its complaints; the last section holds options that change
- * a trace before it is simulated. */
+ * models, machines and overrides are read, each with its complaints; the last section holds options that
+ * change a trace before it is simulated. */
 #define _XOPEN_SOURCE 700
 #include "sim/cli/load.h"
 

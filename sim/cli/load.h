@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening what a command line names: where shipped files lie; reading rows of data, traces, models and machines;
- * options that several commands share, and what they change of a trace. */
+/* Opening what a command line names: where shipped files lie; reading rows of data, traces, models and
+ * machines; options that several commands share, and what they change of a trace. */
 #ifndef LL_SIM_CLI_LOAD_H
 #define LL_SIM_CLI_LOAD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace that PyTorch's own observer writes while a program is recorded: switched on before the program starts,
- * imported when it ends, and joined with the times of the recorded calls. */
+/* The trace that PyTorch's own observer writes while a program is recorded: switched on before the program
+ * starts, imported when it ends, and joined with the times of the recorded calls. */
 #define _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/record_program.h"

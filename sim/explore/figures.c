@@ -13,7 +13,6 @@
 #include "sim/explore/database.h"
 #include "sim/explore/findings.h"
 #include "sim/report/figure/figure.h"
-#include "sim/report/figure/svg.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 

@@ -577,7 +577,7 @@ static bool stands_before(const void *context, uint32_t number)
 
 /* Where a free chunk of this pool, size and address is, or would be. */
 static struct ll_sorted_place sorted_place(const struct ll_heap *heap, uint32_t pool, uint64_t bytes,
-                                                  uint64_t address)
+                                           uint64_t address)
 {
     const struct looking looking = {heap, pool, bytes, address};
     return ll_sorted_find(&heap->sorted, stands_before, &looking);

@@ -699,8 +699,7 @@ static struct ll_round round_of(const struct asking *asking, const struct ll_reu
 static bool is_near(const struct asking *asking, const struct ll_reuse *reuse, const struct ll_level *level)
 {
     const struct ll_reuse *last = before(asking, reuse);
-    return !level->cache.affinity ||
-           (last && is_gemm(last->kind) == is_gemm(reuse->kind));
+    return !level->cache.affinity || (last && is_gemm(last->kind) == is_gemm(reuse->kind));
 }
 
 /* --- what caches have let in --- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an op takes its time: the lines of sim/cost/cost.h, for people and for programs. */
+/* What stands behind a result: why an op takes its time (the lines of sim/cost/cost.h), where ops lie under a
+ * roofline, and the warnings that must come first. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

@@ -2,14 +2,15 @@
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
 #include "sim/report/sim_report.h"
 
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 #include "tracer/base/str.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool cause_exists(const struct ll_machine *machine, unsigned cause)
 {
@@ -270,7 +271,7 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
 
 /* The keys `energy_j` and, where the machine describes it, `energy_parts_j`, into the object that is open. */
 static void report_energy_json(const struct ll_machine *machine, double energy_j,
-                           const struct ll_energy_parts *parts, struct ll_json *json)
+                               const struct ll_energy_parts *parts, struct ll_json *json)
 {
     ll_json_put_number(json, "energy_j", energy_j);
     if (!isfinite(energy_j))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of a step for people and for programs: its course, what is alive at the peak, what allocators
- * make of it, and what would make it fit. */
+/* Results of simulation for people and for programs: the memory of a step, pages and comparisons, the JSON
+ * document (README.md of this room), explanations, rooflines, warnings. All are pure functions of the
+ * results. */
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
@@ -9,6 +10,8 @@
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
 
+/* The memory of a step: its course, what is alive at the peak, what allocators make of it, and what would
+ * make it fit. */
 struct ll_memory_report {
     const char *name; /* of the trace, as the user named it */
     const struct ll_trace *trace;
@@ -43,8 +46,6 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, struc
 /* The course of memory by class as SVG, a panel each; of a plan its fullest stage, with what other passes
  * hold. False when memory ran out. */
 bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out);
-
-/* Results of simulation for people and for programs. Both are pure functions of the results. */
 
 /* One trace on one machine, with what is known about it. */
 struct ll_report {
@@ -89,7 +90,7 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out);
 
-/* A page of rooflines as SVG, a panel for each report: sim_roofline.c says what is a point. False when memory
+/* A page of rooflines as SVG, a panel for each report: explanation.c says what is a point. False when memory
  * ran out. */
 bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct ll_str *out);
 

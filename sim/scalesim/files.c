@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCALE-Sim's files: the configuration that it reads, the same hardware in our words, the reports that it writes.
+/* SCALE-Sim's files: the configuration that it reads, the same hardware in our words, the reports that it
+ * writes.
  *
  * A configuration has sections in brackets, `key: value` or `key = value`, keys in any case; lines that begin
  * with # or ; are comments. Its own reader is Python's configparser. */
@@ -354,8 +355,8 @@ static void shortest_text(double value, char text[static 32])
     }
 }
 
-/* Python's repr writes an exponent below 10^-4 and from 10^16 on; between them as many decimals as the shortest
- * text has digits behind the point. */
+/* Python's repr writes an exponent below 10^-4 and from 10^16 on; between them as many decimals as the
+ * shortest text has digits behind the point. */
 void ll_scalesim_float_text(double value, char text[static 32])
 {
     if (!isfinite(value)) {

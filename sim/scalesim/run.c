@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCALE-Sim 2, cycle by cycle: what the array asks for in each line of a fold, three buffers that answer, and the
- * cycles, utilizations and traffic that come out.
+/* SCALE-Sim 2, cycle by cycle: what the array asks for in each line of a fold, three buffers that answer, and
+ * the cycles, utilizations and traffic that come out.
  *
  * The address of an operand's element is a sum of two table entries, across[i] + along[j]. `across` lies on a
  * side of the array, cut into folds of its width; `along` passes in time. In line t of a fold the array asks

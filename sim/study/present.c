@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 
 enum { ROUNDS = 200, MOST = 12 };
 

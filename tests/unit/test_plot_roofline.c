@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 
 /* The baseline of a text of the figure. */
 static double baseline_of(const char *svg, const char *words)

@@ -1,15 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures: bars, lines, scatter plots, rooflines, heat maps and trees as SVG.
  *
- * A plot is plain data that the caller keeps, drawn into a box of a page (svg.h), so that several plots make
+ * A plot is plain data that the caller keeps, drawn into a box of a page, so that several plots make
  * one figure. All text of a plot stays in its box; labels that would touch each other are turned. Not a
  * number means that there is nothing to draw. Drawing is pure: same plot, same text.
  *
- * A kind of plot is a struct here and one file plot_*.c; axes and legends are shared (axis.h). */
+ * The page comes first: shapes and texts (svg.c). Then each kind of plot, a struct and a function (plots.c,
+ * plot_*.c); then axes and legends, which these share (svg.c). Other rooms draw plots, not shapes. */
 #ifndef LL_SIM_REPORT_FIGURE_FIGURE_H
 #define LL_SIM_REPORT_FIGURE_FIGURE_H
 
-#include "sim/report/figure/svg.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tracer/base/str.h"
+
+/* Drawing as text: the few shapes that a figure is made of.
+ *
+ * Lengths are pixels of a page whose origin is its upper left corner; they are written with two decimals, so
+ * that the same figure is the same bytes everywhere. A figure brings its own ground and switches with the
+ * reader's light or dark theme by CSS alone; it holds no script. Texts are escaped, and bytes that are not
+ * UTF-8 or may not stand in XML become U+FFFD.
+ *
+ * A drawing starts as {.out = str} and belongs to one thread. When memory runs out, out->failed is set. */
+
+struct ll_svg {
+    struct ll_str *out;
+};
+
+/* Opens a page with a ground; title and description are for readers who hear it. Then ll_svg_close. */
+void ll_svg_open(struct ll_svg *svg, double width, double height, const char *title, const char *about);
+void ll_svg_close(struct ll_svg *svg);
+
+/* How a thing of the frame looks; colours follow the theme. Data has colours of its own, see below. */
+enum ll_pen { LL_PEN_AXIS, LL_PEN_GRID, LL_PEN_INK };
+
+/* A straight stroke. */
+void ll_svg_line(struct ll_svg *svg, enum ll_pen pen, double x1, double y1, double x2, double y2);
+
+/* A filled rectangle. The fill is "#rrggbb". */
+void ll_svg_rect(struct ll_svg *svg, double x, double y, double width, double height, const char *fill);
+
+struct ll_point {
+    double x, y;
+};
+
+/* A line through points, in colour and dashes number `series` of the palette. */
+void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series);
+
+/* A mark around a point, in shape and colour number `series` of the palette. */
+void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series);
+
+enum ll_anchor { LL_ANCHOR_START, LL_ANCHOR_MIDDLE, LL_ANCHOR_END };
+enum { LL_TEXT_SMALL = 11, LL_TEXT_NORMAL = 12, LL_TEXT_TITLE = 14 };
+
+struct ll_svg_style {
+    double x, y;   /* of the baseline, where the anchor says */
+    unsigned size; /* LL_TEXT_...; a title is bold */
+    enum ll_anchor anchor;
+    double turn;      /* degrees, clockwise, about the anchor */
+    const char *fill; /* "#rrggbb"; NULL: the ink of the theme */
+    bool halo;        /* stands out against what lies below it */
+};
+
+/* One line of text. */
+void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char *text);
+
+/* How wide a text is in Helvetica or a face of its widths; characters beyond ASCII count as wide as an `n`.
+ */
+double ll_text_width(const char *text, unsigned size);
+
+/* Colour i of a palette that colour-blind readers can tell apart, as "#rrggbb"; past its end it begins anew.
+ * The first six are Paul Tol's bright scheme (SRON/EPS/TN/09-002, 2021). */
+const char *ll_colour(size_t i);
+enum { LL_COLOUR_COUNT = 10 };
+
+/* A shade from nearly white (0) to dark blue (1), the sequential scheme Blues of ColorBrewer (Brewer, 2002);
+ * NaN is grey. *dark says whether text on it is to be white. */
+struct ll_shade {
+    char fill[8];
+    bool dark;
+};
+struct ll_shade ll_shade(double part);
+
+/* Appends text for XML or HTML: & < > " escaped, what may not stand there replaced. */
+void ll_xml_add(struct ll_str *out, const char *text);
+
+/* Plots. */
 
 struct ll_rect {
     double x, y, width, height;
@@ -184,5 +262,70 @@ struct ll_tree {
     double x_high;                 /* where the axis ends; 0: at the greatest distance */
 };
 void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *tree);
+
+/* What plots share: scales with round ticks, the frame, the legend. For plots alone. */
+
+enum { LL_MOST_TICKS = 16, LL_GAP = 6 };
+
+/* A scale from low to high, both ticks; linear ones begin at 0, or below it where values do. */
+struct ll_axis {
+    double low, high;
+    bool log;
+    double ticks[LL_MOST_TICKS];
+    size_t tick_count;
+};
+
+/* The axis on which values from low to high find room. A logarithmic one looks at positive values only, a
+ * linear one at low only where it is negative. */
+struct ll_axis ll_axis_for(double low, double high, bool log);
+
+/* What values are taken into account so far; begins as LL_NO_RANGE. */
+struct ll_range {
+    double least, low, high; /* low: the least that is positive; the others hold 0 in any case */
+    bool broken;             /* not all of them are whole numbers */
+};
+#define LL_NO_RANGE ((struct ll_range){.low = INFINITY})
+
+/* One more value; what is not finite has no place on an axis. */
+void ll_range_take(struct ll_range *range, double value);
+
+/* The axis for them. Between whole numbers there are no ticks on a linear one. */
+struct ll_axis ll_range_axis(const struct ll_range *range, bool log);
+
+/* Where a value lies, from 0 to 1; outside values are clamped. */
+double ll_axis_place(const struct ll_axis *axis, double value);
+
+struct ll_tick_text {
+    char text[24];
+};
+/* A tick in the fewest digits: 0.05, 20000, 1.5e6. */
+const char *ll_tick(struct ll_tick_text *text, double value);
+
+/* The title at the top of a box; what is left of the box below it. */
+struct ll_rect ll_draw_title(struct ll_svg *svg, struct ll_rect box, const char *title);
+
+/* A line in small letters there; NULL: none. */
+struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char *about);
+
+/* A legend of names in as many lines as it takes, each behind a square, a mark or a piece of a curve as those
+ * of its number look; names that are NULL are left out. What is left of the box below it. */
+enum ll_swatch { LL_SWATCH_SQUARE, LL_SWATCH_MARK, LL_SWATCH_CURVE };
+struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
+                              enum ll_swatch swatch);
+
+/* The y axis with grid and label to the left of what is left of the box, which is returned; bottom pixels
+ * are kept free below for the x axis. */
+struct ll_rect ll_draw_y_axis(struct ll_svg *svg, struct ll_rect box, double bottom,
+                              const struct ll_axis *axis, const char *label);
+
+/* The x axis below the plot area, with grid. */
+void ll_draw_x_axis(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, const char *label);
+enum { LL_X_AXIS_HEIGHT = 38 };
+
+/* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit. */
+double ll_names_height(const char *const *names, size_t count, double slot);
+/* How far turned names reach out of their area to the left. */
+double ll_names_overhang(const char *const *names, size_t count, double slot);
+void ll_draw_names(struct ll_svg *svg, struct ll_rect area, const char *const *names, size_t count);
 
 #endif

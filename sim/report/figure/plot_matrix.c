@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 #include "tracer/base/str.h"
 
 /* Half of the last digit: what is less would read as zero. */

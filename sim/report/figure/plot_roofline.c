@@ -2,7 +2,7 @@
 /* A roofline (Williams, Waterman, Patterson, 2009): both axes logarithmic, so that a memory's bandwidth is a
  * line that rises by one decade a decade until it meets the highest unit. A unit's peak is a level from where
  * the fastest memory meets it. */
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 
 #include <math.h>
 
@@ -220,7 +220,7 @@ static void draw_points(struct ll_svg *svg, const struct plane *plane, const str
         const struct ll_work_point *point = &roofline->points[i];
         if (in_plane(plane, point))
             svg_disc(svg, place(plane, point->intensity, point->rate),
-                        fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
+                     fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plots on a plain frame: bars, boxes, signed weights, lines, dots and scatter plots. */
+/* Plots on a plain frame: bars, boxes, signed weights, lines, dots and scatter plots; of the designs of a
+ * sweep their front, and parallel coordinates. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 
 static double value_at(const struct ll_bars *bars, size_t group, size_t series)
 {
@@ -425,7 +426,7 @@ static void widen(struct ll_range *range, const struct ll_curve *curve, bool is_
         ll_range_take(range, is_x ? curve->x[i] : curve->y[i]);
 }
 
-static struct ll_axis designs_axis_of(const struct ll_front *front, bool is_x)
+static struct ll_axis axis_of_front(const struct ll_front *front, bool is_x)
 {
     struct ll_range range = LL_NO_RANGE;
     widen(&range, &front->all, is_x);
@@ -469,9 +470,9 @@ static void draw_marks(struct ll_svg *svg, struct ll_rect area, const struct ll_
 
 void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front *front)
 {
-    enum { DESIGNS_MOST_MARKS = 60 }; /* of the front: where there are more, the stairs are enough */
+    enum { MOST_FRONT_MARKS = 60 }; /* of the front: where there are more, the stairs are enough */
     const char *names[ALL] = {[FRONT] = front->front.name};
-    struct ll_axis x = designs_axis_of(front, true), y = designs_axis_of(front, false);
+    struct ll_axis x = axis_of_front(front, true), y = axis_of_front(front, false);
     for (size_t m = 0; m < front->marked_count && FIRST_MARKED + m < ALL; m++)
         names[FIRST_MARKED + m] = front->marked[m].name;
     box = ll_draw_title(svg, box, front->title);
@@ -481,7 +482,7 @@ void ll_draw_front(struct ll_svg *svg, struct ll_rect box, const struct ll_front
     ll_draw_x_axis(svg, area, &x, front->x_label);
     draw_dots(svg, area, &x, &y, &front->all, ALL);
     draw_stairs(svg, area, &x, &y, &front->front);
-    if (front->front.count <= DESIGNS_MOST_MARKS)
+    if (front->front.count <= MOST_FRONT_MARKS)
         draw_marks(svg, area, &x, &y, &front->front, FRONT);
     for (size_t m = 0; m < front->marked_count && FIRST_MARKED + m < ALL; m++)
         draw_marks(svg, area, &x, &y, &front->marked[m], FIRST_MARKED + m);
@@ -510,7 +511,7 @@ static double place_of(const struct ll_upright *upright, const struct ll_axis *a
 }
 
 /* How far the words at an axis reach to its left. */
-static double designs_reach_of(const struct ll_upright *upright, const struct ll_axis *axis)
+static double reach_of_upright(const struct ll_upright *upright, const struct ll_axis *axis)
 {
     struct ll_tick_text text;
     double most = 0;
@@ -526,7 +527,7 @@ static double designs_reach_of(const struct ll_upright *upright, const struct ll
 static double left_of(const struct ll_strands *strands, const struct ll_axis *axes, double width)
 {
     double half = 0.5 / (double)strands->axis_count;
-    double left = (designs_reach_of(&strands->axes[0], &axes[0]) - width * half) / (1 - half);
+    double left = (reach_of_upright(&strands->axes[0], &axes[0]) - width * half) / (1 - half);
     return fmin(fmax(0, left), width / 2);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/report/figure/svg.h"
+#include "sim/report/figure/figure.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/report/figure/figure.h"
 #include "tracer/base/str.h"
 
 static const char style[] =
