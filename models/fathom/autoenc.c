@@ -12,8 +12,7 @@
  * 940,800 FLOP forward a sample. */
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/init.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"

@@ -15,7 +15,7 @@
  * in the tens of millions. */
 #include <stdio.h>
 
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/vision/vision.h"
 

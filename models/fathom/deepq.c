@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "models/feed.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
@@ -355,16 +354,11 @@ static const struct ll_model_param deepq_params[] = {
 static struct ll_value *conv(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                              uint64_t stride, uint64_t filters)
 {
-    return ll_conv_layer(nn, name, x,
-                         &(struct ll_conv_options){
-                             .kernel = kernel,
-                             .stride = stride,
-                             .filters = filters,
-                             .padding = LL_VALID,
-                             .bias = LL_BIAS_BY_ADD,
-                             .activation = LL_RELU,
-                             .init = ll_init_fan_in(kernel * kernel * x->shape.dim[3], 2),
-                         });
+    struct ll_conv_options options = ll_conv_of(x->shape.dim[3], kernel, stride, filters, 2);
+    options.padding = LL_VALID;
+    options.activation = LL_RELU;
+    options.bias = LL_BIAS_BY_ADD;
+    return ll_conv_layer(nn, name, x, &options);
 }
 
 static struct ll_value *dense(struct ll_nn *nn, const char *name, struct ll_value *x,

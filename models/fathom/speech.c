@@ -23,8 +23,7 @@
  * and to 10^7 at 0.001. At 0.3 / frames, the rate here where that is less than 0.01, it falls to 220. */
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"

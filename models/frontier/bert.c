@@ -12,7 +12,7 @@
 #include "models/feed.h"
 #include "models/frontier/decoder.h"
 #include "models/nn/layers.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"
 

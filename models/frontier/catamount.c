@@ -8,8 +8,7 @@
 
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/vision/vision.h"

@@ -8,9 +8,8 @@
 #define LL_MODELS_FRONTIER_CATAMOUNT_H
 
 #include "models/model.h"
-#include "models/nn/init.h"
-#include "models/nn/layers.h"
 #include "models/nn/nn.h"
+#include "models/nn/layers.h"
 
 /* A step of a cell whose state is one tensor [batch, 2 units], c and h side by side; x [batch, inputs].
  * Replaces the state, returns h [batch, units]. */

@@ -12,10 +12,8 @@
 
 #include "models/feed.h"
 #include "models/frontier/decoder.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
-
-static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
 
 enum { GPT_DROPOUT = LL_DECODER_PARAMS, GPT_GELU, GPT_PARAMS };
 

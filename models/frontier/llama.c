@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "models/frontier/decoder.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 
 /* What follows the attention of a layer: rows to rows, x itself added. */
 typedef struct ll_value *ll_llama_part(struct ll_decoder *decoder, struct ll_value *x);

@@ -9,8 +9,7 @@
  * Here users and items are of a few kinds, and likes lie within a kind; one pair in sixteen is held back. */
 #include "models/feed.h"
 #include "models/frontier/decoder.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/runner.h"
 #include "tracer/base/random.h"

@@ -21,8 +21,7 @@
 #include "models/feed.h"
 #include "models/frontier/catamount.h"
 #include "models/model.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/optim.h"
 
 static const enum ll_role batch_hidden[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exponentials and logarithms for kernels: written without calls and branches, so that a loop of them becomes
- * vector code. For float within 2 units in the last place of the exact value; for double, which only checks
+/* Arithmetic that several kernel files share: exponentials and logarithms, maxima, random streams.
+ *
+ * Exponentials and logarithms are written without calls and branches, so that a loop of them becomes vector
+ * code. For float within 2 units in the last place of the exact value; for double, which only checks
  * gradients, those of the C library. Same bits on every CPU. For kernel files only. */
-#ifndef LL_NN_ELEMENTARY_H
-#define LL_NN_ELEMENTARY_H
-
-#include "models/nn/kernel.h"
+#ifndef LL_MODELS_NN_ELEMENTARY_H
+#define LL_MODELS_NN_ELEMENTARY_H
 
 #include <math.h>
 #include <string.h>
+
+#include "models/nn/kernel.h"
+#include "tracer/base/random.h"
 
 #ifdef LL_DOUBLE
 
@@ -153,6 +156,43 @@ LL_INLINE real ll_normal_below(real x)
 LL_INLINE real ll_sigmoid(real x)
 {
     return 1 / (1 + ll_exp(-x));
+}
+
+/* Maxima as vector code. A comparison that fails keeps what there was: what is no number is passed over,
+ * except in the first place. For kernel files only. */
+
+/* Raises each element of `most` to that of x. */
+LL_INLINE void ll_take_largest(const real *restrict x, real *restrict most, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        most[i] = x[i] > most[i] ? x[i] : most[i];
+}
+
+/* The largest of at least one number. Lanes that do not wait for each other share the work. */
+LL_INLINE real ll_largest(const real *x, uint64_t count)
+{
+    enum { LANES = 32 };
+    real lane[LANES], most = x[0];
+    uint64_t i = 0;
+    for (int k = 0; k < LANES; k++)
+        lane[k] = most;
+    for (; i + LANES <= count; i += LANES)
+        ll_take_largest(x + i, lane, LANES);
+    for (; i < count; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int k = 0; k < LANES; k++)
+        most = lane[k] > most ? lane[k] : most;
+    return most;
+}
+
+/* What kernels of random ops share. */
+
+/* The stream of an op in this step. */
+static inline uint64_t ll_drawing_key(const struct ll_op_view *op, const real *step)
+{
+    uint64_t seed = (uint64_t)ll_attr_count(op, LL_ATTR_SEED, 0);
+    uint64_t stream = (uint64_t)ll_attr_count(op, LL_ATTR_STREAM, 0);
+    return ll_random_key(ll_random_key(seed, stream), (uint64_t)(int64_t)*step);
 }
 
 #endif

@@ -3,8 +3,8 @@
  * only there gradients flow. Then from the loss to the front, each op's rule turns what arrived at its
  * results into what its inputs get. */
 #define LL_ALL_OP_KINDS /* op_table.def is bound here */
-#include "models/nn/formula.h"
-#include "models/nn/gradient_rule.h"
+#include "models/nn/nn.h"
+#include "models/nn/gradient.h"
 
 #include <assert.h>
 #include <stdlib.h>

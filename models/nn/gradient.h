@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gradients: ops that compute them, added to the network's list in the backward phase.
  *
- * Every differentiable op kind has a rule ll_gradient_WORD (gradient_{rules,math,move}.c), named in the op
+ * Every differentiable op kind has a rule ll_gradient_WORD (gradient_rules.c), named in the op
  * table. What the rules add are ops like any others, so gradients of gradients come from the same call.
  *
  * A network `as_tensorflow` gets the ops that TensorFlow 1 puts into the graph of a recurrent network whose
@@ -13,8 +13,8 @@
  *   - a weight that is read several times is read by a loop: its gradient starts as zeros, to which each
  *     step adds its own;
  *   - zeros are made by ops: for those, for what nothing flows into, and for what leaves a loop unread. */
-#ifndef LL_NN_GRADIENT_H
-#define LL_NN_GRADIENT_H
+#ifndef LL_MODELS_NN_GRADIENT_H
+#define LL_MODELS_NN_GRADIENT_H
 
 #include "models/nn/nn.h"
 
@@ -50,5 +50,37 @@ struct ll_gradient_call {
     struct ll_value **dx, **indices;
 };
 typedef void ll_gradient_rule(struct ll_nn *nn, const struct ll_gradient_call *call);
+
+/* For the files that hold gradient rules: how one begins, and what they have in common. */
+
+ll_gradient_rule ll_gradient_UNKNOWN;
+
+/* Begins the rule of a gradient word, which it declares as well: gradient.c binds it to its rows. */
+#define LL_GRADIENT(word)                                                                                    \
+    ll_gradient_rule ll_gradient_##word;                                                                     \
+    void ll_gradient_##word(struct ll_nn *nn, const struct ll_gradient_call *call)
+
+/* An op with the attributes of another, whose gradient it is part of; `given` is its result's shape where the
+ * kind asks for one, else NULL. */
+static inline struct ll_value *ll_with_attrs(struct ll_nn *nn, enum ll_op_kind kind,
+                                             const struct ll_nn_op *forward, uint32_t input_count,
+                                             struct ll_value *const *inputs, const struct ll_shape *given)
+{
+    return ll_nn_do(nn, &(struct ll_nn_call){
+                            .kind = kind,
+                            .input_count = input_count,
+                            .inputs = inputs,
+                            .attr_count = forward->view.attr_count,
+                            .attrs = forward->view.attrs,
+                            .given_count = given ? 1 : 0,
+                            .given = given,
+                        });
+}
+
+/* Zeros where nothing flows. */
+static inline struct ll_value *ll_zero_flow(struct ll_nn *nn, const struct ll_shape *shape)
+{
+    return nn->as_tensorflow ? ll_made_zeros(nn, shape) : ll_zeros(nn, shape);
+}
 
 #endif

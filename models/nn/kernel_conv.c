@@ -4,7 +4,7 @@
  * A block of result pixels at a time: their windows are gathered as the rows of a matrix, which is then
  * multiplied with the filter seen as a matrix of [height width in, out]. In this order of dimensions a row of
  * a window is one run of memory. A 1x1 filter of stride 1 needs no gathering. */
-#include "models/nn/kernel_conv.h"
+#include "models/nn/kernel_parts.h"
 
 #include <string.h>
 
@@ -51,13 +51,23 @@ void LL_REAL(ll_gather)(const struct ll_window *window, const real *image, int64
     }
 }
 
-#ifndef LL_DOUBLE
-uint64_t ll_conv_rows(uint64_t columns)
+/* How many rows of so many columns are gathered and multiplied at a time: about what a second-level cache
+ * holds (LL_CONV_ELEMENTS), and enough to pay for the packing of the other operand. Pure. */
+static uint64_t conv_rows(uint64_t columns)
 {
     uint64_t rows = LL_CONV_ELEMENTS / ll_max(columns, 1) / LL_CONV_ROW_STEP * LL_CONV_ROW_STEP;
     return ll_min(ll_max(rows, LL_CONV_LEAST_ROWS), LL_CONV_MOST_ROWS);
 }
 
+/* Whether every channel has one filter of its own: images [batch, height, width, channels], filters [height,
+ * width, in of a group, out]. Such convolutions have kernels
+ * that gather nothing. */
+static bool is_depthwise(const struct ll_shape *image, const struct ll_shape *filter)
+{
+    return filter->dim[2] == 1 && filter->dim[3] == image->dim[3];
+}
+
+#ifndef LL_DOUBLE
 static uint64_t columns_of(const struct ll_shape *filter)
 {
     return filter->dim[0] * filter->dim[1] * filter->dim[2];
@@ -67,7 +77,7 @@ uint64_t ll_conv_workspace(const struct ll_op_view *op, unsigned threads)
 {
     uint64_t columns = columns_of(&op->in[1]);
     return ll_mul(threads,
-                  ll_mul(ll_conv_rows(columns) * columns, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype)));
+                  ll_mul(conv_rows(columns) * columns, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype)));
 }
 #endif
 
@@ -98,7 +108,7 @@ static void forward_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
     (void)chunk;
     const struct forward *f = context;
     uint64_t filters = f->out_c / f->groups;
-    real *block = f->blocks + ll_pool_worker() * ll_conv_rows(f->columns) * f->columns;
+    real *block = f->blocks + ll_pool_worker() * conv_rows(f->columns) * f->columns;
     for (uint64_t group = 0; group < f->groups; group++) {
         struct ll_window window = f->window;
         window.first = group * window.used;
@@ -119,12 +129,16 @@ static void forward_rows(void *context, uint64_t begin, uint64_t end, uint64_t c
     }
 }
 
+static void run_depthwise_forward(const struct ll_kernel_call *call),
+    run_depthwise_data(const struct ll_kernel_call *call),
+    run_depthwise_filter(const struct ll_kernel_call *call);
+
 LL_KERNEL(CONV2D)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->in[1], *out = &op->out[0];
-    if (ll_conv_is_depthwise(image, filter)) {
-        LL_REAL(ll_depthwise_forward)(call);
+    if (is_depthwise(image, filter)) {
+        run_depthwise_forward(call);
         return;
     }
     struct forward f = {
@@ -147,7 +161,7 @@ LL_KERNEL(CONV2D)
     bool same_pixels = image->dim[1] == out->dim[1] && image->dim[2] == out->dim[2];
     f.direct = same_pixels && filter->dim[0] == 1 && filter->dim[1] == 1 && f.pad_top == 0 && f.pad_left == 0;
     uint64_t pixels = out->dim[0] * out->dim[1] * out->dim[2];
-    ll_pool_run(call->pool, pixels, ll_conv_rows(f.columns), forward_rows, &f);
+    ll_pool_run(call->pool, pixels, conv_rows(f.columns), forward_rows, &f);
 }
 
 /* dx from dy, as convolutions of dy. For stride s an input pixel p (counted with the padding) is touched by
@@ -164,7 +178,7 @@ LL_KERNEL(CONV2D)
 uint64_t ll_conv_data_workspace(const struct ll_op_view *op, unsigned threads)
 {
     const struct ll_shape *filter = &op->in[1];
-    uint64_t columns = filter->dim[0] * filter->dim[1] * filter->dim[3], rows = ll_conv_rows(columns);
+    uint64_t columns = filter->dim[0] * filter->dim[1] * filter->dim[3], rows = conv_rows(columns);
     uint64_t each = ll_add(ll_mul(rows, columns), ll_mul(rows, filter->dim[2]));
     uint64_t elements = ll_add(ll_mul(threads, each), ll_elements(filter));
     return ll_mul(elements, ll_dtype_bytes((enum ll_dtype)op->in[0].dtype));
@@ -277,7 +291,7 @@ static void one_phase(const struct ll_kernel_call *call, struct data_grad *d)
     d->window.taps_h = d->h.taps;
     d->window.taps_w = d->w.taps;
     d->columns = d->h.taps * d->w.taps * d->window.used;
-    d->rows = ll_conv_rows(d->columns);
+    d->rows = conv_rows(d->columns);
     uint64_t pixels = call->op->out[0].dim[0] * d->h.count * d->w.count;
     for (d->group = 0; d->group < d->groups; d->group++) {
         d->window.first = d->group * d->window.used;
@@ -294,8 +308,8 @@ LL_KERNEL(CONV2D_DATA)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *dy = &op->in[0], *filter = &op->in[1], *dx = &op->out[0];
-    if (ll_conv_is_depthwise(dx, filter)) {
-        LL_REAL(ll_depthwise_data)(call);
+    if (is_depthwise(dx, filter)) {
+        run_depthwise_data(call);
         return;
     }
     uint64_t stride_h = (uint64_t)ll_attr_count(op, LL_ATTR_STRIDE_H, 1),
@@ -328,10 +342,12 @@ LL_KERNEL(CONV2D_DATA)
 enum { BLOCK_ROWS = 1024 };
 
 #ifndef LL_DOUBLE
+static uint64_t depthwise_filter_workspace(const struct ll_op_view *op);
+
 uint64_t ll_conv_filter_workspace(const struct ll_op_view *op, unsigned threads)
 {
-    if (ll_conv_is_depthwise(&op->in[0], &op->out[0]))
-        return ll_depthwise_filter_workspace(op);
+    if (is_depthwise(&op->in[0], &op->out[0]))
+        return depthwise_filter_workspace(op);
     return ll_mul(threads,
                   LL_CONV_FILTER_SLICE * BLOCK_ROWS * ll_dtype_bytes((enum ll_dtype)op->in[0].dtype));
 }
@@ -387,8 +403,8 @@ LL_KERNEL(CONV2D_FILTER)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->out[0], *dy = &op->in[1];
-    if (ll_conv_is_depthwise(image, filter)) {
-        LL_REAL(ll_depthwise_filter)(call);
+    if (is_depthwise(image, filter)) {
+        run_depthwise_filter(call);
         return;
     }
     uint64_t groups = image->dim[3] / filter->dim[2];
@@ -426,13 +442,8 @@ LL_KERNEL(CONV2D_FILTER)
 enum { STRIP = 32, BLOCKS = 16 };
 
 #ifndef LL_DOUBLE
-bool ll_conv_is_depthwise(const struct ll_shape *image, const struct ll_shape *filter)
-{
-    return filter->dim[2] == 1 && filter->dim[3] == image->dim[3];
-}
-
 /* A filter's gradient for each block of lines. */
-uint64_t ll_depthwise_filter_workspace(const struct ll_op_view *op)
+static uint64_t depthwise_filter_workspace(const struct ll_op_view *op)
 {
     return ll_mul(BLOCKS, ll_size_bytes(&op->out[0]));
 }
@@ -536,7 +547,7 @@ LL_FAST static void forward_lines(void *context, uint64_t begin, uint64_t end, u
     }
 }
 
-void LL_REAL(ll_depthwise_forward)(const struct ll_kernel_call *call)
+static void run_depthwise_forward(const struct ll_kernel_call *call)
 {
     const struct ll_op_view *op = call->op;
     struct depthwise d = depthwise_of(call, &op->in[0], &op->in[1], &op->out[0]);
@@ -558,7 +569,7 @@ LL_FAST static void data_lines(void *context, uint64_t begin, uint64_t end, uint
     }
 }
 
-void LL_REAL(ll_depthwise_data)(const struct ll_kernel_call *call)
+static void run_depthwise_data(const struct ll_kernel_call *call)
 {
     const struct ll_op_view *op = call->op;
     struct depthwise d = depthwise_of(call, &op->out[0], &op->in[1], &op->in[0]);
@@ -619,7 +630,7 @@ LL_FAST static void filter_block(void *context, uint64_t begin, uint64_t end, ui
         line_of_filter(d, line, dw);
 }
 
-void LL_REAL(ll_depthwise_filter)(const struct ll_kernel_call *call)
+static void run_depthwise_filter(const struct ll_kernel_call *call)
 {
     const struct ll_op_view *op = call->op;
     struct depthwise d = depthwise_of(call, &op->in[0], &op->out[0], &op->in[1]);

@@ -6,7 +6,6 @@
 
 #include "models/nn/elementary.h"
 #include "models/nn/kernel.h"
-#include "models/nn/kernel_random.h"
 
 enum { GRAIN = 1 << 10 };
 

@@ -10,7 +10,7 @@
  *           row of B after the other: a single stream comes from memory faster than four
  *
  * No sum's order depends on where chunks begin. */
-#include "models/nn/kernel_matmul.h"
+#include "models/nn/kernel_parts.h"
 
 #include <assert.h>
 #include <string.h>

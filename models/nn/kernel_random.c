@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing by counter: element i of an op is number i of the stream that its seed, its own stream and the step
  * make, whichever thread draws it. */
-#include "models/nn/kernel_random.h"
+#include "models/nn/elementary.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#include "models/nn/elementary.h"
 
 enum { GRAIN = 1 << 14 };
 

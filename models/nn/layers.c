@@ -5,8 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
 
@@ -70,6 +69,15 @@ static struct ll_value *add_biases(struct ll_nn *nn, enum ll_bias bias, struct l
 static uint64_t groups_of(uint64_t channels, const struct ll_conv_options *options)
 {
     return ll_max(1, options->filters == 0 ? channels : options->groups);
+}
+
+struct ll_conv_options ll_conv_of(uint64_t channels, uint64_t kernel, uint64_t stride, uint64_t filters,
+                                  double gain)
+{
+    return (struct ll_conv_options){.kernel = kernel,
+                                    .stride = stride,
+                                    .filters = filters,
+                                    .init = ll_init_fan_in(kernel * kernel * ll_max(1, channels), gain)};
 }
 
 struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,

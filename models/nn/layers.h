@@ -4,7 +4,6 @@
 #ifndef LL_MODELS_NN_LAYERS_H
 #define LL_MODELS_NN_LAYERS_H
 
-#include "models/nn/init.h"
 #include "models/nn/nn.h"
 
 /* SAME: as many results as the stride allows, ceil(size / stride), the padding split evenly and the odd one
@@ -29,6 +28,11 @@ struct ll_conv_options {
     struct ll_init init; /* of the filter */
     double bias_start;   /* each element of the bias, at first */
 };
+
+/* A square convolution of so many channels whose filter starts by fan-in with this gain: 2 in front of a
+ * ReLU, else 1. What else there is to say, padding, bias, activation, is that of zeroed options. */
+struct ll_conv_options ll_conv_of(uint64_t channels, uint64_t kernel, uint64_t stride, uint64_t filters,
+                                  double gain);
 
 /* Filters, the bias, and what comes after. Weights: "weights" [kernel, kernel_w, in / groups, filters],
  * "biases". */

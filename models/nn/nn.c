@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building: an op is inferred, given results, and put at the end of the list. */
+/* Building: an op is inferred, given results, and put at the end of the list. Then the first contents of
+ * variables, and arithmetic by name. */
 #include "models/nn/nn.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/random.h"
 
 struct ll_nn *ll_nn_new(enum ll_dtype real)
 {
@@ -277,7 +281,7 @@ static struct ll_value *add_result(struct ll_nn *nn, struct ll_nn_op *op, uint32
 
 /* A value of another program has no contents when this one runs; one that was overwritten, no longer the
  * right ones. */
-bool ll_nn_is_readable(const struct ll_nn *nn, const struct ll_value *value)
+static bool nn_is_readable(const struct ll_nn *nn, const struct ll_value *value)
 {
     bool here = !value->producer || value->producer->index >= nn->programs[nn->program_count - 1].first_op;
     return here && value->version == value->root->overwrites;
@@ -297,7 +301,7 @@ static struct ll_nn_op *copy_call(struct ll_nn *nn, const struct ll_nn_call *cal
     if (!op->inputs || !op->outputs)
         return fail_no_memory(nn);
     for (uint32_t i = 0; i < call->input_count; i++) {
-        bool readable = ll_nn_is_readable(nn, call->inputs[i]);
+        bool readable = nn_is_readable(nn, call->inputs[i]);
         assert(readable);
         (void)readable;
         in[i] = call->inputs[i]->shape;
@@ -427,4 +431,390 @@ uint64_t ll_nn_all_forward_flops(const struct ll_nn *nn)
             flops = ll_add(flops, ll_op_flops(&nn->ops[i]->view));
     }
     return flops;
+}
+
+/* First contents of variables, and random ops that repeat from run to run. */
+
+/* Normal numbers by Box and Muller (1958), two from 64 random bits. A truncated draw outside of two
+ * deviations is drawn again, from the next numbers of a stream of the element's own. */
+
+enum { GRAIN = 1 << 14 };
+
+struct filling {
+    struct ll_init init;
+    uint64_t key;
+    bool wide; /* double */
+    void *data;
+};
+
+static void put(const struct filling *f, uint64_t i, double value)
+{
+    if (f->wide)
+        ((double *)f->data)[i] = value;
+    else
+        ((float *)f->data)[i] = (float)value;
+}
+
+static void normal_pair(uint64_t bits, float pair[2])
+{
+    float radius = sqrtf(-2 * logf(ll_random_unit((uint32_t)(bits >> 32))));
+    float angle = 6.28318530718f * ll_random_unit((uint32_t)bits);
+    pair[0] = radius * cosf(angle);
+    pair[1] = radius * sinf(angle);
+}
+
+static void fill_normal(const struct filling *f, uint64_t begin, uint64_t end)
+{
+    assert(begin % 2 == 0);
+    for (uint64_t i = begin; i < end; i += 2) {
+        float pair[2];
+        normal_pair(ll_random_bits(f->key, i / 2), pair);
+        put(f, i, f->init.scale * (double)pair[0]);
+        if (i + 1 < end)
+            put(f, i + 1, f->init.scale * (double)pair[1]);
+    }
+}
+
+static void fill_truncated(const struct filling *f, uint64_t begin, uint64_t end)
+{
+    for (uint64_t i = begin; i < end; i++) {
+        float pair[2];
+        uint64_t own = ll_random_key(f->key, i), draw = 0;
+        do
+            normal_pair(ll_random_bits(own, draw++), pair);
+        while (fabsf(pair[0]) > 2);
+        put(f, i, f->init.scale * (double)pair[0]);
+    }
+}
+
+static void fill_uniform(const struct filling *f, uint64_t begin, uint64_t end)
+{
+    for (uint64_t i = begin; i < end; i++) {
+        double unit = (double)ll_random_unit((uint32_t)ll_random_bits(f->key, i));
+        put(f, i, f->init.scale * (2 * unit - 1));
+    }
+}
+
+static void fill_constant(const struct filling *f, uint64_t begin, uint64_t end)
+{
+    for (uint64_t i = begin; i < end; i++)
+        put(f, i, f->init.scale);
+}
+
+static void fill_list(const struct filling *f, uint64_t begin, uint64_t end)
+{
+    for (uint64_t i = begin; i < end; i++)
+        put(f, i, f->init.list[i]);
+}
+
+static void fill(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    static void (*const fills[])(const struct filling *, uint64_t, uint64_t) = {
+        [LL_INIT_CONSTANT] = fill_constant,
+        [LL_INIT_NORMAL] = fill_normal,
+        [LL_INIT_TRUNCATED_NORMAL] = fill_truncated,
+        [LL_INIT_UNIFORM] = fill_uniform,
+        [LL_INIT_LIST] = fill_list,
+    };
+    (void)chunk;
+    const struct filling *f = context;
+    fills[f->init.kind](f, begin, end);
+}
+
+struct ll_init ll_init_fan_in(uint64_t inputs, double gain)
+{
+    return (struct ll_init){LL_INIT_NORMAL, sqrt(gain / (double)inputs), NULL};
+}
+
+void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data)
+{
+    assert(variable->shape.dtype == LL_F32 || variable->shape.dtype == LL_F64);
+    uint64_t key = seed;
+    for (const char *c = variable->name; *c; c++)
+        key = ll_random_key(key, (uint64_t)*c);
+    struct filling filling = {variable->init, key, variable->shape.dtype == LL_F64, data};
+    ll_pool_run(pool, ll_elements(&variable->shape), GRAIN, fill, &filling);
+}
+
+struct ll_rng ll_rng_begin(struct ll_nn *nn, uint64_t seed)
+{
+    static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL}, one = {LL_INIT_CONSTANT, 1, NULL};
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    enum ll_phase phase = nn->phase;
+    nn->phase = LL_PHASE_UPDATE;
+    ll_nn_push(nn, "chance");
+    struct ll_value *counter = ll_nn_variable(nn, "step", &scalar, LL_WORKSPACE, zero);
+    struct ll_value *step =
+        ll_nn_do2(nn, LL_OP_ADD, counter, ll_nn_variable(nn, "one", &scalar, LL_WORKSPACE, one));
+    ll_nn_carry(nn, counter, step);
+    ll_nn_pop(nn);
+    nn->phase = phase;
+    return (struct ll_rng){step, seed, 0};
+}
+
+static struct ll_value *drawn(struct ll_nn *nn, enum ll_op_kind kind, struct ll_rng *rng,
+                              const struct ll_shape *shape)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)rng->streams++),
+    };
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = kind,
+                                             .input_count = 1,
+                                             .inputs = &rng->step,
+                                             .attr_count = sizeof attrs / sizeof *attrs,
+                                             .attrs = attrs,
+                                             .given_count = 1,
+                                             .given = shape});
+}
+
+struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape)
+{
+    return drawn(nn, LL_OP_RANDOM_NORMAL, rng, shape);
+}
+
+struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape)
+{
+    return drawn(nn, LL_OP_RANDOM_UNIFORM, rng, shape);
+}
+
+struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
+                                  struct ll_rng *rng)
+{
+    struct ll_attr attrs[] = {
+        ll_attr_of_count(LL_ATTR_SEED, (int64_t)rng->seed),
+        ll_attr_of_count(LL_ATTR_STREAM, (int64_t)rng->streams++),
+        ll_attr_of_real(LL_ATTR_KEEP, keep),
+    };
+    ll_nn_push(nn, name);
+    struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_DROPOUT,
+                                                           .input_count = 2,
+                                                           .inputs = (struct ll_value *[]){x, rng->step},
+                                                           .attr_count = sizeof attrs / sizeof *attrs,
+                                                           .attrs = attrs});
+    ll_nn_pop(nn);
+    return y;
+}
+
+/* Arithmetic by name: functions that each add one or a few ops to a network. */
+
+/* Of the program being built, a variable of this whole name and these contents. */
+static struct ll_value *find(const struct ll_nn *nn, const char *name, const struct ll_shape *shape,
+                             double value)
+{
+    uint64_t first = nn->programs[nn->program_count - 1].first_value;
+    for (uint64_t i = 0; i < nn->variable_count; i++) {
+        struct ll_value *v = nn->variables[i];
+        if (v->index >= first && v->memory == LL_WORKSPACE && v->init.kind == LL_INIT_CONSTANT &&
+            v->init.scale == value && v->overwrites == 0 && memcmp(&v->shape, shape, sizeof *shape) == 0 &&
+            strcmp(v->name, name) == 0)
+            return v;
+    }
+    return NULL;
+}
+
+struct ll_value *ll_filled(struct ll_nn *nn, const char *name, const struct ll_shape *shape, double value)
+{
+    const char *scope = nn->scope;
+    nn->scope = "constants";
+    const char *whole = ll_format(&nn->arena, "constants/%s", name);
+    struct ll_value *found = whole ? find(nn, whole, shape, value) : NULL;
+    if (!found)
+        found =
+            ll_nn_variable(nn, name, shape, LL_WORKSPACE, (struct ll_init){LL_INIT_CONSTANT, value, NULL});
+    nn->scope = scope;
+    return found;
+}
+
+struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value)
+{
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    return ll_filled(nn, name, &scalar, value);
+}
+
+struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape)
+{
+    return ll_filled(nn, "zeros", shape, 0);
+}
+
+struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape)
+{
+    struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
+    return ll_nn_broadcast(nn, ll_zeros(nn, &scalar), shape);
+}
+
+struct ll_value *ll_nn_mul_scalar(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
+{
+    return ll_mul_of(nn, x, ll_constant(nn, name, factor));
+}
+
+struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct ll_value *a,
+                           struct ll_value *b)
+{
+    struct ll_value *inputs[] = {condition, a, b};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SELECT, .input_count = 3, .inputs = inputs});
+}
+
+struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SUM,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = axis == 0 ? 1 : 2,
+                                             .attrs = axis == 0 ? &attrs[1] : attrs});
+}
+
+struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
+{
+    struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, shape->rank - x->shape.rank);
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = 1,
+                                             .attrs = &axes,
+                                             .given_count = 1,
+                                             .given = shape});
+}
+
+struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
+{
+    struct ll_shape seen = *shape;
+    seen.dtype = x->shape.dtype;
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &seen});
+}
+
+struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
+{
+    struct ll_shape shape = x->shape;
+    shape.dtype = (uint8_t)dtype;
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_CAST, .input_count = 1, .inputs = &x, .given_count = 1, .given = &shape});
+}
+
+struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x)
+{
+    return ll_cast_to(nn, x, nn->real);
+}
+
+/* Cast once for all products that read it; what is cast of a weight lasts as long as the weight does. */
+static struct ll_value *narrowed(struct ll_nn *nn, struct ll_value *x)
+{
+    if (x->shape.dtype == LL_F8)
+        return x;
+    if (!x->narrow || !nn_is_readable(nn, x->narrow))
+        x->narrow = ll_cast_to(nn, x, LL_F8);
+    if (x->memory == LL_WEIGHT && !nn->trouble)
+        x->narrow->memory = LL_WORKSPACE;
+    return x->narrow;
+}
+
+struct ll_value *ll_weight_gemm(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow)
+{
+    if (!narrow || nn->trouble)
+        return ll_nn_do(nn, product);
+    struct ll_nn_call call = *product;
+    call.inputs = (struct ll_value *[]){narrowed(nn, call.inputs[0]), narrowed(nn, call.inputs[1])};
+    call.dtype = &nn->real;
+    return ll_nn_do(nn, &call);
+}
+
+struct ll_value **ll_nn_unstack(struct ll_nn *nn, struct ll_value *stack)
+{
+    struct ll_shape layer = {.dtype = stack->shape.dtype};
+    uint64_t count = nn->trouble || stack->shape.rank == 0 ? 0 : stack->shape.dim[0];
+    for (unsigned i = 1; i < stack->shape.rank; i++) {
+        layer.dim[layer.rank] = stack->shape.dim[i];
+        layer.role[layer.rank++] = stack->shape.role[i];
+    }
+    if (count > LL_MAX_OP_REFS)
+        ll_nn_fail(nn, "a stack of more than %d layers cannot be taken apart", LL_MAX_OP_REFS);
+    struct ll_shape *given = nn->trouble ? NULL : ll_alloc(&nn->arena, count, sizeof *given);
+    for (uint64_t i = 0; given && i < count; i++)
+        given[i] = layer;
+    const struct ll_value *first =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_UNSTACK,
+                                          .input_count = 1,
+                                          .inputs = &stack,
+                                          .given_count = given ? (uint32_t)count : 0,
+                                          .given = given});
+    return nn->trouble ? NULL : first->producer->outputs;
+}
+
+struct ll_value *ll_nn_stack(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count)
+{
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_STACK, .input_count = count, .inputs = layers});
+}
+
+struct ll_value *ll_nn_concat(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, axis);
+    return ll_nn_do(
+        nn,
+        &(struct ll_nn_call){
+            .kind = LL_OP_CONCAT, .input_count = count, .inputs = parts, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *ll_nn_transpose(struct ll_nn *nn, struct ll_value *x, int64_t permutation)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_PERMUTATION, permutation);
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_TRANSPOSE, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_PARTS, parts)};
+    const struct ll_value *first = ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_SPLIT, .input_count = 1, .inputs = &x, .attr_count = 2, .attrs = attrs});
+    return first->producer ? first->producer->outputs : nn->nothings;
+}
+
+struct ll_value *ll_nn_slice(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
+                              ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
+                              ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_SLICE, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
+}
+
+struct ll_value *ll_nn_gather(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices)
+{
+    return ll_nn_do2(nn, LL_OP_GATHER, table, indices);
+}
+
+struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit)
+{
+    struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_RELU_CLIPPED, .input_count = 1, .inputs = &x, .attr_count = 1, .attrs = &attr});
+}
+
+struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    struct ll_attr attr = ll_attr_of_count(LL_ATTR_TRANSPOSE_B, 1);
+    struct ll_value *inputs[] = {a, b};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = a->shape.rank > 2 ? LL_OP_BATCH_MATMUL : LL_OP_MATMUL,
+                                             .input_count = 2,
+                                             .inputs = inputs,
+                                             .attr_count = 1,
+                                             .attrs = &attr});
+}
+
+struct ll_value *ll_nn_upsample(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
+{
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
+                              ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
+    return ll_nn_do(
+        nn, &(struct ll_nn_call){
+                .kind = LL_OP_UPSAMPLE, .input_count = 1, .inputs = &image, .attr_count = 2, .attrs = attrs});
 }

@@ -13,16 +13,17 @@
  * Everything belongs to the network and is freed with it. Trouble (shapes that do not fit, no memory) is
  * kept and found by ll_nn_trouble; until then every function goes on, and results are values of rank 0, so
  * that a model need not ask after each layer. One thread at a time. */
-#ifndef LL_NN_NN_H
-#define LL_NN_NN_H
-
-#include "tracer/base/arena.h"
-#include "tracer/base/diag.h"
-#include "tracer/ir/ops.h"
+#ifndef LL_MODELS_NN_NN_H
+#define LL_MODELS_NN_NN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/base/arena.h"
+#include "tracer/base/diag.h"
+#include "tracer/base/pool.h"
+#include "tracer/ir/ops.h"
 
 struct ll_nn_op;
 
@@ -193,9 +194,6 @@ struct ll_nn_call {
 };
 struct ll_value *ll_nn_do(struct ll_nn *nn, const struct ll_nn_call *call);
 
-/* Whether it still has the contents that it had when it was made, in the program that is being built. */
-bool ll_nn_is_readable(const struct ll_nn *nn, const struct ll_value *value);
-
 /* The everyday calls: one or two inputs, no attributes. */
 struct ll_value *ll_nn_do1(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x);
 struct ll_value *ll_nn_do2(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x, struct ll_value *y);
@@ -227,5 +225,147 @@ uint64_t ll_nn_forward_flops(const struct ll_nn *nn);
 
 /* FLOPs of all ops of the first program's forward phase, as a recording has them. LL_NO_FIT past 64 bits. */
 uint64_t ll_nn_all_forward_flops(const struct ll_nn *nn);
+
+/* First contents of variables. */
+
+/* Normal weights of variance gain / inputs (fan-in): LeCun initialisation with gain 1; Kaiming initialisation
+ * (He et al., 2015) with gain 2, which makes up for the half that a ReLU behind the GEMM cuts off. */
+struct ll_init ll_init_fan_in(uint64_t inputs, double gain);
+
+/* Fills `data` with the variable's first contents: elements of its type, each a pure function of the seed,
+ * the variable's name and the element's number, so the same for any number of threads. */
+void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data);
+
+/* Random ops of a network: every step draws anew, every run the same, at any number of threads.
+ *
+ * A number is a pure function of the seed, the op's stream, the step and the element (tracer/base/random.h).
+ * Seed and stream are attributes and the same in each step; the step is a scalar that one `add` op advances,
+ * in the network's real type: floats can tell 2^24 steps apart. */
+
+struct ll_rng {
+    struct ll_value *step;  /* of this step: 1, 2, ... */
+    uint64_t seed, streams; /* streams: how many ops draw so far */
+};
+
+/* Adds the counter to the network; once a network, before the ops that draw. */
+struct ll_rng ll_rng_begin(struct ll_nn *nn, uint64_t seed);
+
+/* Normal numbers of deviation one, or uniform ones from 0 to 1, of this shape. */
+struct ll_value *ll_random_normal(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape);
+struct ll_value *ll_random_uniform(struct ll_nn *nn, struct ll_rng *rng, const struct ll_shape *shape);
+
+/* x with a share of `keep` of its elements over keep, the others zero (Srivastava et al., 2014, scaled when
+ * training, so that inference needs no op). Its second result is what x was multiplied with. */
+struct ll_value *ll_dropout_layer(struct ll_nn *nn, const char *name, struct ll_value *x, double keep,
+                                  struct ll_rng *rng);
+
+/* Formulas: the ops of arithmetic by name. Inputs that do not match repeat, as op kind `add` has it.
+ *
+ * Each adds ops to the network's list and returns what they give, of x's type where nothing else is said.
+ * Results belong to the network; trouble, as shapes that do not fit, is kept there, and what is returned then
+ * is of rank 0 (nn.h). One thread at a time. */
+
+/* A scalar that no step changes. One a name and scope and value: asked for again, it is the same variable. */
+struct ll_value *ll_constant(struct ll_nn *nn, const char *name, double value);
+
+/* The same value everywhere, or zeros, of this shape: variables that no step changes. */
+struct ll_value *ll_filled(struct ll_nn *nn, const char *name, const struct ll_shape *shape, double value);
+struct ll_value *ll_zeros(struct ll_nn *nn, const struct ll_shape *shape);
+
+/* Zeros of this shape that an op makes whenever it runs. */
+struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape);
+
+/* a + b */
+static inline struct ll_value *ll_add_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_ADD, a, b);
+}
+
+/* a - b */
+static inline struct ll_value *ll_sub_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_SUB, a, b);
+}
+
+/* a b, element by element */
+static inline struct ll_value *ll_mul_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_MUL, a, b);
+}
+
+/* a / b */
+static inline struct ll_value *ll_div_of(struct ll_nn *nn, struct ll_value *a, struct ll_value *b)
+{
+    return ll_nn_do2(nn, LL_OP_DIV, a, b);
+}
+
+/* -x */
+static inline struct ll_value *ll_neg(struct ll_nn *nn, struct ll_value *x)
+{
+    return ll_nn_do1(nn, LL_OP_NEG, x);
+}
+
+/* min(max(x, 0), limit) */
+struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit);
+
+/* x times ll_constant(nn, name, factor). */
+struct ll_value *ll_nn_mul_scalar(struct ll_nn *nn, struct ll_value *x, const char *name, double factor);
+
+/* a where the condition (bool) holds, b elsewhere: all of one shape, or the condition of a's first dimensions
+ * alone, one for each row. */
+struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct ll_value *a,
+                           struct ll_value *b);
+
+/* The sum over `axes` dimensions from `axis` on, which the result has not: of [2, 3, 4] over one from 1 on
+ * [2, 4]. */
+struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes);
+
+/* Broadcast: x over and over along dimensions in front of its own, `shape` being that of the result: [3] as
+ * [2, 3]. */
+struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+
+/* Reshape: the same elements in another shape, a view; its type is x's. */
+struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
+
+/* Unstack: the layers along the first dimension; in the network's arena. NULL after trouble. */
+struct ll_value **ll_nn_unstack(struct ll_nn *nn, struct ll_value *stack);
+
+/* Stack: layers of one shape along a new first dimension. */
+struct ll_value *ll_nn_stack(struct ll_nn *nn, struct ll_value *const *layers, uint32_t count);
+
+/* Split into equal parts along dimension `axis`, at most four; the list lives in the network's arena. */
+struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts);
+
+/* Slice: elements begin to begin + size - 1 of dimension `axis`, all of the others. */
+struct ll_value *ll_nn_slice(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size);
+
+/* Gather: rows of a table [rows, ...] by their indices, i32 or i64: the dimensions of the indices, then those
+ * of a row. */
+struct ll_value *ll_nn_gather(struct ll_nn *nn, struct ll_value *table, struct ll_value *indices);
+
+/* a b^T of matrices, or of each two of stacks of them: [m, k] and [n, k] give [m, n]. */
+struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, struct ll_value *b);
+
+/* Concat along dimension `axis`, all others being equal. */
+struct ll_value *ll_nn_concat(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis);
+
+/* Upsample by nearest neighbour: every pixel of [batch, height, width, channels] becomes factor x factor. */
+struct ll_value *ll_nn_upsample(struct ll_nn *nn, struct ll_value *image, uint64_t factor);
+
+/* Transpose: result dimension i is input dimension digit i of the permutation; 021
+ * exchanges the last two of three (in decimal: write 21). */
+struct ll_value *ll_nn_transpose(struct ll_nn *nn, struct ll_value *x, int64_t permutation);
+
+/* Indices or truth values as numbers of the network's real type. */
+struct ll_value *ll_as_real(struct ll_nn *nn, struct ll_value *x);
+
+/* Numbers in another type. */
+struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype);
+
+/* The call of a product of x and weights, a matmul or a batch_matmul, or of one that gives a gradient of
+ * theirs; narrow: it reads 8 bits, as casts or weights that are held so, and writes the network's real type
+ * (tracer/transform/dtype.h makes the same of a trace). */
+struct ll_value *ll_weight_gemm(struct ll_nn *nn, const struct ll_nn_call *product, bool narrow);
 
 #endif

@@ -3,7 +3,7 @@
  * beta1 and beta2 are a tensor of two elements that one `mul` op advances each step. */
 #include "models/nn/optim.h"
 
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/gradient.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "models/nn/blas.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/kernel.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/pool.h"

@@ -10,8 +10,7 @@
  *   mean over the image, dense 1000
  *
  * 25,557,032 parameters, 8.178 GFLOP forward a sample. */
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/vision/vision.h"
 
@@ -263,11 +262,9 @@ static const struct ll_model_param squeezenet_params[] = {
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                  uint64_t stride, uint64_t filters)
 {
-    struct ll_init init = ll_init_fan_in(kernel * kernel * ll_max(1, x->shape.dim[3]), 2);
-    return ll_conv_layer(
-        nn, name, x,
-        &(struct ll_conv_options){
-            .kernel = kernel, .stride = stride, .filters = filters, .activation = LL_RELU, .init = init});
+    struct ll_conv_options options = ll_conv_of(x->shape.dim[3], kernel, stride, filters, 2);
+    options.activation = LL_RELU;
+    return ll_conv_layer(nn, name, x, &options);
 }
 
 static struct ll_value *fire(struct ll_nn *nn, unsigned number, struct ll_value *x, uint64_t squeezed)

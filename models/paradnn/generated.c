@@ -11,10 +11,8 @@
 
 #include "models/feed.h"
 #include "models/model.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
-#include "models/nn/layers.h"
 #include "models/nn/nn.h"
+#include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "tracer/base/random.h"
 

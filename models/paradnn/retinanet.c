@@ -16,8 +16,7 @@
  *
  * 35,744,116 parameters, 173.2 GFLOP forward a sample; with three sizes 36,394,126 and 184.3. */
 #include "models/feed.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
@@ -174,21 +173,10 @@ static void fill_share(void *context, uint64_t step, float *data)
     *data = 1 / (float)found;
 }
 
-static struct ll_conv_options conv_of(uint64_t kernel, uint64_t stride, uint64_t inputs, uint64_t filters,
-                                      enum ll_activation activation)
-{
-    return (struct ll_conv_options){
-        .kernel = kernel,
-        .stride = stride,
-        .filters = filters,
-        .activation = activation,
-        .init = ll_init_fan_in(kernel * kernel * ll_max(1, inputs), activation == LL_RELU ? 2 : 1)};
-}
-
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                  uint64_t stride, uint64_t filters)
 {
-    struct ll_conv_options options = conv_of(kernel, stride, x->shape.dim[3], filters, LL_LINEAR);
+    struct ll_conv_options options = ll_conv_of(x->shape.dim[3], kernel, stride, filters, 1);
     return ll_conv_layer(nn, name, x, &options);
 }
 
@@ -213,8 +201,9 @@ struct head {
 
 static struct head head_of(struct ll_nn *nn, uint64_t features, uint64_t results, double start)
 {
-    struct head head = {.inner = conv_of(3, 1, features, features, LL_RELU),
-                        .last = conv_of(3, 1, features, results, LL_LINEAR)};
+    struct head head = {.inner = ll_conv_of(features, 3, 1, features, 2),
+                        .last = ll_conv_of(features, 3, 1, results, 1)};
+    head.inner.activation = LL_RELU;
     head.last.bias_start = start;
     head.last.init.scale *= 0.1; /* what a head says at first is its bias */
     for (unsigned i = 0; i <= HEAD_LAYERS; i++) {

@@ -8,9 +8,8 @@
 #include <math.h>
 
 #include "models/model.h"
-#include "models/nn/formula.h"
-#include "models/nn/gradient.h"
 #include "models/nn/nn.h"
+#include "models/nn/gradient.h"
 
 enum { MOST_OPERANDS = 4 };
 

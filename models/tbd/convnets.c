@@ -10,7 +10,7 @@
  * 25,549,483 parameters, 8.178 GFLOP forward a sample. */
 #include <stdio.h>
 
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/vision/vision.h"
 

@@ -16,8 +16,7 @@
  *
  * 47,454,562 parameters, 399.7 GFLOP forward an image. */
 #include "models/feed.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
@@ -221,12 +220,9 @@ static struct ll_value *trunk(struct ll_nn *nn, const struct ll_resnet *net, str
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                  uint64_t filters, enum ll_activation activation, double gain)
 {
-    uint64_t inputs = kernel * kernel * ll_max(1, x->shape.dim[3]);
-    return ll_conv_layer(nn, name, x,
-                         &(struct ll_conv_options){.kernel = kernel,
-                                                   .filters = filters,
-                                                   .activation = activation,
-                                                   .init = ll_init_fan_in(inputs, gain)});
+    struct ll_conv_options options = ll_conv_of(x->shape.dim[3], kernel, 1, filters, gain);
+    options.activation = activation;
+    return ll_conv_layer(nn, name, x, &options);
 }
 
 static struct ll_value *rows_of(struct ll_nn *nn, struct ll_value *x, uint64_t rows, uint64_t each)

@@ -4,7 +4,7 @@
 
 #include "models/data/text.h"
 #include "models/feed.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/tbd/translation.h"
 

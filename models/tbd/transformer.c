@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "models/feed.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/optim.h"
 

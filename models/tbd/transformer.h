@@ -3,7 +3,7 @@
 #ifndef LL_TBD_TRANSFORMER_H
 #define LL_TBD_TRANSFORMER_H
 
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/tbd/translation.h"
 
 struct ll_transformer_sizes {

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "models/feed.h"
-#include "models/nn/formula.h"
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/layers.h"
 #include "models/nn/runner.h"
 
@@ -135,15 +134,10 @@ bool ll_resnet_plan(struct ll_nn *nn, int64_t depth, struct ll_resnet_plan *plan
 static struct ll_value *convolve(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                  uint64_t stride, uint64_t filters)
 {
-    return ll_conv_layer(nn, name, x,
-                         &(struct ll_conv_options){
-                             .kernel = kernel,
-                             .stride = stride,
-                             .filters = filters,
-                             .padding = LL_HALF,
-                             .bias = LL_NO_BIAS,
-                             .init = ll_init_fan_in(kernel * kernel * ll_max(1, x->shape.dim[3]), 2),
-                         });
+    struct ll_conv_options options = ll_conv_of(x->shape.dim[3], kernel, stride, filters, 2);
+    options.padding = LL_HALF;
+    options.bias = LL_NO_BIAS;
+    return ll_conv_layer(nn, name, x, &options);
 }
 
 struct ll_value *ll_resnet_activated(struct ll_nn *nn, const struct ll_resnet *net, const char *name,

@@ -13,9 +13,8 @@
 
 #include "models/data/images.h"
 #include "models/model.h"
-#include "models/nn/init.h"
-#include "models/nn/layers.h"
 #include "models/nn/nn.h"
+#include "models/nn/layers.h"
 #include "models/nn/optim.h"
 #include "models/nn/runner.h"
 

@@ -5,7 +5,7 @@
 #include "npy.h"
 
 #include "models/nn/layers.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/nn/gradient.h"
 #include "models/tbd/transformer.h"
 #include "tracer/base/map.h"

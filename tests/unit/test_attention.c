@@ -3,7 +3,7 @@
 #include "gradient_check.h"
 
 #include "models/nn/layers.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 
 #include <math.h>
 

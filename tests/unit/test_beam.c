@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "models/data/text.h"
-#include "models/nn/formula.h"
+#include "models/nn/nn.h"
 #include "models/tbd/translation.h"
 
 #include <math.h>

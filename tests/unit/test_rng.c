@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/nn/init.h"
+#include "models/nn/nn.h"
 #include "models/nn/runner.h"
 
 #include <string.h>
