@@ -274,7 +274,7 @@ enum { ADDITIONS = 1 << 20, ROUNDS = 1 << 15, SIDE = 640 };
  * take three each; as many fit into sixteen registers. */
 enum { VECTORS = 12, WIDTHS = 3, LEAST_VECTOR_BYTES = 16 };
 
-LL_INLINE uint64_t added(uint64_t x, uint64_t i)
+static LL_INLINE uint64_t added(uint64_t x, uint64_t i)
 {
     x += i;
     __asm__ volatile("" : "+r"(x)); /* nobody may add several at once */

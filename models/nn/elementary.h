@@ -16,27 +16,27 @@
 #ifdef LL_DOUBLE
 
 /* As below, by the C library. */
-LL_INLINE real ll_exp(real x)
+static LL_INLINE real ll_exp(real x)
 {
     return exp(x);
 }
 
-LL_INLINE real ll_tanh(real x)
+static LL_INLINE real ll_tanh(real x)
 {
     return tanh(x);
 }
 
-LL_INLINE real ll_log_of_normal(real x)
+static LL_INLINE real ll_log_of_normal(real x)
 {
     return log(x);
 }
 
-LL_INLINE real ll_log(real x)
+static LL_INLINE real ll_log(real x)
 {
     return log(x);
 }
 
-LL_INLINE real ll_log1p(real x)
+static LL_INLINE real ll_log1p(real x)
 {
     return log1p(x);
 }
@@ -44,7 +44,7 @@ LL_INLINE real ll_log1p(real x)
 #else
 
 /* 2^n for n from -126 to 127. */
-LL_INLINE float power_of_two(float n)
+static LL_INLINE float power_of_two(float n)
 {
     int32_t bits = ((int32_t)n + 127) << 23;
     float power;
@@ -54,7 +54,7 @@ LL_INLINE float power_of_two(float n)
 
 /* x = n log 2 + r with |r| at most half of log 2; e^r by a polynomial of degree 6 (Cephes, expf), 2^n by its
  * exponent, in two factors where one would not do. Below what a float can hold is 0, above it infinity. */
-LL_INLINE real ll_exp(real x)
+static LL_INLINE real ll_exp(real x)
 {
     const float rounder = 12582912.0f; /* 1.5 * 2^23: adding it leaves no digits behind the point */
     float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x != x ? 0.0f : x;
@@ -73,7 +73,7 @@ LL_INLINE real ll_exp(real x)
 }
 
 /* Near zero an odd polynomial (Cephes, tanhf), elsewhere 1 - 2 / (e^2x + 1). */
-LL_INLINE real ll_tanh(real x)
+static LL_INLINE real ll_tanh(real x)
 {
     float z = x * x;
     float p = -5.70498872745e-3f;
@@ -88,7 +88,7 @@ LL_INLINE real ll_tanh(real x)
 }
 
 /* Of positive normal numbers: x = m 2^n with m around 1, log m by a polynomial (Cephes, logf). */
-LL_INLINE float ll_log_of_normal(float x)
+static LL_INLINE float ll_log_of_normal(float x)
 {
     const uint32_t below_one = 0x3f3504f3; /* the bits of the root of 1/2 */
     uint32_t bits;
@@ -110,7 +110,7 @@ LL_INLINE float ll_log_of_normal(float x)
 }
 
 /* Numbers below the normal ones are lifted by 2^24 first. */
-LL_INLINE real ll_log(real x)
+static LL_INLINE real ll_log(real x)
 {
     const float least_normal = 0x1p-126f, log_of_lift = 16.635532333438687f;
     float lifted = x < least_normal ? x * 0x1p24f : x;
@@ -121,7 +121,7 @@ LL_INLINE real ll_log(real x)
 }
 
 /* log(1 + x) of x from 0 to 1. What is rounded away of 1 + x is put back by the slope around there. */
-LL_INLINE real ll_log1p(real x)
+static LL_INLINE real ll_log1p(real x)
 {
     float sum = 1 + x, kept = sum - 1;
     return ll_log_of_normal(sum) + (x - kept) / sum;
@@ -131,12 +131,12 @@ LL_INLINE real ll_log1p(real x)
 
 /* The density of the normal distribution, and the chance of a number below x. Of floats the latter is right
  * to 3e-7, by Abramowitz and Stegun's 7.1.26; what is far below zero is not a difference from one. */
-LL_INLINE real ll_normal_density(real x)
+static LL_INLINE real ll_normal_density(real x)
 {
     return (real)0.39894228040143268 * ll_exp(-x * x / 2);
 }
 
-LL_INLINE real ll_normal_below(real x)
+static LL_INLINE real ll_normal_below(real x)
 {
 #ifdef LL_DOUBLE
     return erfc(-x * 0.70710678118654752) / 2;
@@ -153,7 +153,7 @@ LL_INLINE real ll_normal_below(real x)
 }
 
 /* The logistic function. */
-LL_INLINE real ll_sigmoid(real x)
+static LL_INLINE real ll_sigmoid(real x)
 {
     return 1 / (1 + ll_exp(-x));
 }
@@ -162,14 +162,14 @@ LL_INLINE real ll_sigmoid(real x)
  * except in the first place. For kernel files only. */
 
 /* Raises each element of `most` to that of x. */
-LL_INLINE void ll_take_largest(const real *restrict x, real *restrict most, uint64_t count)
+static LL_INLINE void ll_take_largest(const real *restrict x, real *restrict most, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         most[i] = x[i] > most[i] ? x[i] : most[i];
 }
 
 /* The largest of at least one number. Lanes that do not wait for each other share the work. */
-LL_INLINE real ll_largest(const real *x, uint64_t count)
+static LL_INLINE real ll_largest(const real *x, uint64_t count)
 {
     enum { LANES = 32 };
     real lane[LANES], most = x[0];

@@ -34,7 +34,7 @@ typedef float real;
 #endif
 
 /* Inlined wherever it is called, so that it is compiled for the same CPU as a fast loop that calls it. */
-#define LL_INLINE static inline __attribute__((always_inline))
+#define LL_INLINE inline __attribute__((always_inline))
 
 /* A statement for each k below count, many at a time. Compilers leave the end of such a loop to single
  * elements, which is most of a short line; here it goes by fewer and fewer. */
@@ -68,7 +68,7 @@ struct ll_kernel_call {
 enum { LL_NO_ROW = -1 };
 
 /* Whether an index is below `count`. One that is not reads and writes nothing, and the call is told. */
-LL_INLINE bool ll_index_fits(const struct ll_kernel_call *call, int32_t index, uint64_t count)
+static LL_INLINE bool ll_index_fits(const struct ll_kernel_call *call, int32_t index, uint64_t count)
 {
     bool fits = index >= 0 && (uint64_t)index < count;
     if (!fits && call->strayed)

@@ -14,7 +14,7 @@
 #include "models/nn/kernel.h"
 
 /* y = exp(x - most), which may lie where x lies; their sum. */
-LL_INLINE double exponentials(const real *x, real most, real *y, uint64_t count)
+static LL_INLINE double exponentials(const real *x, real most, real *y, uint64_t count)
 {
     double sum = 0;
 #pragma omp simd
@@ -27,7 +27,7 @@ LL_INLINE double exponentials(const real *x, real most, real *y, uint64_t count)
 }
 
 /* y times a factor. */
-LL_INLINE void scale_line(real *y, uint64_t count, real factor)
+static LL_INLINE void scale_line(real *y, uint64_t count, real factor)
 {
     for (uint64_t i = 0; i < count; i++)
         y[i] *= factor;
@@ -283,7 +283,7 @@ static uint64_t stack_count(const struct ll_kernel_call *call, const struct stac
     return each ? ll_elements(&call->op->out[0]) / each : 0;
 }
 
-LL_INLINE real dot(const real *a, const real *b, uint64_t count)
+static LL_INLINE real dot(const real *a, const real *b, uint64_t count)
 {
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -292,7 +292,7 @@ LL_INLINE real dot(const real *a, const real *b, uint64_t count)
     return sum;
 }
 
-LL_INLINE void add_scaled(real *restrict to, real factor, const real *from, uint64_t count)
+static LL_INLINE void add_scaled(real *restrict to, real factor, const real *from, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         to[i] += factor * from[i];
@@ -437,8 +437,8 @@ struct focal {
 };
 
 /* Turned is -1 for classes that are not the label's and 1 for the one that is. */
-LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *restrict turned,
-                    uint64_t count, real *restrict loss, real *restrict slope)
+static LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *restrict turned,
+                           uint64_t count, real *restrict loss, real *restrict slope)
 {
     const real alpha = f->alpha, gamma = f->gamma;
     for (uint64_t i = 0; i < count; i++) {
@@ -451,7 +451,7 @@ LL_INLINE void lose(const struct focal *f, const real *restrict x, const real *r
     }
 }
 
-LL_INLINE double lose_row(const struct focal *f, const real *x, int64_t label, real *slope)
+static LL_INLINE double lose_row(const struct focal *f, const real *x, int64_t label, real *slope)
 {
     real turned[PIECE], loss[PIECE];
     double sum = 0;
@@ -532,7 +532,7 @@ struct utterance {
     double *ahead; /* [cells]: log of p(t+1, s) beta(t+1, s) */
 };
 
-LL_INLINE double log_of_sum(double a, double b)
+static LL_INLINE double log_of_sum(double a, double b)
 {
     double most = a > b ? a : b, least = a > b ? b : a;
     return least == -INFINITY ? most : most + log1p(exp(least - most));

@@ -12,8 +12,8 @@
 #include "models/nn/kernel.h"
 
 /* Elements begin..end of a line of the image, of `line` elements; those before it and past it are zero. */
-LL_INLINE void copy_run(const real *image_line, int64_t line, int64_t begin, int64_t end, bool outside,
-                        real *row)
+static LL_INLINE void copy_run(const real *image_line, int64_t line, int64_t begin, int64_t end, bool outside,
+                               real *row)
 {
     int64_t from = outside ? end : begin < 0 ? 0 : begin, to = outside || end < line ? end : line;
     if (from > begin)
@@ -484,7 +484,8 @@ struct meeting {
 };
 
 /* Of result number i, in an image of so many. */
-LL_INLINE struct meeting meet_image(uint64_t i, int64_t stride, int64_t pad, uint64_t kernel, uint64_t size)
+static LL_INLINE struct meeting meet_image(uint64_t i, int64_t stride, int64_t pad, uint64_t kernel,
+                                           uint64_t size)
 {
     int64_t start = (int64_t)i * stride - pad, over = start + (int64_t)kernel - (int64_t)size;
     struct meeting m = {start < 0 ? (uint64_t)-start : 0, kernel, 1, start < 0 ? 0 : start, 1};
@@ -494,7 +495,8 @@ LL_INLINE struct meeting meet_image(uint64_t i, int64_t stride, int64_t pad, uin
 }
 
 /* Of pixel number i, among so many results. */
-LL_INLINE struct meeting meet_results(uint64_t i, int64_t stride, int64_t pad, uint64_t kernel, uint64_t size)
+static LL_INLINE struct meeting meet_results(uint64_t i, int64_t stride, int64_t pad, uint64_t kernel,
+                                             uint64_t size)
 {
     int64_t place = (int64_t)i + pad, tap = place % stride, at = place / stride;
     while (at >= (int64_t)size) {
@@ -506,8 +508,8 @@ LL_INLINE struct meeting meet_results(uint64_t i, int64_t stride, int64_t pad, u
 }
 
 /* A strip of one pixel: the sum over the taps that meet something. */
-LL_INLINE void sum_taps(const struct depthwise *d, const real *image, uint64_t line, struct meeting y,
-                        struct meeting x, uint64_t first, uint64_t count, real *restrict out)
+static LL_INLINE void sum_taps(const struct depthwise *d, const real *image, uint64_t line, struct meeting y,
+                               struct meeting x, uint64_t first, uint64_t count, real *restrict out)
 {
     real sum[STRIP] = {0};
     int64_t at_y = y.at;
@@ -523,8 +525,8 @@ LL_INLINE void sum_taps(const struct depthwise *d, const real *image, uint64_t l
     memcpy(out, sum, count * sizeof *out);
 }
 
-LL_INLINE void sum_pixel(const struct depthwise *d, const real *image, uint64_t line, struct meeting y,
-                         struct meeting x, real *out)
+static LL_INLINE void sum_pixel(const struct depthwise *d, const real *image, uint64_t line, struct meeting y,
+                                struct meeting x, real *out)
 {
     uint64_t first = 0;
     for (; first + STRIP <= d->channels; first += STRIP)
@@ -578,8 +580,8 @@ static void run_depthwise_data(const struct ll_kernel_call *call)
 }
 
 /* What a line of dy adds to a strip of one tap: x moves on by the stride. */
-LL_INLINE void add_line(const real *x, uint64_t x_step, const real *dy, uint64_t dy_step, uint64_t pixels,
-                        uint64_t count, real *restrict dw)
+static LL_INLINE void add_line(const real *x, uint64_t x_step, const real *dy, uint64_t dy_step,
+                               uint64_t pixels, uint64_t count, real *restrict dw)
 {
     real sum[STRIP] = {0};
     for (uint64_t i = 0; i < pixels; i++, x += x_step, dy += dy_step)
@@ -590,14 +592,14 @@ LL_INLINE void add_line(const real *x, uint64_t x_step, const real *dy, uint64_t
 }
 
 /* The results of a line that a tap of column kx reaches: first and past the last. */
-LL_INLINE void reached(const struct depthwise *d, uint64_t kx, uint64_t *first, uint64_t *end)
+static LL_INLINE void reached(const struct depthwise *d, uint64_t kx, uint64_t *first, uint64_t *end)
 {
     int64_t before = d->pad_left - (int64_t)kx, room = (int64_t)d->in_w + before;
     *first = before > 0 ? (uint64_t)((before + d->stride_w - 1) / d->stride_w) : 0;
     *end = room > 0 ? ll_min(d->out_w, (uint64_t)((room + d->stride_w - 1) / d->stride_w)) : 0;
 }
 
-LL_INLINE void line_of_filter(const struct depthwise *d, uint64_t line, real *dw)
+static LL_INLINE void line_of_filter(const struct depthwise *d, uint64_t line, real *dw)
 {
     const real *image = d->in + line / d->out_h * d->in_h * d->in_w * d->channels;
     const real *dy = d->dy + line * d->out_w * d->channels;

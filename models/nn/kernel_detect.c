@@ -25,7 +25,7 @@ struct decoding {
     real height, width, least;
 };
 
-LL_INLINE real to_side(real at, real most)
+static LL_INLINE real to_side(real at, real most)
 {
     real whole = (real)floor((double)at + 0.5);
     return whole < 0 ? 0 : whole > most ? most : whole;
@@ -351,8 +351,8 @@ static struct span bin_of(const struct regions *r, real low, real high, uint64_t
                          clip(first + (int64_t)ll_ceil_div((i + 1) * length, r->size), pixels)};
 }
 
-LL_INLINE void take_larger(const real *restrict x, int32_t pixel, uint64_t channels, real *restrict most,
-                           int32_t *restrict winner)
+static LL_INLINE void take_larger(const real *restrict x, int32_t pixel, uint64_t channels,
+                                  real *restrict most, int32_t *restrict winner)
 {
     for (uint64_t c = 0; c < channels; c++) {
         winner[c] = x[c] > most[c] ? pixel : winner[c];
@@ -360,8 +360,8 @@ LL_INLINE void take_larger(const real *restrict x, int32_t pixel, uint64_t chann
     }
 }
 
-LL_INLINE void pool_bin(const struct regions *r, const real *image, struct span y, struct span x,
-                        real *restrict most, int32_t *restrict winner)
+static LL_INLINE void pool_bin(const struct regions *r, const real *image, struct span y, struct span x,
+                               real *restrict most, int32_t *restrict winner)
 {
     bool empty = y.begin >= y.end || x.begin >= x.end;
     for (uint64_t c = 0; c < r->channels; c++) {

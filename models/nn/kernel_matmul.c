@@ -21,7 +21,8 @@
 enum { DEPTH = 8, STRIP = 1024, PIECE = 512, ROWS = 64, FEW = 4, FEW_BYTES = 1 << 14 };
 
 /* c + sum_i a[i] b[i][j], eight rows of b. */
-LL_INLINE real plus_eight(real c, const real *restrict a, const real *restrict b, uint64_t ldb, uint64_t j)
+static LL_INLINE real plus_eight(real c, const real *restrict a, const real *restrict b, uint64_t ldb,
+                                 uint64_t j)
 {
     const real *b4 = b + 4 * ldb;
     return c + a[0] * b[j] + a[1] * b[ldb + j] + a[2] * b[2 * ldb + j] + a[3] * b[3 * ldb + j] +
@@ -29,16 +30,17 @@ LL_INLINE real plus_eight(real c, const real *restrict a, const real *restrict b
 }
 
 /* Adds the products of a row of A to one of C, */
-LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb, real *restrict c,
-                         uint64_t count)
+static LL_INLINE void add_eight(const real *restrict a, const real *restrict b, uint64_t ldb,
+                                real *restrict c, uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++)
         c[j] = plus_eight(c[j], a, b, ldb, j);
 }
 
 /* and those of two rows to two. */
-LL_INLINE void add_twice_eight(const real *restrict a, const real *restrict a_next, const real *restrict b,
-                               uint64_t ldb, real *restrict c, real *restrict c_next, uint64_t count)
+static LL_INLINE void add_twice_eight(const real *restrict a, const real *restrict a_next,
+                                      const real *restrict b, uint64_t ldb, real *restrict c,
+                                      real *restrict c_next, uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++) {
         c[j] = plus_eight(c[j], a, b, ldb, j);
@@ -46,15 +48,15 @@ LL_INLINE void add_twice_eight(const real *restrict a, const real *restrict a_ne
     }
 }
 
-LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_t count)
+static LL_INLINE void add_one(real a, const real *restrict b, real *restrict c, uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++)
         c[j] += a * b[j];
 }
 
 /* Adds the products of A's columns i..i + DEPTH with eight rows of B to a strip of C. */
-LL_INLINE void add_rows(const struct ll_blas_product *p, uint64_t i, const real *b, real *c, uint64_t ldc,
-                        uint64_t count)
+static LL_INLINE void add_rows(const struct ll_blas_product *p, uint64_t i, const real *b, real *c,
+                               uint64_t ldc, uint64_t count)
 {
     const real *a = (const real *)p->a + i;
     uint64_t pairs = p->m / 2 * 2;
@@ -101,8 +103,8 @@ LL_FAST static void columns(void *context, uint64_t begin, uint64_t end, uint64_
 }
 
 /* The products of two rows of A with four rows of B. At an edge a row stands there twice. */
-LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4], uint64_t count,
-                          real dots[2][4])
+static LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4], uint64_t count,
+                                 real dots[2][4])
 {
     const real *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3];
     real s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
@@ -121,8 +123,8 @@ LL_INLINE void eight_dots(const real *a0, const real *a1, const real *const b[4]
 }
 
 /* Adds the products of A's columns first..first + count, packed, with four rows of B to four columns of C. */
-LL_INLINE void add_dots(const struct ll_blas_product *p, const real (*a)[PIECE], uint64_t first,
-                        uint64_t count, uint64_t j, uint64_t end, real (*c)[ROWS])
+static LL_INLINE void add_dots(const struct ll_blas_product *p, const real (*a)[PIECE], uint64_t first,
+                               uint64_t count, uint64_t j, uint64_t end, real (*c)[ROWS])
 {
     const real *b[4];
     for (uint64_t column = 0; column < 4; column++)
@@ -153,7 +155,7 @@ LL_FAST static void rows(void *context, uint64_t begin, uint64_t end, uint64_t c
 }
 
 /* The products of two rows of A with one of B. */
-LL_INLINE void two_dots(const real *a0, const real *a1, const real *b, uint64_t count, real dots[2])
+static LL_INLINE void two_dots(const real *a0, const real *a1, const real *b, uint64_t count, real dots[2])
 {
     real s0 = 0, s1 = 0;
 #pragma omp simd reduction(+ : s0, s1)
@@ -210,8 +212,8 @@ void LL_REAL(ll_skinny_gemm)(const struct ll_blas_product *product, struct ll_po
 enum { STRIP_BYTES = 1 << 14, LEAST_STRIP_BYTES = 1 << 13, MOST_BYTES = 1 << 15, THIN_LINE = 64 };
 
 /* One row of C: c = sum of a[i] b[i], of `depth` rows of b, which is known when this is compiled. */
-LL_INLINE void row(const real *a, uint64_t lda, const real *restrict b, uint64_t ldb, real *restrict c,
-                   uint64_t count, unsigned depth)
+static LL_INLINE void row(const real *a, uint64_t lda, const real *restrict b, uint64_t ldb, real *restrict c,
+                          uint64_t count, unsigned depth)
 {
     real scale[LL_THIN_DEPTH];
     for (unsigned i = 0; i < depth; i++)
@@ -226,8 +228,8 @@ LL_INLINE void row(const real *a, uint64_t lda, const real *restrict b, uint64_t
     }
 }
 
-LL_INLINE void strip(const struct ll_blas_product *p, uint64_t begin, uint64_t end, uint64_t first,
-                     uint64_t count, unsigned depth)
+static LL_INLINE void strip(const struct ll_blas_product *p, uint64_t begin, uint64_t end, uint64_t first,
+                            uint64_t count, unsigned depth)
 {
     for (uint64_t i = begin; i < end; i++)
         row((const real *)p->a + i, p->lda, (const real *)p->b + first, p->ldb,

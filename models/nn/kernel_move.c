@@ -417,7 +417,7 @@ static struct exchange exchange_of(const struct ll_kernel_call *call)
 }
 
 /* Element `i` of the dimensions other than the two that are walked: where it lies in input and result. */
-LL_INLINE void place(const struct exchange *x, uint64_t i, uint64_t *from, uint64_t *to)
+static LL_INLINE void place(const struct exchange *x, uint64_t i, uint64_t *from, uint64_t *to)
 {
     *from = *to = 0;
     for (uint64_t d = x->rank - 1; d-- > 0;) {
@@ -432,7 +432,7 @@ LL_INLINE void place(const struct exchange *x, uint64_t i, uint64_t *from, uint6
 /* Four by four words by four loads, eight shuffles and four stores: element by element it would take four
  * times as long. */
 typedef uint32_t quad __attribute__((vector_size(16)));
-LL_INLINE void turn_words(const uint32_t *in, uint64_t from_step, uint32_t *out, uint64_t to_step)
+static LL_INLINE void turn_words(const uint32_t *in, uint64_t from_step, uint32_t *out, uint64_t to_step)
 {
     quad a, b, c, d;
     memcpy(&a, in, sizeof a);
@@ -453,14 +453,14 @@ LL_INLINE void turn_words(const uint32_t *in, uint64_t from_step, uint32_t *out,
         memcpy(out + i * to_step, &row[i], sizeof row[i]);
 }
 
-LL_INLINE void turn_doubles(const uint64_t *in, uint64_t from_step, uint64_t *out, uint64_t to_step)
+static LL_INLINE void turn_doubles(const uint64_t *in, uint64_t from_step, uint64_t *out, uint64_t to_step)
 {
     for (uint64_t i = 0; i < QUAD; i++)
         for (uint64_t j = 0; j < QUAD; j++)
             out[i * to_step + j] = in[j * from_step + i];
 }
 
-LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, uint64_t to_step)
+static LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, uint64_t to_step)
 {
     for (uint64_t i = 0; i < QUAD; i++)
         for (uint64_t j = 0; j < QUAD; j++)
@@ -468,7 +468,7 @@ LL_INLINE void turn_bytes(const uint8_t *in, uint64_t from_step, uint8_t *out, u
 }
 
 /* Writes past the caches, whole sixteens of bytes only where processors know how. */
-LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
+static LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
 {
 #if LL_WRITES_PAST
     for (; (uintptr_t)to % sizeof(__m128i) == 0 && bytes >= sizeof(__m128i); bytes -= sizeof(__m128i)) {
@@ -483,7 +483,7 @@ LL_INLINE void put_past(void *to, const void *from, uint64_t bytes)
 }
 
 /* Such writes are seen by other threads in no order without this. */
-LL_INLINE void settle(void)
+static LL_INLINE void settle(void)
 {
 #if LL_WRITES_PAST
     _mm_sfence();
@@ -492,7 +492,7 @@ LL_INLINE void settle(void)
 
 /* Where the four that begins with i does, of `count`: the last one overlaps the one before, and what both
  * write is the same. */
-LL_INLINE uint64_t four_at(uint64_t i, uint64_t count)
+static LL_INLINE uint64_t four_at(uint64_t i, uint64_t count)
 {
     return count < QUAD ? i : ll_min(i, count - QUAD);
 }

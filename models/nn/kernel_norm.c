@@ -63,14 +63,14 @@ static void over_rows(const struct ll_kernel_call *call, struct norm *n, ll_pool
     ll_pool_run(call->pool, n->rows, ll_max(1, GRAIN / ll_max(1, n->channels)), body, n);
 }
 
-LL_INLINE void add_row(const real *restrict x, real *restrict sum, uint64_t channels)
+static LL_INLINE void add_row(const real *restrict x, real *restrict sum, uint64_t channels)
 {
     for (uint64_t c = 0; c < channels; c++)
         sum[c] += x[c];
 }
 
-LL_INLINE void add_squares(const real *restrict x, const real *restrict mean, real *restrict sum,
-                           uint64_t channels)
+static LL_INLINE void add_squares(const real *restrict x, const real *restrict mean, real *restrict sum,
+                                  uint64_t channels)
 {
     for (uint64_t c = 0; c < channels; c++)
         sum[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
@@ -158,8 +158,8 @@ LL_KERNEL(BATCH_NORM_FIXED)
     apply(call, &n);
 }
 
-LL_INLINE void add_products(const real *restrict dy, const real *restrict x, const real *restrict mean,
-                            real *restrict sum, uint64_t channels)
+static LL_INLINE void add_products(const real *restrict dy, const real *restrict x, const real *restrict mean,
+                                   real *restrict sum, uint64_t channels)
 {
     for (uint64_t c = 0; c < channels; c++)
         sum[c] += dy[c] * (x[c] - mean[c]);
@@ -292,7 +292,7 @@ static struct layers layers_of(const struct ll_kernel_call *call, bool centred)
     };
 }
 
-LL_INLINE real mean_of(const real *x, uint64_t length)
+static LL_INLINE real mean_of(const real *x, uint64_t length)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -302,7 +302,7 @@ LL_INLINE real mean_of(const real *x, uint64_t length)
 }
 
 /* The factor r of a row around m. */
-LL_INLINE real inverse_spread(const real *x, real m, uint64_t length, double epsilon)
+static LL_INLINE real inverse_spread(const real *x, real m, uint64_t length, double epsilon)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -349,7 +349,8 @@ LL_KERNEL(RMS_NORM)
 }
 
 /* One row: dx, and what it adds to the sums for gamma and beta. */
-LL_INLINE void flow_back(const struct layers *l, uint64_t row, real *restrict dgamma, real *restrict dbeta)
+static LL_INLINE void flow_back(const struct layers *l, uint64_t row, real *restrict dgamma,
+                                real *restrict dbeta)
 {
     const uint64_t length = l->length;
     const real *x = l->x + row * length, *dy = l->dy + row * length, *gamma = l->gamma;
@@ -454,8 +455,8 @@ static struct normalisation normalisation_of(const struct ll_kernel_call *call)
 }
 
 /* sum_c = start + the terms of the channels around c, one neighbour after the other. */
-LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
-                           int64_t radius)
+static LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real start, int64_t channels,
+                                  int64_t radius)
 {
     for (int64_t c = 0; c < channels; c++)
         sum[c] = start;
@@ -467,13 +468,13 @@ LL_INLINE void window_sums(const real *restrict term, real *restrict sum, real s
 }
 
 /* s^-beta; square roots are much cheaper than a power, and AlexNet's beta is 3/4. */
-LL_INLINE real damped(real s, real beta)
+static LL_INLINE real damped(real s, real beta)
 {
     return beta == (real)0.75 ? 1 / (LL_SQRT(s) * LL_SQRT(LL_SQRT(s))) : (real)pow((double)s, -(double)beta);
 }
 
-LL_INLINE void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
-                               real *restrict sum)
+static LL_INLINE void sums_of_squares(const struct normalisation *n, const real *x, real *restrict term,
+                                      real *restrict sum)
 {
     for (int64_t c = 0; c < n->channels; c++)
         term[c] = n->alpha * x[c] * x[c];

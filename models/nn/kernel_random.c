@@ -75,7 +75,7 @@ LL_FAST static void draw_uniform(void *context, uint64_t begin, uint64_t end, ui
 
 #ifdef LL_DOUBLE
 
-LL_INLINE real cosine_of_turns(real turns)
+static LL_INLINE real cosine_of_turns(real turns)
 {
     return cos(6.283185307179586 * turns);
 }
@@ -83,7 +83,7 @@ LL_INLINE real cosine_of_turns(real turns)
 #else
 
 /* Of 0 to 1: the cosine of a whole turn is a sine of half a one, whose power series ends soon. */
-LL_INLINE float cosine_of_turns(float turns)
+static LL_INLINE float cosine_of_turns(float turns)
 {
     float away = turns < 0.5f ? 0.5f - turns : turns - 0.5f;
     float angle = 6.2831853f * (away - 0.25f), z = angle * angle;

@@ -56,7 +56,7 @@ uint64_t ll_reduce_workspace(const struct ll_op_view *op, unsigned threads)
 }
 #endif
 
-LL_INLINE double sum_line(const real *x, uint64_t count)
+static LL_INLINE double sum_line(const real *x, uint64_t count)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -66,8 +66,8 @@ LL_INLINE double sum_line(const real *x, uint64_t count)
 }
 
 /* So few columns that their sums stay in registers: `columns` is a constant of the caller. */
-LL_INLINE void sum_few_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
-                               uint64_t columns)
+static LL_INLINE void sum_few_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
+                                      uint64_t columns)
 {
     double few[FEW] = {0};
     for (uint64_t row = 0; row < rows; row++, x += stride)
@@ -77,8 +77,8 @@ LL_INLINE void sum_few_columns(const real *x, uint64_t rows, uint64_t stride, do
 }
 
 /* Neighbouring columns of some rows: many of them row after row, as they lie in memory. */
-LL_INLINE void sum_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
-                           uint64_t columns)
+static LL_INLINE void sum_columns(const real *x, uint64_t rows, uint64_t stride, double *restrict sum,
+                                  uint64_t columns)
 {
     uint64_t at = 0;
     if (columns <= 4 * FEW) {
@@ -239,12 +239,12 @@ LL_KERNEL(L2_LOSS)
     add_parts(&r, 0, 1, 0);
 }
 
-LL_INLINE void fill(real *restrict out, uint64_t count, real value)
+static LL_INLINE void fill(real *restrict out, uint64_t count, real value)
 {
     LL_ALONG(i, count, out[i] = value);
 }
 
-LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real divisor)
+static LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real divisor)
 {
     for (uint64_t i = 0; i < count; i++)
         out[i] = x[i] / divisor;
@@ -252,7 +252,7 @@ LL_INLINE void copy_over(real *restrict out, const real *x, uint64_t count, real
 
 /* The first line fills the others, of which some go at a time where there are many: what is there already is
  * copied as long as it is near. */
-LL_INLINE void repeat_first(real *lines, uint64_t length, uint64_t count)
+static LL_INLINE void repeat_first(real *lines, uint64_t length, uint64_t count)
 {
     enum { NEAR = 1024, SHORT = 64, SEVERAL = 16 };
     if (length <= SHORT && count <= SEVERAL) {
@@ -370,8 +370,8 @@ uint64_t ll_rank_workspace(const struct ll_op_view *op, unsigned threads)
 
 /* The largest so far in falling order, of equals the first found in front. What is not above the last of
  * them, once there are enough, changes nothing; NaN never is. */
-LL_INLINE void rank_line(const real *x, uint64_t length, uint64_t kept, real *restrict values,
-                         int32_t *restrict places)
+static LL_INLINE void rank_line(const real *x, uint64_t length, uint64_t kept, real *restrict values,
+                                int32_t *restrict places)
 {
     uint64_t found = 0;
     for (uint64_t i = 0; i < length; i++) {
@@ -476,8 +476,8 @@ struct pooling {
     int64_t pad_top, pad_left;
 };
 
-LL_INLINE struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in,
-                                    const struct ll_shape *out)
+static LL_INLINE struct pooling pooling_of(const struct ll_op_view *op, const struct ll_shape *in,
+                                           const struct ll_shape *out)
 {
     return (struct pooling){
         .in_h = in->dim[1],
@@ -500,12 +500,12 @@ struct taps {
     uint64_t top, bottom, left, right;
 };
 
-LL_INLINE uint64_t clip(int64_t position, uint64_t size)
+static LL_INLINE uint64_t clip(int64_t position, uint64_t size)
 {
     return position < 0 ? 0 : ll_min((uint64_t)position, size);
 }
 
-LL_INLINE struct taps taps_of(const struct pooling *p, uint64_t y, uint64_t x)
+static LL_INLINE struct taps taps_of(const struct pooling *p, uint64_t y, uint64_t x)
 {
     int64_t top = (int64_t)(y * p->stride_h) - p->pad_top, left = (int64_t)(x * p->stride_w) - p->pad_left;
     return (struct taps){clip(top, p->in_h), clip(top + (int64_t)p->kernel_h, p->in_h), clip(left, p->in_w),
@@ -542,8 +542,8 @@ LL_KERNEL(MAX_POOL)
 }
 
 /* Gives dy to the channels of this tap that hold the maximum and whose dy is not given yet. */
-LL_INLINE void give(const real *restrict x, const real *restrict y, real *restrict left, real *restrict dx,
-                    uint64_t count)
+static LL_INLINE void give(const real *restrict x, const real *restrict y, real *restrict left,
+                           real *restrict dx, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         real all = left[i], here = x[i] == y[i] ? all : 0;
@@ -590,19 +590,19 @@ LL_KERNEL(MAX_POOL_GRAD)
 /* The mean over windows, and its gradient: every tap of a window gets the same share of dy. What a window
  * holds outside of the image is zero and counts, as MXNet and PyTorch have it. */
 
-LL_INLINE void add_channels(const real *restrict x, real *restrict sum, uint64_t count)
+static LL_INLINE void add_channels(const real *restrict x, real *restrict sum, uint64_t count)
 {
     for (uint64_t c = 0; c < count; c++)
         sum[c] += x[c];
 }
 
-LL_INLINE void scale_channels(real factor, real *restrict x, uint64_t count)
+static LL_INLINE void scale_channels(real factor, real *restrict x, uint64_t count)
 {
     for (uint64_t c = 0; c < count; c++)
         x[c] *= factor;
 }
 
-LL_INLINE real share_of(const struct pooling *p)
+static LL_INLINE real share_of(const struct pooling *p)
 {
     return 1 / (real)(p->kernel_h * p->kernel_w);
 }
@@ -703,7 +703,7 @@ LL_KERNEL(UPSAMPLE)
     ll_pool_run(call->pool, call->op->in[0].dim[0] * call->op->in[0].dim[1], 1, enlarge_lines, &b);
 }
 
-LL_INLINE void add_pixel(const real *restrict x, real *restrict sum, uint64_t channels)
+static LL_INLINE void add_pixel(const real *restrict x, real *restrict sum, uint64_t channels)
 {
     for (uint64_t c = 0; c < channels; c++)
         sum[c] += x[c];
