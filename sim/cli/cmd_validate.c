@@ -483,23 +483,40 @@ static const char *machine_of(const struct ll_measured *row, const struct ll_ali
     return NULL;
 }
 
-/* The machines that any of the rows means, each once. */
+/* Loads a machine that is not among `names` yet, and with `several` the system that its devices make. */
+static void load_once(struct machines *machines, struct ll_map *names, const char *which, bool several,
+                      const char *const *folders, struct ll_arena *arena)
+{
+    bool is_new;
+    uint32_t id = ll_map_intern(names, which, strlen(which), &is_new);
+    machines->failed = id == LL_NO_ID || (is_new && !load(machines, which, folders));
+    const char *system = machines->failed || !several ? NULL : ll_machine_system(machines->at[id], arena);
+    if (system)
+        load_once(machines, names, system, false, folders, arena);
+}
+
+/* Whether a row needs the system of the device that it names. */
+static bool has_several(const struct ll_measured *row)
+{
+    uint64_t devices;
+    return ll_measured_number(row, "devices", UINT64_MAX, &devices) && devices > 1;
+}
+
+/* The machines that any of the rows means, each once, and the systems that several of them make. */
 static void read_meant(struct machines *machines, const struct ll_measured_rows *rows,
                        const char *const *folders, struct ll_arena *arena)
 {
     struct ll_map driven = {0}, names = {0};
     for (size_t i = 0; i < rows->count && !machines->failed; i++) {
         const struct ll_measured *row = &rows->at[i];
-        char first[LL_MOST_HARDWARE];
-        bool is_new = false;
+        char first[LL_MOST_HARDWARE], driven_as[LL_MOST_HARDWARE + 1];
+        bool is_new = false, several = has_several(row);
         ll_measured_name(row, 0, first);
-        machines->failed = ll_map_intern(&driven, first, strlen(first), &is_new) == LL_NO_ID;
+        int length = snprintf(driven_as, sizeof driven_as, "%s%s", first, several ? "+" : "");
+        machines->failed = ll_map_intern(&driven, driven_as, (size_t)length, &is_new) == LL_NO_ID;
         const char *which = is_new ? machine_of(row, machines->aliases, folders, arena) : NULL;
-        if (!which)
-            continue;
-        machines->failed = ll_map_intern(&names, which, strlen(which), &is_new) == LL_NO_ID;
-        if (is_new)
-            load(machines, which, folders);
+        if (which)
+            load_once(machines, &names, which, several, folders, arena);
     }
     ll_map_release(&driven);
     ll_map_release(&names);
@@ -545,7 +562,7 @@ static struct machines read_machines(const struct ll_args *args, const struct ll
         if (!own_table)
             say_whose_rows(&machines);
     } else if (!ll_machine_list(folders, NULL, args->arena, &stems, &count) ||
-               !(machines.at = ll_alloc(args->arena, rows->count, sizeof(struct ll_machine *)))) {
+               !(machines.at = ll_alloc(args->arena, ll_mul(2, rows->count), sizeof(struct ll_machine *)))) {
         ll_cli_fail("memory ran out");
         machines.failed = true;
     } else if (count == 0) {

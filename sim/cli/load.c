@@ -402,14 +402,8 @@ struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *
 struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,
                                   const struct ll_override *overrides, size_t override_count)
 {
-    const char *stacks = strchr(device->stem, '+');
-    size_t length = stacks ? (size_t)(stacks - device->stem) : strlen(device->stem);
-    bool plain = device->device && strlen(device->device) == length && !device->base &&
-                 strncmp(device->device, device->stem, length) == 0;
-    if (device->network_count > 0 || !device->system || !plain)
-        return device;
     struct ll_arena scratch = {0};
-    const char *which = ll_format(&scratch, "%s%s", device->system, stacks ? stacks : "");
+    const char *which = ll_machine_system(device, &scratch);
     struct ll_machine *system = which ? ll_load_machine(which, folders, overrides, override_count) : NULL;
     if (system) {
         fprintf(stderr, "leadline: several %s: taken as %s\n", device->stem, system->stem);

@@ -620,6 +620,17 @@ uint64_t ll_machine_devices(const struct ll_machine *machine)
     return devices;
 }
 
+const char *ll_machine_system(const struct ll_machine *machine, struct ll_arena *arena)
+{
+    const char *stacks = strchr(machine->stem, '+');
+    size_t length = stacks ? (size_t)(stacks - machine->stem) : strlen(machine->stem);
+    bool plain = machine->device && strlen(machine->device) == length && !machine->base &&
+                 strncmp(machine->device, machine->stem, length) == 0;
+    if (machine->network_count > 0 || !machine->system || !plain)
+        return NULL;
+    return ll_format(arena, "%s%s", machine->system, stacks ? stacks : "");
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     assert(machine->level_count > 0);

@@ -512,6 +512,11 @@ const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct 
 /* How many devices the machine's network joins; 1 without one, LL_NO_FIT past 64 bits. */
 uint64_t ll_machine_devices(const struct ll_machine *machine);
 
+/* What -c calls the system that several of a device make, with the device's stacks behind it:
+ * h100_sxm+pytorch makes dgx_h100+pytorch. NULL where the machine has a network, names no system or is a file
+ * of its own that only inherits a device; also when memory ran out. In the arena. Thread-safe. */
+const char *ll_machine_system(const struct ll_machine *machine, struct ll_arena *arena);
+
 /* A copy of the machine with knob i turned, which points to shapes and edges of the original: that lives
  * as long. Free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);

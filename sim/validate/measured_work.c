@@ -455,6 +455,26 @@ static void works_ALL_REDUCE(struct ll_row_works *r)
     add_exchange(r, LL_COLLECTIVE_ALL_REDUCE);
 }
 
+static void works_ALL_GATHER(struct ll_row_works *r)
+{
+    add_exchange(r, LL_COLLECTIVE_ALL_GATHER);
+}
+
+static void works_REDUCE_SCATTER(struct ll_row_works *r)
+{
+    add_exchange(r, LL_COLLECTIVE_REDUCE_SCATTER);
+}
+
+static void works_ALL_TO_ALL(struct ll_row_works *r)
+{
+    add_exchange(r, LL_COLLECTIVE_ALL_TO_ALL);
+}
+
+static void works_BROADCAST(struct ll_row_works *r)
+{
+    add_exchange(r, LL_COLLECTIVE_BROADCAST);
+}
+
 static void works_SEND_RECEIVE(struct ll_row_works *r)
 {
     add_exchange(r, LL_COLLECTIVE_SEND_RECEIVE);
@@ -494,7 +514,9 @@ static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS
                   keys_ROWS_GRAD[] = ROW_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS, keys_PAIR[] = ELEMENT_KEYS,
                   keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ROW_KEYS, keys_POOL[] = POOL_KEYS,
                   keys_POOL_GRAD[] = POOL_KEYS, keys_NETWORK[] = STEP_KEYS, keys_SHARE[] = STEP_KEYS,
-                  keys_ALL_REDUCE[] = EXCHANGE_KEYS, keys_SEND_RECEIVE[] = EXCHANGE_KEYS;
+                  keys_ALL_REDUCE[] = EXCHANGE_KEYS, keys_ALL_GATHER[] = EXCHANGE_KEYS,
+                  keys_REDUCE_SCATTER[] = EXCHANGE_KEYS, keys_ALL_TO_ALL[] = EXCHANGE_KEYS,
+                  keys_BROADCAST[] = EXCHANGE_KEYS, keys_SEND_RECEIVE[] = EXCHANGE_KEYS;
 
 static const struct measured_op {
     const char *name, *family, *keys;

@@ -89,6 +89,22 @@ static bool lay_out(const struct ll_net *net, const struct ll_measured_part *par
     return layout->group > 0 && member(layout, part->devices - 1) < ll_net_devices(net);
 }
 
+/* Bytes that each device of a ring sends, as a part of those that a row gives. */
+static double ring_share(const struct ll_measured_part *part)
+{
+    double n = (double)part->devices;
+    switch (part->collective) {
+    case LL_COLLECTIVE_ALL_REDUCE:
+        return 2 * (n - 1) / n;
+    case LL_COLLECTIVE_ALL_GATHER:
+    case LL_COLLECTIVE_REDUCE_SCATTER:
+    case LL_COLLECTIVE_ALL_TO_ALL:
+        return (n - 1) / n;
+    default:
+        return 1;
+    }
+}
+
 /* What a ring would have each device send over the slowest link of the datasheet on the way, without latency:
  * that of the outermost level, or for a single node of the level that joins so many. */
 static double wire_s(const struct ll_machine *machine, const struct ll_measured_part *part)
@@ -98,9 +114,7 @@ static double wire_s(const struct ll_machine *machine, const struct ll_measured_
     while (one_node && joined < part->devices && l + 1 < machine->network_count)
         joined = ll_mul(joined, machine->networks[++l].devices);
     const struct ll_network *level = &machine->networks[l];
-    double n = (double)part->devices,
-           share = part->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 * (n - 1) / n : 1;
-    return share * (double)part->work.a_bytes / level->bandwidth_Bps;
+    return ring_share(part) * (double)part->work.a_bytes / level->bandwidth_Bps;
 }
 
 /* Why it could not be told how long an exchange takes; NULL: it was. */

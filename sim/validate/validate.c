@@ -356,6 +356,22 @@ static const struct ll_machine *find_machine(const struct ll_measured *row,
     return NULL;
 }
 
+/* Several devices of a machine without network are those of its system, where that is at hand. */
+static const struct ll_machine *several_of(const struct ll_measured *row, const struct ll_machine *device,
+                                           const struct ll_machine *const *machines, size_t count,
+                                           struct ll_arena *arena)
+{
+    uint64_t devices;
+    if (!device || device->network_count > 0 || !ll_measured_number(row, "devices", UINT64_MAX, &devices) ||
+        devices < 2)
+        return device;
+    const char *which = ll_machine_system(device, arena);
+    for (size_t i = 0; which && i < count; i++)
+        if (strcmp(machines[i]->stem, which) == 0)
+            return machines[i];
+    return device;
+}
+
 /* A row that speaks of a recorded step, and why it could not be predicted. */
 struct stepped {
     struct ll_measured_step step;
@@ -623,10 +639,12 @@ static struct ll_prediction *predict_all(const struct ll_measured *rows, size_t 
                              .chunk_failed = ll_alloc(arena, chunks, sizeof *all.chunk_failed)};
     if (!row_machines || !all.predictions || !all.stepped || !all.chunk_failed)
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        row_machines[i] = i > 0 && is_driven_alike(&rows[i], &rows[i - 1])
-                              ? row_machines[i - 1]
-                              : find_machine(&rows[i], machines, machine_count, aliases);
+    const struct ll_machine *meant = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || !is_driven_alike(&rows[i], &rows[i - 1]))
+            meant = find_machine(&rows[i], machines, machine_count, aliases);
+        row_machines[i] = several_of(&rows[i], meant, machines, machine_count, arena);
+    }
     bring_all(&all, count, recordings);
     all.order = order_rows(all.stepped, count, arena);
     if (!all.order)

@@ -4,7 +4,8 @@
  * hardware may have been measured under software for which other machines answer.
  *
  * A row of so many devices, "8x NVIDIA T4", means a machine that answers to all of it, or else to what
- * follows the number, and whose network joins that many.
+ * follows the number, and whose network joins that many. A row with devices=N, N above 1, that names a device
+ * without network means that device's default system (ll_machine_system), where it is among the machines.
  *
  * The error of a row is (predicted - measured) / measured. Beside it stands that of a plain roofline: the
  * larger of FLOPs over the datasheet's peak and bytes over its bandwidth. The predictions never look at the

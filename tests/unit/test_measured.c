@@ -232,6 +232,19 @@ static void exchanges_tell_who_takes_part(void **state)
     works = good_works("sendrecv", "fp32", "bytes=4096;devices=2;devices_per_node=1");
     assert_int_equal(works.at[0].collective, LL_COLLECTIVE_SEND_RECEIVE);
     assert_int_equal(works.at[0].node_devices, 1);
+    static const struct {
+        const char *op;
+        enum ll_collective collective;
+    } others[] = {{"allgather", LL_COLLECTIVE_ALL_GATHER},
+                  {"reducescatter", LL_COLLECTIVE_REDUCE_SCATTER},
+                  {"alltoall", LL_COLLECTIVE_ALL_TO_ALL},
+                  {"broadcast", LL_COLLECTIVE_BROADCAST}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        works = good_works(others[i].op, "int8", "bytes=4096;devices=8;nodes=1");
+        assert_int_equal(works.at[0].collective, others[i].collective);
+        assert_int_equal(works.at[0].work.a_bytes, 4096);
+        assert_string_equal(works.family, others[i].op);
+    }
     assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=16;nodes=3"));
     assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=2;nodes=4"));
 }

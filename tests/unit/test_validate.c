@@ -233,6 +233,31 @@ static void what_is_repeated_fades_out_of_a_cache(void **state)
     end(&t);
 }
 
+/* Of the device and its system, the system exchanges and the device computes; without it nobody exchanges. */
+static void several_devices_are_their_system(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_arena arena = {0};
+    struct ll_machine *machines[] = {ll_machine_read("h100_sxm", folders, NULL, 0, diags),
+                                     ll_machine_read("dgx_h100", folders, NULL, 0, diags)};
+    struct ll_measured rows[] = {row("h100_sxm", "allreduce", "bytes=4096;devices=8;nodes=1", 1),
+                                 row("h100_sxm", "gemm", "m=64;n=64;k=64", 1)};
+    for (size_t count = 1; count <= 2; count++) {
+        const struct ll_validation *v =
+            ll_validate(rows, 2, (const struct ll_machine *const *)machines, count, NULL, NULL, NULL, &arena);
+        assert_non_null(v);
+        assert_ptr_equal(v->predictions[0].machine, count == 2 ? machines[1] : NULL);
+        assert_ptr_equal(v->predictions[1].machine, machines[0]);
+    }
+    ll_arena_release(&arena);
+    ll_machine_free(machines[0]);
+    ll_machine_free(machines[1]);
+    ll_diags_release(diags);
+    free(diags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_node_may_be_several_groups),
         cmocka_unit_test(a_device_answers_under_the_software_that_was_measured),
         cmocka_unit_test(what_is_repeated_fades_out_of_a_cache),
+        cmocka_unit_test(several_devices_are_their_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
