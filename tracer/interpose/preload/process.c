@@ -35,7 +35,7 @@ struct ll_process_file {
     _Atomic uint32_t state; /* 0: nothing tried, 1: someone is at it, 2: page is there, 3: given up */
     _Atomic bool broken;    /* the program has cut the file off: the next event begins another one */
     _Atomic uint32_t log_busy;
-    _Atomic bool looking; /* a thread, through the libraries */
+    _Atomic bool looking;                  /* a thread, through the libraries */
     _Atomic uint64_t generation;           /* differs between a process and its children; 0: no page */
     uint64_t pid, parent_pid;              /* 0: of the process that this is */
     uint64_t number;                       /* of the file: programs that the process was before */
@@ -50,7 +50,7 @@ static struct ll_ring_control *control; /* the reader's page; NULL: nothing is e
 static _Atomic uint64_t generations;    /* a child goes on from its parent's */
 static bool finished;                   /* the handlers of exit have run */
 static char folder[PATH_BYTES];
-static uint64_t loaded_ns; /* when this library was */
+static uint64_t loaded_ns;                                             /* when this library was */
 static __thread bool looks __attribute__((tls_model("initial-exec"))); /* holds own->looking */
 
 static void forget(void)
