@@ -232,11 +232,14 @@ static int list_part(const struct listing *listing, const char *heading, const c
         ll_machine_free(machine);
     }
     if (shown && !listing->json) {
-        ll_str_addf(listing->out, "%s%s", listing->out->length ? "\n" : "", heading);
+        struct ll_str title = {0};
+        ll_str_addf(&title, "%s", heading);
         for (uint32_t i = 0; i < under.count; i++)
-            ll_str_addf(listing->out, "%s%.*s", i ? ", " : ", under ", (int)under.entries[i].length,
+            ll_str_addf(&title, "%s%.*s", i ? ", " : ", under ", (int)under.entries[i].length,
                         (const char *)under.entries[i].bytes);
-        ll_str_add(listing->out, "\n");
+        ll_str_add(listing->out, listing->out->length ? "\n" : "");
+        ll_wrap_behind(listing->out, 0, title.text, 0, ll_screen_width());
+        ll_str_release(&title);
         ll_table_print(table, ll_screen_width(), listing->out);
     }
     ll_table_free(table);

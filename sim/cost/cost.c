@@ -434,6 +434,16 @@ struct derivation {
     double passes_s; /* apart, of the variant */
 };
 
+/* Whether the kernels of a library do it (gemm_kernels.c): not what goes on between the GEMMs of an
+ * attention. */
+static bool by_library(const struct ll_kernel_timing *s)
+{
+    const struct ll_work *work = s->task.work;
+    return s->unit.model == LL_UNIT_MATRIX && s->unit.matrix.gemm_given && s->task.is_gemm &&
+           work->kind != LL_WORK_CONV && work->between == 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
+           ll_dtype_bits(s->task.dtype) <= 16;
+}
+
 /* Which unit, kernel and type a variant runs on, and how many units. */
 static void size_up(const struct doer *doer, const struct ll_variant *variant, struct derivation *d)
 {
@@ -464,6 +474,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
         ll_skip_zeros(&s->task, unit);
     }
     s->unit.count = ll_kernel_time_units(s);
+    s->by_library = by_library(s);
     ll_kernel_time_start(s);
 }
 

@@ -698,6 +698,7 @@ struct ll_kernel_timing {
     const struct ll_warm_bytes *found; /* what earlier ops left; NULL: nothing */
     uint32_t unit_index;               /* in machine->units */
     double made;                       /* FLOPs of the task for each of the op's */
+    bool by_library; /* a plain GEMM that goes by the unit's `gemm` kernels (gemm_kernels.c) */
     /* What is the same for all ways, by ll_kernel_time_start: */
     struct ll_first_piece first; /* of a GEMM, where the unit says so */
     struct ll_epilogue lanes;    /* what vector lanes do between GEMMs */
@@ -935,5 +936,43 @@ void ll_variant_binds(const struct ll_variant *variant, struct ll_task *task);
  * puts out; else each step brings them again. A cache that says its ways and replaces by age needs no room
  * for a next block, and loses them bit by bit: in one step they themselves and the step's other operands
  * come (ll_cache_left). */
+
+/* GEMMs on tensor cores by the kernels of a library (gemm_kernels.c). */
+
+/* What a choice of kernel depends on beside the unit and the task, for one step of a sequence. */
+struct ll_gemm_feed {
+    const struct ll_machine *machine; /* whose power limits the clock */
+    struct ll_draw draw;
+    double near_Bps;    /* bandwidth at which tiles load their operands */
+    double outermost_s; /* time of the traffic out of the outermost level */
+};
+
+/* The kernel that ends first: its index for the functions below. settled: no other one is faster, whatever
+ * earlier ops left of the operands. */
+struct ll_gemm_choice {
+    uint32_t index;
+    double time_s; /* without latencies */
+    bool settled;
+};
+
+/* The fastest kernel. No resource that grows makes it slower. Pure. */
+struct ll_gemm_choice ll_gemm_choose(const struct ll_unit *unit, const struct ll_task *task,
+                                     const struct ll_gemm_feed *feed);
+
+/* What the kernel of an index asks of the machine, as ll_unit_model's `way`; the lines that say how. Pure. */
+void ll_gemm_config(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                    struct ll_kernel_config *way);
+void ll_gemm_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                     const struct ll_kernel_config *way, struct ll_explain *why);
+
+/* Time to add up the parts of k, of one step; 0 where k is whole. Pure. */
+double ll_gemm_reduce_s(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                        double near_Bps);
+void ll_gemm_reduce_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
+                            double near_Bps, struct ll_explain *why);
+
+/* Time of two stages that overlap in part: (a^3 + b^3)^(1/3), at least the longer and at most 1.26 times it.
+ * Not negative. Pure. */
+double ll_partial_overlap_s(double inside_s, double outermost_s);
 
 #endif

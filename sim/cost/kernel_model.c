@@ -108,6 +108,16 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
     return outermost ? kernel->dram_efficiency : kernel->bandwidth_efficiency;
 }
 
+/* Of a level's bandwidth, what the kernel on its unit reaches. */
+static double share_of(const struct ll_kernel_timing *s, uint64_t l)
+{
+    double kernel = ll_kernel_share(s->machine, s->kernel, l);
+    if (!s->by_library)
+        return kernel;
+    const struct ll_gemm_kernels *t = &s->unit.matrix.gemm;
+    return kernel * (l + 1 == s->machine->level_count ? t->dram_efficiency : t->bandwidth_efficiency);
+}
+
 /* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
  * has to provide, one for each of its units that work. */
 struct feed {
@@ -133,12 +143,12 @@ static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_ker
                         .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
-    feed.share = level->efficiency * ll_kernel_share(s->machine, s->kernel, l) / feed.slowdown;
+    feed.share = level->efficiency * share_of(s, l) / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
-    feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * ll_kernel_share(s->machine, s->kernel, l);
+    feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * share_of(s, l);
     feed.all_Bps = fmin(feed.all_Bps, feed.nodes_Bps);
     feed.finest_bytes = finest_bytes(level, way);
     feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */
@@ -152,9 +162,21 @@ static double wait_s(const struct ll_kernel_timing *s, uint64_t l)
     return times * ll_numa_latency_s(&s->machine->levels[l]);
 }
 
+/* The price of a level's traffic for tensor cores: a written byte has its own; on its way out of the units
+ * the result takes the epilogue's time, not that of the operands. */
+static double library_crossing_bytes(const struct ll_kernel_timing *s, uint64_t l, const struct ll_cost *cost)
+{
+    double price = cost->level_price[l], bytes = cost->level_bytes[l];
+    if (l + 1 == s->machine->level_count)
+        return price + (s->unit.matrix.gemm.write_cost - 1) * cost->level_written[l];
+    return l == 0 && bytes > 0 ? price * (1 - cost->level_of[l][LL_OPERAND_C] / bytes) : price;
+}
+
 /* What a level moves, in bytes of both directions that take it as long. */
 static double crossing_bytes(const struct ll_kernel_timing *s, uint64_t l, const struct ll_cost *cost)
 {
+    if (s->by_library)
+        return library_crossing_bytes(s, l, cost);
     if (s->task.is_gemm)
         return cost->level_price[l];
     struct ll_port_cost toll = ll_level_port_cost(&s->machine->levels[l]);
@@ -169,7 +191,7 @@ static void time_levels(const struct ll_kernel_timing *s, const struct ll_kernel
         cost->level_s[l] = crossing_bytes(s, l, cost) / feed.all_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(feed.first_bytes / feed.one_Bps, cost->level_s[l]);
-        cost->level_wait_s[l] = cost->level_bytes[l] > 0 ? wait_s(s, l) : 0;
+        cost->level_wait_s[l] = cost->level_bytes[l] > 0 && !s->by_library ? wait_s(s, l) : 0;
     }
 }
 
@@ -177,12 +199,25 @@ void ll_kernel_time_start(struct ll_kernel_timing *s)
 {
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
     double full = s->machine->units[s->unit_index].efficiency;
-    if (model->first && s->task.is_gemm)
+    if (s->by_library) {
+        /* The efficiency slows the multiplications alone, not the steps and tiles around them. First pieces and
+         * their latencies are in the figures. */
+        s->unit.matrix.gemm.efficiency *= s->unit.efficiency / full;
+        s->unit.efficiency = 1;
+        s->unit.clock_hz *= s->unit.matrix.gemm.boost;
+    } else if (model->first && s->task.is_gemm)
         model->first(&s->unit, &s->task, &s->first);
     s->near_levels = ll_private_levels(s->machine);
     s->lanes = ll_epilogue_of(s->machine, &s->task, &s->unit, full, s->machine->software.grain > 0);
     s->cast_s = ll_cast_s(s->machine, s->kernel, &s->task);
     s->rows = ll_rows_imbalance(s->kernel, s->task.work, &s->unit);
+}
+
+/* Energy of each operand once out of the outermost memory: the energy of a multiply-accumulate on tensor
+ * cores contains all that happens on the chip. */
+static double outermost_j(const struct ll_kernel_timing *s)
+{
+    return ll_work_bytes(s->task.work) * ll_machine_level_j(s->machine, s->machine->level_count - 1);
 }
 
 /* The cycles of the model's way; none at all of a GEMM of nothing. */
@@ -193,9 +228,11 @@ static bool ask_cycles(const struct ll_kernel_timing *s, uint32_t index, struct 
         return true;
     }
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
-    if (!model->way(&s->unit, &s->task, index, way))
+    if (s->by_library)
+        ll_gemm_config(&s->unit, &s->task, index, way);
+    else if (!model->way(&s->unit, &s->task, index, way))
         return false;
-    if (model->first)
+    if (model->first && !s->by_library)
         way->first = s->first;
     return true;
 }
@@ -206,10 +243,10 @@ static void ask_operands(const struct ll_kernel_timing *s, uint32_t index, struc
     const struct ll_unit_model *model = ll_unit_model(s->unit.model);
     if (ll_is_gemm(s->task.work) && !s->task.is_gemm)
         return;
-    if (model->operands)
+    if (model->operands && !s->by_library)
         model->operands(&s->unit, &s->task, index, way);
     if (s->machine->energy.limit_w > 0 && way->macs > 0)
-        way->memory_j = ll_memory_j(s->machine, &s->task, way);
+        way->memory_j = s->by_library ? outermost_j(s) : ll_memory_j(s->machine, &s->task, way);
 }
 
 static void keep_traffic(const struct ll_traffic *traffic, uint64_t levels, struct ll_cost *cost)
@@ -588,7 +625,7 @@ static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_tim
 bool ll_kernel_time_tiles(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
                           struct ll_tile_nest *nest)
 {
-    if (ll_is_gemm(s->task.work) && !s->task.is_gemm)
+    if ((ll_is_gemm(s->task.work) && !s->task.is_gemm) || s->by_library)
         return false;
     const struct ll_mapping_loops *searched = chosen->traffic.nested ? &chosen->traffic.tiles : NULL;
     return ll_outer_tiles(s->machine, &s->task, &chosen->way, searched, nest);
@@ -596,6 +633,8 @@ bool ll_kernel_time_tiles(const struct ll_kernel_timing *s, const struct ll_chos
 
 bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost *alone)
 {
+    if (s->by_library)
+        return false; /* choosing again is as fast as comparing */
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct ll_cost stages = *alone;
@@ -615,6 +654,8 @@ bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost
 
 bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
 {
+    if (s->by_library)
+        return true; /* costing it takes no longer than asking */
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
     struct pace least = no_pace;
@@ -624,8 +665,64 @@ bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
     return isfinite(least.bytes);
 }
 
+/* The bandwidth at which tiles on tensor cores load their operands, all units together. */
+static double near_Bps(const struct ll_kernel_timing *s, const struct ll_cost *cost)
+{
+    static const struct ll_kernel_config no_pieces;
+    const struct feed feed = feed_of(s, &no_pieces, 0, cost);
+    return feed.all_Bps;
+}
+
+/* What the choice among a library's kernels depends on: traffic out of the outermost level is the same for
+ * all. */
+static struct ll_gemm_feed library_feed(const struct ll_kernel_timing *s, struct least *least)
+{
+    static const struct ll_kernel_config no_pieces;
+    uint64_t last = s->machine->level_count - 1;
+    double steps = (double)s->task.steps, left = 1;
+    struct ll_cost all = {.units_used = s->unit.count};
+    find_far(s, false, least);
+    keep_traffic(&least->traffic, s->machine->level_count, &all);
+    const struct feed feed = feed_of(s, &no_pieces, last, &all);
+    if (s->found && all.level_bytes[last] > 0)
+        left = fmax(0, 1 - s->found->saved_bytes[last] / all.level_bytes[last]);
+    return (struct ll_gemm_feed){
+        .machine = s->machine,
+        .draw = {s->task.dtype, ll_gemm_macs(&s->task.problem.dims), outermost_j(s) / steps},
+        .near_Bps = near_Bps(s, &all),
+        .outermost_s = left * crossing_bytes(s, last, &all) / feed.all_Bps / steps};
+}
+
+/* A GEMM on tensor cores by the fastest of the library's kernels. */
+static void time_library(const struct ll_kernel_timing *s, struct ll_cost *cost, struct ll_chosen *chosen)
+{
+    struct least far;
+    const struct ll_gemm_feed feed = library_feed(s, &far);
+    const struct ll_gemm_choice choice = ll_gemm_choose(&s->unit, &s->task, &feed);
+    chosen->index = choice.index;
+    ask_cycles(s, chosen->index, &chosen->way);
+    ask_operands(s, chosen->index, &chosen->way);
+    time_compute(s, &chosen->way, cost);
+    chosen->full_s = cost->compute_s;
+    cost->serial = 0;
+    cost->partly_overlaps = true;
+    cost->reuse_sensitivity = choice.settled ? LL_REUSE_MATTERS_NEVER : LL_REUSE_MATTERS;
+    if (s->machine->software.mapping == LL_MAPPED_SEARCH)
+        all_traffic(s, &nothing_to_spare, false, chosen, cost);
+    else
+        rest_of_traffic(s, &far, chosen, cost);
+    time_levels(s, &chosen->way, cost);
+    double reduce_s = ll_gemm_reduce_s(&s->unit, &s->task, choice.index, near_Bps(s, cost));
+    cost->around_s = (double)s->task.steps * (s->unit.matrix.gemm.start_s + reduce_s);
+    cost->compute_s = powered_s(s, &chosen->way, cost->compute_s);
+}
+
 void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, struct ll_chosen *chosen)
 {
+    if (s->by_library) {
+        time_library(s, cost, chosen);
+        return;
+    }
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct pace least = no_pace;
     struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
@@ -654,10 +751,12 @@ void ll_kernel_time_explain(const struct ll_kernel_timing *s, struct ll_explain 
 {
     const struct ll_kernel *k = s->kernel;
     const struct employed e = employ(s);
-    double rows = ll_rows_compute(k, s->task.work);
+    double rows = ll_rows_compute(k, s->task.work), share = s->unit.efficiency;
+    if (s->by_library)
+        share = s->unit.matrix.gemm.efficiency;
     if (k->name)
-        ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name,
-               s->unit.efficiency / rows, rows, s->unit.efficiency);
+        ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name, share / rows, rows,
+               share);
     if (k->name && k->bandwidth_efficiency < 1)
         ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
     if (e.worth < (double)e.most)
@@ -734,13 +833,13 @@ static void explain_bandwidth(const struct ll_kernel_timing *s, uint64_t l, cons
     uint64_t working = ll_numa_working(level, cost->units_used);
     if (feed->share != level->efficiency)
         ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-               ll_kernel_share(s->machine, s->kernel, l), feed->slowdown, feed->share);
+               share_of(s, l), feed->slowdown, feed->share);
     if (feed->all_Bps == feed->nodes_Bps)
         ll_say(why,
                "%s, between its nodes, %" PRIu64 " of which work: %.10g / (%.10g * %" PRIu64 " * %" PRIu64
                " * %.10g) = %.10g s",
-               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working,
-               ll_kernel_share(s->machine, s->kernel, l), cost->level_s[l]);
+               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working, share_of(s, l),
+               cost->level_s[l]);
     else if (feed->all_Bps < feed->one_Bps * (double)feed->instances)
         ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
                bytes, level->unit_Bps, feed->share, s->unit.count, cost->level_s[l]);
@@ -781,7 +880,9 @@ void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen 
 {
     const struct ll_kernel_config *way = &chosen->way;
     ll_explain_group(why, "compute");
-    if (!ll_is_gemm(s->task.work) || s->task.is_gemm)
+    if (s->by_library)
+        ll_gemm_explain(&s->unit, &s->task, chosen->index, way, why);
+    else if (!ll_is_gemm(s->task.work) || s->task.is_gemm)
         ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
     else
         ll_say(why, "an empty product: nothing is computed");

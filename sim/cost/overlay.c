@@ -65,7 +65,7 @@ struct ll_correction ll_overlay_of(const struct ll_machine *machine, const struc
     const struct ll_unit *unit = &machine->units[cost->unit];
     double units = (double)unit->count, used = (double)ll_max(cost->units_used, 1);
     /* At the unit's own rate, whatever the kernel leaves of it and however short power is. */
-    double own_s = cost->compute_cycles / (unit->clock_hz * unit->efficiency);
+    double own_s = cost->compute_cycles / (cost->clock_hz * (cost->partly_overlaps ? 1 : unit->efficiency));
     return (struct ll_correction){
         .shapes = overlay->shape_count,
         .near = exp(log_near / all),
@@ -81,6 +81,7 @@ void ll_overlay_apply(const struct ll_machine *machine, const struct ll_correcti
     uint64_t last = machine->level_count - 1;
     cost->compute_s *= fmax(by->near, by->least_compute);
     cost->compute_first_s *= by->near;
+    cost->around_s *= by->near;
     cost->serial *= fmin(1, by->near); /* where all is at its peak, what is saved is waiting */
     cost->overhead_s *= by->near;
     cost->behind_s *= by->near;

@@ -231,7 +231,8 @@ static struct slowdown slowdown_of(const struct ll_machine *machine, const struc
         return slow;
     slow.exponent = fmax(1, energy->power_per_clock);
     slow.asked_w = asked_j / full_s;
-    slow.share = pow(slow.left_w / slow.asked_w, 1 / slow.exponent);
+    double share = slow.left_w / slow.asked_w;
+    slow.share = slow.exponent == 1 ? share : pow(share, 1 / slow.exponent);
     return slow;
 }
 
@@ -449,6 +450,7 @@ struct paced {
     double dropping_s, moving_s, beyond_s; /* invalidations; the slowest level; what moving does not hide */
     double waiting_s;                      /* what does not overlap in full (`serial`) */
     double apart_s;                        /* all that overlaps with nothing */
+    double inside_s; /* of kernels that overlap imperfectly: the longest but the outermost level */
     double exposed_s, time_s;
 };
 
@@ -488,6 +490,19 @@ static void wait_for_others(const struct ll_machine *machine, const struct ll_co
     p->beyond_s = fmax(0, p->dropping_s - fmax(0, computing_s - p->moving_s));
 }
 
+/* Kernels of tensor cores (gemm_kernels.c): the longest of all but the outermost level, which overlaps
+ * with it in part. There are no first pieces. */
+static void overlap_partly(struct paced *p)
+{
+    const struct ll_stage *outermost = &p->stages[p->count - 1];
+    p->inside_s = 0;
+    for (uint64_t i = 0; i + 1 < p->count; i++)
+        p->inside_s = fmax(p->inside_s, p->stages[i].whole_s);
+    double both_s = ll_partial_overlap_s(p->inside_s, outermost->whole_s);
+    p->exposed_s = p->waits_s + p->apart_s + both_s - p->stages[p->slowest].whole_s;
+    p->time_s = p->waits_s + p->apart_s + both_s;
+}
+
 /* How the stages of work on a unit overlap. */
 static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
                  const struct ll_warm_bytes *found, struct paced *p)
@@ -507,7 +522,11 @@ static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
     p->slowest = find_slowest(machine, p->stages, p->count, p->sets_pace);
     wait_for_others(machine, cost, found, p);
     p->waiting_s = serial_s(cost, p);
-    p->apart_s = cost->apart_s + cost->gap_s + p->beyond_s + p->waiting_s;
+    p->apart_s = cost->apart_s + cost->gap_s + p->beyond_s + p->waiting_s + cost->around_s;
+    if (cost->partly_overlaps) {
+        overlap_partly(p);
+        return;
+    }
     p->exposed_s = p->waits_s + (p->first_s - p->stages[p->slowest].first_s) + p->apart_s;
     for (uint64_t i = 0; i < p->count; i++)
         if (p->sets_pace[i] && i != p->slowest)
@@ -681,16 +700,31 @@ static void explain_dropping(const struct ll_machine *machine, const struct ll_c
 /* Steps and passes, a gap, invalidations, what does not overlap: together, where there are several. */
 static void explain_apart(const struct ll_cost *cost, const struct paced *p, struct ll_explain *why)
 {
-    const double apart[] = {cost->apart_s, cost->gap_s, p->beyond_s, p->waiting_s};
-    char sum[4 * 24] = "";
+    const double apart[] = {cost->apart_s, cost->gap_s, p->beyond_s, p->waiting_s, cost->around_s};
+    enum { TERMS = sizeof apart / sizeof *apart };
+    char sum[TERMS * 24] = "";
     unsigned terms = 0;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < TERMS; i++) {
         size_t length = strlen(sum);
         if (apart[i] > 0)
             ll_snprintf(sum + length, sizeof sum - length, "%s%.10g", terms++ ? " + " : "", apart[i]);
     }
     if (terms > 1)
         ll_say(why, "all that is apart: %s = %.10g s", sum, p->apart_s);
+}
+
+/* The same of kernels that overlap with the outermost level in part. */
+static void explain_partly(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)
+{
+    char sum[(MAX_STAGES + 1) * 24] = "";
+    const struct ll_stage *outermost = &p->stages[p->count - 1];
+    add_term(sum, sizeof sum, p->apart_s);
+    for (uint64_t i = 0; i < p->count; i++)
+        add_term(sum, sizeof sum, p->stages[i].wait_s);
+    ll_say(why,
+           "time, latencies and what overlaps with nothing, then the rest and %s, which overlap in part: "
+           "%s(%.10g^3 + %.10g^3)^(1 / 3) = %.10g s",
+           machine->levels[machine->level_count - 1].name, sum, p->inside_s, outermost->whole_s, p->time_s);
 }
 
 static void explain_time(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)
@@ -737,7 +771,10 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
     explain_serial(cost, &p, why);
     explain_apart(cost, &p, why);
     ll_explain_group(why, "total");
-    explain_time(machine, &p, why);
+    if (cost->partly_overlaps)
+        explain_partly(machine, &p, why);
+    else
+        explain_time(machine, &p, why);
     if (cost->overlay.shapes == 0)
         return;
     struct ll_timing timing;

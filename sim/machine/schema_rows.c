@@ -99,6 +99,54 @@ static const struct ll_field systolic_fields[] = {
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
 
+#undef AT
+#define AT(member) .offset = offsetof(struct ll_gemm_kernels, member)
+static const struct ll_field gemm_fields[] = {
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .required = true,
+     .count_offset = offsetof(struct ll_gemm_kernels, tile_count),
+     .help = "tile sizes m x n x k that the kernels offer, with m and n swapped as well; k counts elements of 16 bits, "
+             "of other types a step takes as many bytes. The fastest is used, with k split among units where that pays"},
+    {.key = "pair_tiles", .type = LL_TYPE_TILES, AT(pair_tiles),
+     .count_offset = offsetof(struct ll_gemm_kernels, pair_tile_count),
+     .help = "tiles that two units compute together, each loading a part of the operands for both"},
+    {.key = "boost", .type = LL_TYPE_NUMBER, AT(boost), .min = 1, .max = 10, .otherwise = "1",
+     .help = "times of its clock at which it runs while the board's power suffices, where the peak of the data sheet is "
+             "stated at a lower clock"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share of the peak rate that the main loop of these kernels sustains, instead of the unit's"},
+    {.key = "min_step_cycles", .type = LL_TYPE_NUMBER, AT(min_step_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0",
+     .help = "least cycles of one step of a tile along k, which waits for its operands and for the step before it"},
+    {.key = "tile_cycles", .type = LL_TYPE_NUMBER, AT(tile_cycles), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "cycles of a tile beside its steps and its epilogue"},
+    {.key = "operand_bandwidth", .type = LL_TYPE_NUMBER, AT(operand_bandwidth), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "bytes per cycle that go from shared memory into the tensor cores; 0: any"},
+    {.key = "epilogue_bandwidth", .type = LL_TYPE_NUMBER, AT(epilogue_bandwidth), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "bytes of results per cycle that leave a unit; 0: any"},
+    {.key = "bandwidth_efficiency", .type = LL_TYPE_NUMBER, AT(bandwidth_efficiency), .min = POSITIVE, .max = 1,
+     .otherwise = "1", .help = "share of the bandwidth of every level but the outermost that operands reach"},
+    {.key = "dram_efficiency", .type = LL_TYPE_NUMBER, AT(dram_efficiency), .min = POSITIVE, .max = 1,
+     .otherwise = "1", .help = "share of the outermost level's bandwidth that its traffic reaches"},
+    {.key = "write_cost", .type = LL_TYPE_NUMBER, AT(write_cost), .min = 0, .max = 100, .otherwise = "1",
+     .help = "bytes read that take the outermost level as long as one that is written"},
+    {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time from a kernel's start to its first multiplication and from the last one to its end, latencies of the "
+             "memories included"},
+    {.key = "split_k_reduce", .type = LL_TYPE_QUANTITY, AT(split_k_reduce_s), .dimension = LL_DIMENSION_TIME,
+     .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time to start adding up partial sums, when units share k"},
+    {.key = "occupancy", .type = LL_TYPE_WHOLE, AT(occupancy), .min = 1, .max = 64, .otherwise = "1",
+     .help = "tiles that a unit works on at once, each of which hides the least cycles of the others' steps"},
+    {.key = "multicast", .type = LL_TYPE_WHOLE, AT(multicast), .min = 1, .max = 64, .otherwise = "1",
+     .help = "units that share one read of the wider operand's part of their tiles"},
+    {.key = "full_rate_side", .type = LL_TYPE_WHOLE, AT(full_rate_side), .min = 0, .max = 65536, .otherwise = "0",
+     .help = "tiles of one unit both of whose sides are shorter multiply at half the rate; 0: none do"},
+};
+#undef AT
+static const struct ll_field_table gemm_table = {TABLE("GEMM kernels", gemm_fields, struct ll_gemm_kernels)};
+
+#define AT(member) .offset = offsetof(struct ll_unit, member)
 static const struct ll_field matrix_fields[] = {
     {.key = "tiles", .type = LL_TYPE_TILES, AT(matrix.tiles),
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
@@ -113,6 +161,10 @@ static const struct ll_field matrix_fields[] = {
              "loading takes no time of its own"},
     {.key = "split_k_reduce_cycles", .type = LL_TYPE_NUMBER, AT(matrix.split_k_reduce_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
+    {.key = "gemm", .type = LL_TYPE_OBJECT, AT(matrix.gemm), .table = &gemm_table,
+     .given_offset = offsetof(struct ll_unit, matrix.gemm_given),
+     .help = "a library's kernels for GEMMs of 16 bits and narrower on the tensor cores of a GPU, which these go by "
+             "instead of `tiles`; when not given, they go by those like all else"},
 };
 
 static const struct ll_field spatial_fields[] = {

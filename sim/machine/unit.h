@@ -33,6 +33,30 @@ struct ll_tile {
     uint64_t m, n, k;
 };
 
+/* GEMMs of 16 bits and narrower on the tensor cores of a GPU, by the kernels of a library, of which the
+ * fastest is used (sim/cost/gemm_kernels.c). Figures are of one unit, a multiprocessor. */
+struct ll_gemm_kernels {
+    /* Tiles that one unit computes, and those that two units compute together, each loading a part of the
+     * operands for both. Each is offered with m and n swapped as well. k counts elements of 16 bits; of other
+     * types a step takes as many bytes. */
+    struct ll_tile tiles[LL_MAX_TILES], pair_tiles[LL_MAX_TILES];
+    uint64_t tile_count, pair_tile_count;
+    double boost;                /* times of the unit's clock at which it runs while power suffices */
+    double efficiency;           /* share of the peak rate that the main loop sustains */
+    double min_step_cycles;      /* of one step along k: a barrier and the latency of its instructions */
+    double tile_cycles;          /* that a tile takes beside its steps and its epilogue */
+    double operand_bandwidth;    /* bytes per cycle out of shared memory into the tensor cores; 0: any */
+    double epilogue_bandwidth;   /* bytes of results per cycle that leave a unit; 0: any */
+    double bandwidth_efficiency; /* share of the bandwidth of all levels but the outermost */
+    double dram_efficiency;      /* the same of the outermost level */
+    double write_cost;           /* bytes read that take the outermost level as long as one written */
+    double start_s; /* from a kernel's start to its first multiplication and from the last to its end */
+    double split_k_reduce_s; /* to start adding up partial sums, where units share k */
+    uint64_t occupancy;      /* tiles on a unit at once, each of which hides the steps of the others */
+    uint64_t multicast;      /* units that share one read of the wider operand's tile */
+    uint64_t full_rate_side; /* tiles both of whose sides are shorter multiply at half the rate */
+};
+
 /* The output is cut into tiles, each computed by one unit (sim/cost/unit_matrix.c). The kernels offer a list
  * of tiles, of which the fastest is used. */
 struct ll_matrix {
@@ -42,6 +66,8 @@ struct ll_matrix {
     double fill_cycles;           /* before the first result of a tile leaves the pipeline */
     double feed;                  /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
     double split_k_reduce_cycles; /* to start adding up partial sums, where units share k */
+    struct ll_gemm_kernels gemm;  /* where gemm_given; plain GEMMs of 16 bits and narrower go by it alone */
+    bool gemm_given;
 };
 
 /* The loops of a convolution, by the names that ZigZag gives them (Mei et al., IEEE TC 70, 2021): word, what

@@ -610,12 +610,29 @@ static bool find_dtype(const struct ll_measured *row, const struct ll_machine *m
     return ll_measured_dtype(&settled, &r->arithmetic, &r->element_bytes);
 }
 
+static enum ll_measured_repeats repeats_of(const struct ll_measured *row)
+{
+    static const struct {
+        const char *source;
+        enum ll_measured_repeats repeats;
+    } sources[] = {
+#define LL_MEASURED_SOURCE(source, repeats) {source, LL_REPEATS_##repeats},
+#include "sim/validate/measured_sources.def"
+#undef LL_MEASURED_SOURCE
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (row->source && strcmp(sources[i].source, row->source) == 0)
+            return sources[i].repeats;
+    return LL_REPEATS_SAME;
+}
+
 const char *ll_measured_works(const struct ll_measured *row, const struct ll_machine *machine,
                               struct ll_measured_works *works)
 {
     struct ll_row_works r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
     works->count = works->threads = 0;
+    works->repeats = repeats_of(row);
     if (!op)
         return "no rule turns this op into work";
     if (!find_dtype(row, machine, &r))

@@ -59,6 +59,21 @@ static void save_repeated(const struct ll_machine *machine, const struct ll_work
     left->saved_bytes[outermost] = bytes > 0 ? cost->level_bytes[outermost] * kept / (double)bytes : 0;
 }
 
+/* The same where all operands but the left one rotate. What else passes through the cache leaves of it all
+ * as long as one call's operands take up less than two fifths of the cache, nothing from four fifths on:
+ * fitted, as tensor.gemm, on the GEMMs of aiconfigurator. */
+static void save_activations(const struct ll_machine *machine, const struct ll_work *work,
+                             const struct ll_cost *cost, struct ll_warm_bytes *left)
+{
+    uint64_t outermost = machine->level_count - 1;
+    if (outermost == 0 || !machine->levels[outermost - 1].cache_given || work->kind != LL_WORK_GEMM)
+        return;
+    double size = (double)machine->levels[outermost - 1].size_bytes *
+                  (double)ll_machine_instances(machine, outermost - 1);
+    double share = fmax(0, fmin(1, 2 - ll_work_operand_bytes(work) / size / 0.4));
+    left->saved_bytes[outermost] = fmin(cost->level_bytes[outermost], share * (double)work->a_bytes);
+}
+
 /* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none
  * does. */
 static uint64_t holding_group(const struct ll_net *net, uint64_t devices)
@@ -199,8 +214,8 @@ static void cost_after_reuse(const struct ll_machine *machine, const struct ll_m
 
 /* Adds a part's time; false when no unit runs it. */
 static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, bool repeated, struct ll_predicted *p,
-                         struct coming *coming, const char **trouble)
+                         const struct ll_measured_part *before, enum ll_measured_repeats repeats,
+                         struct ll_predicted *p, struct coming *coming, const char **trouble)
 {
     struct ll_cost cost;
     struct ll_timing timing;
@@ -211,8 +226,10 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         return predict_collective(machine, part, p, trouble);
     if (!ll_cost_op(machine, part->kind, &part->work, &cost, trouble))
         return false;
-    if (repeated)
+    if (repeats == LL_REPEATS_SAME)
         save_repeated(machine, &part->work, &cost, &left);
+    else if (repeats == LL_REPEATS_ACTIVATIONS)
+        save_activations(machine, &part->work, &cost, &left);
     if (follows)
         save_held(&part->work, &cost, machine->level_count, &left);
     cost_after_reuse(machine, part, &left, &cost);
@@ -252,9 +269,10 @@ static bool predict_parts(const struct ll_machine *machine, const struct ll_meas
     struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
     *trouble = NULL;
+    enum ll_measured_repeats repeats = works->count == 1 ? works->repeats : LL_REPEATS_COLD;
     for (uint64_t i = 0; i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, works->count == 1,
-                          predicted, &coming, trouble))
+        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, repeats, predicted,
+                          &coming, trouble))
             return false;
     predicted->time_s =
         fmax(predicted->time_s, coming.started_s); /* the mark that ends a measurement is behind */

@@ -31,13 +31,17 @@ struct ll_measured_part {
     uint64_t node_devices;
 };
 
+/* Which operands a row's repeated calls find in the caches, from the call before (measured_sources.def). */
+enum ll_measured_repeats { LL_REPEATS_SAME, LL_REPEATS_ACTIVATIONS, LL_REPEATS_COLD };
+
 /* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */
 struct ll_measured_works {
     const char *family; /* it is scored with: "gemm", "conv", ...; static storage */
     struct ll_measured_part *at;
     uint64_t count, capacity;
     uint64_t threads; /* that it runs in, on so many of a machine's cores; 0: on all of them */
-    bool failed;      /* memory ran out: parts are missing */
+    enum ll_measured_repeats repeats;
+    bool failed; /* memory ran out: parts are missing */
 };
 
 /* NULL when the row became work; otherwise why it cannot be scored, static storage. Where a row's library

@@ -248,20 +248,35 @@ static int software_length(const struct ll_measured *row)
     return length;
 }
 
+/* The same without the version behind it, "VLLM" of "VLLM 0.24.0"; the whole where there is none. */
+static int unversioned_length(const struct ll_measured *row)
+{
+    int length = software_length(row), end = length;
+    while (end > 0 && row->notes[end - 1] != ' ')
+        end--;
+    bool version = end > 0 && end < length && row->notes[end] >= '0' && row->notes[end] <= '9';
+    for (length = version ? end : length; length > 0 && row->notes[length - 1] == ' ';)
+        length--;
+    return length;
+}
+
 /* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
  * T4", as that source drove it, "deepbench: NVIDIA T4", and alone: one device may have been measured under
  * different software. */
-enum { MOST_NAMES = 6 };
+enum { MOST_NAMES = 8 };
 struct names {
     char at[MOST_NAMES][LL_MOST_HARDWARE];
     size_t count;
 };
 
-/* As its source drove it, under its software and alone. */
+/* As its source drove it, under its software, under any version of that, and alone. */
 static void add_driven(struct names *names, const struct ll_measured *row, const char *hardware)
 {
+    const char *notes = row->notes ? row->notes : "";
     snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s: %s", row->source,
-             software_length(row), row->notes ? row->notes : "", hardware);
+             software_length(row), notes, hardware);
+    snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s: %s", row->source,
+             unversioned_length(row), notes, hardware);
     snprintf(names->at[names->count++], sizeof names->at[0], "%s: %s", row->source, hardware);
 }
 
