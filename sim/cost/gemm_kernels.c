@@ -17,7 +17,8 @@
  *       steps          = K / step * least cycles of a step
  *       compute        = max(c (max(multiply, operands) + tile), ceil(c / occupancy) (steps + tile))
  *                        + c M N bytes of a result / (g * epilogue bandwidth)
- *       L2             = U K (the tile's a and b, the wider one over `multicast`) / (sqrt(g) * L2 bandwidth)
+ *       L2             = U K (the tile's a and b, the wider one over `multicast`) / (sqrt(g) * L2 bandwidth),
+ *                        at least a and b once
  *       reduce         = split_k_reduce + 8 s m n batch / L2 bandwidth
  *
  * Rounds, tiles and steps at an edge cost as much as full ones (wave and tile quantization), but take no
@@ -174,6 +175,7 @@ struct search {
     const struct ll_gemm_feed *feed;
     struct gemm gemm;
     struct ll_gemm_choice best;
+    double least_loaded;   /* bytes of a and b, each once */
     double least_inside_s; /* of all kernels that were timed */
     double exact;          /* of the best: its time inside */
 };
@@ -185,7 +187,8 @@ static void try_kernel(struct search *s, const struct laid *l, uint32_t shape, u
     struct kernel k = kernel_of(t, &s->gemm, l, (double)ladder[choice]);
     double compute_s = k.compute / s->unit->clock_hz,
            added_s = reduce_s(t, &s->gemm, k.parts, s->feed->near_Bps);
-    double near_s = (k.loaded[LL_OPERAND_A] + k.loaded[LL_OPERAND_B]) / s->feed->near_Bps;
+    double loaded = fmax(k.loaded[LL_OPERAND_A] + k.loaded[LL_OPERAND_B], s->least_loaded);
+    double near_s = loaded / s->feed->near_Bps;
     double inside_s = fmax(near_s, ll_power_s(s->feed->machine, &s->feed->draw, compute_s));
     s->least_inside_s = fmin(s->least_inside_s, inside_s);
     if (fmax(inside_s, s->feed->outermost_s) + added_s >= s->best.time_s)
@@ -206,10 +209,12 @@ struct ll_gemm_choice ll_gemm_choose(const struct ll_unit *unit, const struct ll
                        .feed = feed,
                        .gemm = gemm_of(unit, task),
                        .best = {.time_s = INFINITY},
+                       .least_loaded =
+                           (double)(task->work->a_bytes + task->work->b_bytes) / (double)task->steps,
                        .least_inside_s = INFINITY};
     for (uint32_t i = 0; i < shape_count(&unit->matrix.gemm); i++) {
         struct laid l = lay(&s.gemm, shape_at(&unit->matrix.gemm, i));
-        double most = task->whole_k ? 1 : fmin(l.most_parts, ceil(s.gemm.k / s.gemm.step));
+        double most = task->whole_k ? 1 : l.most_parts;
         for (uint32_t p = 0; p < PARTS_CHOICES && (double)ladder[p] <= most; p++)
             try_kernel(&s, &l, i, p);
     }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "samples.h"
+
+#include "sim/cost/cost.h"
+#include "sim/cost/cost_parts.h"
+
+/* Ten units of 1000 multiply-accumulates a cycle at 1 GHz, tiles of 64 x 128; memory and cache of 1 TB/s. */
+static struct ll_machine gpu(void)
+{
+    struct ll_machine machine = {.unit_count = 1, .level_count = 2};
+    for (uint64_t l = 0; l < 2; l++)
+        machine.levels[l] = (struct ll_level){.name = l ? "memory" : "cache",
+                                              .size_bytes = l ? UINT64_C(1) << 36 : 1 << 26,
+                                              .bandwidth_Bps = 1e12,
+                                              .efficiency = 1,
+                                              .latency_s = 1e-6};
+    machine.units[0] = (struct ll_unit){
+        .name = "tensor", .model = LL_UNIT_MATRIX, .count = 10, .clock_hz = 1e9, .efficiency = 0.7};
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    matrix->macs[LL_F16] = 1000;
+    matrix->macs[LL_F32] = 500;
+    matrix->gemm_given = true;
+    matrix->gemm = (struct ll_gemm_kernels){.tiles = {{64, 128, 64}},
+                                            .tile_count = 1,
+                                            .boost = 1,
+                                            .efficiency = 1,
+                                            .bandwidth_efficiency = 1,
+                                            .dram_efficiency = 1,
+                                            .write_cost = 1,
+                                            .occupancy = 1,
+                                            .multicast = 1};
+    return machine;
+}
+
+static struct ll_cost cost_of(const struct ll_machine *machine, uint64_t m, uint64_t n, uint64_t k)
+{
+    struct ll_work work = gemm_work(LL_F16, 1, m, n, k);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, &trouble));
+    return cost;
+}
+
+static double time_of(const struct ll_machine *machine, uint64_t m, uint64_t n, uint64_t k)
+{
+    struct ll_cost cost = cost_of(machine, m, n, k);
+    struct ll_timing timing;
+    ll_cost_time(machine, &cost, NULL, &timing);
+    return timing.time_s;
+}
+
+/* 21 tiles on ten units are three rounds of 64 * 128 * 64 / 1000 cycles; the narrow side may be m or n. */
+static void rounds_and_tiles_are_whole(void **state)
+{
+    struct ll_machine machine = gpu();
+    double tile = 64 * 128 * 64 / 1000.0;
+    (void)state;
+    assert_near(cost_of(&machine, 21 * 64, 128, 64).compute_cycles, 3 * tile, 1e-15);
+    assert_near(cost_of(&machine, 128, 21 * 64, 64).compute_cycles, 3 * tile, 1e-15);
+    assert_near(cost_of(&machine, 20 * 64 + 1, 100, 33).compute_cycles, 3 * tile, 1e-15);
+}
+
+/* A step waits for 1000 cycles where it multiplies for 524; two tiles on a unit hide that for one another. */
+static void steps_wait_unless_tiles_hide_them(void **state)
+{
+    struct ll_machine machine = gpu();
+    struct ll_gemm_kernels *gemm = &machine.units[0].matrix.gemm;
+    (void)state;
+    gemm->min_step_cycles = 1000;
+    gemm->tile_cycles = 50;
+    assert_near(cost_of(&machine, 20 * 64, 128, 64).compute_cycles, 2 * 1050, 1e-15);
+    gemm->occupancy = 2;
+    assert_near(cost_of(&machine, 20 * 64, 128, 64).compute_cycles, 2 * (64 * 128 * 64 / 1000.0 + 50), 1e-15);
+}
+
+/* One tile of k 64 * 10: ten units take a tenth each, which lasts a tenth as long, and then 10 sums of 64 x 128
+ * are written and read at 1 TB/s. */
+static void k_is_split_where_that_pays(void **state)
+{
+    struct ll_machine machine = gpu();
+    struct ll_gemm_kernels *gemm = &machine.units[0].matrix.gemm;
+    (void)state;
+    gemm->split_k_reduce_s = 1e-6;
+    struct ll_cost cost = cost_of(&machine, 64, 128, 64000);
+    assert_near(cost.compute_cycles, 64 * 128 * 8000 / 1000.0, 1e-15); /* the ladder: 8 of ten */
+    assert_near(cost.around_s, 1e-6 + 8 * 8 * 64 * 128 / 1e12, 1e-15);
+    gemm->split_k_reduce_s = 1;
+    assert_near(cost_of(&machine, 64, 128, 64000).compute_cycles, 64 * 128 * 64000 / 1000.0, 1e-15);
+}
+
+/* Of 640 x 128 x 64 tiles load a once and b ten times; where two share the wider operand's part, a tile's 128
+ * lines of b are half as many. */
+static void tiles_load_through_the_cache(void **state)
+{
+    struct ll_machine machine = gpu();
+    (void)state;
+    assert_near(cost_of(&machine, 640, 128, 64).level_of[0][LL_OPERAND_B], 10 * 128 * 64 * 2, 1e-15);
+    machine.units[0].matrix.gemm.multicast = 2;
+    struct ll_cost cost = cost_of(&machine, 640, 128, 64);
+    assert_near(cost.level_of[0][LL_OPERAND_B], 10 * 128 * 64 * 2 / 2, 1e-15);
+    assert_near(cost.level_of[0][LL_OPERAND_A], 640 * 64 * 2, 1e-15);
+}
+
+/* Compute and memory overlap in part: (x^3 + y^3)^(1/3); latencies are part of `start`. */
+static void memory_overlaps_in_part(void **state)
+{
+    struct ll_machine machine = gpu();
+    (void)state;
+    machine.units[0].matrix.gemm.start_s = 2e-6;
+    machine.levels[0].bandwidth_Bps = 1e18;
+    struct ll_cost cost = cost_of(&machine, 640, 128, 6400);
+    double bytes = 2.0 * (640 * 6400 + 128 * 6400 + 640 * 128), x = cost.compute_s, y = bytes / 1e12;
+    assert_near(x, 64 * 128 * 6400 / 1000.0 / 1e9, 1e-15);
+    assert_near(time_of(&machine, 640, 128, 6400), 2e-6 + cbrt(x * x * x + y * y * y), 1e-12);
+    assert_near(ll_partial_overlap_s(3, 4), cbrt(27 + 64), 1e-15);
+    assert_near(ll_partial_overlap_s(0, 4), 4, 1e-15);
+}
+
+/* Padding multiplies zeros, which take time and no power: 1 W lasts for 1e12 / 2 real ones of 2 pJ a second. */
+static void padding_takes_no_power(void **state)
+{
+    struct ll_machine machine = gpu();
+    (void)state;
+    machine.energy = (struct ll_energy){.mac_j[LL_F16] = 2e-12, .limit_w = 1, .power_per_clock = 1};
+    assert_near(cost_of(&machine, 64, 128, 6400).compute_s, 64 * 128 * 6400.0 / 5e11, 1e-12);
+    assert_near(cost_of(&machine, 32, 128, 6400).compute_s, 32 * 128 * 6400.0 / 5e11, 1e-12);
+}
+
+/* f32, and what goes on between GEMMs of an attention, go by the unit's own tiles. */
+static void other_work_goes_by_the_unit(void **state)
+{
+    struct ll_machine machine = gpu();
+    struct ll_work wide = gemm_work(LL_F32, 1, 640, 128, 64), attention = gemm_work(LL_F16, 1, 640, 128, 64);
+    struct ll_cost cost;
+    const char *trouble;
+    (void)state;
+    attention.along_k = LL_LINES_ELSEWHERE;
+    assert_true(cost_of(&machine, 640, 128, 64).partly_overlaps);
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &wide, &cost, &trouble));
+    assert_false(cost.partly_overlaps);
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &attention, &cost, &trouble));
+    assert_false(cost.partly_overlaps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_and_tiles_are_whole),  cmocka_unit_test(steps_wait_unless_tiles_hide_them),
+        cmocka_unit_test(k_is_split_where_that_pays),  cmocka_unit_test(tiles_load_through_the_cache),
+        cmocka_unit_test(memory_overlaps_in_part),     cmocka_unit_test(padding_takes_no_power),
+        cmocka_unit_test(other_work_goes_by_the_unit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
