@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "sim/cost/attention.h"
 #include "sim/cost/cost_parts.h"
 
 /* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */
@@ -556,6 +557,8 @@ struct answer {
     struct doer doer;
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct derivation tried[2], *derivation; /* the best one so far, and the one that is tried next */
+    bool fused;                              /* the software has a kernel for all of the op (attention.h) */
+    struct ll_work as_gemm;                  /* what stands for it where it has none */
 };
 
 /* Which of the variants is the best, with what earlier ops left, and its cost; of equals that which leaves
@@ -610,6 +613,21 @@ static void cost_on_unit(const struct question *q, struct answer *a, struct ll_c
         cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
 }
 
+/* Attention for which the software has no kernel is done as a GEMM. */
+static bool cost_attention(const struct question *q, struct ll_cost *cost, struct answer *answer)
+{
+    answer->fused = ll_attention_cost(q->machine, q->kind, q->work, cost);
+    if (answer->fused)
+        return true;
+    struct question as_gemm = *q;
+    answer->as_gemm = ll_attention_as_gemm(q->work);
+    as_gemm.work = &answer->as_gemm;
+    if (!find_doer(&as_gemm, &answer->doer))
+        return false;
+    cost_on_unit(&as_gemm, answer, cost);
+    return true;
+}
+
 /* *answer is filled where the cost has a unit. */
 static bool cost_op(const struct question *q, struct ll_cost *cost, struct answer *answer,
                     const char **trouble)
@@ -617,12 +635,16 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     assert(q->kind < LL_OP_NONE && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
+    answer->fused = false;
     if (needs_no_unit(q, cost))
         return true;
+    bool attention = q->work->kind == LL_WORK_ATTENTION;
     if (q->work->kind == LL_WORK_COLLECTIVE)
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
-    else if (!find_doer(q, &answer->doer))
+    else if (attention ? !cost_attention(q, cost, answer) : !find_doer(q, &answer->doer))
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
+    else if (attention)
+        return true;
     else
         cost_on_unit(q, answer, cost);
     return *trouble == NULL;
@@ -656,6 +678,10 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     const char *trouble;
     if (!cost_op(&question, &cost, &answer, &trouble) || cost.unit == LL_NO_UNIT)
         return (struct ll_bounds){0};
+    if (answer.fused) {
+        ll_cost_time(machine, &cost, NULL, &timing);
+        return (struct ll_bounds){timing.time_s, timing.time_s};
+    }
     const struct derivation *d = answer.derivation;
     cost.overlay = (struct ll_correction){0};
     cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
@@ -811,6 +837,8 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
         return false;
     if (cost.unit == LL_NO_UNIT)
         explain_without_unit(&question, &cost, why);
+    else if (answer.fused)
+        ll_attention_explain(machine, kind, work, why);
     else if (!answer.derivation->kept)
         explain_unit(&answer, &cost, why);
     return true;

@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/kernel_figures.h"
 #include "sim/machine/unit.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
@@ -187,6 +188,9 @@ struct ll_software {
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
     uint64_t transform_count;
+    /* Fused attention; where none is for what is asked, attention is costed as GEMMs. */
+    struct ll_attention_kernel attention[LL_MAX_ATTENTION_KERNELS];
+    uint64_t attention_count;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an

@@ -36,6 +36,7 @@
     X(PATTERN, "pattern, as 2:4", any_pattern)          /* struct ll_pattern */                              \
     X(RUNS, "list of op classes and kinds", when_given) /* bool [LL_OP_NONE], given at given_offset */       \
     X(OPERANDS, "list of operands", when_given)         /* bool [LL_OPERAND_COUNT], given at given_offset */ \
+    X(WORDS, "list of choices", not_zero_whole)         /* uint64_t, a bit for each of `choices` */          \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
     X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \
     X(OBJECT, "map", when_given) /* the struct of `table`, whether given at given_offset */                  \
@@ -65,7 +66,7 @@ struct ll_field {
     bool required;
     bool wording;                       /* for people: no result depends on it */
     double min, max;                    /* both included */
-    const char *const *choices;         /* TEXT, CHOICE: ends with NULL */
+    const char *const *choices;         /* TEXT, CHOICE, WORDS: ends with NULL */
     const struct ll_field_table *table; /* OBJECT, LIST */
     const char *otherwise;              /* the default as one would write it; NULL: absent, which is zero */
     const char *help;
@@ -84,6 +85,7 @@ struct ll_field_table {
 };
 
 extern const struct ll_field_table ll_machine_table;
+extern const struct ll_field_table ll_attention_table; /* schema_kernels.c */
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_field_table ll_fields_##word;
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL

@@ -540,6 +540,48 @@ void ll_write_RUNS(const struct ll_field *field, const void *object, const struc
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }
 
+/* Which of the choices a word is; their count where it is none. */
+static unsigned choice_of(const struct ll_field *field, const char *word)
+{
+    unsigned i = 0;
+    while (field->choices[i] && (!word || strcmp(field->choices[i], word) != 0))
+        i++;
+    return i;
+}
+
+bool ll_read_WORDS(const struct ll_field *field, const struct ll_node *node, void *object,
+                   struct ll_reading *reading)
+{
+    uint64_t *set = ll_at(object, field->offset);
+    struct ll_near_words words = {.count = 0};
+    bool right = ll_is_type(node, LL_NODE_LIST, "a list of words", reading);
+    for (unsigned i = 0; field->choices[i]; i++)
+        ll_near_words_add(&words, field->choices[i]);
+    *set = 0;
+    for (const struct ll_node *child = right ? node->first : NULL; child; child = child->next) {
+        unsigned choice = choice_of(field, child->text);
+        if (field->choices[choice])
+            *set |= UINT64_C(1) << choice;
+        else
+            right = ll_complain(reading->diags, child->place, "`%s`: no such word for `%s`%s",
+                                ll_node_shown(child).text, field->key,
+                                ll_suggest(reading->diags, child->text ? child->text : "", &words));
+    }
+    return right;
+}
+
+void ll_write_WORDS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                    struct ll_dump *dump)
+{
+    uint64_t set = *(const uint64_t *)ll_at_const(object, field->offset);
+    (void)machine;
+    dump->verbs->open(dump->out, LL_NODE_LIST, true);
+    for (unsigned i = 0; field->choices[i]; i++)
+        if (set >> i & 1)
+            dump->verbs->word(dump->out, field->choices[i]);
+    dump->verbs->close(dump->out, LL_NODE_LIST);
+}
+
 bool ll_read_TEXTS(const struct ll_field *field, const struct ll_node *node, void *object,
                    struct ll_reading *reading)
 {

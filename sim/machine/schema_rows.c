@@ -519,6 +519,11 @@ static const struct ll_field software_fields[] = {
      .count_offset = offsetof(struct ll_software, transform_count), .table = &transform_table,
      .max = LL_MAX_TRANSFORMS,
      .help = "ways to convolve in a transformed domain, offered beside the direct one; the fastest is used"},
+    {.key = "attention", .type = LL_TYPE_LIST, AT(attention),
+     .count_offset = offsetof(struct ll_software, attention_count), .table = &ll_attention_table,
+     .max = LL_MAX_ATTENTION_KERNELS,
+     .help = "fused attention kernels; the first that is for what is asked runs it, and where none is, attention is "
+             "costed as GEMMs with a softmax between"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};

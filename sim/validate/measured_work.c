@@ -434,6 +434,21 @@ static void works_NETWORK(struct ll_row_works *r)
     ll_row_network(r);
 }
 
+static void works_SERVED_ATTENTION(struct ll_row_works *r)
+{
+    ll_row_attention(r);
+}
+
+static void works_LATENT_CONTEXT(struct ll_row_works *r)
+{
+    ll_row_latent_context(r);
+}
+
+static void works_LATENT_GENERATION(struct ll_row_works *r)
+{
+    ll_row_latent_generation(r);
+}
+
 /* Among `devices`, so many of them in a node (`devices_per_node`, or `devices` over `nodes`). */
 static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
 {
@@ -496,6 +511,7 @@ static void works_SHARE(struct ll_row_works *r)
 #define CONV_KEYS " b c h w k r s stride_h stride_w pad_h pad_w dilation_h dilation_w groups "
 #define RECURRENT_KEYS " type hidden batch steps layers input bidirectional skip_input "
 #define ATTENTION_KEYS " b heads seq dim causal "
+#define SERVED_KEYS " b q kv heads kv_dtype "
 #define ROW_KEYS " n b h "
 #define ELEMENT_KEYS ROW_KEYS "nin shape inplace "
 #define POOL_KEYS " b c h w oh ow r s stride_h stride_w pad_h pad_w "
@@ -510,6 +526,8 @@ static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS
                   keys_CONV_FILTER[] = CONV_KEYS, keys_CONV_GRADS[] = CONV_KEYS,
                   keys_RECURRENT[] = RECURRENT_KEYS, keys_RNN_WEIGHTS[] = RECURRENT_KEYS,
                   keys_RNN_GRADS[] = RECURRENT_KEYS, keys_ATTENTION[] = ATTENTION_KEYS,
+                  keys_SERVED_ATTENTION[] = SERVED_KEYS "kv_heads d causal window ",
+                  keys_LATENT_CONTEXT[] = SERVED_KEYS "tp ", keys_LATENT_GENERATION[] = SERVED_KEYS "tp ",
                   keys_ATTENTION_GRADS[] = ATTENTION_KEYS, keys_ROWS[] = ROW_KEYS,
                   keys_ROWS_GRAD[] = ROW_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS, keys_PAIR[] = ELEMENT_KEYS,
                   keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ROW_KEYS, keys_POOL[] = POOL_KEYS,

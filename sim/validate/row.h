@@ -110,4 +110,10 @@ uint64_t ll_row_window(struct ll_row_works *r, uint64_t in, uint64_t kernel, uin
  * mode=train. */
 void ll_row_network(struct ll_row_works *r);
 
+/* A call of an inference server's attention, of latent attention over a prompt, and for one new token
+ * (measured_served.c). */
+void ll_row_attention(struct ll_row_works *r);
+void ll_row_latent_context(struct ll_row_works *r);
+void ll_row_latent_generation(struct ll_row_works *r);
+
 #endif

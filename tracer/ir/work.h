@@ -18,6 +18,7 @@
     X(REDUCE, "reduce", "many elements become few")                                                          \
     X(MOVE, "move", "bytes go elsewhere, nothing is computed")                                               \
     X(GATHER, "gather", "rows picked by index")                                                              \
+    X(ATTENTION, "attention", "softmax(Q K^T) V by one kernel, whose scores never leave the chip")           \
     X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
     X(COLLECTIVE, "collective", "devices exchange data")                                                     \
     X(HOST, "host", "data comes from the host")                                                              \
@@ -49,6 +50,55 @@ struct ll_conv {
     uint64_t dilation_h, dilation_w; /* how far taps lie apart; 0 as 1: side by side */
 };
 
+/* What an attention is asked for, as kernels tell it apart. Prefill: new tokens attend to themselves and
+ * to what came before. Decode: one new token a sequence. Latent: keys and values are expanded from one
+ * latent vector that all heads share (DeepSeek-AI, DeepSeek-V2, 2024, section 2.1), prefill with expanded
+ * ones, decode on the vector itself. Backward: the three gradients; scores are computed again. */
+#define LL_ATTENTION_PASS_LIST(X)                                                                            \
+    X(PREFILL, "prefill")                                                                                    \
+    X(DECODE, "decode")                                                                                      \
+    X(LATENT_PREFILL, "latent_prefill")                                                                      \
+    X(LATENT_DECODE, "latent_decode")                                                                        \
+    X(BACKWARD, "backward")
+
+enum ll_attention_pass {
+#define X(word, name) LL_ATTENTION_##word,
+    LL_ATTENTION_PASS_LIST(X)
+#undef X
+        LL_ATTENTION_PASS_COUNT
+};
+
+/* Which of a server's attention backends runs it, where the user or the model asks for one. */
+#define LL_ATTENTION_BACKEND_LIST(X)                                                                         \
+    X(ANY, "any")                                                                                            \
+    X(TRITON, "triton")                                                                                      \
+    X(FLASHINFER, "flashinfer")
+
+enum ll_attention_backend {
+#define X(word, name) LL_BACKEND_##word,
+    LL_ATTENTION_BACKEND_LIST(X)
+#undef X
+        LL_BACKEND_COUNT
+};
+
+/* Sequences of equal lengths. A latent attention's head sizes are those of its expanded keys and values. */
+struct ll_attention {
+    uint64_t batch;         /* sequences */
+    uint64_t queries, keys; /* new tokens of a sequence; tokens that the last of them sees, itself included */
+    uint64_t heads, kv_heads;
+    uint64_t head_qk, head_v; /* elements of a head of queries and keys; of values */
+    uint64_t window;          /* keys before its own that a query sees; 0: all */
+    /* The queries are one of so many equal shares of all positions, cut so that each sees as many keys as any
+     * other; 0 as 1. */
+    uint64_t parts;
+    uint8_t causal;  /* 1: no query sees keys behind its own position; 0: all see all keys */
+    uint8_t pass;    /* enum ll_attention_pass */
+    uint8_t backend; /* enum ll_attention_backend */
+    uint8_t cache;   /* enum ll_dtype: of an element of keys and values */
+    uint8_t cached;  /* 1: keys and values of new tokens are first written into a KV cache */
+    uint8_t unused[3];
+};
+
 struct ll_work {
     uint64_t kind;  /* enum ll_work_kind */
     uint64_t dtype; /* enum ll_dtype: of the arithmetic */
@@ -63,13 +113,14 @@ struct ll_work {
     uint64_t between;  /* of a product: operations on its results while it goes on, not among its FLOPs */
     uint64_t
         specials; /* of operations on elements, or on results of a product: exponentials, quotients, ... */
-    /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and are
-     * stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where unstructured is 1,
-     * such a share of b is not zero, anywhere. */
+    /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and
+     * are stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where
+     * unstructured is 1, such a share of b is not zero, anywhere. */
     uint64_t kept, of, unstructured;
     union {
         struct ll_gemm gemm;
         struct ll_conv conv;
+        struct ll_attention attention;
         struct {
             uint64_t elements; /* flops / elements operations each */
             uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
@@ -104,5 +155,16 @@ const char *ll_work_name(enum ll_work_kind kind);
  * m = batch * out_h * out_w, n = out_c / groups, k = kernel_h * kernel_w * in_c / groups. Sizes in
  * elements, LL_NO_FIT past 64 bits. Pure. */
 struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv);
+
+/* An attention for machines without a kernel for it: one GEMM of a depth that stands for all of its GEMMs
+ * (two of a score forward, five backward), for all rows and as many keys as a row sees on average, with the
+ * softmax as work between. FLOPs and bytes stay as they are. Pure. */
+struct ll_work ll_attention_as_gemm(const struct ll_work *work);
+
+/* Keys that a query sees on average, rounded up. LL_NO_FIT past 64 bits. Pure. */
+uint64_t ll_attention_seen(const struct ll_attention *attention);
+
+/* FLOPs of its GEMMs, of the scores that are seen alone; LL_NO_FIT past 64 bits. Pure. */
+uint64_t ll_attention_flops(const struct ll_attention *attention);
 
 #endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cost of attention on a machine whose software has a fused kernel for it (sim/machine/kernel_figures.h).
+ * All functions are pure and thread-safe. */
+#ifndef LL_SIM_COST_ATTENTION_H
+#define LL_SIM_COST_ATTENTION_H
+
+#include "sim/cost/cost.h"
+
+/* Fills the cost of attention (kind LL_WORK_ATTENTION). False, and *cost untouched, where the software has no
+ * kernel for it or no unit computes its GEMMs: then it is costed as ll_attention_as_gemm. */
+bool ll_attention_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                       struct ll_cost *cost);
+
+/* Prints how that cost comes about, up to the times of its stages; nothing where it is false. */
+void ll_attention_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                          struct ll_explain *why);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fused kernels of a software stack, as its file describes them: attention. A kernel is a loop over tiles;
+ * its figures are what a tile's step, a block and the kernel itself take beside what the machine's rates say
+ * (sim/cost/attention.c has the formulas). Plain data, owned by the machine. */
+#ifndef LL_SIM_MACHINE_KERNEL_FIGURES_H
+#define LL_SIM_MACHINE_KERNEL_FIGURES_H
+
+#include "sim/machine/unit.h"
+#include "tracer/ir/work.h"
+
+enum { LL_MAX_ATTENTION_KERNELS = 24 };
+
+/* How many blocks share the keys of one row block. */
+enum ll_key_splits {
+    LL_SPLITS_NONE,
+    LL_SPLITS_FILL,    /* as many as the units have room for, where that is faster */
+    LL_SPLITS_FLASH_2, /* by FlashAttention-2's rule of wave efficiency, of blocks two a unit */
+    LL_SPLITS_FLASH_3  /* by FlashAttention-3's, of blocks one a unit */
+};
+
+/* What a kernel does, or the library that calls it; bits of `traits`: word, name, what it means. */
+#define LL_ATTENTION_TRAIT_LIST(X)                                                                           \
+    X(FIRST_FIT, "first_fit")       /* the first tile for a head that holds all queries, not the fastest */  \
+    X(PACKS_HEADS, "packs_heads")   /* heads of a group share a tile where that saves padding */             \
+    X(PADS_HEADS, "pads_heads")     /* head sizes are padded to powers of two */                             \
+    X(WIDE_ROWS, "wide_rows")       /* a matrix instruction takes 128 rows, however few a tile has */        \
+    X(SWAPS, "swaps")               /* up to 32 heads are columns, which need no padding beyond 8 */         \
+    X(SPILLS, "spills")             /* GEMMs of heads above 192 take head / 192 as long */                   \
+    X(NARROW_CACHE, "narrow_cache") /* a cache of 8 bits means arithmetic in 8 bits: queries are cast */     \
+    X(ROTATES, "rotates")           /* the kernel that writes the cache rotates queries, too */              \
+    X(ABSORBS, "absorbs")           /* latent prefill on the latent vector, all heads packed on its key */   \
+    X(SINGLE_HEADS, "single_heads") /* decode takes a block for each query head where groups have one */     \
+    X(FIRST_TOKEN, "first_token")   /* decode also runs a prompt of one token */                             \
+    X(IN_STREAM, "in_stream")       /* no graph holds the launches: a floor under the kernels' time */
+
+enum ll_attention_trait {
+#define X(word, name) LL_ATTENTION_BIT_##word,
+    LL_ATTENTION_TRAIT_LIST(X)
+#undef X
+#define X(word, name) LL_TRAIT_##word = 1 << LL_ATTENTION_BIT_##word,
+        LL_ATTENTION_TRAIT_LIST(X)
+#undef X
+};
+
+/* One kernel of a library, with what a server starts beside it. Times are in seconds, rates in bytes a
+ * second. 0 where a kernel has no such term. By dtype: of the arithmetic, or where an entry says so of the
+ * cache; what is not given is that of bf16. */
+struct ll_attention_kernel {
+    const char *name;
+    unsigned pass;       /* enum ll_attention_pass: what it is for */
+    unsigned backend;    /* enum ll_attention_backend */
+    uint64_t traits;     /* of enum ll_attention_trait */
+    unsigned splits;     /* enum ll_key_splits */
+    uint64_t max_splits; /* 0: any number */
+    uint64_t
+        max_group; /* decode: query heads of a key head that share a block; above, each takes one; 0: any */
+
+    /* Tiles: query rows x keys of a step x the largest head that they are for; narrow: in 8 bits. Of those
+     * for a head the fastest is taken. */
+    struct ll_tile tiles[LL_MAX_TILES], narrow_tiles[LL_MAX_TILES];
+    uint64_t tile_count, narrow_tile_count;
+
+    /* Beside the kernel. */
+    double launch_s;        /* of all kernels of the call */
+    double cast_s;          /* further kernel where arithmetic, or the cache, has 8 bits */
+    double unequal_heads_s; /* further kernels where values are narrower than keys */
+    double regroup_s;       /* two kernels that copy queries and results, where groups become rows */
+    double write_unit_Bps;  /* of one unit, in the write into the KV cache; 0: any */
+    double write_block_s;   /* of the same: life of a block of threads, one a token */
+    double convert_Bps;     /* of the device: a cache of 8 bits is converted first */
+
+    /* Of a block. */
+    double block_s;        /* to start and end one */
+    double narrow_block_s; /* the same with a cache of 8 bits; 0: block_s */
+    double single_block_s; /* of one query head */
+    double head_s;         /* decode: that each query head of a group adds */
+    double width_s;        /* decode: that each 128 elements of head beyond 128 add */
+    double tail;      /* share of the difference between longest and shortest block that ends the kernel */
+    double combine_s; /* kernel that adds up the parts of split keys */
+
+    /* Of a step. */
+    double gemm_time[LL_DTYPE_COUNT]; /* of its GEMMs, over that at the unit's peak, by dtype */
+    double softmax_time;              /* of its exponentials, over that at the special functions' rate */
+    double skipped_step_s;            /* of one outside the window, which it walks without computing */
+
+    /* Of memory. */
+    double unit_Bps; /* decode: that one unit draws; 0: any */
+    double
+        dram_efficiency[LL_DTYPE_COUNT]; /* share of the outermost level's bandwidth, by dtype of the cache */
+};
+
+#endif

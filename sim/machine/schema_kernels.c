@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of fused kernels in a machine file (kernel_figures.h), a row each, in the order in which they are
+ * read, documented and written. */
+#include "sim/machine/schema.h"
+
+#include <float.h>
+
+#define POSITIVE DBL_MIN
+#define MOST_BPS 1e18
+#define MOST_SECONDS 1e6
+#define MOST_RATE 1e6
+
+static const char *const passes[] = {
+#define X(word, name) name,
+    LL_ATTENTION_PASS_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const backends[] = {
+#define X(word, name) name,
+    LL_ATTENTION_BACKEND_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const traits[] = {
+#define X(word, name) name,
+    LL_ATTENTION_TRAIT_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const splits[] = {"none", "fill", "flash_2", "flash_3", NULL};
+
+#define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
+#define TABLE(words, rows, type) .what = words, .fields = rows, .count = COUNT_OF(rows), .size = sizeof(type)
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct ll_attention_kernel, member)
+#define SECONDS(name, member) \
+    .key = name, .type = LL_TYPE_QUANTITY, AT(member), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS, .otherwise = "0s"
+#define FACTOR(name, member) .key = name, .type = LL_TYPE_NUMBER, AT(member), .min = 0, .max = MOST_RATE
+#define RATE(name, member) \
+    .key = name, .type = LL_TYPE_QUANTITY, AT(member), .dimension = LL_DIMENSION_BANDWIDTH, .min = 0, .max = MOST_BPS
+#define COUNT(name, member) .key = name, .type = LL_TYPE_WHOLE, AT(member), .min = 0, .max = 65536, .otherwise = "0"
+
+static const struct ll_field attention_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths and reports use"},
+    {.key = "pass", .type = LL_TYPE_CHOICE, AT(pass), .choices = passes, .required = true,
+     .help = "what it is for: several new tokens a sequence (prefill), one (decode), either of a latent attention "
+             "(latent_prefill, latent_decode), gradients (backward)"},
+    {.key = "backend", .type = LL_TYPE_CHOICE, AT(backend), .choices = backends, .otherwise = "any",
+     .help = "attention backend that has to be asked for; any: where none is"},
+    {.key = "traits", .type = LL_TYPE_WORDS, AT(traits), .choices = traits,
+     .help = "what it does: takes the first tile that holds all queries, not the fastest (first_fit); packs query heads of a "
+             "group into a tile where rows without packing fill less than 0.9 of what they fill with it (packs_heads); pads "
+             "heads to powers of two (pads_heads); takes 128 rows an instruction (wide_rows); makes up to 32 heads columns "
+             "(swaps); spills registers above heads of 192 (spills); computes in 8 bits where the cache has 8 (narrow_cache); "
+             "rotates queries with the write of the cache (rotates); attends to the latent vector itself (absorbs); takes a "
+             "block for each query head where groups have one (single_heads); also decodes prompts of one token "
+             "(first_token); is launched without a graph, so that `launch` is a floor (in_stream)"},
+    {.key = "splits", .type = LL_TYPE_CHOICE, AT(splits), .choices = splits, .otherwise = "none",
+     .help = "how many blocks share the keys of a row block: one; as many as units have room for, where that is faster "
+             "(fill); by the rule of FlashAttention-2 or -3"},
+    {COUNT("max_splits", max_splits), .help = "the most of these; 0: any number"},
+    {COUNT("max_group", max_group),
+     .help = "decode: the most query heads of a key head that share a block; above, a block takes one query head; 0: any"},
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .count_offset = offsetof(struct ll_attention_kernel, tile_count),
+     .help = "tiles, query rows x keys of a step x the largest head that they are for; of those for a head the fastest is "
+             "used. Decode needs none"},
+    {.key = "narrow_tiles", .type = LL_TYPE_TILES, AT(narrow_tiles),
+     .count_offset = offsetof(struct ll_attention_kernel, narrow_tile_count),
+     .help = "the same for arithmetic in 8 bits; when not given, `tiles`"},
+    {SECONDS("launch", launch_s), .help = "time to launch all kernels of the call"},
+    {SECONDS("cast", cast_s), .help = "time to launch a further kernel, where queries or cache have 8 bits"},
+    {SECONDS("unequal_heads", unequal_heads_s), .help = "time of further kernels where values are narrower than keys"},
+    {SECONDS("regroup", regroup_s),
+     .help = "decode: time to launch the copies of queries and results where groups of several key heads become rows; 0s: no copies"},
+    {RATE("write_unit_bandwidth", write_unit_Bps),
+     .help = "bandwidth of one unit in the kernel that writes the KV cache; when not given, any"},
+    {SECONDS("write_block", write_block_s), .help = "time that a block of threads lives in that kernel, one a token"},
+    {RATE("convert_bandwidth", convert_Bps),
+     .help = "bandwidth of the device in the kernel that converts a cache of 8 bits first; when not given, none does"},
+    {SECONDS("block", block_s), .help = "time to start and end a block"},
+    {SECONDS("narrow_block", narrow_block_s), .help = "decode: the same with a cache of 8 bits; 0s: `block`"},
+    {SECONDS("single_block", single_block_s), .help = "decode: time to start and end a block of one query head"},
+    {SECONDS("head", head_s), .help = "decode: time that each query head of a group adds to a block"},
+    {SECONDS("width", width_s), .help = "decode: time that each 128 elements of a head beyond 128 add to a block"},
+    {FACTOR("tail", tail), .otherwise = "0",
+     .help = "share of the difference between the longest and the shortest block that ends the kernel: 0 where the longest "
+             "start first, 1 where they start last"},
+    {SECONDS("combine", combine_s), .help = "time to launch the kernel that combines the parts of split keys"},
+    {.key = "gemm_time", .type = LL_TYPE_DTYPES, AT(gemm_time), .min = POSITIVE, .max = MOST_RATE,
+     .help = "time of a step's GEMMs over that at the unit's peak rate, by dtype; when not given, that of bf16, or 1"},
+    {FACTOR("softmax_time", softmax_time), .otherwise = "1",
+     .help = "time that a step's exponentials add, over that of all of them at the rate of the special functions"},
+    {SECONDS("skipped_step", skipped_step_s), .help = "time of a step outside the window, which is walked without computing"},
+    {RATE("unit_bandwidth", unit_Bps), .help = "decode: bandwidth of one unit that reads keys and values; when not given, any"},
+    {.key = "dram_efficiency", .type = LL_TYPE_DTYPES, AT(dram_efficiency), .min = POSITIVE, .max = 1,
+     .help = "share of the outermost level's bandwidth that it reaches, by dtype of the cache; when not given, that of bf16, or 1"},
+};
+#undef AT
+/* clang-format on */
+
+const struct ll_field_table ll_attention_table = {
+    TABLE("attention kernel", attention_fields, struct ll_attention_kernel)};

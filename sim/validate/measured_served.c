@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of inference servers' fused kernels as work: attention and latent attention, one call of a layer
+ * with the write of the KV cache. Dims: b sequences, q new tokens of each, kv tokens after them, heads on
+ * this device. */
+#include <string.h>
+
+#include "sim/validate/row.h"
+
+/* DeepSeek-AI, DeepSeek-V2, 2024: heads of 128 and 64 that are rotated; what a token leaves in the cache. */
+enum { LATENT_QK = 192, LATENT_V = 128, LATENT_CACHE = 576 };
+
+static bool notes_begin(const struct ll_row_works *r, const char *software)
+{
+    return r->row->notes && strncmp(r->row->notes, software, strlen(software)) == 0;
+}
+
+static bool notes_name(const struct ll_row_works *r, const char *kernel)
+{
+    return r->row->notes && strstr(r->row->notes, kernel);
+}
+
+/* The kernel stands behind the software. FlashInfer also hands on to trtllm-gen's kernels. */
+static enum ll_attention_backend backend_of(const struct ll_row_works *r)
+{
+    if (notes_name(r, "triton"))
+        return LL_BACKEND_TRITON;
+    bool flashinfer = notes_name(r, "flashinfer") && !notes_name(r, "trtllm");
+    return flashinfer ? LL_BACKEND_FLASHINFER : LL_BACKEND_ANY;
+}
+
+static enum ll_dtype cache_of(struct ll_row_works *r)
+{
+    if (ll_row_says(r, "kv_dtype", "fp8"))
+        return LL_F8;
+    if (!ll_row_says(r, "kv_dtype", "bfloat16"))
+        ll_row_refuse(r, "the cache's kv_dtype is neither bfloat16 nor fp8");
+    return LL_BF16;
+}
+
+static uint64_t bytes_of(enum ll_dtype dtype, uint64_t tokens, uint64_t each)
+{
+    return ll_dtype_size(dtype, ll_mul(tokens, each));
+}
+
+static void add(struct ll_row_works *r, const struct ll_attention *a, uint64_t cached_each,
+                const char *family)
+{
+    struct ll_work *work = ll_row_add(r, LL_WORK_ATTENTION, r->kind);
+    uint64_t tokens = ll_mul(a->batch, a->queries), seen = a->keys;
+    if (a->window > 0)
+        seen = ll_min(seen, ll_add(a->window, a->queries));
+    work->attention = *a;
+    work->flops = ll_attention_flops(a);
+    work->a_bytes = bytes_of(r->arithmetic, tokens, ll_mul(a->heads, a->head_qk));
+    work->b_bytes = bytes_of((enum ll_dtype)a->cache, ll_mul(a->batch, seen), cached_each);
+    work->c_bytes = bytes_of(LL_BF16, tokens, ll_mul(a->heads, a->head_v));
+    r->out->family = family;
+}
+
+void ll_row_attention(struct ll_row_works *r)
+{
+    struct ll_attention a = {.batch = ll_row_dim(r, "b"),
+                             .queries = ll_row_dim(r, "q"),
+                             .keys = ll_row_dim(r, "kv"),
+                             .heads = ll_row_dim(r, "heads"),
+                             .kv_heads = ll_row_dim(r, "kv_heads"),
+                             .head_qk = ll_row_dim(r, "d"),
+                             .causal = !ll_row_says(r, "causal", "0"),
+                             .backend = (uint8_t)backend_of(r),
+                             .cache = (uint8_t)cache_of(r),
+                             .cached = 1};
+    bool all = !ll_row_text(r, "window") || ll_row_says(r, "window", "0") ||
+               ll_row_says(r, "window", "nan") || ll_row_says(r, "window", "NaN");
+    a.window = all ? 0 : ll_row_dim(r, "window");
+    /* SGLang keeps values of 128 beside keys of 192, as the models with such heads have them. */
+    a.head_v = a.head_qk == 192 && notes_begin(r, "SGLang") ? 128 : a.head_qk;
+    bool decodes = a.queries == 1 && a.keys > 1;
+    a.pass = decodes ? LL_ATTENTION_DECODE : LL_ATTENTION_PREFILL;
+    if (a.heads % a.kv_heads != 0 || a.keys < a.queries) {
+        ll_row_refuse(r, "heads are no multiple of kv_heads, or there are fewer keys than queries");
+        return;
+    }
+    add(r, &a, ll_mul(a.kv_heads, a.head_qk + a.head_v), decodes ? "attention_decode" : "attention_prefill");
+}
+
+static void add_latent(struct ll_row_works *r, enum ll_attention_pass pass, const char *family)
+{
+    struct ll_attention a = {.batch = ll_row_dim(r, "b"),
+                             .queries = ll_row_dim(r, "q"),
+                             .keys = ll_row_dim(r, "kv"),
+                             .heads = ll_row_dim(r, "heads"),
+                             .head_qk = LATENT_QK,
+                             .head_v = LATENT_V,
+                             .causal = 1,
+                             .pass = (uint8_t)pass,
+                             .cache = (uint8_t)cache_of(r),
+                             .cached = 1};
+    a.kv_heads = a.heads;
+    if (a.keys < a.queries) {
+        ll_row_refuse(r, "there are fewer keys than queries");
+        return;
+    }
+    add(r, &a, LATENT_CACHE, family);
+}
+
+void ll_row_latent_context(struct ll_row_works *r)
+{
+    add_latent(r, LL_ATTENTION_LATENT_PREFILL, "mla_context");
+}
+
+void ll_row_latent_generation(struct ll_row_works *r)
+{
+    add_latent(r, LL_ATTENTION_LATENT_DECODE, "mla_generation");
+}
