@@ -13,6 +13,8 @@
 
 #include "sim/cost/attention.h"
 #include "sim/cost/cost_parts.h"
+#include "sim/cost/experts.h"
+#include "tracer/ir/experts.h"
 
 /* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */
 static double prepare_Bps(const struct ll_host *host, enum ll_op_kind kind)
@@ -613,14 +615,22 @@ static void cost_on_unit(const struct question *q, struct answer *a, struct ll_c
         cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
 }
 
-/* Attention for which the software has no kernel is done as a GEMM. */
-static bool cost_attention(const struct question *q, struct ll_cost *cost, struct answer *answer)
+/* Whether software may have one kernel for all of such work (attention.h, experts.h). */
+static bool may_be_fused(const struct ll_work *work)
 {
-    answer->fused = ll_attention_cost(q->machine, q->kind, q->work, cost);
+    return work->kind == LL_WORK_ATTENTION || work->kind == LL_WORK_EXPERTS;
+}
+
+/* Where the software has no kernel for it, such work is done as a GEMM. */
+static bool cost_fused(const struct question *q, struct ll_cost *cost, struct answer *answer)
+{
+    bool attends = q->work->kind == LL_WORK_ATTENTION;
+    answer->fused = attends ? ll_attention_cost(q->machine, q->kind, q->work, cost)
+                            : ll_experts_cost(q->machine, q->kind, q->work, cost);
     if (answer->fused)
         return true;
     struct question as_gemm = *q;
-    answer->as_gemm = ll_attention_as_gemm(q->work);
+    answer->as_gemm = attends ? ll_attention_as_gemm(q->work) : ll_experts_as_gemm(q->work);
     as_gemm.work = &answer->as_gemm;
     if (!find_doer(&as_gemm, &answer->doer))
         return false;
@@ -638,12 +648,12 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     answer->fused = false;
     if (needs_no_unit(q, cost))
         return true;
-    bool attention = q->work->kind == LL_WORK_ATTENTION;
+    bool fused = may_be_fused(q->work);
     if (q->work->kind == LL_WORK_COLLECTIVE)
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
-    else if (attention ? !cost_attention(q, cost, answer) : !find_doer(q, &answer->doer))
+    else if (fused ? !cost_fused(q, cost, answer) : !find_doer(q, &answer->doer))
         *trouble = "no unit of this machine runs such work in this dtype or a wider one";
-    else if (attention)
+    else if (fused)
         return true;
     else
         cost_on_unit(q, answer, cost);
@@ -837,6 +847,8 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
         return false;
     if (cost.unit == LL_NO_UNIT)
         explain_without_unit(&question, &cost, why);
+    else if (answer.fused && work->kind == LL_WORK_EXPERTS)
+        ll_experts_explain(machine, kind, work, why);
     else if (answer.fused)
         ll_attention_explain(machine, kind, work, why);
     else if (!answer.derivation->kept)

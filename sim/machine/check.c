@@ -307,14 +307,18 @@ static bool check_software_names(struct ll_reading *reading)
     const struct ll_software *software = &reading->machine->software;
     struct named_items kernels = {"kernels", "kernel", {0}, software->kernel_count},
                        transforms = {"transforms", "transform", {0}, software->transform_count},
-                       attention = {"attention", "attention kernel", {0}, software->attention_count};
+                       attention = {"attention", "attention kernel", {0}, software->attention_count},
+                       experts = {"experts", "grouped GEMM", {0}, software->expert_count};
     for (uint64_t i = 0; i < kernels.count; i++)
         kernels.names[i] = software->kernels[i].name;
     for (uint64_t i = 0; i < transforms.count; i++)
         transforms.names[i] = software->transforms[i].name;
     for (uint64_t i = 0; i < attention.count; i++)
         attention.names[i] = software->attention[i].name;
+    for (uint64_t i = 0; i < experts.count; i++)
+        experts.names[i] = software->experts[i].name;
     bool right = check_distinct(reading, &kernels);
+    right = check_distinct(reading, &experts) && right;
     right = check_distinct(reading, &attention) && right;
     return check_distinct(reading, &transforms) && right;
 }

@@ -8,7 +8,11 @@
 #include "sim/machine/unit.h"
 #include "tracer/ir/work.h"
 
-enum { LL_MAX_ATTENTION_KERNELS = 24 };
+enum {
+    LL_MAX_ATTENTION_KERNELS = 24,
+    LL_MAX_EXPERT_KERNELS = 24,
+    LL_MAX_NUMBERS = 32 /* of a list of numbers */
+};
 
 /* How many blocks share the keys of one row block. */
 enum ll_key_splits {
@@ -87,6 +91,45 @@ struct ll_attention_kernel {
     double unit_Bps; /* decode: that one unit draws; 0: any */
     double
         dram_efficiency[LL_DTYPE_COUNT]; /* share of the outermost level's bandwidth, by dtype of the cache */
+};
+
+/* What a grouped GEMM of experts does; bits of `traits`: word, name, what it means. */
+#define LL_EXPERT_TRAIT_LIST(X)                                                                              \
+    X(ALL_ROWS, "all_rows")         /* activation and sum take rows of experts elsewhere, too */             \
+    X(PERMUTES, "permutes")         /* a kernel copies the rows of each expert together */                   \
+    X(FUSED_GATE, "fused_gate")     /* the GEMM up applies the gate, and gathers its rows itself */          \
+    X(PERSISTENT, "persistent")     /* one block a unit */                                                   \
+    X(MMA_SYNC, "mma_sync")         /* instructions of Ampere, on whatever device */                         \
+    X(WIDE_WEIGHTS, "wide_weights") /* weights are stored in 16 bits, whatever their format */               \
+    X(WHOLE_TOKENS, "whole_tokens") /* all rows of a token that has an expert here are multiplied */         \
+    X(READS_ALL, "reads_all")       /* rows of experts elsewhere read weights of those here */
+
+enum ll_expert_trait {
+#define X(word, name) LL_EXPERT_BIT_##word,
+    LL_EXPERT_TRAIT_LIST(X)
+#undef X
+#define X(word, name) LL_EXPERT_##word = 1 << LL_EXPERT_BIT_##word,
+        LL_EXPERT_TRAIT_LIST(X)
+#undef X
+};
+
+/* One grouped GEMM of a library, with the kernels beside it: routing, gate, finalization. Times are in
+ * seconds, rates in bytes a second. */
+struct ll_expert_kernel {
+    const char *name;
+    uint64_t formats;             /* bits of enum ll_expert_format */
+    unsigned backend;             /* enum ll_expert_backend */
+    uint64_t traits;              /* of enum ll_expert_trait */
+    double tiles[LL_MAX_NUMBERS]; /* sides of its token tiles, of which the fastest is taken */
+    uint64_t tile_count;
+    uint64_t least_rows; /* that a matrix instruction takes, where a tile has fewer */
+    double launch_s;     /* of all kernels of the call */
+    double block_s;      /* of a tile beside its steps */
+    double compute_efficiency;
+    double step_cycles;     /* until a step of 128 bytes a row is loaded */
+    double unit_Bps;        /* that one block draws; 0: as step_cycles says */
+    double dram_efficiency; /* share of the outermost level's bandwidth, of the GEMMs */
+    double pass_efficiency; /* the same of the kernels beside them */
 };
 
 #endif

@@ -28,8 +28,7 @@ enum {
     LL_MAX_OVERLAYS = 128,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8,
-    LL_MAX_TUNED_WAYS = 4,
-    LL_MAX_NUMBERS = 32 /* of a list of numbers */
+    LL_MAX_TUNED_WAYS = 4
 };
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
@@ -191,6 +190,8 @@ struct ll_software {
     /* Fused attention; where none is for what is asked, attention is costed as GEMMs. */
     struct ll_attention_kernel attention[LL_MAX_ATTENTION_KERNELS];
     uint64_t attention_count;
+    struct ll_expert_kernel experts[LL_MAX_EXPERT_KERNELS]; /* grouped GEMMs of experts, likewise */
+    uint64_t expert_count;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an

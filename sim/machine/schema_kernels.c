@@ -28,6 +28,24 @@ static const char *const traits[] = {
 #undef X
         NULL,
 };
+static const char *const formats[] = {
+#define X(word, name, ...) name,
+    LL_EXPERT_FORMAT_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const expert_backends[] = {
+#define X(word, name) name,
+    LL_EXPERT_BACKEND_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const expert_traits[] = {
+#define X(word, name) name,
+    LL_EXPERT_TRAIT_LIST(X)
+#undef X
+        NULL,
+};
 static const char *const splits[] = {"none", "fill", "flash_2", "flash_3", NULL};
 
 #define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
@@ -98,7 +116,37 @@ static const struct ll_field attention_fields[] = {
      .help = "share of the outermost level's bandwidth that it reaches, by dtype of the cache; when not given, that of bf16, or 1"},
 };
 #undef AT
+
+#define AT(member) .offset = offsetof(struct ll_expert_kernel, member)
+#define SHARE(name, member) .key = name, .type = LL_TYPE_NUMBER, AT(member), .min = POSITIVE, .max = 1, .otherwise = "1"
+static const struct ll_field expert_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths and reports use"},
+    {.key = "formats", .type = LL_TYPE_WORDS, AT(formats), .choices = formats, .required = true,
+     .help = "how the experts that it multiplies store weights and activations"},
+    {.key = "backend", .type = LL_TYPE_CHOICE, AT(backend), .choices = expert_backends, .otherwise = "any",
+     .help = "backend by which it can be asked for"},
+    {.key = "traits", .type = LL_TYPE_WORDS, AT(traits), .choices = expert_traits,
+     .help = "what it does: activates and sums rows of experts on other devices, too (all_rows); copies the rows of an expert "
+             "together first (permutes); applies the gate within the GEMM (fused_gate); has one block a unit (persistent); "
+             "multiplies by Ampere's instructions (mma_sync); stores weights in 16 bits (wide_weights); multiplies all rows of a "
+             "token that has an expert here (whole_tokens); reads weights for rows of experts elsewhere (reads_all)"},
+    {.key = "tiles", .type = LL_TYPE_NUMBERS, AT(tiles), .count_offset = offsetof(struct ll_expert_kernel, tile_count),
+     .required = true, .min = LL_LEAST_EXPERT_TILE, .max = LL_LEAST_EXPERT_TILE << (LL_EXPERT_TILES - 1),
+     .help = "rows of its token tiles, powers of two, of which the fastest is used; 128 columns each"},
+    {COUNT("least_rows", least_rows), .help = "rows that a matrix instruction takes, where a tile has fewer"},
+    {SECONDS("launch", launch_s), .help = "time to launch all kernels of the call"},
+    {SECONDS("block", block_s), .help = "time of a tile beside its steps"},
+    {SHARE("compute_efficiency", compute_efficiency), .help = "share of the unit's peak rate that a tile's steps reach"},
+    {FACTOR("step_cycles", step_cycles), .otherwise = "0", .help = "cycles in which a step of 128 bytes a row is loaded"},
+    {RATE("unit_bandwidth", unit_Bps), .help = "bandwidth at which a block loads; when not given, as `step_cycles` says"},
+    {SHARE("dram_efficiency", dram_efficiency), .help = "share of the outermost level's bandwidth that the GEMMs reach"},
+    {SHARE("pass_efficiency", pass_efficiency),
+     .help = "the same of the kernels beside them: routing, permutation, gate, finalization"},
+};
+#undef AT
 /* clang-format on */
+
+const struct ll_field_table ll_expert_table = {TABLE("grouped GEMM", expert_fields, struct ll_expert_kernel)};
 
 const struct ll_field_table ll_attention_table = {
     TABLE("attention kernel", attention_fields, struct ll_attention_kernel)};

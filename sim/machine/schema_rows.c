@@ -524,6 +524,10 @@ static const struct ll_field software_fields[] = {
      .max = LL_MAX_ATTENTION_KERNELS,
      .help = "fused attention kernels; the first that is for what is asked runs it, and where none is, attention is "
              "costed as GEMMs with a softmax between"},
+    {.key = "experts", .type = LL_TYPE_LIST, AT(experts), .count_offset = offsetof(struct ll_software, expert_count),
+     .table = &ll_expert_table, .max = LL_MAX_EXPERT_KERNELS,
+     .help = "grouped GEMMs of experts (MoE); the first that is for the format, and the backend where one is asked for, runs "
+             "them, and where none is, they are costed as batched GEMMs"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};

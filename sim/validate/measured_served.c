@@ -2,9 +2,12 @@
 /* Rows of inference servers' fused kernels as work: attention and latent attention, one call of a layer
  * with the write of the KV cache. Dims: b sequences, q new tokens of each, kv tokens after them, heads on
  * this device. */
+#include <math.h>
 #include <string.h>
 
 #include "sim/validate/row.h"
+#include "tracer/base/str.h"
+#include "tracer/ir/experts.h"
 
 /* DeepSeek-AI, DeepSeek-V2, 2024: heads of 128 and 64 that are rotated; what a token leaves in the cache. */
 enum { LATENT_QK = 192, LATENT_V = 128, LATENT_CACHE = 576 };
@@ -111,4 +114,79 @@ void ll_row_latent_context(struct ll_row_works *r)
 void ll_row_latent_generation(struct ll_row_works *r)
 {
     add_latent(r, LL_ATTENTION_LATENT_DECODE, "mla_generation");
+}
+
+/* The kernel's name has the backend's in it. */
+static enum ll_expert_backend experts_backend(const struct ll_row_works *r)
+{
+    static const struct {
+        const char *part;
+        enum ll_expert_backend backend;
+    } parts[] = {{"marlin", LL_GROUPED_MARLIN},
+                 {"triton", LL_GROUPED_TRITON},
+                 {"cutlass", LL_GROUPED_CUTLASS},
+                 {"trtllm", LL_GROUPED_TRTLLM}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (notes_name(r, parts[i].part))
+            return parts[i].backend;
+    return LL_GROUPED_ANY;
+}
+
+/* A row's dtype is the format of its experts. */
+static enum ll_expert_format experts_format(struct ll_row_works *r)
+{
+    for (unsigned i = 0; i < LL_EXPERT_FORMAT_COUNT; i++)
+        if (strcmp(ll_expert_format_name((enum ll_expert_format)i), r->row->dtype) == 0)
+            return (enum ll_expert_format)i;
+    ll_row_refuse(r, "no format of experts has the name of its dtype");
+    return LL_EXPERTS_BF16;
+}
+
+/* Nemotron's experts square what is above zero and have no gate. Newer collections measure them so, and
+ * TensorRT-LLM's say so; what ran under older ones was gated. */
+static bool has_gate(const struct ll_row_works *r, const struct ll_experts *e, uint64_t inter)
+{
+    bool nemotron = inter == 1856 || inter == 2688 || (inter == 5120 && e->top_k == 22);
+    bool older = notes_begin(r, "VLLM 0.14");
+    return !(notes_name(r, "nongated") || (nemotron && notes_begin(r, "VLLM") && !older));
+}
+
+/* 0: balanced; NAN: no known distribution. */
+static double skew_of(const struct ll_row_works *r)
+{
+    static const char power_law[] = "power_law_";
+    const char *dist = ll_row_text(r, "dist");
+    char *end;
+    if (ll_row_says(r, "dist", "balanced"))
+        return 0;
+    if (!dist || strncmp(dist, power_law, strlen(power_law)) != 0)
+        return NAN;
+    double skew = ll_strtod(dist + strlen(power_law), &end);
+    return (*end == ';' || *end == '\0') && skew > 0 && skew < 10 ? skew : NAN;
+}
+
+void ll_row_experts(struct ll_row_works *r)
+{
+    struct ll_experts e = {.tokens = ll_row_dim(r, "tokens"),
+                           .hidden = ll_row_dim(r, "hidden"),
+                           .top_k = ll_row_dim(r, "topk"),
+                           .experts = ll_row_dim(r, "experts"),
+                           .format = (uint8_t)experts_format(r),
+                           .backend = (uint8_t)experts_backend(r)};
+    uint64_t inter = ll_row_dim(r, "inter"), tensor = ll_row_dim(r, "tp"), devices = ll_row_dim(r, "ep");
+    double skew = skew_of(r);
+    e.inter = ll_max(1, inter / tensor);
+    e.gated = has_gate(r, &e, inter);
+    if (isnan(skew))
+        ll_row_refuse(r, "dist, how tokens spread over experts, is neither balanced nor power_law_A");
+    if (r->trouble || !ll_experts_spread(skew, devices, &e)) {
+        ll_row_refuse(r, "fewer experts than devices or than a token has, or more than 4096");
+        return;
+    }
+    struct ll_work *work = ll_row_add(r, LL_WORK_EXPERTS, r->kind);
+    work->dtype = ll_expert_dtype((enum ll_expert_format)e.format);
+    work->experts = e;
+    work->flops = ll_experts_flops(&e);
+    work->a_bytes = work->c_bytes = bytes_of(LL_BF16, e.tokens, e.hidden);
+    work->b_bytes = ll_experts_weight_bytes(&e);
 }

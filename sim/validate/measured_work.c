@@ -444,6 +444,11 @@ static void works_LATENT_CONTEXT(struct ll_row_works *r)
     ll_row_latent_context(r);
 }
 
+static void works_EXPERTS(struct ll_row_works *r)
+{
+    ll_row_experts(r);
+}
+
 static void works_LATENT_GENERATION(struct ll_row_works *r)
 {
     ll_row_latent_generation(r);
@@ -528,6 +533,7 @@ static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS
                   keys_RNN_GRADS[] = RECURRENT_KEYS, keys_ATTENTION[] = ATTENTION_KEYS,
                   keys_SERVED_ATTENTION[] = SERVED_KEYS "kv_heads d causal window ",
                   keys_LATENT_CONTEXT[] = SERVED_KEYS "tp ", keys_LATENT_GENERATION[] = SERVED_KEYS "tp ",
+                  keys_EXPERTS[] = " tokens hidden inter topk experts tp ep dist ",
                   keys_ATTENTION_GRADS[] = ATTENTION_KEYS, keys_ROWS[] = ROW_KEYS,
                   keys_ROWS_GRAD[] = ROW_KEYS, keys_ELEMENTWISE[] = ELEMENT_KEYS, keys_PAIR[] = ELEMENT_KEYS,
                   keys_GRADIENT[] = ELEMENT_KEYS, keys_GATED[] = ROW_KEYS, keys_POOL[] = POOL_KEYS,
@@ -623,7 +629,9 @@ static bool find_dtype(const struct ll_measured *row, const struct ll_machine *m
                        struct ll_row_works *r)
 {
     struct ll_measured settled = *row;
-    if (strcmp(row->dtype, "fp32|fp16") == 0)
+    if (strcmp(row->op, "moe") == 0) /* it is the format of experts */
+        settled.dtype = "bf16";
+    else if (strcmp(row->dtype, "fp32|fp16") == 0)
         settled.dtype = machine && ll_machine_peak_flops(machine, LL_F16) > 0 ? "fp16" : "fp32";
     return ll_measured_dtype(&settled, &r->arithmetic, &r->element_bytes);
 }

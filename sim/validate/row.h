@@ -116,4 +116,7 @@ void ll_row_attention(struct ll_row_works *r);
 void ll_row_latent_context(struct ll_row_works *r);
 void ll_row_latent_generation(struct ll_row_works *r);
 
+/* A layer of experts of an inference server, on the device with most rows; its dtype is their format. */
+void ll_row_experts(struct ll_row_works *r);
+
 #endif

@@ -19,6 +19,7 @@
     X(MOVE, "move", "bytes go elsewhere, nothing is computed")                                               \
     X(GATHER, "gather", "rows picked by index")                                                              \
     X(ATTENTION, "attention", "softmax(Q K^T) V by one kernel, whose scores never leave the chip")           \
+    X(EXPERTS, "experts", "a layer of experts, of which each token goes to a few: grouped GEMMs")            \
     X(SEQUENCE, "sequence", "dependent steps over resident weights")                                         \
     X(COLLECTIVE, "collective", "devices exchange data")                                                     \
     X(HOST, "host", "data comes from the host")                                                              \
@@ -99,6 +100,57 @@ struct ll_attention {
     uint8_t unused[3];
 };
 
+/* How an expert's weights are stored, and what multiplies them with activations of which type: word, name,
+ * bytes of a weight and of an activation with their scales, dtype of the arithmetic. Block scales: fp32
+ * for 128 x 128 weights and 128 activations; e8m0 for 32 elements (OCP Microscaling, 2023); e4m3 for 16
+ * (nvfp4); bf16 for 128 (int4). */
+#define LL_EXPERT_FORMAT_LIST(X)                                                                             \
+    X(BF16, "bf16", 2, 2, BF16)                                                                              \
+    X(FP8, "fp8", 1, 1, F8)                                                                                  \
+    X(FP8_BLOCK, "fp8_block", 1, 1.03, F8)                                                                   \
+    X(NVFP4, "nvfp4", 0.5625, 0.5625, F4)                                                                    \
+    X(W4A16_MXFP4, "w4a16_mxfp4", 0.53125, 2, BF16)                                                          \
+    X(W4A8_MXFP4_MXFP8, "w4a8_mxfp4_mxfp8", 0.53125, 1.03, F8)                                               \
+    X(INT4_WO, "int4_wo", 0.516, 2, BF16)
+
+enum ll_expert_format {
+#define X(word, ...) LL_EXPERTS_##word,
+    LL_EXPERT_FORMAT_LIST(X)
+#undef X
+        LL_EXPERT_FORMAT_COUNT
+};
+
+/* Which of a server's grouped GEMMs runs the experts, where the user or the model asks for one. */
+#define LL_EXPERT_BACKEND_LIST(X)                                                                            \
+    X(ANY, "any")                                                                                            \
+    X(TRITON, "triton")                                                                                      \
+    X(CUTLASS, "cutlass")                                                                                    \
+    X(MARLIN, "marlin")                                                                                      \
+    X(TRTLLM, "trtllm")
+
+enum ll_expert_backend {
+#define X(word, name) LL_GROUPED_##word,
+    LL_EXPERT_BACKEND_LIST(X)
+#undef X
+        LL_GROUPED_COUNT
+};
+
+/* Sides of the token tiles by which grouped GEMMs pad the rows of an expert. */
+enum { LL_EXPERT_TILES = 6, LL_LEAST_EXPERT_TILE = 8 };
+
+/* The experts of one device, the one that has most rows (tracer/ir/experts.h). */
+struct ll_experts {
+    uint64_t tokens, hidden,
+        inter; /* of all devices that share the experts; features; features of an expert here */
+    uint64_t top_k, experts, local; /* experts of a token; of the layer; of this device */
+    uint64_t rows, touched;         /* pairs of a token and an expert of this device; experts that have any */
+    uint64_t local_tokens;          /* that have an expert of this device */
+    uint32_t tiles[LL_EXPERT_TILES]; /* that all rows fill, of 8, 16, ..., 256 rows of one expert */
+    uint8_t gated;                   /* 1: two GEMMs up, one of which gates the other; 0: one */
+    uint8_t format, backend;         /* enum ll_expert_format, enum ll_expert_backend */
+    uint8_t unused[5];
+};
+
 struct ll_work {
     uint64_t kind;  /* enum ll_work_kind */
     uint64_t dtype; /* enum ll_dtype: of the arithmetic */
@@ -121,6 +173,7 @@ struct ll_work {
         struct ll_gemm gemm;
         struct ll_conv conv;
         struct ll_attention attention;
+        struct ll_experts experts;
         struct {
             uint64_t elements; /* flops / elements operations each */
             uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
