@@ -308,7 +308,9 @@ static bool check_software_names(struct ll_reading *reading)
     struct named_items kernels = {"kernels", "kernel", {0}, software->kernel_count},
                        transforms = {"transforms", "transform", {0}, software->transform_count},
                        attention = {"attention", "attention kernel", {0}, software->attention_count},
-                       experts = {"experts", "grouped GEMM", {0}, software->expert_count};
+                       experts = {"experts", "grouped GEMM", {0}, software->expert_count},
+                       collectives = {
+                           "collective_kernels", "collective kernel", {0}, software->collective_kernel_count};
     for (uint64_t i = 0; i < kernels.count; i++)
         kernels.names[i] = software->kernels[i].name;
     for (uint64_t i = 0; i < transforms.count; i++)
@@ -317,7 +319,9 @@ static bool check_software_names(struct ll_reading *reading)
         attention.names[i] = software->attention[i].name;
     for (uint64_t i = 0; i < experts.count; i++)
         experts.names[i] = software->experts[i].name;
-    bool right = check_distinct(reading, &kernels);
+    for (uint64_t i = 0; i < collectives.count; i++)
+        collectives.names[i] = software->collective_kernels[i].name;
+    bool right = check_distinct(reading, &kernels) && check_distinct(reading, &collectives);
     right = check_distinct(reading, &experts) && right;
     right = check_distinct(reading, &attention) && right;
     return check_distinct(reading, &transforms) && right;

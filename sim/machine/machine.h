@@ -28,7 +28,8 @@ enum {
     LL_MAX_OVERLAYS = 128,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8,
-    LL_MAX_TUNED_WAYS = 4
+    LL_MAX_COLLECTIVE_KERNELS = 8,
+    LL_MAX_NUMBERS = 32 /* of a list of numbers */
 };
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
@@ -162,6 +163,28 @@ enum ll_tuner {
     LL_TUNER_COUNT
 };
 
+/* What devices do together. */
+enum ll_collective {
+#define LL_COLLECTIVE(word, ...) LL_COLLECTIVE_##word,
+#include "sim/machine/collectives.def"
+#undef LL_COLLECTIVE
+    LL_COLLECTIVE_COUNT
+};
+
+/* A kernel of the stack's own that carries out a collective in place of the library (NCCL), as servers have
+ * for all-reduces of small messages. It takes start_s + (devices - 1) peer_s, and the bytes over `efficiency`
+ * of what the links reach. */
+struct ll_collective_kernel {
+    const char *name;
+    enum ll_collective runs;
+    enum ll_algorithm algorithm;
+    double start_s, peer_s, efficiency;
+    /* The most that it serves of M (collectives.def) among 2, among 3 or 4, among 5 to 8 devices and among
+     * more; 0, and beyond the count: it does not serve them. */
+    double limits_bytes[LL_MAX_NUMBERS];
+    uint64_t limit_count;
+};
+
 struct ll_software {
     double op_overhead_s;   /* to start one op */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
@@ -183,6 +206,10 @@ struct ll_software {
     enum ll_tuner tuner;          /* what `collectives: tuned` goes by */
     double collective_overhead_s; /* to start a collective, until the first byte leaves */
     double message_overhead_s;    /* to start a message between two devices; 0: as a collective */
+    double collective_dispatch_s; /* what a framework adds before the library starts a collective */
+    double eager_collective_s; /* host time of a collective outside of a captured graph: a floor; 0: none */
+    struct ll_collective_kernel collective_kernels[LL_MAX_COLLECTIVE_KERNELS]; /* the first that serves */
+    uint64_t collective_kernel_count;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;
     struct ll_transform transforms[LL_MAX_TRANSFORMS];
@@ -228,13 +255,14 @@ struct ll_network {
     struct ll_extents shape;
     const char **edges; /* "0-1", "0-1x2", "0>1": see hwconfigs/README.md */
     uint64_t edge_count;
-    double bandwidth_Bps;   /* of one link, one direction */
-    double efficiency;      /* share of it that large messages reach */
-    double latency_s;       /* of one message over one link */
-    uint64_t chunk_bytes;   /* that a device has in flight at once; 0: all */
-    double chunk_latency_s; /* to pass on a part of a chunk, beside latency_s */
-    double flagged;         /* share of the bandwidth of messages that carry flags; 0: there are none */
-    double in_network;      /* share of the bandwidth at which its switches add up; 0: they do not */
+    double bandwidth_Bps;    /* of one link, one direction */
+    double efficiency;       /* share of it that large messages reach */
+    double latency_s;        /* of one message over one link */
+    uint64_t chunk_bytes;    /* that a device has in flight at once; 0: all */
+    double chunk_latency_s;  /* to pass on a part of a chunk, beside latency_s */
+    double ll_efficiency;    /* share of the bandwidth that NCCL's protocol LL reaches; 0: there is none */
+    double ll128_efficiency; /* the same of LL128 */
+    double in_network;       /* share of the bandwidth at which its switches add up; 0: they do not */
     uint64_t in_network_chunk_bytes; /* of each device's part, added up before copies go out; 0: any few */
     double port_Bps;                 /* the most that a device sends or receives on this level; 0: any */
     double group_port_Bps;           /* the same of a group of the levels before, over all its links */

@@ -41,6 +41,11 @@ static const char *const algorithms[] = {
 #include "sim/machine/algorithms.def"
 #undef LL_ALGORITHM
     "fastest", NULL};
+static const char *const collectives[] = {
+#define LL_COLLECTIVE(word, name, ...) name,
+#include "sim/machine/collectives.def"
+#undef LL_COLLECTIVE
+    NULL};
 static const char *const tuners[] = {
     "none",
 #define LL_TUNER(word, name, ...) name,
@@ -458,6 +463,31 @@ static const struct ll_field transform_fields[] = {
 static const struct ll_field_table transform_table = {TABLE("transform", transform_fields, struct ll_transform)};
 
 
+#define AT(member) .offset = offsetof(struct ll_collective_kernel, member)
+static const struct ll_field collective_kernel_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
+    {.key = "runs", .type = LL_TYPE_CHOICE, AT(runs), .choices = collectives, .otherwise = "all_reduce",
+     .help = "the collective that it carries out"},
+    {.key = "algorithm", .type = LL_TYPE_CHOICE, AT(algorithm), .required = true, .choices = algorithms,
+     .help = "how: one_shot, direct (two-shot for an all-reduce), in_network, ..."},
+    {.key = "start", .type = LL_TYPE_QUANTITY, AT(start_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time to start it and to wait for all devices, instead of collective_overhead and latencies"},
+    {.key = "peer", .type = LL_TYPE_QUANTITY, AT(peer_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that each further device adds to that"},
+    {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "share that it reaches of what the links carry (bandwidth x efficiency, of in_network x in_network)"},
+    {.key = "limits_KiB", .type = LL_TYPE_NUMBERS, AT(limits_bytes), .required = true, .min = 0, .max = MOST_BYTES, .unit = "KiB",
+     .count_offset = offsetof(struct ll_collective_kernel, limit_count),
+     .help = "the most KiB that it serves among 2, among 3 or 4, among 5 to 8 devices and among more, as [8192, 512, 256]; 0, "
+             "and of those left out: it does not serve them"},
+};
+#undef AT
+static const struct ll_field_table collective_kernel_table = {
+    TABLE("collective kernel", collective_kernel_fields, struct ll_collective_kernel)};
+
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -512,6 +542,18 @@ static const struct ll_field software_fields[] = {
     {.key = "message_overhead", .type = LL_TYPE_QUANTITY, AT(message_overhead_s), .dimension = LL_DIMENSION_TIME,
      .min = 0, .max = MOST_SECONDS,
      .help = "time to start a message from one device to another (default: collective_overhead)"},
+    {.key = "collective_dispatch", .type = LL_TYPE_QUANTITY, AT(collective_dispatch_s), .dimension = LL_DIMENSION_TIME,
+     .min = 0, .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time that a framework adds to each collective before the library starts it (collective_overhead)"},
+    {.key = "eager_collective", .type = LL_TYPE_QUANTITY, AT(eager_collective_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "host time of a collective that no captured graph holds: it takes no less; its data are copied into a buffer that all "
+             "devices know, through the outermost memory, by one more kernel (collective_overhead)"},
+    {.key = "collective_kernels", .type = LL_TYPE_LIST, AT(collective_kernels),
+     .count_offset = offsetof(struct ll_software, collective_kernel_count), .table = &collective_kernel_table,
+     .max = LL_MAX_COLLECTIVE_KERNELS,
+     .help = "kernels of the stack's own for collectives on the innermost level; the first that serves is used in place of "
+             "the library"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS,
      .help = "how well the stack's kernels use the machine"},
@@ -591,10 +633,12 @@ static const struct ll_field network_fields[] = {
     {.key = "chunk_latency", .type = LL_TYPE_QUANTITY, AT(chunk_latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "time to pass on half a chunk, beside `latency`"},
-    {.key = "flagged", .type = LL_TYPE_NUMBER, AT(flagged), .min = POSITIVE, .max = 1,
-     .help = "share of the bandwidth of a protocol that sends a flag with every few bytes and so waits for "
-             "no half of a chunk; the faster protocol is used; through several levels the least share of theirs; "
+    {.key = "ll_efficiency", .type = LL_TYPE_NUMBER, AT(ll_efficiency), .min = POSITIVE, .max = 1,
+     .help = "share of the bandwidth that NCCL's protocol LL reaches, which sends a flag with every few bytes and so waits "
+             "for no half of a chunk; the faster protocol is used; through several levels the least share of theirs; "
              "when not given, there is none"},
+    {.key = "ll128_efficiency", .type = LL_TYPE_NUMBER, AT(ll128_efficiency), .min = 0, .max = 1,
+     .help = "the same of the protocol LL128, which sends 8 bytes of flags with 120 of data; when not given, or 0, there is none"},
     {.key = "in_network", .type = LL_TYPE_NUMBER, AT(in_network), .min = POSITIVE, .max = 1,
      .help = "for a switch that adds up what devices send and hands out copies by itself (SHARP, NVLink SHARP): "
              "share of the bandwidth that an all-reduce reaches then; when not given, it only passes on"},

@@ -312,271 +312,12 @@ static void derivation_end(struct ll_derivation *derivation, double time_s)
     derivation->lines->failed |= derivation->sum.failed;
 }
 
-/* What an exchange takes: the algorithm is chosen, by the fastest time or as the software's tuner would, and
- * its steps are summed up.
- *
- * The first section is the NCCL tuner model, the second the choice and the derivation of an exchange. */
-
-/* The choice between rings and trees that NCCL makes, which is not always the better one; and within a node
- * between rings and switches that add up, which is.
- *
- * It expects time = latency + bytes / bandwidth of each of its ways, an algorithm in one of its protocols,
- * and takes the least. Figures are the stack's (sim/machine/tuners.def); among
- * n devices on m nodes its formulas are (NCCL 2.20, src/graph/tuning.cc)
- *
- *       ring    start + (2 (n - 1) - 2 m) hop + 2 m node_hop        B n / (2 (n - 1))
- *       trees   start + 2 ((floor(n / m) - 1) hop + floor(log2 m) node_hop)   B / 2 by_size
- *
- * where B is a share of what the links of a node carry together: so trees come and go while a message grows.
- * Not followed: what it expects of a channel, and that small messages have no plateau, of which it makes no
- * difference.
- */
-
-struct situation {
-    double devices, nodes, cards, links_Bps;
-    const struct ll_network *level; /* between nodes */
-};
-
-/* The outermost level in which a group's members have different places. */
-static uint64_t level_between(const struct ll_steps *steps, uint64_t group)
-{
-    const struct ll_exchange *e = &steps->exchange;
-    const uint64_t *members = e->members + group * e->size;
-    uint64_t level = ll_net_levels(steps->net) - 1;
-    for (; level > 0; level--)
-        for (uint64_t i = 1; i < e->size; i++)
-            if (members[i] / ll_net_group(steps->net, level) != members[0] / ll_net_group(steps->net, level))
-                return level;
-    return level;
-}
-
-/* Those that the devices of the smallest node use, the last or the first. */
-static double cards_of(const struct ll_steps *steps, uint64_t group, uint64_t level,
-                       const struct ll_blocks *nodes)
-{
-    const uint64_t *members = steps->exchange.members + group * nodes->size;
-    uint64_t cards = 1, begin = nodes->first == nodes->rings ? 0 : nodes->size - nodes->rings;
-    for (uint64_t i = begin + 1; i < begin + nodes->rings; i++)
-        cards += ll_net_rail(steps->net, level, members[i]) != ll_net_rail(steps->net, level, members[i - 1]);
-    return (double)cards;
-}
-
-/* Of groups that lie differently the one on most nodes is asked, for all. */
-static uint64_t asked_group(const struct ll_steps *steps)
-{
-    uint64_t kinds = ll_steps_kinds(steps), asked = 0, most = 0;
-    for (uint64_t g = 0; g < kinds; g++) {
-        struct ll_blocks nodes = ll_steps_blocks(steps, g);
-        asked = ll_blocks_count(&nodes) > most ? g : asked;
-        most = ll_max(most, ll_blocks_count(&nodes));
-    }
-    return asked;
-}
-
-/* What these carry by their data sheets. */
-static double links_Bps(const struct ll_network *level, double cards)
-{
-    double Bps = cards * level->bandwidth_Bps;
-    return level->group_port_Bps > 0 ? fmin(Bps, level->group_port_Bps) : Bps;
-}
-
-enum { MOST_TUNED_SIZES = 32 };
-
-/* An algorithm and a protocol that a library has, and what its tuner expects of them
- * (sim/machine/tuners.def). */
-struct tuned {
-    const char *name; /* NULL: the list has ended */
-    enum ll_algorithm algorithm;
-    double start_s, hop_s, node_hop_s; /* before the first message; of a message within and between nodes */
-    double plateau;                    /* all these take that many times as long */
-    double efficiency, efficiency_of_two; /* share of a node's links' bandwidth; between two nodes */
-    double limit_Bps;                     /* the most bandwidth; 0: any */
-    double by_size[MOST_TUNED_SIZES];     /* share of it left for 64 bytes, 128, ...; 0: all */
-};
-
-#define LL_TUNED(text, word, start, hop, node_hop, plateau, share, of_two, limit, ...)                       \
-    {text, LL_ALGORITHM_##word, start, hop, node_hop, plateau, share, of_two, limit, __VA_ARGS__},
-#define LL_TUNER(word, text, ...) static const struct tuned ways_##word[] = {__VA_ARGS__{.name = NULL}};
-#include "sim/machine/tuners.def"
-#undef LL_TUNER
-#undef LL_TUNED
-static const struct tuned *const tuners[] = {
-#define LL_TUNER(word, ...) [LL_TUNER_##word] = ways_##word,
-#include "sim/machine/tuners.def"
-#undef LL_TUNER
-};
-
-/* Of its bandwidth, what a size leaves. */
-static double left_of(const struct tuned *way, double bytes)
-{
-    double power = floor(log2(fmax(64, bytes) / 64));
-    double left = power < MOST_TUNED_SIZES ? way->by_size[(uint64_t)power] : 0;
-    return left > 0 ? left : 1; /* sizes beyond the list have all */
-}
-
-static double bandwidth_Bps(const struct tuned *way, const struct situation *at)
-{
-    bool two = at->nodes <= 2;
-    double Bps = at->links_Bps * (two ? way->efficiency_of_two : way->efficiency);
-    return way->limit_Bps > 0 ? fmin(Bps, way->limit_Bps) : Bps;
-}
-
-static double ring_s(const struct tuned *way, const struct situation *at, double bytes)
-{
-    double turns = 2 * (at->devices - 1), between = 2 * at->nodes;
-    double latency_s = way->start_s + (turns - between) * way->hop_s + between * way->node_hop_s;
-    return latency_s * way->plateau +
-           bytes * turns / (bandwidth_Bps(way, at) * left_of(way, bytes) * at->devices);
-}
-
-static double chained_trees_s(const struct tuned *way, const struct situation *at, double bytes)
-{
-    double within = floor(at->devices / at->nodes) - 1, between = floor(log2(at->nodes));
-    double latency_s = way->start_s + 2 * (within * way->hop_s + between * way->node_hop_s);
-    return latency_s * way->plateau + bytes * 2 / (bandwidth_Bps(way, at) * left_of(way, bytes));
-}
-
-/* The figures are of networks in which any node reaches any other through switches. */
-static bool is_switched(const struct ll_net *net, uint64_t level)
-{
-    enum ll_topology topology = ll_net_machine(net)->networks[level].topology;
-    return topology == LL_TOPOLOGY_SWITCH || topology == LL_TOPOLOGY_FULL || topology == LL_TOPOLOGY_FAT_TREE;
-}
-
-/* False where there is nothing to choose. */
-static bool find_situation(const struct ll_steps *steps, struct situation *at)
-{
-    const struct ll_exchange *e = &steps->exchange;
-    if (e->collective != LL_COLLECTIVE_ALL_REDUCE || e->size < 2)
-        return false;
-    uint64_t group = asked_group(steps);
-    struct ll_blocks nodes = ll_steps_blocks(steps, group);
-    uint64_t level = level_between(steps, group), count = ll_blocks_count(&nodes);
-    if (level == 0 || !is_switched(steps->net, level))
-        return false;
-    const struct ll_network *spec = &ll_net_machine(steps->net)->networks[level];
-    *at = (struct situation){.devices = (double)e->size,
-                             .nodes = (double)(count > 1 ? count : e->size),
-                             .cards = cards_of(steps, group, level, &nodes),
-                             .level = spec};
-    at->links_Bps = links_Bps(spec, at->cards);
-    return true;
-}
-
-static double tuner_time_s(const struct tuned *way, const struct situation *at, double bytes)
-{
-    return way->algorithm == LL_ALGORITHM_RING ? ring_s(way, at, bytes) : chained_trees_s(way, at, bytes);
-}
-
-static bool tuner_prefers_trees(const struct ll_steps *steps)
-{
-    const struct ll_software *software = &ll_net_machine(steps->net)->software;
-    double least[] = {[false] = INFINITY, [true] = INFINITY}; /* of rings, of trees */
-    struct situation at;
-    if (!find_situation(steps, &at))
-        return false;
-    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++) {
-        double *so_far = &least[way->algorithm == LL_ALGORITHM_CHAINED_TREES];
-        *so_far = fmin(*so_far, tuner_time_s(way, &at, steps->exchange.bytes));
-    }
-    return least[true] < least[false];
-}
-
-static void explain_links(const struct situation *at, struct ll_derivation *derivation)
-{
-    const struct ll_network *level = at->level;
-    if (level->group_port_Bps > 0)
-        ll_derivation_add(
-            derivation, "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
-            level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
-    else
-        ll_derivation_add(derivation,
-                          "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
-                          level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
-}
-
-static void explain_bandwidth(const struct tuned *way, const struct situation *at, double bytes,
-                              struct ll_derivation *derivation)
-{
-    bool two = at->nodes <= 2;
-    double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
-    double Bps = bandwidth_Bps(way, at) * left;
-    if (way->limit_Bps > 0)
-        ll_derivation_add(
-            derivation,
-            "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
-            "= %.10g B/s",
-            way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
-    else
-        ll_derivation_add(
-            derivation,
-            "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
-            way->name, at->links_Bps, share, left, Bps);
-}
-
-static void explain_way(const struct tuned *way, const struct situation *at, double bytes,
-                        struct ll_derivation *derivation)
-{
-    double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
-    double time_s = tuner_time_s(way, at, bytes);
-    explain_bandwidth(way, at, bytes, derivation);
-    if (way->algorithm == LL_ALGORITHM_RING)
-        ll_derivation_add(
-            derivation,
-            "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
-            "%.10g) * %.10g + "
-            "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
-            way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau, bytes, n,
-            Bps, n, time_s);
-    else
-        ll_derivation_add(
-            derivation,
-            "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
-            "%.10g)) * %.10g + "
-            "%.10g * 2 / %.10g = %.10g s",
-            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
-            bytes, Bps, time_s);
-}
-
-/* What the software expects of each of its algorithms, as drawn above. False where it has no choice. */
-static bool explain_tuner(const struct ll_steps *steps)
-{
-    const struct ll_software *software = &ll_net_machine(steps->net)->software;
-    struct situation at;
-    if (software->tuner == LL_TUNER_NONE || !find_situation(steps, &at))
-        return false;
-    explain_links(&at, steps->derivation);
-    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++)
-        explain_way(way, &at, steps->exchange.bytes, steps->derivation);
-    ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
-                      tuner_prefers_trees(steps) ? "chained trees" : "rings");
-    return true;
-}
-
-/* In rings, or by a switch that adds up by itself where it is faster. */
-static bool send_around_or_through(struct ll_steps *steps)
-{
-    struct ll_steps through = *steps;
-    steps->exchange.algorithm = LL_ALGORITHM_RING;
-    bool around = ll_send_RING(steps);
-    through.exchange.algorithm = LL_ALGORITHM_IN_NETWORK;
-    if (around && ll_send_IN_NETWORK(&through) && through.time_s < steps->time_s)
-        *steps = through;
-    return around;
-}
-
-bool ll_send_TUNED(struct ll_steps *steps)
-{
-    if (tuner_prefers_trees(steps) && ll_send_CHAINED_TREES(steps)) {
-        steps->exchange.algorithm = LL_ALGORITHM_CHAINED_TREES;
-        return true;
-    }
-    return send_around_or_through(steps);
-}
+/* What an exchange takes: the algorithm is chosen, by the fastest time or as the software's library would
+ * (library.c), and its steps are summed up. */
 
 static const char *const collective_names[] = {
 #define LL_COLLECTIVE(word, name, ...) name,
-#include "sim/network/collectives.def"
+#include "sim/machine/collectives.def"
 #undef LL_COLLECTIVE
 };
 
@@ -631,6 +372,11 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
                              .worth = worth,
                              .path = draws_energy(ll_net_machine(net)) ? &path : NULL,
                              .derivation = derivation};
+    struct ll_protocol protocol;
+    if (exchange->kernel) {
+        protocol = ll_library_kernel_protocol(exchange->kernel, exchange->size);
+        steps.protocol = &protocol;
+    }
     steps.exchange.algorithm = algorithm;
     ll_solver_forget(solver);
     bool done = algorithms[algorithm].send(&steps) && !steps.exhausted;
@@ -643,6 +389,8 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
         .links_j = steps.links_j,
         .rounds = steps.rounds,
         .algorithm = steps.exchange.algorithm,
+        .kernel = exchange->kernel,
+        .in_protocol = steps.in_protocol,
         .busiest = level_of(net, steps.busiest),
     };
     return steps.failed ? LL_EXCHANGE_NO_MEMORY : LL_EXCHANGE_DONE;
@@ -782,6 +530,22 @@ uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
     return level < ll_net_levels(net) ? level : LL_NO_LEVEL;
 }
 
+/* What comes before the first byte, but for what the protocol adds. */
+static double start_of(const struct ll_software *software, const struct ll_exchange *way)
+{
+    bool message = way->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
+    if (message)
+        return software->message_overhead_s;
+    return software->collective_dispatch_s +
+           (way->kernel ? way->kernel->start_s : software->collective_overhead_s);
+}
+
+/* Data are read and written once more, by one more kernel. */
+static double eager_copy_s(const struct ll_machine *machine, double bytes)
+{
+    return machine->software.collective_overhead_s + 2 * bytes / ll_machine_memory_Bps(machine);
+}
+
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged)
 {
@@ -789,14 +553,25 @@ enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
     struct ll_exchange way = *exchange;
-    way.algorithm = software->collectives;
-    enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
+    enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
+    way.kernel = ll_library_kernel(net, exchange);
+    if (way.kernel) {
+        way.algorithm = way.kernel->algorithm;
+        trouble = exchange_with(solver, &way, exchanged);
+    }
+    if (trouble == LL_EXCHANGE_NO_WAY) {
+        way.kernel = NULL;
+        way.algorithm = software->collectives;
+        trouble = exchange_with(solver, &way, exchanged);
+    }
     way.algorithm = LL_ALGORITHM_COUNT;
     if (trouble == LL_EXCHANGE_NO_WAY)
         trouble = exchange_with(solver, &way, exchanged);
-    bool alone = exchange->collective == LL_COLLECTIVE_SEND_RECEIVE && software->message_overhead_s > 0;
-    exchanged->overhead_s = alone ? software->message_overhead_s : software->collective_overhead_s;
+    exchanged->overhead_s = start_of(software, &way);
     exchanged->time_s += exchanged->overhead_s;
+    if (exchange->eager)
+        exchanged->time_s = fmax(software->eager_collective_s,
+                                 exchanged->time_s + eager_copy_s(ll_net_machine(net), exchange->bytes));
     assert(trouble != LL_EXCHANGE_DONE ||
            (exchanged->time_s >= exchanged->overhead_s && exchanged->rounds >= 0));
     assert(trouble != LL_EXCHANGE_DONE || (exchanged->sent_bytes >= 0 && exchanged->links_j >= 0));
@@ -833,7 +608,11 @@ static void explain_choice(struct ll_solver *solver, const struct ll_exchange *e
     enum ll_algorithm preferred = ll_net_machine(net)->software.collectives;
     struct ll_derivation derivation = {.lines = lines, .net = net, .exchange = exchange};
     struct ll_steps steps = {.net = net, .solver = solver, .exchange = *exchange, .derivation = &derivation};
-    bool expected = preferred == LL_ALGORITHM_TUNED && explain_tuner(&steps);
+    if (exchange->kernel) {
+        ll_derivation_add(&derivation, "the stack's own kernel %s serves it", exchange->kernel->name);
+        return;
+    }
+    bool expected = preferred == LL_ALGORITHM_TUNED && ll_library_explain(&steps);
     if (preferred == LL_ALGORITHM_TUNED && !expected)
         explain_compared(solver, exchange, true, lines);
     else if (preferred != exchange->algorithm && !expected)
@@ -845,6 +624,9 @@ enum ll_exchange_trouble ll_exchange_explain(struct ll_solver *solver, const str
 {
     struct ll_exchange way = *exchange;
     way.algorithm = exchanged->algorithm;
+    way.kernel = exchanged->kernel;
     explain_choice(solver, &way, lines);
+    if (exchanged->in_protocol)
+        way.algorithm = LL_ALGORITHM_TUNED; /* which chooses the same algorithm and its protocol */
     return explain_again(solver, &way, lines);
 }

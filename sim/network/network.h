@@ -100,13 +100,6 @@ const struct ll_machine *ll_net_machine(const struct ll_net *net);
  *
  * Time for adding up is not counted: it hides behind the links. Deterministic; one thread at a time. */
 
-enum ll_collective {
-#define LL_COLLECTIVE(word, ...) LL_COLLECTIVE_##word,
-#include "sim/network/collectives.def"
-#undef LL_COLLECTIVE
-    LL_COLLECTIVE_COUNT
-};
-
 /* Names as files and reports spell them; static storage. Arguments are in range. */
 const char *ll_collective_name(enum ll_collective collective);
 const char *ll_algorithm_name(enum ll_algorithm algorithm);
@@ -119,6 +112,10 @@ struct ll_exchange {
     double bytes; /* M, as collectives.def says */
     const uint64_t *members;
     uint64_t size, groups;
+    const struct ll_collective_kernel *kernel; /* the stack's own that does it; NULL: the library */
+    bool integers;                             /* elements that switches cannot add up */
+    bool by_library; /* by the library (NCCL), although the stack has kernels of its own */
+    bool eager;      /* in no captured graph: the host starts it, data are copied into a registered buffer */
 };
 
 enum { LL_NO_LEVEL = LL_MAX_LINKS };
@@ -130,7 +127,9 @@ struct ll_exchanged {
     double links_j;    /* energy of the links that the messages cross */
     double rounds;     /* dependent messages, each with its latency; 0 where the time was measured */
     enum ll_algorithm algorithm; /* the algorithm that was taken; LL_ALGORITHM_COUNT: the time was measured */
-    uint32_t busiest;            /* the level of the last step's bottleneck link; LL_NO_LEVEL: none */
+    const struct ll_collective_kernel *kernel; /* the stack's own that did it; NULL: the library */
+    bool in_protocol;                          /* one of the library's own, which its tuner chose */
+    uint32_t busiest; /* the level of the last step's bottleneck link; LL_NO_LEVEL: none */
 };
 
 enum ll_exchange_trouble {
@@ -150,10 +149,10 @@ const struct ll_net *ll_solver_net(const struct ll_solver *solver);
 enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_exchange *exchange,
                                      struct ll_exchanged *exchanged);
 
-/* Times an exchange as the machine's software runs it, with its `collective_overhead` or `message_overhead`.
- * An all-reduce takes the measured `samples` of the level that its groups lie in, where there are samples of
- * as many devices, or of fewer and of more. Else the preferred algorithm is taken where it serves this
- * collective, else the fastest one. exchange->algorithm is ignored. */
+/* Times an exchange as the machine's software runs it, with its `collective_overhead` or `message_overhead`
+ * and `collective_dispatch`: by the first of the stack's `collective_kernels` that serves it, else by the
+ * preferred algorithm where that serves this collective, else by the fastest one. exchange->algorithm and
+ * ->kernel are ignored. An eager exchange takes at least the host's time for it, and a copy more. */
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
 

@@ -488,7 +488,7 @@ void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank
     const struct ll_network *level = &ll_net_machine(steps->net)->networks[between];
     if (level->chunk_bytes > 0 && (steps->chunk_bytes == 0 || level->chunk_bytes < steps->chunk_bytes))
         steps->chunk_bytes = level->chunk_bytes;
-    steps->flagged = steps->messages == 0 ? level->flagged : fmin(steps->flagged, level->flagged);
+    steps->ll = steps->messages == 0 ? level->ll_efficiency : fmin(steps->ll, level->ll_efficiency);
     steps->step_bytes += bytes * share;
     if (steps->path)
         steps->step_j += bytes * share * path_j(steps, group, from_rank, to_rank);
@@ -509,7 +509,7 @@ struct step {
     double links_j;       /* of all devices together */
     double pass_s;        /* what passing half a chunk on costs, on the average */
     uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
-    double flagged;       /* share of the bandwidth that a protocol with flags reaches; 0: there is none */
+    double ll;            /* share of the bandwidth that the LL protocol reaches; 0: there is none */
 };
 
 static bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
@@ -529,9 +529,9 @@ static struct step run(struct ll_steps *steps, double most_s)
         step.pass_s = step.flow.mean_latency_s + steps->pass_s / (double)steps->messages;
     if (step.flow.busiest != UINT64_MAX) {
         step.chunk_bytes = steps->chunk_bytes;
-        step.flagged = steps->flagged;
+        step.ll = steps->ll;
     }
-    steps->step_bytes = steps->step_j = steps->pass_s = steps->flagged = 0;
+    steps->step_bytes = steps->step_j = steps->pass_s = steps->ll = 0;
     steps->messages = steps->chunk_bytes = 0;
     return step;
 }
@@ -560,9 +560,9 @@ static double chunks_s(const struct step *step, double times)
     return halves * (step->flow.sent_s / 2 + chunks * step->pass_s);
 }
 
-static double flags_s(const struct step *step, double times)
+static double ll_s(const struct step *step, double times)
 {
-    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->flagged);
+    return times * (step->flow.mean_latency_s + step->flow.sent_s / step->ll);
 }
 
 /* What a device sends in a step, of all. */
@@ -585,7 +585,7 @@ static void explain_end(struct ll_derivation *derivation, const struct step *ste
                         double time_s)
 {
     bool chunks = step->chunk_bytes > 0 && times >= 2;
-    unsigned mean = chunks || step->flagged > 0 ? LL_LATENCY_MEAN : 0, last = chunks ? 0 : LL_LATENCY_LAST;
+    unsigned mean = chunks || step->ll > 0 ? LL_LATENCY_MEAN : 0, last = chunks ? 0 : LL_LATENCY_LAST;
     ll_derivation_flow(derivation, &step->flow, chunks ? step->pass_s : 0, mean | last);
     double plain_s = step->chunk_bytes > 0 ? chunks_s(step, times) : times * step->flow.done_s;
     if (chunks)
@@ -594,21 +594,81 @@ static void explain_end(struct ll_derivation *derivation, const struct step *ste
         ll_derivation_add(derivation, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times,
                           times == 1 ? "" : "s", times, step->flow.sent_s,
                           step->flow.done_s - step->flow.sent_s, plain_s);
-    if (step->flagged > 0)
+    if (step->ll > 0)
         ll_derivation_add(derivation,
                           "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
                           "(%.10g + %.10g / %.10g)) = %.10g s",
-                          plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->flagged,
-                          time_s);
+                          plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->ll, time_s);
     ll_derivation_part(derivation, time_s);
+}
+
+/* What of a step fills the slots of a ring's buffers. A slot is a quarter of a chunk: NCCL's buffers have
+ * eight slots, and a chunk is half of them. */
+static double slot_of(const struct ll_steps *steps, const struct step *step)
+{
+    if (steps->protocol->fill == 0 || step->bytes == 0)
+        return 0;
+    return fmin(1, (double)step->chunk_bytes / 4 / step->bytes) * log2((double)steps->exchange.size);
+}
+
+static void explain_protocol(const struct ll_steps *steps, const struct step *step, double times, double hops,
+                             double time_s)
+{
+    const struct ll_protocol *protocol = steps->protocol;
+    struct ll_derivation *derivation = steps->derivation;
+    double sent_s = step->flow.sent_s / protocol->share, slot = slot_of(steps, step);
+    ll_derivation_flow(derivation, &step->flow, 0, LL_LATENCY_MEAN);
+    ll_derivation_add(derivation, "in %s, at its share of what links carry: %.10g / %.10g = %.10g s",
+                      protocol->name, step->flow.sent_s, protocol->share, sent_s);
+    ll_derivation_add(
+        derivation,
+        "start, latencies, bytes and what fills slots: %.10g + %.10g * %.10g * %.10g + (%.10g + "
+        "%.10g) * %.10g + %.10g * %.10g * %.10g = %.10g s",
+        protocol->start_s, protocol->latencies, hops, step->flow.mean_latency_s, times, protocol->steps,
+        sent_s, protocol->fill, slot, sent_s, time_s);
+    ll_derivation_part(derivation, time_s);
+}
+
+/* Ends `hops` dependent messages in the protocol at hand, of which the bytes count `times` times. */
+static void end_in_protocol(struct ll_steps *steps, double times, double hops)
+{
+    struct step step = end(steps, times);
+    const struct ll_protocol *protocol = steps->protocol;
+    double sent_s = step.flow.sent_s / protocol->share;
+    double time_s = protocol->start_s + protocol->latencies * hops * step.flow.mean_latency_s +
+                    (times + protocol->steps) * sent_s + protocol->fill * slot_of(steps, &step) * sent_s;
+    if (steps->derivation)
+        explain_protocol(steps, &step, times, hops, time_s);
+    assert(time_s >= 0);
+    steps->time_s += time_s;
+    steps->rounds += hops;
+}
+
+double ll_steps_end_sent(struct ll_steps *steps)
+{
+    struct step step = end(steps, 1);
+    ll_derivation_flow(steps->derivation, &step.flow, 0, 0);
+    return step.flow.sent_s;
+}
+
+void ll_steps_add(struct ll_steps *steps, double time_s, double rounds)
+{
+    assert(time_s >= 0 && rounds >= 0);
+    ll_derivation_part(steps->derivation, time_s);
+    steps->time_s += time_s;
+    steps->rounds += rounds;
 }
 
 void ll_steps_end(struct ll_steps *steps, double times)
 {
+    if (steps->protocol) {
+        end_in_protocol(steps, times, times);
+        return;
+    }
     struct step step = end(steps, times);
     double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
-    if (step.flagged > 0)
-        time_s = fmin(time_s, flags_s(&step, times));
+    if (step.ll > 0)
+        time_s = fmin(time_s, ll_s(&step, times));
     if (steps->derivation)
         explain_end(steps->derivation, &step, times, time_s);
     assert(times >= 0 && time_s >= 0);
@@ -640,19 +700,37 @@ void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, d
     struct step step = end(steps, 1);
     double time_s = all->pass_s + step.flow.sent_s;
     ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, 0);
-    if (step.flagged > 0)
-        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.flagged);
+    if (step.ll > 0)
+        time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.ll);
     ll_derivation_add(steps->derivation, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
                       step.flow.sent_s, all->pass_s + step.flow.sent_s);
-    if (step.flagged > 0)
+    if (step.ll > 0)
         ll_derivation_add(
             steps->derivation,
             "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
             "/ %.10g) = %.10g s",
-            all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.flagged, time_s);
+            all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.ll, time_s);
     ll_derivation_part(steps->derivation, time_s);
     steps->time_s += time_s;
     steps->rounds += hops;
+}
+
+/* In a protocol, the first chunk of each device has been added up before copies of it go out. */
+static void in_network_protocol(struct ll_steps *steps, const struct step *step,
+                                const struct ll_network *level, double first)
+{
+    const struct ll_protocol *protocol = steps->protocol;
+    double latency_s = protocol->latencies * 2 * step->flow.mean_latency_s;
+    double sent_s = step->flow.sent_s / (level->in_network * protocol->share);
+    double time_s = protocol->start_s + latency_s + (1 + protocol->fill * first) * sent_s;
+    ll_derivation_flow(steps->derivation, &step->flow, 0, LL_LATENCY_MEAN);
+    ll_derivation_add(
+        steps->derivation,
+        "in %s, in and out of the switches: %.10g + %.10g + (1 + %.10g * %.10g) * %.10g / (%.10g * %.10g) = "
+        "%.10g s",
+        protocol->name, protocol->start_s, latency_s, protocol->fill, first, step->flow.sent_s,
+        level->in_network, protocol->share, time_s);
+    ll_steps_add(steps, time_s, 2);
 }
 
 void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level)
@@ -660,8 +738,12 @@ void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *le
     assert(level->in_network > 0);
     double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
     struct step step = end(steps, 1);
-    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_MEAN);
     double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
+    if (steps->protocol) {
+        in_network_protocol(steps, &step, level, first);
+        return;
+    }
+    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_MEAN);
     double time_s = 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
     ll_derivation_add(
         steps->derivation,
@@ -676,6 +758,10 @@ void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *le
 
 void ll_steps_end_stream(struct ll_steps *steps, double hops)
 {
+    if (steps->protocol) {
+        end_in_protocol(steps, 1, hops);
+        return;
+    }
     struct step step = end(steps, 1);
     double time_s = hops * step.flow.latency_s + step.flow.sent_s;
     ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_LONGEST);

@@ -111,6 +111,17 @@ struct ll_solved {
     bool too_slow;  /* the bytes take longer than the worth */
 };
 
+/* What the steps of an exchange take in a protocol of a library, or in a kernel of a stack's own
+ * (library.c). */
+struct ll_protocol {
+    const char *name;
+    double start_s;   /* before the first byte leaves, beside what every collective has */
+    double latencies; /* 1: a step has its latency; 0: start_s has them all */
+    double steps;     /* more steps, in which the pipeline fills and drains */
+    double share;     /* of what links carry */
+    double fill;      /* of a slot of the buffers, which is full before it goes on; on a ring times log2 n */
+};
+
 /* An exchange being timed. An algorithm adds messages between ranks, then ends the step; all groups do the
  * same at the same time. */
 struct ll_steps {
@@ -129,7 +140,10 @@ struct ll_steps {
     uint64_t messages;     /* current step: number of messages */
     uint64_t
         chunk_bytes; /* current step: the smallest Simple-protocol chunk of its levels; 0: none has chunks */
-    double flagged; /* current step: the smallest bandwidth share of the LL protocol of its levels; 0: none */
+    double ll; /* current step: the smallest bandwidth share of the LL protocol of its levels; 0: none */
+    bool in_protocol; /* the library's tuner chose a protocol */
+    const struct ll_protocol
+        *protocol;                    /* in which all steps are sent; NULL: by chunks or LL, as levels say */
     uint64_t busiest;                 /* the bottleneck link of the last step */
     struct ll_worth worth;            /* effort after which the exchange is given up */
     uint64_t links;                   /* link crossings so far */
@@ -171,6 +185,13 @@ void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *le
  * rounds of one chunk each. */
 void ll_steps_end_chunks(struct ll_steps *steps, double hops);
 
+/* Ends a step of which the caller works out the time; what its messages take without latencies, in
+ * seconds. */
+double ll_steps_end_sent(struct ll_steps *steps);
+
+/* Adds a time that the caller worked out, of so many dependent messages. */
+void ll_steps_add(struct ll_steps *steps, double time_s, double rounds);
+
 /* Adds the time of another exchange, of other groups or other bytes, to this one's. */
 void ll_steps_nest(struct ll_steps *steps, const struct ll_exchange *exchange);
 
@@ -205,6 +226,14 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
 /* How many devices of a ring in such blocks, in which all groups lie, tell what a step takes; all where it
  * depends. */
 uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *blocks);
+
+/* Explains what the library expects of each of its ways. False where it has no choice. */
+bool ll_library_explain(const struct ll_steps *steps);
+
+/* The first of the stack's own kernels that serves the exchange; NULL: the library does it. And what steps
+ * take in it. */
+const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e);
+struct ll_protocol ll_library_kernel_protocol(const struct ll_collective_kernel *kernel, uint64_t devices);
 
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
 #include "sim/machine/algorithms.def"

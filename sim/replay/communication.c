@@ -40,8 +40,15 @@ void ll_prices_release(struct ll_prices *prices)
 static void describe_network(const struct ll_machine *machine, struct ll_str *text)
 {
     const struct ll_software *software = &machine->software;
-    ll_str_addf(text, "%d %d %a %a", (int)software->collectives, (int)software->tuner,
-                software->collective_overhead_s, software->message_overhead_s);
+    ll_str_addf(text, "%d %d %a %a %a", (int)software->collectives, (int)software->tuner,
+                software->collective_overhead_s, software->message_overhead_s,
+                software->collective_dispatch_s);
+    for (uint64_t k = 0; k < software->collective_kernel_count; k++) {
+        struct ll_collective_kernel kernel;
+        memcpy(&kernel, &software->collective_kernels[k], sizeof kernel);
+        kernel.name = NULL;
+        ll_str_add_bytes(text, (const char *)&kernel, sizeof kernel);
+    }
     for (uint64_t l = 0; l < machine->network_count; l++) {
         struct ll_network level;
         memcpy(&level, &machine->networks[l], sizeof level);

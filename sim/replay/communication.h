@@ -20,7 +20,7 @@
 /* An exchange as an op asks for it. Plain data, compared as bytes. */
 struct ll_asked {
     uint64_t kind;  /* enum ll_op_kind, of class communication */
-    uint64_t bytes; /* M of sim/network/collectives.def: what the op reads or makes, the larger of both */
+    uint64_t bytes; /* M of sim/machine/collectives.def: what the op reads or makes, the larger of both */
     uint64_t part;  /* 1: these are of one device's part, all is as often as many as there are devices */
     uint64_t devices, stride; /* of a group; 0 devices: all, a stride apart */
     int64_t peer;             /* of sends and receives alone: the other device's number less the own one */

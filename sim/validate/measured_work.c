@@ -454,6 +454,12 @@ static void works_LATENT_GENERATION(struct ll_row_works *r)
     ll_row_latent_generation(r);
 }
 
+/* Notes name the kernel that was measured: the library's, or a server's in a graph or outside of one. */
+static bool notes_say(const struct ll_measured *row, const char *word)
+{
+    return row->notes && strstr(row->notes, word);
+}
+
 /* Among `devices`, so many of them in a node (`devices_per_node`, or `devices` over `nodes`). */
 static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
 {
@@ -467,6 +473,9 @@ static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
     if (part && !r->out->failed) {
         part->collective = collective;
         part->node_devices = node_devices;
+        part->integers = strncmp(r->row->dtype, "int", 3) == 0;
+        part->by_library = notes_say(r->row, "NCCL");
+        part->eager = notes_say(r->row, "_eager");
     }
 }
 

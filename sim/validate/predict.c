@@ -144,7 +144,10 @@ static const char *exchange(const struct ll_net *net, const struct layout *layou
                                 .bytes = (double)part->work.a_bytes,
                                 .members = members,
                                 .size = part->devices,
-                                .groups = 1};
+                                .groups = 1,
+                                .integers = part->integers,
+                                .by_library = part->by_library,
+                                .eager = part->eager};
     int result = solver && members ? ll_exchange_by_software(solver, &among, done) : LL_EXCHANGE_NO_MEMORY;
     free(members);
     ll_solver_free(solver);

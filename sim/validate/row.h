@@ -26,7 +26,8 @@ struct ll_measured_part {
     bool apart; /* no software joins it to the part before it, whose result is not its own operand */
     /* Of a collective. */
     enum ll_collective collective;
-    uint64_t devices; /* that take part */
+    uint64_t devices;                 /* that take part */
+    bool integers, by_library, eager; /* as struct ll_exchange has them */
     /* Of them, in one group of the network's innermost level; 0: as many as it joins. */
     uint64_t node_devices;
 };

@@ -57,7 +57,7 @@ static uint64_t random_level(const char *name, char *text, size_t room)
         append(extra, sizeof extra, ", chunk: %dkB, chunk_latency: %dns", (int)(1 + below(2000)),
                (int)below(5000));
     if (below(2))
-        append(extra, sizeof extra, ", flagged: 0.%d", (int)(1 + below(9)));
+        append(extra, sizeof extra, ", ll_efficiency: 0.%d", (int)(1 + below(9)));
     int port = (int)below(2) ? (int)(1 + below(9)) : 0;
     if (port > 0)
         append(extra, sizeof extra, ", port: %dGB/s", port);
@@ -365,9 +365,12 @@ static void what_is_remembered_changes_nothing(void **state)
         shuffled(members, devices);
         for (int j = 0; j < ASKED; j++) {
             uint64_t size = 2 + below(2);
-            struct ll_exchange e = {LL_COLLECTIVE_ALL_REDUCE,     LL_ALGORITHM_COUNT,
-                                    (double)(1 + below(1 << 24)), members,
-                                    ll_min(size, devices),        1 + below(devices / ll_min(size, devices))};
+            struct ll_exchange e = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                    .algorithm = LL_ALGORITHM_COUNT,
+                                    .bytes = (double)(1 + below(1 << 24)),
+                                    .members = members,
+                                    .size = ll_min(size, devices),
+                                    .groups = 1 + below(devices / ll_min(size, devices))};
             struct ll_exchanged known, fresh;
             struct ll_solver *other = ll_solver_new(f.net);
             assert_int_equal(ll_exchange_by_software(solver, &e, &known), LL_EXCHANGE_DONE);
@@ -392,8 +395,12 @@ static void a_better_network_is_never_slower(void **state)
         uint64_t devices = ll_net_devices(f.net), *members = calloc(devices, sizeof *members);
         const char *trouble;
         shuffled(members, devices);
-        struct ll_exchange e = {
-            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_COUNT, 1e6, members, ll_min(devices, MOST_DEVICES), 1};
+        struct ll_exchange e = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                .algorithm = LL_ALGORITHM_COUNT,
+                                .bytes = 1e6,
+                                .members = members,
+                                .size = ll_min(devices, MOST_DEVICES),
+                                .groups = 1};
         struct ll_exchanged before, after;
         assert_int_equal(ll_exchange(f.net, &e, &before), LL_EXCHANGE_DONE);
         ll_net_free(f.net);

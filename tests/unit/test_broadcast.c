@@ -16,7 +16,12 @@ static double time_among(const struct ll_net *net, enum ll_collective collective
     struct ll_exchanged done;
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    struct ll_exchange exchange = {collective, algorithm, M, members, size, 1};
+    struct ll_exchange exchange = {.collective = collective,
+                                   .algorithm = algorithm,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = size,
+                                   .groups = 1};
     assert_int_equal(ll_exchange(net, &exchange, &done), LL_EXCHANGE_DONE);
     return done.time_s;
 }

@@ -21,8 +21,14 @@ static struct ll_toy_net open_nodes(int count, const char *words)
 static enum ll_exchange_trouble exchange(const struct ll_toy_net *f, enum ll_collective collective,
                                          const uint64_t *members, uint64_t size, struct ll_exchanged *done)
 {
-    return ll_exchange(
-        f->net, &(struct ll_exchange){collective, LL_ALGORITHM_HIERARCHICAL, M, members, size, 1}, done);
+    return ll_exchange(f->net,
+                       &(struct ll_exchange){.collective = collective,
+                                             .algorithm = LL_ALGORITHM_HIERARCHICAL,
+                                             .bytes = M,
+                                             .members = members,
+                                             .size = size,
+                                             .groups = 1},
+                       done);
 }
 
 /* What two devices do takes one message of half of M each way (all to all too), a broadcast or a reduction
@@ -93,7 +99,12 @@ static void groups_that_nodes_cut_differently_have_rings_of_their_own(void **sta
     for (uint64_t i = 0; i < 30; i++)
         members[i] = i;
     struct ll_exchanged done;
-    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 10, 3};
+    struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                   .algorithm = LL_ALGORITHM_RING,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = 10,
+                                   .groups = 3};
     assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
     assert_near(done.time_s, 2 * 9 * (3 * a + (M / 10 / 2 + M / 10 / 4) / B), 1e-9);
     assert_near(done.sent_bytes, 2 * 9 * M, 1e-12);

@@ -18,7 +18,12 @@ static struct ll_exchanged all_reduce(const char *network, enum ll_algorithm alg
     for (uint64_t i = 0; i < devices; i++)
         members[i] = i * stride;
     struct ll_toy_net toy = ll_toy_net(network);
-    struct ll_exchange e = {LL_COLLECTIVE_ALL_REDUCE, algorithm, M, members, devices, 1};
+    struct ll_exchange e = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                            .algorithm = algorithm,
+                            .bytes = M,
+                            .members = members,
+                            .size = devices,
+                            .groups = 1};
     if (ll_exchange(toy.net, &e, &done) != LL_EXCHANGE_DONE)
         done.time_s = INFINITY;
     ll_toy_net_free(&toy);

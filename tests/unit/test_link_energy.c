@@ -18,7 +18,12 @@ static double links_j(const char *network, enum ll_collective collective, enum l
     struct ll_exchanged done;
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    struct ll_exchange exchange = {collective, algorithm, M, members, size, 1};
+    struct ll_exchange exchange = {.collective = collective,
+                                   .algorithm = algorithm,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = size,
+                                   .groups = 1};
     assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
     free(members);
     ll_toy_net_free(&f);
@@ -55,7 +60,12 @@ static void far_messages_take_more(void **state)
     (void)state;
     const uint64_t corners[] = {0, 15};
     struct ll_toy_net f = ll_toy_net(NET("mesh", "16") ", shape: 4x4" DRAWING);
-    struct ll_exchange exchange = {LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, M, corners, 2, 1};
+    struct ll_exchange exchange = {.collective = LL_COLLECTIVE_SEND_RECEIVE,
+                                   .algorithm = LL_ALGORITHM_DIRECT,
+                                   .bytes = M,
+                                   .members = corners,
+                                   .size = 2,
+                                   .groups = 1};
     struct ll_exchanged done;
     assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
     assert_near(done.links_j, 6 * M * J, 1e-12);
@@ -86,7 +96,12 @@ static void groups_that_lie_otherwise_count_in_the_mean(void **state)
     struct ll_toy_net f =
         ll_toy_net("  - {name: in, topology: full, devices: 4, bandwidth: 4GB/s, pj_per_byte: 10}\n"
                    "  - {name: out, topology: full, devices: 2, bandwidth: 1GB/s, pj_per_byte: 100}\n");
-    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 3, 2};
+    struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                   .algorithm = LL_ALGORITHM_RING,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = 3,
+                                   .groups = 2};
     struct ll_exchanged done;
     assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
     /* 3 to 4 across, as neighbours' places differ with a hop inside; 4 to 5 inside; 5 to 3 across with one */

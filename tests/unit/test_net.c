@@ -19,7 +19,12 @@ static double time_among(const struct ll_net *net, enum ll_collective collective
     struct ll_exchanged done;
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    struct ll_exchange exchange = {collective, algorithm, M, members, size, 1};
+    struct ll_exchange exchange = {.collective = collective,
+                                   .algorithm = algorithm,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = size,
+                                   .groups = 1};
     enum ll_exchange_trouble trouble = ll_exchange(net, &exchange, &done);
     free(members);
     assert_int_equal(trouble, LL_EXCHANGE_DONE);
@@ -137,7 +142,12 @@ static void meshes_go_straight_and_tori_around(void **state)
         for (int corner = 0; corner < 2; corner++) {
             const uint64_t members[] = {corner ? 0 : 3, corner ? 14 : 11};
             struct ll_exchanged done;
-            struct ll_exchange exchange = {LL_COLLECTIVE_SEND_RECEIVE, LL_ALGORITHM_DIRECT, M, members, 2, 1};
+            struct ll_exchange exchange = {.collective = LL_COLLECTIVE_SEND_RECEIVE,
+                                           .algorithm = LL_ALGORITHM_DIRECT,
+                                           .bytes = M,
+                                           .members = members,
+                                           .size = 2,
+                                           .groups = 1};
             assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
             assert_time(done.time_s, (corner ? cases[i].corner_hops : cases[i].hops) * a + M / B);
         }
@@ -295,8 +305,12 @@ static void rings_go_side_by_side_over_links_of_their_own(void **state)
     } pairs[] = {{{0, 3}, 2}, {{0, 1}, 1}, {{0, 5}, 0}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct ll_exchanged done;
-        struct ll_exchange exchange = {
-            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RINGS, M, pairs[i].members, 2, 1};
+        struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                       .algorithm = LL_ALGORITHM_RINGS,
+                                       .bytes = M,
+                                       .members = pairs[i].members,
+                                       .size = 2,
+                                       .groups = 1};
         enum ll_exchange_trouble trouble = ll_exchange(f.net, &exchange, &done);
         assert_int_equal(trouble, pairs[i].rings > 0 ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_WAY);
         if (pairs[i].rings > 0)
@@ -326,7 +340,7 @@ static void small_pieces_bring_their_flags_along(void **state)
 {
     static const char level[] =
         "  - {name: s, topology: switch, devices: 4, bandwidth: 1GB/s, latency: 500ns, "
-        "chunk: 10MB, chunk_latency: %s, flagged: 0.5}\n";
+        "chunk: 10MB, chunk_latency: %s, ll_efficiency: 0.5}\n";
     char text[256];
     (void)state;
     snprintf(text, sizeof text, level, "1s");
@@ -403,7 +417,12 @@ static enum ll_algorithm tuned_choice(const struct ll_net *net, uint64_t size, d
     struct ll_exchanged done;
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_TUNED, bytes, members, size, 1};
+    struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                   .algorithm = LL_ALGORITHM_TUNED,
+                                   .bytes = bytes,
+                                   .members = members,
+                                   .size = size,
+                                   .groups = 1};
     assert_int_equal(ll_exchange(net, &exchange, &done), LL_EXCHANGE_DONE);
     return done.algorithm;
 }

@@ -14,7 +14,12 @@ static struct ll_exchanged all_reduced(const struct ll_toy_net *f, enum ll_algor
     struct ll_exchanged done;
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    const struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, algorithm, M, members, size, 1};
+    const struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                         .algorithm = algorithm,
+                                         .bytes = M,
+                                         .members = members,
+                                         .size = size,
+                                         .groups = 1};
     assert_int_equal(ll_exchange(f->net, &exchange, &done), LL_EXCHANGE_DONE);
     return done;
 }
@@ -56,7 +61,12 @@ static void both_directions_send_what_one_does(void **state)
 
 static double pairs_s(const struct ll_toy_net *f, const uint64_t *members, uint64_t pairs)
 {
-    const struct ll_exchange exchange = {LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_RING, M, members, 2, pairs};
+    const struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                         .algorithm = LL_ALGORITHM_RING,
+                                         .bytes = M,
+                                         .members = members,
+                                         .size = 2,
+                                         .groups = pairs};
     struct ll_exchanged done;
     assert_int_equal(ll_exchange(f->net, &exchange, &done), LL_EXCHANGE_DONE);
     return done.time_s;
@@ -100,8 +110,12 @@ static void a_tuner_is_asked_where_any_node_reaches_any_other(void **state)
         struct ll_toy_net f = ll_toy_net(text);
         const uint64_t members[] = {0, 1, 2, 3};
         struct ll_exchanged done;
-        const struct ll_exchange exchange = {
-            LL_COLLECTIVE_ALL_REDUCE, LL_ALGORITHM_TUNED, 8 * M, members, 4, 1};
+        const struct ll_exchange exchange = {.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                             .algorithm = LL_ALGORITHM_TUNED,
+                                             .bytes = 8 * M,
+                                             .members = members,
+                                             .size = 4,
+                                             .groups = 1};
         assert_int_equal(ll_exchange(f.net, &exchange, &done), LL_EXCHANGE_DONE);
         taken[i] = done.algorithm;
         ll_toy_net_free(&f);

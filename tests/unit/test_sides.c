@@ -20,7 +20,12 @@ static double time_on(const char *shape, enum ll_collective collective, uint64_t
     uint64_t *members = calloc(size, sizeof *members);
     for (uint64_t i = 0; i < size; i++)
         members[i] = i;
-    struct ll_exchange exchange = {collective, LL_ALGORITHM_SIDES, M, members, size, 1};
+    struct ll_exchange exchange = {.collective = collective,
+                                   .algorithm = LL_ALGORITHM_SIDES,
+                                   .bytes = M,
+                                   .members = members,
+                                   .size = size,
+                                   .groups = 1};
     struct ll_exchanged done;
     assert_int_equal(ll_exchange(toy.net, &exchange, &done), LL_EXCHANGE_DONE);
     free(members);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What software chooses for itself within a node: NCCL's protocols, and kernels of a stack's own. Links of B
+ * bytes a second as H100 have them, 2 a = 0.82 us through the switch, NCCL starts in s. */
+#include "check.h"
+#include "sim/network/network.h"
+#include "toy_net.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double KiB = 1 << 10, MiB = 1 << 20, B = 450e9 * 0.824, a = 410e-9, s = 4.3e-6;
+
+static const char node[] =
+    "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 450GB/s, efficiency: 0.824, "
+    "latency: 410ns, chunk: 48MiB, ll_efficiency: 0.5, ll128_efficiency: 0.9, "
+    "in_network: 0.85, in_network_chunk: 2MiB}\n"
+    "software:\n"
+    "  collectives: tuned\n"
+    "  tuner: nccl_2_27\n"
+    "  collective_overhead: 4.3us\n";
+
+/* Two kernels, of the figures that a server's have. */
+static const char kernels[] =
+    "  collective_dispatch: 1us\n"
+    "  eager_collective: 50us\n"
+    "  collective_kernels:\n"
+    "    - {name: once, algorithm: one_shot, start: 3us, peer: 1us, efficiency: 0.5, limits_KiB: [4096, "
+    "512]}\n"
+    "    - {name: twice, algorithm: direct, start: 4us, peer: 2us, efficiency: 0.8, limits_KiB: [0, 4096, "
+    "4096]}\n"
+    "    - {name: experts, runs: all_to_all, algorithm: direct, start: 40us, limits_KiB: [0, 0, 1024]}\n";
+
+struct asked {
+    enum ll_collective collective;
+    uint64_t devices;
+    double bytes;
+    bool integers, by_library, eager;
+};
+
+static struct ll_exchanged exchange(const char *network, const struct asked *asked)
+{
+    struct ll_exchanged done = {0};
+    static const uint64_t members[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct ll_toy_net toy = ll_toy_net(network);
+    struct ll_solver *solver = ll_solver_new(toy.net);
+    struct ll_exchange e = {.collective = asked->collective,
+                            .bytes = asked->bytes,
+                            .members = members,
+                            .size = asked->devices,
+                            .groups = 1,
+                            .integers = asked->integers,
+                            .by_library = asked->by_library,
+                            .eager = asked->eager};
+    assert_int_equal(ll_exchange_by_software(solver, &e, &done), LL_EXCHANGE_DONE);
+    if (done.kernel) /* of the machine, which goes */
+        done.kernel = !strcmp(done.kernel->name, "once")    ? (const void *)"once"
+                      : !strcmp(done.kernel->name, "twice") ? (const void *)"twice"
+                                                            : (const void *)"experts";
+    ll_solver_free(solver);
+    ll_toy_net_free(&toy);
+    return done;
+}
+
+static double time_of(enum ll_collective collective, uint64_t devices, double bytes, bool integers)
+{
+    return exchange(node,
+                    &(struct asked){
+                        .collective = collective, .devices = devices, .bytes = bytes, .integers = integers})
+        .time_s;
+}
+
+/* 1 KiB among eight: pieces of 128 B, one of 24 channels, half of whose bytes are flags; one step fills the
+ * ring. */
+static void small_messages_go_in_ll_by_few_channels(void **state)
+{
+    (void)state;
+    double channel = B * 0.5 / 24;
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, KiB, false), s + 14 * 2 * a + 15 * 128 / channel, 1e-12);
+    assert_near(time_of(LL_COLLECTIVE_ALL_GATHER, 8, KiB, false), s + 7 * 2 * a + 8 * 128 / channel, 1e-12);
+    assert_near(time_of(LL_COLLECTIVE_REDUCE_SCATTER, 4, KiB, false), s + 3 * 2 * a + 4 * 256 / channel,
+                1e-12);
+    /* 128 KiB are two channels of 512 threads that move 8 B for each of eight ranks, twice. */
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, 128 * KiB, true),
+                s + 14 * 2 * a + 15 * 16 * KiB / (4 * channel), 1e-12);
+}
+
+/* 4 MiB of integers among eight: LL128 is expected in 14 + 14 x 1.9 us + 7 MiB / 0.92 B = 62 us, LL in 67,
+ * Simple in 76 us. */
+static void integers_of_middle_size_go_in_ll128(void **state)
+{
+    (void)state;
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, 4 * MiB, true),
+                (1 + 2.87) * s + 14 * 2 * a + (14 + 0.62) * 512 * KiB / (0.9 * B), 1e-12);
+}
+
+/* Between two a slot of each of 24 channels, 12 MiB, has to be full before it goes on. */
+static void large_messages_go_in_simple(void **state)
+{
+    (void)state;
+    double M = 64 * MiB, sent_s = M / 2 / (0.966 * B);
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 2, M, false),
+                (1 + 2.65) * s + 2 * 2 * a + (2 + 0.41 + 0.33 * 12 / 32) * sent_s, 1e-12);
+}
+
+static void switches_add_up_what_they_can(void **state)
+{
+    static const struct {
+        uint64_t devices;
+        double bytes;
+        bool integers;
+        enum ll_algorithm algorithm;
+    } cases[] = {{8, 64 << 20, false, LL_ALGORITHM_IN_NETWORK},
+                 {8, 64 << 20, true, LL_ALGORITHM_RING},
+                 {4, 64 << 20, false, LL_ALGORITHM_RING},
+                 {8, 64 << 10, false, LL_ALGORITHM_RING}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_exchanged done = exchange(node, &(struct asked){.collective = LL_COLLECTIVE_ALL_REDUCE,
+                                                                  .devices = cases[i].devices,
+                                                                  .bytes = cases[i].bytes,
+                                                                  .integers = cases[i].integers});
+        assert_int_equal(done.algorithm, cases[i].algorithm);
+    }
+    double M = 64 * MiB, first = 16 / 64.0;
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, M, false),
+                (1 + 4.4) * s + 2 * 2 * a + (1 + 0.5 * first) * M * (1 + 1.0 / 8) / (0.85 * 0.887 * B),
+                1e-12);
+}
+
+/* nccl-tests on H100 (ai-dynamo/aiconfigurator; bus bandwidths: 2 (n - 1) / n M / time). */
+static void times_are_those_of_nccl_tests(void **state)
+{
+    static const struct {
+        enum ll_collective collective;
+        uint64_t devices;
+        double bytes, time_s;
+    } cases[] = {
+        {LL_COLLECTIVE_ALL_REDUCE, 2, 1 << 10, 5.8e-6},
+        {LL_COLLECTIVE_ALL_REDUCE, 8, 1 << 10, 15.6e-6},
+        {LL_COLLECTIVE_ALL_REDUCE, 8, 512 << 20, 2 * 7 / 8.0 * (512 << 20) / 445e9},
+        {LL_COLLECTIVE_ALL_GATHER, 8, 512, 10.4e-6},
+        {LL_COLLECTIVE_ALL_GATHER, 8, 64 << 20, 7 / 8.0 * (64 << 20) / 282e9},
+        {LL_COLLECTIVE_ALL_TO_ALL, 2, 1 << 10, 6.5e-6},
+        {LL_COLLECTIVE_ALL_TO_ALL, 2, 512 << 20, 1 / 2.0 * (512 << 20) / 280e9},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_near(time_of(cases[i].collective, cases[i].devices, cases[i].bytes, false), cases[i].time_s,
+                    0.1);
+}
+
+static void a_stack_has_kernels_of_its_own_up_to_a_size(void **state)
+{
+    static const struct {
+        struct asked asked;
+        const char *kernel; /* NULL: the library */
+    } cases[] = {
+        {{LL_COLLECTIVE_ALL_REDUCE, 2, 4 << 20, false, false, false}, "once"},
+        {{LL_COLLECTIVE_ALL_REDUCE, 2, (4 << 20) + 1, false, false, false}, NULL},
+        {{LL_COLLECTIVE_ALL_REDUCE, 3, 512 << 10, false, false, false}, "once"},
+        {{LL_COLLECTIVE_ALL_REDUCE, 4, 1 << 20, false, false, false}, "twice"},
+        {{LL_COLLECTIVE_ALL_REDUCE, 8, 1 << 10, false, false, false}, "twice"},
+        {{LL_COLLECTIVE_ALL_REDUCE, 8, 1 << 10, false, true, false}, NULL},
+        {{LL_COLLECTIVE_ALL_GATHER, 8, 1 << 10, false, false, false}, NULL},
+        {{LL_COLLECTIVE_ALL_TO_ALL, 8, 1 << 20, false, false, false}, "experts"},
+        {{LL_COLLECTIVE_ALL_TO_ALL, 4, 1 << 20, false, false, false}, NULL},
+    };
+    char text[2048];
+    (void)state;
+    snprintf(text, sizeof text, "%s%s", node, kernels);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *kernel = (const void *)exchange(text, &cases[i].asked).kernel;
+        assert_int_equal(!kernel, !cases[i].kernel);
+        if (kernel)
+            assert_string_equal(kernel, cases[i].kernel);
+    }
+}
+
+/* Everyone reads all of three others, or a quarter of them twice; the framework's microsecond is in each. */
+static void a_kernel_takes_its_start_its_peers_and_the_bytes(void **state)
+{
+    char text[2048];
+    (void)state;
+    snprintf(text, sizeof text, "%s%s", node, kernels);
+    struct asked asked = {.collective = LL_COLLECTIVE_ALL_REDUCE, .devices = 4, .bytes = 256 * KiB};
+    assert_near(exchange(text, &asked).time_s, 1e-6 + 3e-6 + 3 * 1e-6 + 3 * 256 * KiB / (0.5 * B), 1e-12);
+    asked.bytes = MiB;
+    assert_near(exchange(text, &asked).time_s, 1e-6 + 4e-6 + 3 * 2e-6 + 2 * 3 * MiB / 4 / (0.8 * B), 1e-12);
+    asked.by_library = true;
+    assert_near(exchange(text, &asked).time_s, 1e-6 + time_of(LL_COLLECTIVE_ALL_REDUCE, 4, MiB, false),
+                1e-12);
+}
+
+/* The host's time is a floor; data are read and written once more, at the toy's 10 GB/s. */
+static void outside_of_a_graph_the_host_starts_it_and_data_are_copied(void **state)
+{
+    char text[2048];
+    (void)state;
+    snprintf(text, sizeof text, "%s%s", node, kernels);
+    struct asked asked = {.collective = LL_COLLECTIVE_ALL_REDUCE, .devices = 4, .bytes = KiB};
+    double graph_s = exchange(text, &asked).time_s;
+    asked.eager = true;
+    assert_near(exchange(text, &asked).time_s, 50e-6, 1e-12);
+    asked.bytes = 256 * KiB;
+    graph_s += 3 * 255 * KiB / (0.5 * B);
+    assert_near(exchange(text, &asked).time_s, graph_s + s + 2 * asked.bytes / 10e9, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_messages_go_in_ll_by_few_channels),
+        cmocka_unit_test(integers_of_middle_size_go_in_ll128),
+        cmocka_unit_test(large_messages_go_in_simple),
+        cmocka_unit_test(switches_add_up_what_they_can),
+        cmocka_unit_test(times_are_those_of_nccl_tests),
+        cmocka_unit_test(a_stack_has_kernels_of_its_own_up_to_a_size),
+        cmocka_unit_test(a_kernel_takes_its_start_its_peers_and_the_bytes),
+        cmocka_unit_test(outside_of_a_graph_the_host_starts_it_and_data_are_copied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
