@@ -28,8 +28,7 @@ enum {
     LL_MAX_OVERLAYS = 128,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8,
-    LL_MAX_COLLECTIVE_KERNELS = 8,
-    LL_MAX_NUMBERS = 32 /* of a list of numbers */
+    LL_MAX_COLLECTIVE_KERNELS = 8
 };
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
