@@ -106,8 +106,39 @@ void ll_count_step(struct ll_nn *nn, struct ll_value *counter)
 static const enum ll_role matrix_roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
 static const enum ll_role sequence_roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
 
+/* What the language models of Catamount (Hestness et al., 2019) have in common: words in, the words that
+ * follow out, and between them layers whose steps are loops of a TensorFlow graph.
+ *
+ * Their graphs are TensorFlow's, op for op where anything of size is moved or computed (nn.h, as_tensorflow):
+ * what Catamount counts of them follows from what is recorded (tracer/ir/profile.h). */
+
+enum { LANGUAGE_MOST_STATES = 32 };
+struct language_sizes {
+    uint64_t batch, steps, vocabulary, hidden;
+    uint32_t states; /* of all loops together */
+};
+
+/* What is made at the beginning and read at the end. */
+struct language {
+    struct ll_nn *nn;
+    struct language_sizes sizes;
+    struct ll_value *counter;
+    struct ll_value *labels; /* [batch, steps] */
+    struct ll_value *mask;   /* [batch x steps]: which labels count; NULL before it is asked for */
+    struct ll_value *states[LANGUAGE_MOST_STATES];
+    uint32_t states_taken; /* by loops so far */
+};
+
+/* A loop of a graph, for language_loop. */
+struct language_loop {
+    const char *name;
+    uint32_t states;
+    void (*body)(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states);
+    const void *layer;
+};
+
 /* The word at a position of a sequence of the batch; every step begins elsewhere. */
-static int32_t word_at(const struct ll_language_sizes *sizes, uint64_t step, uint64_t position)
+static int32_t word_at(const struct language_sizes *sizes, uint64_t step, uint64_t position)
 {
     uint64_t sequence = position / sizes->steps, place = position % sizes->steps;
     return (int32_t)((step * 7 + sequence * 3 + place) % sizes->vocabulary);
@@ -115,32 +146,32 @@ static int32_t word_at(const struct ll_language_sizes *sizes, uint64_t step, uin
 
 static void fill_words(void *context, uint64_t step, int32_t *data)
 {
-    const struct ll_language_sizes *sizes = context;
+    const struct language_sizes *sizes = context;
     for (uint64_t i = 0; i < sizes->batch * sizes->steps; i++)
         data[i] = word_at(sizes, step, i);
 }
 
 static void fill_labels(void *context, uint64_t step, int32_t *data)
 {
-    const struct ll_language_sizes *sizes = context;
+    const struct language_sizes *sizes = context;
     for (uint64_t i = 0; i < sizes->batch * sizes->steps; i++)
         data[i] = (word_at(sizes, step, i) + 1) % (int32_t)sizes->vocabulary;
 }
 
 static void fill_state(void *context, uint64_t step, float *data)
 {
-    const struct ll_language_sizes *sizes = context;
+    const struct language_sizes *sizes = context;
     (void)step;
     memset(data, 0, sizes->batch * sizes->hidden * sizeof *data);
 }
 
 /* The graph that Catamount counts holds a second input for each state, which nothing in it reads. */
-static void feed_states(struct ll_language *language, struct ll_language_sizes *sizes)
+static void feed_states(struct language *language, struct language_sizes *sizes)
 {
     struct ll_nn *nn = language->nn;
     const struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){sizes->batch, sizes->hidden},
                                               (enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HIDDEN});
-    assert(sizes->states <= LL_LANGUAGE_MOST_STATES);
+    assert(sizes->states <= LANGUAGE_MOST_STATES);
     for (uint32_t i = 0; i < sizes->states; i++) {
         language->states[i] = ll_feed_floats(nn, "state", &shape, fill_state, sizes);
         language->states[i]->loop = LL_ENTERS_LOOP;
@@ -148,8 +179,8 @@ static void feed_states(struct ll_language *language, struct ll_language_sizes *
     }
 }
 
-static struct ll_value *feed(const struct ll_language *language, const char *name, ll_fill_indices *fill,
-                             struct ll_language_sizes *sizes)
+static struct ll_value *feed(const struct language *language, const char *name, ll_fill_indices *fill,
+                             struct language_sizes *sizes)
 {
     const uint64_t dims[] = {sizes->batch, sizes->steps};
     const struct ll_shape shape = ll_nn_shape(language->nn, 2, dims, sequence_roles);
@@ -157,9 +188,9 @@ static struct ll_value *feed(const struct ll_language *language, const char *nam
 }
 
 /* What comes from the host, before all else. */
-static struct ll_value *feed_all(struct ll_language *language)
+static struct ll_value *feed_all(struct language *language)
 {
-    struct ll_language_sizes *sizes = ll_copy(&language->nn->arena, &language->sizes, sizeof *sizes);
+    struct language_sizes *sizes = ll_copy(&language->nn->arena, &language->sizes, sizeof *sizes);
     if (!sizes) {
         ll_nn_fail(language->nn, "memory ran out");
         return &language->nn->nothing;
@@ -178,11 +209,11 @@ static struct ll_value *weight(struct ll_nn *nn, const char *name, unsigned rank
 }
 
 /* Begins a network: the inputs, and embeddings of the words, [batch, steps, hidden]. */
-static struct ll_value *begin_language(struct ll_language *language, struct ll_nn *nn,
-                                       struct ll_language_sizes sizes)
+static struct ll_value *begin_language(struct language *language, struct ll_nn *nn,
+                                       struct language_sizes sizes)
 {
     nn->as_tensorflow = true;
-    *language = (struct ll_language){.nn = nn, .sizes = sizes, .counter = ll_begin_counter(nn, true)};
+    *language = (struct language){.nn = nn, .sizes = sizes, .counter = ll_begin_counter(nn, true)};
     struct ll_value *words = feed_all(language);
     ll_nn_push(nn, "embedding");
     struct ll_value *table = weight(nn, "table", 2, (uint64_t[]){sizes.vocabulary, sizes.hidden},
@@ -192,10 +223,11 @@ static struct ll_value *begin_language(struct ll_language *language, struct ll_n
     return x;
 }
 
-/* The loop is unrolled; what leaves the last step is marked, so that accounting can treat the body as
- * TensorFlow's while_loop does. States are taken from the language's list in the order of the loops. */
-struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_language_loop *loop,
-                                  struct ll_value *x)
+/* A loop over the steps of x [batch, steps, hidden]: its body, under the scope NAME/while, turns the step's
+ * input [batch, hidden] and the states [batch, hidden] into the states after it, of which the last is its
+ * output. States are fed from the host, as those of TensorFlow are. Result [batch, steps, hidden]. */
+static struct ll_value *language_loop(struct language *language, const struct language_loop *loop,
+                                      struct ll_value *x)
 {
     struct ll_nn *nn = language->nn;
     const uint64_t steps = language->sizes.steps;
@@ -223,7 +255,7 @@ struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_
 }
 
 /* [batch, steps, ...] seen as [batch x steps, ...]. */
-static struct ll_value *as_rows(const struct ll_language *language, struct ll_value *x)
+static struct ll_value *as_rows(const struct language *language, struct ll_value *x)
 {
     struct ll_shape flat = {.rank = (uint8_t)(x->shape.rank - 1)};
     if (language->nn->trouble)
@@ -238,7 +270,7 @@ static struct ll_value *as_rows(const struct ll_language *language, struct ll_va
 }
 
 /* Where a word follows that counts, [batch x steps]: one whose number is above -1. */
-static struct ll_value *mask_of(struct ll_language *language)
+static struct ll_value *mask_of(struct language *language)
 {
     struct ll_nn *nn = language->nn;
     if (!language->mask) {
@@ -250,7 +282,7 @@ static struct ll_value *mask_of(struct ll_language *language)
 }
 
 /* tf.boolean_mask: the rows that count, which it looks for each time. */
-static struct ll_value *counted_rows(struct ll_language *language, struct ll_value *x)
+static struct ll_value *counted_rows(struct language *language, struct ll_value *x)
 {
     struct ll_value *positions = ll_nn_do1(language->nn, LL_OP_TRUE_INDICES, mask_of(language));
     return ll_nn_gather(language->nn, as_rows(language, x), positions);
@@ -258,7 +290,7 @@ static struct ll_value *counted_rows(struct ll_language *language, struct ll_val
 
 /* What comes out of layers, x [batch, steps, hidden], times a matrix [hidden, width]: [batch, steps, width].
  * Its gradient is not clipped. */
-static struct ll_value *language_project(struct ll_language *language, struct ll_value *x, uint64_t width)
+static struct ll_value *language_project(struct language *language, struct ll_value *x, uint64_t width)
 {
     struct ll_nn *nn = language->nn;
     const uint64_t hidden = language->sizes.hidden;
@@ -274,7 +306,7 @@ static struct ll_value *language_project(struct ll_language *language, struct ll
 
 /* The scores of all words at each step, [batch x steps, vocabulary]: x [batch, steps, width] times a matrix
  * [vocabulary, width], and a bias. */
-static struct ll_value *language_scores(struct ll_language *language, struct ll_value *x)
+static struct ll_value *language_scores(struct language *language, struct ll_value *x)
 {
     struct ll_nn *nn = language->nn;
     const uint64_t vocabulary = language->sizes.vocabulary;
@@ -291,7 +323,7 @@ static struct ll_value *language_scores(struct ll_language *language, struct ll_
 }
 
 /* The cross entropy of a word, and SGD with gradients clipped to a common norm: the loss. */
-static struct ll_value *language_learn(struct ll_language *language, struct ll_value *scores, double rate)
+static struct ll_value *language_learn(struct language *language, struct ll_value *scores, double rate)
 {
     struct ll_nn *nn = language->nn;
     const double positions = (double)(language->sizes.batch * language->sizes.steps);
@@ -344,7 +376,7 @@ static void step(struct ll_nn *nn, const void *layer, struct ll_value *x, struct
     states[1] = state.h;
 }
 
-static struct ll_value *layers(struct ll_language *language, uint64_t count, struct ll_value *x)
+static struct ll_value *layers(struct language *language, uint64_t count, struct ll_value *x)
 {
     static const char *const names[MOST_LAYERS] = {"lstm1", "lstm2", "lstm3", "lstm4",
                                                    "lstm5", "lstm6", "lstm7", "lstm8"};
@@ -354,16 +386,16 @@ static struct ll_value *layers(struct ll_language *language, uint64_t count, str
         struct ll_lstm lstm =
             ll_lstm_begin(language->nn, "cell", hidden, hidden, ll_init_fan_in(2 * hidden, 1));
         ll_nn_pop(language->nn);
-        x = ll_language_loop(language, &(struct ll_language_loop){names[i], 2, step, &lstm}, x);
+        x = language_loop(language, &(struct language_loop){names[i], 2, step, &lstm}, x);
     }
     return x;
 }
 
 static struct ll_value *build_language(struct ll_nn *nn, const struct ll_build *build)
 {
-    struct ll_language language;
+    struct language language;
     struct ll_value *x = begin_language(&language, nn,
-                                        (struct ll_language_sizes){
+                                        (struct language_sizes){
                                             .batch = build->batch,
                                             .steps = (uint64_t)build->params[SEQUENCE],
                                             .vocabulary = (uint64_t)build->params[VOCABULARY],
@@ -450,9 +482,9 @@ static void step_char_lm(struct ll_nn *nn, const void *layer, struct ll_value *x
 
 static struct ll_value *build_char_lm(struct ll_nn *nn, const struct ll_build *build)
 {
-    struct ll_language language;
+    struct language language;
     struct ll_value *x = begin_language(&language, nn,
-                                        (struct ll_language_sizes){
+                                        (struct language_sizes){
                                             .batch = build->batch,
                                             .steps = (uint64_t)build->params[CHAR_LM_SEQUENCE],
                                             .vocabulary = (uint64_t)build->params[CHAR_LM_VOCABULARY],
@@ -460,7 +492,7 @@ static struct ll_value *build_char_lm(struct ll_nn *nn, const struct ll_build *b
                                             .states = 1,
                                         });
     const struct highway highway = begin(nn, language.sizes.hidden, (uint64_t)build->params[DEPTH]);
-    x = ll_language_loop(&language, &(struct ll_language_loop){"highway", 1, step_char_lm, &highway}, x);
+    x = language_loop(&language, &(struct language_loop){"highway", 1, step_char_lm, &highway}, x);
     struct ll_value *scores = language_scores(&language, x);
     return build->train ? language_learn(&language, scores, (double)build->params[CHAR_LM_RATE] / 1000)
                         : scores;

@@ -31,39 +31,4 @@ struct ll_value *ll_begin_counter(struct ll_nn *nn, bool rate);
 /* The op that counts a step, in the update phase. */
 void ll_count_step(struct ll_nn *nn, struct ll_value *counter);
 
-/* What the language models of Catamount (Hestness et al., 2019) have in common: words in, the words that
- * follow out, and between them layers whose steps are loops of a TensorFlow graph.
- *
- * Their graphs are TensorFlow's, op for op where anything of size is moved or computed (nn.h, as_tensorflow):
- * what Catamount counts of them follows from what is recorded (tracer/ir/profile.h). */
-
-enum { LL_LANGUAGE_MOST_STATES = 32 };
-struct ll_language_sizes {
-    uint64_t batch, steps, vocabulary, hidden;
-    uint32_t states; /* of all loops together */
-};
-
-/* What is made at the beginning and read at the end. */
-struct ll_language {
-    struct ll_nn *nn;
-    struct ll_language_sizes sizes;
-    struct ll_value *counter;
-    struct ll_value *labels; /* [batch, steps] */
-    struct ll_value *mask;   /* [batch x steps]: which labels count; NULL before it is asked for */
-    struct ll_value *states[LL_LANGUAGE_MOST_STATES];
-    uint32_t states_taken; /* by loops so far */
-};
-
-/* A loop over the steps of x [batch, steps, hidden]: its body, under the scope NAME/while, turns the step's
- * input [batch, hidden] and the states [batch, hidden] into the states after it, of which the last is its
- * output. States are fed from the host, as those of TensorFlow are. Result [batch, steps, hidden]. */
-struct ll_language_loop {
-    const char *name;
-    uint32_t states;
-    void (*body)(struct ll_nn *nn, const void *layer, struct ll_value *x, struct ll_value **states);
-    const void *layer;
-};
-struct ll_value *ll_language_loop(struct ll_language *language, const struct ll_language_loop *loop,
-                                  struct ll_value *x);
-
 #endif

@@ -15,27 +15,23 @@
 
 #ifdef LL_DOUBLE
 
-/* As below, by the C library. */
+/* As below, by the C library: exp, tanh, log of a normal number, log, log1p. */
 static LL_INLINE real ll_exp(real x)
 {
     return exp(x);
 }
-
 static LL_INLINE real ll_tanh(real x)
 {
     return tanh(x);
 }
-
 static LL_INLINE real ll_log_of_normal(real x)
 {
     return log(x);
 }
-
 static LL_INLINE real ll_log(real x)
 {
     return log(x);
 }
-
 static LL_INLINE real ll_log1p(real x)
 {
     return log1p(x);
@@ -136,6 +132,7 @@ static LL_INLINE real ll_normal_density(real x)
     return (real)0.39894228040143268 * ll_exp(-x * x / 2);
 }
 
+/* The share of a standard normal distribution below x: erfc(-x / sqrt(2)) / 2. */
 static LL_INLINE real ll_normal_below(real x)
 {
 #ifdef LL_DOUBLE

@@ -143,21 +143,9 @@ struct ll_workload_variant {
 
 struct ll_variants;
 
-/* Brings the first variant of each workload. NULL after complaints. */
-struct ll_variants *ll_variants_new(const struct ll_space *space, ll_trace_source *bring, void *context,
-                                    struct ll_diags *diags);
-void ll_variants_free(struct ll_variants *variants);
-
-/* Brings what these points need, and may forget what they do not. False when memory ran out. */
-bool ll_variants_record(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
-                        struct ll_diags *diags);
-
 /* The workload as a point has it, which was brought. Thread-safe. */
 const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,
                                                   const uint32_t *point);
-
-/* A hash of what each workload is, but for parameters that vary. */
-const uint64_t *ll_variants_hashes(const struct ll_variants *variants);
 
 /* Inside the room: points that need not be evaluated, because what is known beats whatever they could be.
  *
@@ -223,15 +211,6 @@ bool ll_space_read_axes(struct ll_space_reading *reading, const struct ll_node *
  * named. NULL after complaints. */
 struct ll_expression *ll_space_expression(struct ll_space_reading *reading, const char *text,
                                           struct ll_place place, bool is_coupled, size_t until);
-
-/* evaluate.c: whether some design may have a value of a constraint or an objective, which stands at the
- * node. False after complaining that the machines do not describe what it asks for. */
-bool ll_space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
-                           bool constraint, const struct ll_node *node);
-
-/* evaluate.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
- * Each definition knows what it lacks already. */
-const char *ll_space_missing_section(const struct ll_space *space, const struct ll_expression *expression);
 
 /* axes.c: what a name stands for already, in words: an axis, a coupled parameter or a result; NULL: for none
  * of them. */

@@ -279,8 +279,9 @@ static void forget_unused(struct workload *workload)
     workload->recording_count = count;
 }
 
-bool ll_variants_record(struct ll_variants *variants, const struct ll_evaluation *evaluations, size_t count,
-                        struct ll_diags *diags)
+/* Brings what these points need, and may forget what they do not. False when memory ran out. */
+static bool variants_record(struct ll_variants *variants, const struct ll_evaluation *evaluations,
+                            size_t count, struct ll_diags *diags)
 {
     uint32_t point[LL_MOST_AXES];
     for (size_t w = 0; w < variants->space->workload_count; w++) {
@@ -310,7 +311,8 @@ const struct ll_workload_variant *ll_variants_get(const struct ll_variants *vari
                 .variant;
 }
 
-const uint64_t *ll_variants_hashes(const struct ll_variants *variants)
+/* A hash of what each workload is, but for parameters that vary. */
+static const uint64_t *variants_hashes(const struct ll_variants *variants)
 {
     return variants->hashes;
 }
@@ -340,24 +342,7 @@ static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags
            ll_complain(diags, workload->place, "%s", variant->trouble);
 }
 
-struct ll_variants *ll_variants_new(const struct ll_space *space, ll_trace_source *bring, void *context,
-                                    struct ll_diags *diags)
-{
-    struct ll_variants *variants = calloc(1, sizeof *variants);
-    bool right = variants || ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
-    if (!right)
-        return NULL;
-    *variants = (struct ll_variants){
-        .space = space, .bring = bring, .context = context, .plans = varies_plans(space)};
-    for (size_t w = 0; w < space->workload_count; w++)
-        right &= begin(variants, w, diags);
-    if (right)
-        return variants;
-    ll_variants_free(variants);
-    return NULL;
-}
-
-void ll_variants_free(struct ll_variants *variants)
+static void variants_free(struct ll_variants *variants)
 {
     if (!variants)
         return;
@@ -371,6 +356,24 @@ void ll_variants_free(struct ll_variants *variants)
         free(workload->recordings);
     }
     free(variants);
+}
+
+/* Brings the first variant of each workload. NULL after complaints. */
+static struct ll_variants *variants_new(const struct ll_space *space, ll_trace_source *bring, void *context,
+                                        struct ll_diags *diags)
+{
+    struct ll_variants *variants = calloc(1, sizeof *variants);
+    bool right = variants || ll_complain(diags, (struct ll_place){.file = space->path}, "memory ran out");
+    if (!right)
+        return NULL;
+    *variants = (struct ll_variants){
+        .space = space, .bring = bring, .context = context, .plans = varies_plans(space)};
+    for (size_t w = 0; w < space->workload_count; w++)
+        right &= begin(variants, w, diags);
+    if (right)
+        return variants;
+    variants_free(variants);
+    return NULL;
 }
 
 /* A thread has a design of the base and puts a point's values into it; coupled parameters follow from these,
@@ -474,9 +477,8 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_sou
         right = make_worker(evaluator, &evaluator->workers[i], diags);
     for (size_t a = 0; a < space->axis_count; a++)
         evaluator->varies_programs |= !on_machine(&space->axes[a]);
-    evaluator->variants = right ? ll_variants_new(space, bring, context, diags) : NULL;
-    if (evaluator->variants &&
-        ll_base_key(space, ll_variants_hashes(evaluator->variants), &evaluator->base_key))
+    evaluator->variants = right ? variants_new(space, bring, context, diags) : NULL;
+    if (evaluator->variants && ll_base_key(space, variants_hashes(evaluator->variants), &evaluator->base_key))
         return evaluator;
     if (evaluator->variants)
         ll_complain(diags, place, "memory ran out");
@@ -499,7 +501,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
         ll_diags_release(&evaluator->workers[i].diags);
         ll_remembered_release(&evaluator->workers[i].remembered);
     }
-    ll_variants_free(evaluator->variants);
+    variants_free(evaluator->variants);
     ll_map_release(&evaluator->reasons);
     pthread_mutex_destroy(&evaluator->lock);
     ll_arena_release(&evaluator->arena);
@@ -837,7 +839,7 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
 static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
                           struct ll_diags *diags)
 {
-    if (!ll_variants_record(evaluator->variants, evaluations, count, diags))
+    if (!variants_record(evaluator->variants, evaluations, count, diags))
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
@@ -934,5 +936,5 @@ uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)
 
 const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator)
 {
-    return ll_variants_hashes(evaluator->variants);
+    return variants_hashes(evaluator->variants);
 }

@@ -281,6 +281,88 @@ static bool is_word(const char *text)
     return !*text;
 }
 
+static const char *section_of(enum ll_measure measure)
+{
+    switch (measure) {
+    case LL_MEASURE_ENERGY:
+    case LL_MEASURE_EDP:
+    case LL_MEASURE_POWER:
+    case LL_MEASURE_THROUGHPUT_PER_W:
+        return "energy";
+    case LL_MEASURE_AREA:
+        return "area";
+    case LL_MEASURE_PRICE:
+        return "price";
+    default:
+        return NULL;
+    }
+}
+
+static bool is_within(const char *path, const char *section)
+{
+    size_t length = strlen(section);
+    return !strncmp(path, section, length) && (path[length] == '\0' || path[length] == '.');
+}
+
+/* In the base, or by what varies or follows. */
+static bool is_described(const struct ll_space *space, const char *section)
+{
+    const struct ll_machine *base = space->machine;
+    bool given = !strcmp(section, "energy") ? base->energy_given
+                 : !strcmp(section, "area") ? base->area_given
+                                            : base->pricing_given;
+    for (size_t i = 0; i < space->axis_count; i++)
+        given |= is_within(space->axes[i].path, section);
+    for (size_t i = 0; i < space->coupled_count; i++)
+        given |= is_within(space->coupled[i].name, section);
+    return given;
+}
+
+struct looking {
+    const struct ll_space *space;
+    const char **missed; /* out: the section of one that is missing */
+};
+
+static bool is_missing(const void *context, uint32_t slot)
+{
+    const struct looking *looking = context;
+    const struct ll_space *space = looking->space;
+    const struct ll_named *named = &space->names[slot];
+    if (named->kind == LL_NAMED_DEFINITION && space->definitions[named->index].lacks) {
+        *looking->missed = space->definitions[named->index].lacks;
+        return true;
+    }
+    const char *section = named->kind == LL_NAMED_MEASURE ? section_of((enum ll_measure)named->index) : NULL;
+    if (!section || is_described(space, section))
+        return false;
+    *looking->missed = section;
+    return true;
+}
+
+/* evaluate.c: the section of machines without which an expression has no value, whatever varies; NULL: none.
+ * Each definition knows what it lacks already. */
+static const char *space_missing_section(const struct ll_space *space, const struct ll_expression *expression)
+{
+    const char *section = NULL;
+    const struct looking looking = {space, &section};
+    return space->machine && ll_expression_has_none(expression, is_missing, &looking) ? section : NULL;
+}
+
+/* evaluate.c: whether some design may have a value of a constraint or an objective, which stands at the
+ * node. False after complaining that the machines do not describe what it asks for. */
+static bool space_is_described(struct ll_space_reading *reading, const struct ll_expression *expression,
+                               bool constraint, const struct ll_node *node)
+{
+    const char *section = NULL;
+    const struct looking looking = {reading->space, &section};
+    if (!reading->space->machine || !(constraint ? ll_expression_fails(expression, is_missing, &looking)
+                                                 : ll_expression_has_none(expression, is_missing, &looking)))
+        return true;
+    return ll_complain(reading->diags, node->place,
+                       "`%s`: no design has such a number: the base has no section `%s`, and none varies",
+                       ll_node_shown(node).text, section);
+}
+
 static bool add_definition(struct ll_space_reading *reading, struct ll_rule rule)
 {
     struct ll_space *space = reading->space;
@@ -288,7 +370,7 @@ static bool add_definition(struct ll_space_reading *reading, struct ll_rule rule
     if (id == LL_NO_ID)
         return ll_space_no_memory(reading, rule.place);
     assert(id == space->definition_count); /* no name stands in a map twice */
-    rule.lacks = ll_space_missing_section(space, rule.expression);
+    rule.lacks = space_missing_section(space, rule.expression);
     space->definitions[space->definition_count++] = rule;
     return true;
 }
@@ -328,7 +410,7 @@ static bool read_constraint(struct ll_space_reading *reading, const struct ll_no
     struct ll_space *space = reading->space;
     struct ll_rule rule = {.text = node->text, .place = node->place};
     rule.expression = ll_space_expression(reading, rule.text, rule.place, false, space->definition_count);
-    if (!rule.expression || !ll_space_is_described(reading, rule.expression, true, node))
+    if (!rule.expression || !space_is_described(reading, rule.expression, true, node))
         return false;
     struct ll_rule *all =
         ll_space_one_more(reading, space->constraints, space->constraint_count, sizeof *all);
@@ -365,7 +447,7 @@ static bool read_objective(struct ll_space_reading *reading, const struct ll_nod
     if (is_wanted_already(space, &row))
         return ll_complain(reading->diags, node->place, "`%s` is there twice", ll_node_shown(node).text);
     row.expression = ll_space_expression(reading, row.name, node->place, false, space->definition_count);
-    if (!row.expression || !ll_space_is_described(reading, row.expression, false, node))
+    if (!row.expression || !space_is_described(reading, row.expression, false, node))
         return false;
     space->objectives[space->objective_count++] = row;
     return true;

@@ -191,13 +191,6 @@ struct ll_trace *ll_replicate_kv_heads(const struct ll_trace *trace, uint64_t ra
 struct ll_trace *ll_shard(const struct ll_trace *trace, const struct ll_parallel *plan,
                           struct ll_diags *diags);
 
-/* FLOPs of a step. Pure. */
-double ll_step_flops(const struct ll_trace *trace);
-
-/* Of a step's FLOPs those that each of `ranks` devices does, which are at least 2, for they could not be
- * divided: a rank's are U + D / ranks, the whole's U + D. Pure. */
-double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks);
-
 /* Whether a rank does less than the whole, if that does anything. Pure. */
 bool ll_is_divided(const struct ll_trace *trace, const struct ll_trace *rank);
 

@@ -18,7 +18,8 @@
 #include "tracer/transform/rescale.h"
 #include "tracer/transform/rewrite.h"
 
-double ll_step_flops(const struct ll_trace *trace)
+/* FLOPs of a step. Pure. */
+static double step_flops(const struct ll_trace *trace)
 {
     double flops = 0;
     for (uint64_t i = 0; i < trace->op_count; i++)
@@ -26,18 +27,20 @@ double ll_step_flops(const struct ll_trace *trace)
     return flops / (double)ll_max(trace->step_count, 1);
 }
 
-double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks)
+/* Of a step's FLOPs those that each of `ranks` devices does, which are at least 2, for they could not be
+ * divided: a rank's are U + D / ranks, the whole's U + D. Pure. */
+static double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks)
 {
     assert(ranks >= 2);
-    double whole = ll_step_flops(trace), all = (double)ranks * ll_step_flops(rank);
+    double whole = step_flops(trace), all = (double)ranks * step_flops(rank);
     assert(all >= whole * (1 - 1e-9)); /* ranks together do all of the work */
     return fmax(0, (all - whole) / (double)(ranks - 1));
 }
 
 bool ll_is_divided(const struct ll_trace *trace, const struct ll_trace *rank)
 {
-    double whole = ll_step_flops(trace);
-    return whole == 0 || ll_step_flops(rank) < whole;
+    double whole = step_flops(trace);
+    return whole == 0 || step_flops(rank) < whole;
 }
 
 struct bundling {
@@ -442,7 +445,7 @@ static bool shard(struct chain *chain)
     struct ll_trace *rank = ll_shard(whole, &spread->plan, chain->diags);
     if (!rank || !follow(chain, rank, NULL))
         return false;
-    spread->whole_flops = ll_step_flops(whole);
+    spread->whole_flops = step_flops(whole);
     spread->undivided_flops = ll_undivided_flops(whole, rank, spread->plan.tensor);
     return ll_is_divided(whole, rank) || refuse_shares(chain);
 }

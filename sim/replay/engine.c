@@ -122,7 +122,11 @@ static bool next_stretch(const struct ll_slowed *slowed, const double *level_end
     return true;
 }
 
-double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level)
+/* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
+ * over level l of the network are over. *level is the one that takes most units at first, set where the sum
+ * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
+static double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s,
+                         uint32_t *level)
 {
     struct ll_slow_stretch stretch = {.left_s = slowed->alone_s, .at_s = begin_s};
     while (next_stretch(slowed, level_end_s, &stretch))

@@ -39,11 +39,6 @@ struct ll_slowed {
     double alone_s;
 };
 
-/* Seconds that exchanges under way add to an op that begins at begin_s; level_end_s[l]: when the exchanges
- * over level l of the network are over. *level is the one that takes most units at first, set where the sum
- * is more than 0. With later ends, larger shares or a later begin the op never ends sooner. */
-double ll_taken_s(const struct ll_slowed *slowed, const double *level_end_s, double begin_s, uint32_t *level);
-
 /* Of an op's time, how long a level's share of the units is gone, and what that adds. Starts as {.left_s =
  * alone_s, .at_s = begin_s}. */
 struct ll_slow_stretch {

@@ -51,12 +51,6 @@ extern const struct ll_catamount_size ll_catamount_sizes[LL_CATAMOUNT_SIZES];
 /* The one with most parameters of a domain. */
 const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain domain);
 
-/* Adds dry recordings of all of them. */
-void ll_catamount_plan(struct ll_study_plan *plan);
-
-/* The same of our recording; all NaN where there is none. */
-struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i);
-
 /* The seconds of a step whose ops take the longer of their FLOPs at one rate and their bytes at another, one
  * after the other. */
 double ll_catamount_sum_s(const struct ll_trace *trace, double flops_per_s, double bytes_per_s);

@@ -67,39 +67,6 @@ const struct ll_catamount_size *ll_catamount_largest(enum ll_catamount_domain do
     return &ll_catamount_sizes[i];
 }
 
-void ll_catamount_plan(struct ll_study_plan *plan)
-{
-    for (size_t i = 0; i < LL_CATAMOUNT_SIZES; i++) {
-        const struct ll_catamount_domain_row *domain = &ll_catamount_domains[ll_catamount_sizes[i].domain];
-        ll_study_plan_recording(
-            plan, &(struct ll_recording){.row = domain->name,
-                                         .variant = ll_catamount_sizes[i].value,
-                                         .model = domain->model,
-                                         .settings = {{domain->setting, ll_catamount_sizes[i].value}},
-                                         .train = true,
-                                         .dry_run = true,
-                                         .batch = domain->batch,
-                                         .steps = 1});
-    }
-}
-
-struct ll_catamount_size ll_catamount_found(const struct ll_runs *runs, size_t i)
-{
-    assert(i < LL_CATAMOUNT_SIZES);
-    struct ll_catamount_size size = ll_catamount_sizes[i];
-    const struct ll_trace *trace = ll_runs_trace(runs, ll_catamount_domains[size.domain].name, size.value);
-    struct ll_accounts accounts;
-    uint64_t minimal_bytes;
-    size.parameters = size.flops = size.bytes = size.minimal_bytes = NAN;
-    if (!trace || !ll_catamount(trace, &accounts) || !ll_minimal_footprint(trace, &minimal_bytes))
-        return size;
-    size.parameters = (double)accounts.parameters;
-    size.flops = (double)accounts.flops;
-    size.bytes = (double)accounts.bytes;
-    size.minimal_bytes = (double)minimal_bytes;
-    return size;
-}
-
 double ll_catamount_sum_s(const struct ll_trace *trace, double flops_per_s, double bytes_per_s)
 {
     assert(flops_per_s > 0 && bytes_per_s > 0);
@@ -239,12 +206,18 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
                   "judges the constants.");
 }
 
+/* The plan of a study that needs nothing but what is printed. */
+static void study_plan_nothing(struct ll_study_plan *plan)
+{
+    (void)plan;
+}
+
 const struct ll_study ll_study_C6 = {
     .id = "C6",
     .paper = "Catamount, figure 6",
     .title = "Learning curves",
     .doc = "Error over training data: a guess while there is little, a power law, what cannot be learned.",
-    .plan = ll_study_plan_nothing,
+    .plan = study_plan_nothing,
     .judge = judge,
 };
 
@@ -517,7 +490,7 @@ const struct ll_study ll_study_CT1 = {
     .title = "Data and models at the frontier",
     .doc = "How much more data and how much larger models the desired accuracy needs, by power laws of "
            "learning.",
-    .plan = ll_study_plan_nothing,
+    .plan = study_plan_nothing,
     .judge = judge_laws,
 };
 

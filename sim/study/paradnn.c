@@ -352,23 +352,6 @@ const struct ll_family ll_paradnn_tried = {
              {"output", {200, 1000}},
              {"batch", {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}}}};
 
-static double parameters(const double v[LL_MOST_FAMILY_AXES])
-{
-    return v[2] * v[1] + v[1] + (v[0] - 1) * (v[1] * v[1] + v[1]) + v[1] * v[3] + v[3];
-}
-
-bool ll_paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i)
-{
-    double v[LL_MOST_FAMILY_AXES], widths, samples, bytes;
-    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
-        v[axis] = (double)ll_experiment_value(experiment, i, axis);
-    widths = v[0] * v[1] + v[3];
-    samples = v[4] / 8;
-    assert(widths >= 0 && samples > 0);
-    bytes = 12 * parameters(v) + 4 * samples * widths;
-    return bytes <= 8 * 1024.0 * 1024 * 1024;
-}
-
 const struct ll_experiment_point *ll_paradnn_simulated(const struct ll_experiment_result *experiment,
                                                        enum ll_paradnn_platform platform,
                                                        const struct ll_paradnn_measured *row)
@@ -406,35 +389,6 @@ double ll_paradnn_utilization(const struct ll_experiment_result *experiment, uin
 {
     assert(i < experiment->count && platform < experiment->experiment.platform_count);
     return ll_experiment_utilization(ll_experiment_at(experiment, i, platform));
-}
-
-double ll_paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
-{
-    assert(i < experiment->count && platform < experiment->experiment.platform_count);
-    return ll_experiment_rate(ll_experiment_at(experiment, i, platform));
-}
-
-double *ll_paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
-                           struct ll_arena *arena)
-{
-    assert(platform < experiment->experiment.platform_count && over < experiment->experiment.platform_count);
-    double *speedup = ll_alloc(arena, experiment->count, sizeof *speedup);
-    for (uint64_t i = 0; speedup && i < experiment->count; i++) {
-        const struct ll_experiment_point *one = ll_experiment_at(experiment, i, platform),
-                                         *other = ll_experiment_at(experiment, i, over);
-        bool both = one->simulated && other->simulated && one->fits && other->fits;
-        speedup[i] = both ? ll_experiment_rate(one) / ll_experiment_rate(other) : NAN;
-    }
-    return speedup;
-}
-
-uint64_t ll_paradnn_known(double *numbers, uint64_t count)
-{
-    uint64_t known = 0;
-    for (uint64_t i = 0; i < count; i++)
-        if (isfinite(numbers[i]))
-            numbers[known++] = numbers[i];
-    return known;
 }
 
 /* Regresses on `axes` columns of `count` values each. */

@@ -56,15 +56,6 @@ double *ll_paradnn_column(const struct ll_experiment_result *experiment, size_t 
 
 /* Such numbers: the share of the platform's peak that a step reaches, samples a second. */
 double ll_paradnn_utilization(const struct ll_experiment_result *experiment, uint64_t i, size_t platform);
-double ll_paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform);
-
-/* How many times as many samples a second one platform takes as another; NaN where it does not fit into both.
- */
-double *ll_paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
-                           struct ll_arena *arena);
-
-/* The numbers that there are, moved to the front; how many. */
-uint64_t ll_paradnn_known(double *numbers, uint64_t count);
 
 /* The paper's weights: by how many standard deviations a number moves with each axis, of the first order
  * (ordinary least squares), and how much of its variance that explains. */
@@ -118,11 +109,6 @@ const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_runs *runs,
 /* Which of the runs that ParaDnn's authors tried on a TPU v2 found room: 1,944 of them, 1,724 ran. */
 
 extern const struct ll_family ll_paradnn_tried;
-
-/* Whether point i of this family ran; else memory ran out. The outcomes are known as a rule that says all of
- * them right: 12 bytes for each parameter and 4 for each number of a layer's and a sample of an eighth of the
- * batch, in 8 GiB. It stands for the list, and nothing is simulated with it. */
-bool ll_paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i);
 
 /* What is simulated of a measured row; NULL where it was not among those tried, or did not come out. */
 const struct ll_experiment_point *ll_paradnn_simulated(const struct ll_experiment_result *experiment,

@@ -11,6 +11,7 @@
  * which is a share as long as eight cores are no slower than one; where they are slower that is said instead.
  * Times are the device's: the host feeds both alike. Only what fits into one core's memory can be compared;
  * of fully connected networks the paper takes batches above 1024. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -464,13 +465,39 @@ static void plan_throughput(struct ll_study_plan *plan)
     ll_paradnn_plan(plan, LL_PARADNN_FC);
 }
 
+static double parameters(const double v[LL_MOST_FAMILY_AXES])
+{
+    return v[2] * v[1] + v[1] + (v[0] - 1) * (v[1] * v[1] + v[1]) + v[1] * v[3] + v[3];
+}
+
+/* Whether point i of this family ran; else memory ran out. The outcomes are known as a rule that says all of
+ * them right: 12 bytes for each parameter and 4 for each number of a layer's and a sample of an eighth of the
+ * batch, in 8 GiB. It stands for the list, and nothing is simulated with it. */
+static bool paradnn_ran(const struct ll_experiment_result *experiment, uint64_t i)
+{
+    double v[LL_MOST_FAMILY_AXES], widths, samples, bytes;
+    for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
+        v[axis] = (double)ll_experiment_value(experiment, i, axis);
+    widths = v[0] * v[1] + v[3];
+    samples = v[4] / 8;
+    assert(widths >= 0 && samples > 0);
+    bytes = 12 * parameters(v) + 4 * samples * widths;
+    return bytes <= 8 * 1024.0 * 1024 * 1024;
+}
+
+static double paradnn_rate(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
+{
+    assert(i < experiment->count && platform < experiment->experiment.platform_count);
+    return ll_experiment_rate(ll_experiment_at(experiment, i, platform));
+}
+
 /* How the runs that were tried went, and how they go here. */
 static void judge_memory(const struct ll_experiment_result *tried, struct ll_study_result *result)
 {
     uint64_t ran = 0, ran_right = 0, failed_right = 0;
     char measured[64], wanted[64];
     for (uint64_t i = 0; i < tried->count; i++) {
-        bool there = ll_paradnn_ran(tried, i), here = ll_experiment_at(tried, i, LL_PARADNN_TPU2)->fits;
+        bool there = paradnn_ran(tried, i), here = ll_experiment_at(tried, i, LL_PARADNN_TPU2)->fits;
         ran += there;
         ran_right += there && here;
         failed_right += !there && !here;
@@ -566,7 +593,7 @@ static void judge_signs(const struct ll_runs *runs, struct ll_study_table *table
     ll_paradnn_put_weights(table, "TPU v2, measured", &ll_paradnn_families[LL_PARADNN_FC], &measured);
     for (size_t p = 0; fc && p < 2; p++) {
         const char *name = ll_paradnn_platforms[platforms[p]].name;
-        double *column = ll_paradnn_column(fc, platforms[p], ll_paradnn_rate, runs->arena);
+        double *column = ll_paradnn_column(fc, platforms[p], paradnn_rate, runs->arena);
         struct ll_paradnn_weights weights = ll_paradnn_weigh(fc, column, runs->arena);
         char text[96];
         ll_paradnn_put_weights(table, name, fc->experiment.family, &weights);
@@ -580,7 +607,7 @@ static void judge_signs(const struct ll_runs *runs, struct ll_study_table *table
 /* Mean rate of what fits at the figure's depth; nothing where no point does. */
 static double *rates_at(const struct ll_experiment_result *fc, size_t platform, struct ll_arena *arena)
 {
-    double *rates = ll_paradnn_column(fc, platform, ll_paradnn_rate, arena);
+    double *rates = ll_paradnn_column(fc, platform, paradnn_rate, arena);
     for (uint64_t i = 0; rates && i < fc->count; i++) {
         bool shown = ll_experiment_value(fc, i, 0) == FIGURE_DEPTH && ll_experiment_at(fc, i, platform)->fits;
         rates[i] = shown ? rates[i] * 1e-3 : NAN;

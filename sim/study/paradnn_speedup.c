@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One platform against another: TPU v2 over V100, V100 over Skylake, by family, and which parameters decide
  * it. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +20,32 @@ struct race {
     struct ll_paradnn_weights weights;
 };
 
+/* How many times as many samples a second one platform takes as another; NaN where it does not fit into both.
+ */
+static double *paradnn_speedup(const struct ll_experiment_result *experiment, size_t platform, size_t over,
+                               struct ll_arena *arena)
+{
+    assert(platform < experiment->experiment.platform_count && over < experiment->experiment.platform_count);
+    double *speedup = ll_alloc(arena, experiment->count, sizeof *speedup);
+    for (uint64_t i = 0; speedup && i < experiment->count; i++) {
+        const struct ll_experiment_point *one = ll_experiment_at(experiment, i, platform),
+                                         *other = ll_experiment_at(experiment, i, over);
+        bool both = one->simulated && other->simulated && one->fits && other->fits;
+        speedup[i] = both ? ll_experiment_rate(one) / ll_experiment_rate(other) : NAN;
+    }
+    return speedup;
+}
+
+/* The numbers that there are, moved to the front; how many. */
+static uint64_t paradnn_known(double *numbers, uint64_t count)
+{
+    uint64_t known = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (isfinite(numbers[i]))
+            numbers[known++] = numbers[i];
+    return known;
+}
+
 static bool run_race(const struct ll_runs *runs, enum ll_paradnn_family family, size_t platform, size_t over,
                      struct race *race)
 {
@@ -26,12 +53,12 @@ static bool run_race(const struct ll_runs *runs, enum ll_paradnn_family family, 
     if (!race->experiment)
         return false;
     uint64_t all = race->experiment->count;
-    race->speedup = ll_paradnn_speedup(race->experiment, platform, over, runs->arena);
+    race->speedup = paradnn_speedup(race->experiment, platform, over, runs->arena);
     double *known = race->speedup ? ll_copy(runs->arena, race->speedup, all * sizeof *known) : NULL;
     if (!known)
         return false;
     race->weights = ll_paradnn_weigh(race->experiment, race->speedup, runs->arena);
-    race->count = ll_paradnn_known(known, all);
+    race->count = paradnn_known(known, all);
     race->median = ll_quantile(known, race->count, 0.5, runs->arena);
     uint64_t faster = 0;
     for (uint64_t i = 0; i < race->count; i++) {
@@ -394,7 +421,7 @@ struct box {
 /* Of the numbers that there are; their order is lost. */
 static struct box box_of(double *numbers, uint64_t count, struct ll_arena *arena)
 {
-    struct box box = {.count = ll_paradnn_known(numbers, count)};
+    struct box box = {.count = paradnn_known(numbers, count)};
     for (int i = 0; i < PERCENTILES; i++)
         box.at[i] = ll_quantile(numbers, box.count, percentiles[i] / 100, arena);
     box.ninety = ll_quantile(numbers, box.count, 0.9, arena);
@@ -498,15 +525,14 @@ static void draw(const struct drawn *left, const struct drawn *right, struct ll_
 static void judge_real(const struct ll_runs *runs, struct ll_study_result *result)
 {
     const struct ll_experiment_result *family = ll_paradnn_experiment(runs, LL_PARADNN_BOTTLENECK);
-    double *speedup =
-        family ? ll_paradnn_speedup(family, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
+    double *speedup = family ? paradnn_speedup(family, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
     if (!speedup)
         return;
     const struct box box = box_of(speedup, family->count, runs->arena);
     for (size_t i = 0; i < REAL; i++) {
         const struct ll_experiment_result *experiment = ll_runs_experiment(runs, real[i].name);
         const double *times =
-            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
+            experiment ? paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
         if (times)
             ll_criterion_between(result, (struct ll_measured_value){times[0], 2, ""}, box.at[0],
                                  box.at[PERCENTILES - 1],
@@ -523,7 +549,7 @@ static void judge_speedups(const struct ll_runs *runs, struct drawn *drawn, stru
         const struct ll_experiment_result *experiment =
             ll_paradnn_experiment(runs, (enum ll_paradnn_family)f);
         double *speedup =
-            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
+            experiment ? paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_V100, runs->arena) : NULL;
         if (!speedup)
             continue;
         struct box box = box_of(speedup, experiment->count, runs->arena);
@@ -615,9 +641,9 @@ static void judge_P12(const struct ll_runs *runs, struct ll_study_result *result
         sheet_of_boxes(result, NULL, "Examples a second of a TPU v2 in bf16 over those in f32.");
     for (int i = 0; i < 3; i++) {
         const struct ll_experiment_result *experiment = ll_paradnn_experiment(runs, families[i]);
-        double *speedup =
-            experiment ? ll_paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_TPU2_F32, runs->arena)
-                       : NULL;
+        double *speedup = experiment
+                              ? paradnn_speedup(experiment, LL_PARADNN_TPU2, LL_PARADNN_TPU2_F32, runs->arena)
+                              : NULL;
         if (!speedup)
             continue;
         struct box box = box_of(speedup, experiment->count, runs->arena);

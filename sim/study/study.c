@@ -271,12 +271,6 @@ double ll_experiment_utilization(const struct ll_experiment_point *point)
     return point->flops / (point->peak_flops * point->step_s);
 }
 
-double ll_experiment_rate(const struct ll_experiment_point *point)
-{
-    assert(!point->simulated || (point->samples > 0 && point->step_s >= 0));
-    return point->samples / point->step_s;
-}
-
 #define LL_STUDY(id) extern const struct ll_study ll_study_##id;
 #include "sim/study/studies.def"
 #undef LL_STUDY
@@ -329,11 +323,6 @@ void ll_study_plan_experiment(struct ll_study_plan *plan, const struct ll_experi
         plan->experiments[plan->experiment_count++] = *experiment;
     else
         plan->failed = true;
-}
-
-void ll_study_plan_nothing(struct ll_study_plan *plan)
-{
-    (void)plan;
 }
 
 void ll_study_plan_release(struct ll_study_plan *plan)
@@ -575,4 +564,10 @@ double ll_spearman(const double *x, const double *y, size_t count, struct ll_are
     }
     assert(fabs(products) <= sqrt(a_squares * b_squares) * (1 + 1e-9)); /* Cauchy and Schwarz */
     return a_squares > 0 && b_squares > 0 ? products / sqrt(a_squares * b_squares) : 0;
+}
+
+double ll_experiment_rate(const struct ll_experiment_point *point)
+{
+    assert(!point->simulated || (point->samples > 0 && point->step_s >= 0));
+    return point->samples / point->step_s;
 }

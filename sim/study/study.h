@@ -293,9 +293,6 @@ void ll_study_plan_machine(struct ll_study_plan *plan, const struct ll_study_mac
 void ll_study_plan_experiment(struct ll_study_plan *plan, const struct ll_experiment *experiment);
 void ll_study_plan_release(struct ll_study_plan *plan);
 
-/* The plan of a study that needs nothing but what is printed. */
-void ll_study_plan_nothing(struct ll_study_plan *plan);
-
 /* Whether two recordings are made the same way, whatever they are called. */
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b);
 

@@ -65,12 +65,8 @@ const struct ll_trace *ll_tbd_trace(const struct ll_runs *runs, enum ll_tbd_row 
 const struct ll_result *ll_tbd_replay(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch,
                                       const char *target);
 
-/* The metrics at the largest batch. */
-const struct ll_metrics *ll_tbd_last(const struct ll_tbd_sweep *sweep);
-
 /* The three numbers that a figure shows by batch. */
 enum ll_tbd_metric { LL_TBD_THROUGHPUT, LL_TBD_DEVICE, LL_TBD_FP32 };
-double ll_tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric);
 
 /* What throughput gains from one batch to another, as a share; NaN unless the sweep has both. */
 double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to);
@@ -79,20 +75,8 @@ double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to);
  * that follow each other; NaN of fewer than two. */
 double ll_tbd_exponent(const struct ll_tbd_sweep *sweep);
 
-/* The table of all sweeps, and a figure of one metric: a panel for each workload. */
-void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result);
-void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
-                 struct ll_study_result *result);
-
 /* A criterion for each workload with several batches: the metric does not fall as they grow. */
 void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
                          struct ll_study_result *result);
-
-/* What holds for every study of a sweep: how it was simulated. */
-void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result);
-
-/* Plan and runs of a study of all sweeps on the P4000. */
-void ll_tbd_plan_all(struct ll_study_plan *plan);
-void ll_tbd_replay_all(const struct ll_runs *runs, struct ll_tbd_sweep sweeps[LL_TBD_COUNT]);
 
 #endif

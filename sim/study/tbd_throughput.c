@@ -116,13 +116,14 @@ static struct ll_tbd_sweep replay_sweep(const struct ll_runs *runs, enum ll_tbd_
     return sweep;
 }
 
-const struct ll_metrics *ll_tbd_last(const struct ll_tbd_sweep *sweep)
+/* The metrics at the largest batch. */
+static const struct ll_metrics *tbd_last(const struct ll_tbd_sweep *sweep)
 {
     assert(sweep->count <= LL_TBD_MOST_BATCHES);
     return &sweep->metrics[sweep->count ? sweep->count - 1 : 0];
 }
 
-double ll_tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric)
+static double tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric)
 {
     return metric == LL_TBD_THROUGHPUT ? metrics->throughput_Hz
            : metric == LL_TBD_DEVICE   ? 100 * metrics->device_utilization
@@ -149,7 +150,8 @@ double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
     return least;
 }
 
-void ll_tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
+/* The table of all sweeps, and a figure of one metric: a panel for each workload. */
+static void tbd_tabulate(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
 {
     static const struct ll_study_column columns[] = {
         {"workload", LL_TEXT_COLUMN}, {"mini-batch", 0},          {"throughput (1/s)", 2},
@@ -178,9 +180,9 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct ll_t
     double values[LL_TBD_MOST_BATCHES];
     char label[64];
     for (size_t i = 0; i < sweep->count; i++)
-        values[i] = ll_tbd_value(&sweep->metrics[i], metric);
+        values[i] = tbd_value(&sweep->metrics[i], metric);
     const struct ll_curve curve = {NULL, sweep->batches, values, sweep->count};
-    snprintf(label, sizeof label, "%s/s", ll_tbd_last(sweep)->unit);
+    snprintf(label, sizeof label, "%s/s", tbd_last(sweep)->unit);
     ll_draw_lines(svg, box,
                   &(struct ll_lines){.title = ll_tbd[sweep->row].name,
                                      .x_label = "mini-batch",
@@ -191,7 +193,8 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const struct ll_t
                                      .y_high = metric == LL_TBD_THROUGHPUT ? 0 : 100});
 }
 
-void ll_tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric, struct ll_study_result *result)
+static void tbd_draw(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric metric,
+                     struct ll_study_result *result)
 {
     static const char *const titles[] = {"Throughput by mini-batch", "GPU utilization by mini-batch",
                                          "FP32 utilization by mini-batch"};
@@ -224,8 +227,8 @@ void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric m
         const struct ll_tbd_sweep *sweep = &sweeps[row];
         double least = INFINITY;
         for (size_t i = 1; i < sweep->count; i++)
-            least = fmin(least, ll_tbd_value(&sweep->metrics[i], metric) /
-                                    ll_tbd_value(&sweep->metrics[i - 1], metric));
+            least = fmin(least,
+                         tbd_value(&sweep->metrics[i], metric) / tbd_value(&sweep->metrics[i - 1], metric));
         if (sweep->count > 1)
             ll_criterion_at_least(
                 result, (struct ll_measured_value){least, 3, ""}, least_gain,
@@ -234,7 +237,8 @@ void ll_tbd_judge_rising(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric m
     }
 }
 
-void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
+/* What holds for every study of a sweep: how it was simulated. */
+static void tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *result)
 {
     ll_study_note(
         result,
@@ -257,14 +261,16 @@ void ll_tbd_note(const struct ll_tbd_sweep *sweeps, struct ll_study_result *resu
                               ll_tbd[row].name, sweeps[row].batches[i]);
 }
 
-void ll_tbd_plan_all(struct ll_study_plan *plan)
+/* Plan and runs of a study of all sweeps on the P4000. */
+static void tbd_plan_all(struct ll_study_plan *plan)
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         ll_tbd_plan_sweep(plan, (enum ll_tbd_row)row);
     ll_tbd_plan_machine(plan, LL_TBD_P4000);
 }
 
-void ll_tbd_replay_all(const struct ll_runs *runs, struct ll_tbd_sweep sweeps[LL_TBD_COUNT])
+/* Plan and runs of a study of all sweeps on the P4000. */
+static void tbd_replay_all(const struct ll_runs *runs, struct ll_tbd_sweep sweeps[LL_TBD_COUNT])
 {
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         sweeps[row] = replay_sweep(runs, (enum ll_tbd_row)row, LL_TBD_P4000);
@@ -319,8 +325,8 @@ static void inform(const struct ll_tbd_sweep *sweep, const char *published, stru
     char measured[64];
     if (sweep->count == 0)
         return;
-    ll_snprintf(measured, sizeof measured, "%.0f %s/s", ll_tbd_last(sweep)->throughput_Hz,
-                ll_tbd_last(sweep)->unit);
+    ll_snprintf(measured, sizeof measured, "%.0f %s/s", tbd_last(sweep)->throughput_Hz,
+                tbd_last(sweep)->unit);
     ll_criterion_info(result, measured, published, "%s: throughput at %g", ll_tbd[sweep->row].name,
                       sweep->batches[sweep->count - 1]);
 }
@@ -328,15 +334,15 @@ static void inform(const struct ll_tbd_sweep *sweep, const char *published, stru
 static void judge(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(runs, sweeps);
-    ll_tbd_tabulate(sweeps, result);
-    ll_tbd_draw(sweeps, LL_TBD_THROUGHPUT, result);
+    tbd_replay_all(runs, sweeps);
+    tbd_tabulate(sweeps, result);
+    tbd_draw(sweeps, LL_TBD_THROUGHPUT, result);
     ll_tbd_judge_rising(sweeps, LL_TBD_THROUGHPUT, result);
     judge_gains(sweeps, result);
     judge_detector(runs, &sweeps[LL_TBD_FASTER_RCNN], result);
     inform(&sweeps[LL_TBD_NMT], "365 samples/s (TensorFlow)", result);
     inform(&sweeps[LL_TBD_SOCKEYE], "229 samples/s (MXNet)", result);
-    ll_tbd_note(sweeps, result);
+    tbd_note(sweeps, result);
 }
 
 const struct ll_study ll_study_T4 = {
@@ -346,7 +352,7 @@ const struct ll_study ll_study_T4 = {
     .doc =
         "Throughput rises with the mini-batch, for image networks ever less beyond 16 images, for recurrent "
         "networks on and on: NMT gains a quarter from 64 to 128, Deep Speech 2 grows almost linearly.",
-    .plan = ll_tbd_plan_all,
+    .plan = tbd_plan_all,
     .judge = judge,
 };
 
@@ -424,8 +430,8 @@ static void draw(const struct pair *pairs, size_t count, struct ll_study_result 
         values[0][2 * i] = 1;
         values[0][2 * i + 1] = speedup(&pairs[i]);
         for (int m = LL_TBD_DEVICE; m <= LL_TBD_FP32; m++) {
-            values[m][2 * i] = ll_tbd_value(&pairs[i].p4000, (enum ll_tbd_metric)m);
-            values[m][2 * i + 1] = ll_tbd_value(&pairs[i].titan, (enum ll_tbd_metric)m);
+            values[m][2 * i] = tbd_value(&pairs[i].p4000, (enum ll_tbd_metric)m);
+            values[m][2 * i + 1] = tbd_value(&pairs[i].titan, (enum ll_tbd_metric)m);
         }
     }
     struct ll_svg svg = {
@@ -678,7 +684,7 @@ static struct extreme find(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metric
     for (size_t row = 0; row < LL_TBD_COUNT; row++) {
         if (sweeps[row].count == 0 || !among((enum ll_tbd_row)row))
             continue;
-        double value = ll_tbd_value(ll_tbd_last(&sweeps[row]), metric);
+        double value = tbd_value(tbd_last(&sweeps[row]), metric);
         if (!extreme.name || (largest ? value > extreme.value : value < extreme.value))
             extreme = (struct extreme){value, ll_tbd[row].name};
     }
@@ -726,16 +732,16 @@ static void inform_detector(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metri
     char measured[32];
     if (sweep->count == 0)
         return;
-    ll_snprintf(measured, sizeof measured, "%.1f %%", ll_tbd_value(ll_tbd_last(sweep), metric));
+    ll_snprintf(measured, sizeof measured, "%.1f %%", tbd_value(tbd_last(sweep), metric));
     ll_criterion_info(result, measured, published, "Faster R-CNN, one image");
 }
 
 static void judge_device(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(runs, sweeps);
-    ll_tbd_tabulate(sweeps, result);
-    ll_tbd_draw(sweeps, LL_TBD_DEVICE, result);
+    tbd_replay_all(runs, sweeps);
+    tbd_tabulate(sweeps, result);
+    tbd_draw(sweeps, LL_TBD_DEVICE, result);
     ll_tbd_judge_rising(sweeps, LL_TBD_DEVICE, result);
     judge_below(sweeps, LL_TBD_DEVICE, is_translator, is_no_translator,
                 "the translators with LSTM layers keep the GPU busy least, at the largest mini-batches",
@@ -743,23 +749,22 @@ static void judge_device(const struct ll_runs *runs, struct ll_study_result *res
     for (size_t row = 0; row < LL_TBD_COUNT; row++)
         if (sweeps[row].count && ll_tbd[row].style == LL_TBD_CONVOLUTIONAL)
             ll_criterion_at_least(
-                result,
-                (struct ll_measured_value){ll_tbd_value(ll_tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
+                result, (struct ll_measured_value){tbd_value(tbd_last(&sweeps[row]), LL_TBD_DEVICE), 1, " %"},
                 busy, "%s: GPU utilization at the largest mini-batch", ll_tbd[row].name);
     ll_study_note(
         result,
         "Networks are unrolled here, so that nothing waits for the host to decide whether a loop goes on, "
         "as TensorFlow's loops do: NMT comes to 100 %% where the paper has less than 95.");
     inform_detector(sweeps, LL_TBD_DEVICE, "89.4 % (TensorFlow), 90.3 % (MXNet)", result);
-    ll_tbd_note(sweeps, result);
+    tbd_note(sweeps, result);
 }
 
 static void judge_arithmetic(const struct ll_runs *runs, struct ll_study_result *result)
 {
     struct ll_tbd_sweep sweeps[LL_TBD_COUNT];
-    ll_tbd_replay_all(runs, sweeps);
-    ll_tbd_tabulate(sweeps, result);
-    ll_tbd_draw(sweeps, LL_TBD_FP32, result);
+    tbd_replay_all(runs, sweeps);
+    tbd_tabulate(sweeps, result);
+    tbd_draw(sweeps, LL_TBD_FP32, result);
     ll_tbd_judge_rising(sweeps, LL_TBD_FP32, result);
     judge_below(sweeps, LL_TBD_FP32, is_recurrent, is_not_recurrent,
                 "recurrent networks use less of the arithmetic than all others, at the largest mini-batches",
@@ -769,7 +774,7 @@ static void judge_arithmetic(const struct ll_runs *runs, struct ll_study_result 
         "A3C, which has convolutions of 16 and 32 filters over four channels, fills no tile of a GEMM: "
         "it uses less of the arithmetic than the translators.");
     inform_detector(sweeps, LL_TBD_FP32, "58.9 % (TensorFlow), 70.9 % (MXNet)", result);
-    ll_tbd_note(sweeps, result);
+    tbd_note(sweeps, result);
 }
 
 const struct ll_study ll_study_T5 = {
@@ -778,7 +783,7 @@ const struct ll_study ll_study_T5 = {
     .title = "GPU utilization by mini-batch",
     .doc = "The GPU is busier the larger the mini-batch. Networks without recurrent layers and Deep Speech 2 "
            "reach 95 %, the translators with LSTM layers do not.",
-    .plan = ll_tbd_plan_all,
+    .plan = tbd_plan_all,
     .judge = judge_device,
 };
 
@@ -789,6 +794,6 @@ const struct ll_study ll_study_T6 = {
     .doc =
         "Of the arithmetic of a busy GPU more is used the larger the mini-batch; recurrent networks use less "
         "than all others.",
-    .plan = ll_tbd_plan_all,
+    .plan = tbd_plan_all,
     .judge = judge_arithmetic,
 };

@@ -97,36 +97,6 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
     return status;
 }
 
-static bool read_all(int file, uint64_t offset, uint64_t size, uint8_t *bytes)
-{
-    struct stat stat;
-    bool there = fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && (uint64_t)stat.st_size >= offset &&
-                 (uint64_t)stat.st_size - offset >= size;
-    for (uint64_t done = 0; there && done < size;) {
-        ssize_t got = pread(file, bytes + done, size - done, (off_t)(offset + done));
-        there = got > 0;
-        done += there ? (uint64_t)got : 0;
-    }
-    return there;
-}
-
-bool ll_input_part(const char *beside, const char *name, uint64_t offset, uint64_t size, uint8_t *bytes)
-{
-    char path[4096];
-    size_t folder = (size_t)(ll_base_name(beside) - beside), length = strlen(name);
-    if (length == 0 || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-        folder >= sizeof path || length >= sizeof path - folder)
-        return false;
-    memcpy(path, beside, folder);
-    memcpy(path + folder, name, length + 1);
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0)
-        return false;
-    bool read = read_all(file, offset, size, bytes);
-    close(file);
-    return read;
-}
-
 /* Every op of a trace as an object of JSON, a line each: what `leadline dump` prints. */
 
 static void dump_shape(struct ll_json *json, const struct ll_shape *shape)

@@ -48,10 +48,6 @@ struct ll_input_file {
  * unpacked there; LL_IS_DEVICE for what may never end. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 
-/* Reads so many bytes, from there on, of the regular file of this name that lies in the folder of `beside`;
- * a name that leads elsewhere is no such file. False when not all of them can be read. */
-bool ll_input_part(const char *beside, const char *name, uint64_t offset, uint64_t size, uint8_t *bytes);
-
 /* What the user says about an import or an export besides the files: -p key=value. */
 struct ll_choice {
     const char *key, *value;

@@ -284,23 +284,6 @@ bool ll_column_values(const struct ll_column *column, uint64_t *values)
 
 enum { KEEP_VALUES = 65536 }; /* a larger buffer is not kept for the next frame */
 
-bool ll_block_open(struct ll_block *block, struct ll_view in)
-{
-    assert(in.at <= in.end);
-    memset(block->columns, 0, sizeof block->columns);
-    while (in.at < in.end) {
-        struct ll_column column;
-        if (!ll_take_column(&in, &column))
-            return false;
-        if (column.tag >= LL_BLOCK_TAGS)
-            continue;
-        if (block->columns[column.tag].bytes.at)
-            return false;
-        block->columns[column.tag] = column;
-    }
-    return true;
-}
-
 uint64_t ll_block_count(const struct ll_block *block, unsigned tag)
 {
     assert(tag > 0 && tag < LL_BLOCK_TAGS);
@@ -330,13 +313,6 @@ bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *
     assert(tag > 0 && tag < LL_BLOCK_TAGS);
     *bytes = block->columns[tag].bytes;
     return !bytes->at || block->columns[tag].encoding == LL_RAW;
-}
-
-void ll_block_release(struct ll_block *block)
-{
-    for (int tag = 0; tag < LL_BLOCK_TAGS; tag++)
-        free(block->values[tag]);
-    *block = (struct ll_block){0};
 }
 
 /* The bytes of a trace file: CRC-32C, zstd frames, and the skippable frames (header, head, padding, index).

@@ -111,10 +111,6 @@ struct ll_block {
     uint64_t capacity[LL_BLOCK_TAGS];
 };
 
-/* Takes the columns that `in` consists of; they stay in its bytes. False when they do not fill it exactly or
- * a tag comes twice. */
-bool ll_block_open(struct ll_block *block, struct ll_view in);
-
 /* How many values a column claims. The caller has charged for them before it decodes. */
 uint64_t ll_block_count(const struct ll_block *block, unsigned tag);
 
@@ -124,9 +120,6 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
 
 /* The bytes of a raw column; empty when absent. False when it is of another encoding. */
 bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *bytes);
-
-/* Frees what was decoded; the bytes are the caller's. It is {0} again. */
-void ll_block_release(struct ll_block *block);
 
 enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 3 };
 

@@ -278,6 +278,33 @@ static bool build_end(struct ll_trace_build *build);
 
 /* The walk brings the frames that are whole, the build makes a trace of them, the check has the last word. */
 
+/* Takes the columns that `in` consists of; they stay in its bytes. False when they do not fill it exactly or
+ * a tag comes twice. */
+static bool block_open(struct ll_block *block, struct ll_view in)
+{
+    assert(in.at <= in.end);
+    memset(block->columns, 0, sizeof block->columns);
+    while (in.at < in.end) {
+        struct ll_column column;
+        if (!ll_take_column(&in, &column))
+            return false;
+        if (column.tag >= LL_BLOCK_TAGS)
+            continue;
+        if (block->columns[column.tag].bytes.at)
+            return false;
+        block->columns[column.tag] = column;
+    }
+    return true;
+}
+
+/* Frees what was decoded; the bytes are the caller's. It is {0} again. */
+static void block_release(struct ll_block *block)
+{
+    for (int tag = 0; tag < LL_BLOCK_TAGS; tag++)
+        free(block->values[tag]);
+    *block = (struct ll_block){0};
+}
+
 static bool build_frame(struct ll_trace_build *build, const struct ll_frame *frame)
 {
     static bool (*const builders[])(struct ll_trace_build *) = {
@@ -290,7 +317,7 @@ static bool build_frame(struct ll_trace_build *build, const struct ll_frame *fra
     build->frame = frame;
     assert(frame->offset >= LL_HEADER_BYTES || build->walk->lost_bytes > 0);
     build->weight_limit = ll_growth_limit(frame->offset + frame->bytes);
-    if (!ll_block_open(&build->block, frame->columns))
+    if (!block_open(&build->block, frame->columns))
         return ll_build_refuse(build, "its columns do not fill it");
     return builders[frame->kind](build);
 }
@@ -648,7 +675,7 @@ static bool build_finish(struct ll_trace_build *build)
 /* Frees what building took; the trace stays the caller's. */
 static void build_release(struct ll_trace_build *build)
 {
-    ll_block_release(&build->block);
+    block_release(&build->block);
     free(build->strings.at);
     free(build->descs.at);
     free(build->signatures.at);

@@ -64,15 +64,11 @@ struct chakra_tensor {
     const char *name;
 };
 
-/* Appends `number class dtype dims roles name`; dims as 64x3 or `-`, roles as batch,,channel or `-`. */
-void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor);
-
 /* Reads such a line; the name points into it. False when it is none. */
 bool chakra_read_tensor(const char *line, struct chakra_tensor *tensor);
 
 /* The attribute of the metadata that tells the steps, and its numbers: appends them. */
 #define CHAKRA_STEPS "leadline.steps"
-void chakra_pack_steps(struct ll_str *packed, const struct ll_step *steps, uint64_t count);
 
 /* Chakra files as they stand: nodes with their attributes, put in an order in which each comes behind those
  * that it waits for. What is read points into the files. Private to tracer/convert/chakra. */

@@ -301,7 +301,8 @@ uint64_t chakra_number(const struct chakra_node *node, const char *name)
     return chakra_attr_find(node->body, NODE_ATTR, name, &attr) ? attr.number : 0;
 }
 
-void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor)
+/* Appends `number class dtype dims roles name`; dims as 64x3 or `-`, roles as batch,,channel or `-`. */
+static void chakra_add_tensor(struct ll_str *out, const struct chakra_tensor *tensor)
 {
     assert(tensor->memory < LL_MEMORY_COUNT && tensor->shape.rank <= LL_MAX_RANK);
     const struct ll_shape *shape = &tensor->shape;
@@ -417,7 +418,7 @@ bool chakra_read_tensor(const char *line, struct chakra_tensor *tensor)
 
 enum { FIRST_OP, OPS, START, WALL, RECORDING, WHOLE, NUMBERS };
 
-void chakra_pack_steps(struct ll_str *packed, const struct ll_step *steps, uint64_t count)
+static void chakra_pack_steps(struct ll_str *packed, const struct ll_step *steps, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t numbers[NUMBERS] = {

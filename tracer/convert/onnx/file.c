@@ -2,10 +2,14 @@
 /* Reading an ONNX file.
  *
  * The messages of onnx.proto that matter here, and their fields by number. */
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tracer/convert/convert.h"
 #include "tracer/convert/onnx/onnx.h"
@@ -728,6 +732,38 @@ bool onnx_tensor_numbers(const struct onnx_tensor *tensor, double *numbers, uint
     return read_varint_elements(tensor, numbers, count);
 }
 
+static bool read_all(int file, uint64_t offset, uint64_t size, uint8_t *bytes)
+{
+    struct stat stat;
+    bool there = fstat(file, &stat) == 0 && S_ISREG(stat.st_mode) && (uint64_t)stat.st_size >= offset &&
+                 (uint64_t)stat.st_size - offset >= size;
+    for (uint64_t done = 0; there && done < size;) {
+        ssize_t got = pread(file, bytes + done, size - done, (off_t)(offset + done));
+        there = got > 0;
+        done += there ? (uint64_t)got : 0;
+    }
+    return there;
+}
+
+/* Reads so many bytes, from there on, of the regular file of this name that lies in the folder of `beside`;
+ * a name that leads elsewhere is no such file. False when not all of them can be read. */
+static bool input_part(const char *beside, const char *name, uint64_t offset, uint64_t size, uint8_t *bytes)
+{
+    char path[4096];
+    size_t folder = (size_t)(ll_base_name(beside) - beside), length = strlen(name);
+    if (length == 0 || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+        folder >= sizeof path || length >= sizeof path - folder)
+        return false;
+    memcpy(path, beside, folder);
+    memcpy(path + folder, name, length + 1);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool read = read_all(file, offset, size, bytes);
+    close(file);
+    return read;
+}
+
 /* Only a file beside the model is opened, never a path that leads elsewhere: models come from anybody. */
 bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tensor *tensor, double *numbers,
                            uint64_t most)
@@ -739,7 +775,7 @@ bool onnx_external_numbers(const struct onnx_file *file, const struct onnx_tenso
         return false;
     const char *name = ll_wire_text(tensor->location, file->arena);
     uint8_t *bytes = ll_alloc(file->arena, size + 1, 1);
-    if (!name || !bytes || !ll_input_part(file->path, name, tensor->offset, size, bytes))
+    if (!name || !bytes || !input_part(file->path, name, tensor->offset, size, bytes))
         return false;
     here.raw = (struct ll_wire){bytes, bytes + size};
     here.data_field = TENSOR_RAW;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of reductions and of what is made of them (softmax, top-k), of windows over images, and of norms. */
+#include <string.h>
+
 #include "tracer/convert/onnx/onnx.h"
 
 /* The dimensions of a reduction: a bit each; none means all. */
@@ -40,18 +42,6 @@ static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, c
     if (!onnx_emit(o, &op, out))
         return false;
     onnx_put(o, 0, onnx_view(o, out[0], &out_shape), ONNX_PLAIN, &out_shape);
-    return true;
-}
-
-bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out)
-{
-    const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
-    struct ll_imported outs[LL_MAX_OUTPUTS];
-    const struct ll_import_op op = {
-        .kind = LL_OP_SUM, .in = &x, .in_count = 1, .attrs = attrs, .attr_count = 2};
-    if (!onnx_emit(o, &op, outs))
-        return false;
-    *out = outs[0];
     return true;
 }
 
@@ -250,6 +240,13 @@ static void pad_up(const struct ll_shape *image, struct windows *w)
         if (last < ll_add(image->dim[1 + i], w->before[i]))
             w->after[i] = ll_add(w->after[i], w->stride[i] - span % w->stride[i]);
     }
+}
+
+static bool onnx_attr_is(struct onnx *o, const char *name, const char *text)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) && (size_t)(attr.text.end - attr.text.at) == strlen(text) &&
+           memcmp(attr.text.at, text, strlen(text)) == 0;
 }
 
 static bool read_windows(struct onnx *o, const struct onnx_value *x, const uint64_t kernel[2],

@@ -50,7 +50,8 @@ static bool take_initializer(struct onnx *o, const struct onnx_tensor *tensor)
     return true;
 }
 
-bool onnx_take_initializers(struct onnx *o, const struct onnx_graph *graph)
+/* The constants that a graph within brings. False after complaints. */
+static bool onnx_take_initializers(struct onnx *o, const struct onnx_graph *graph)
 {
     bool right = true;
     for (uint64_t i = 0; i < graph->tensor_count; i++)
@@ -267,8 +268,10 @@ static void count_copies(struct onnx *o, struct onnx_summary *summary)
     }
 }
 
-/* Initializers first, then inputs, since an input that has an initializer of its name is no data. */
-bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
+/* Fills o->values from the file's initializers and inputs. Open dimensions get the sizes that the user
+ * gives by name. False after complaints, one for each that lacks a size. Initializers first, then inputs,
+ * since an input that has an initializer of its name is no data. */
+static bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary)
 {
     const char *data = ll_import_choice(o->import, "inputs"),
                *weights = ll_import_choice(o->import, "weights");
@@ -307,7 +310,8 @@ static bool is_known_domain(const char *domain)
     return !*domain || strcmp(domain, "ai.onnx") == 0 || strcmp(domain, "com.microsoft") == 0;
 }
 
-const struct onnx_operator *onnx_find_operator(const char *domain, const char *type)
+/* The row of a type of operators of a domain ("": the standard one); NULL when there is none. */
+static const struct onnx_operator *onnx_find_operator(const char *domain, const char *type)
 {
     for (size_t i = 0; is_known_domain(domain) && i < OPERATOR_COUNT; i++)
         if (strcmp(operators[i].type, type) == 0)

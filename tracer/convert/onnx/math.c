@@ -357,8 +357,10 @@ static bool multiply(struct onnx *o, struct ll_imported a, struct ll_imported b,
     return true;
 }
 
-bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
-                  bool transposed, struct ll_imported *out)
+/* A batched GEMM of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions
+ * are. In b, n and k may be exchanged. False after a complaint. */
+static bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b,
+                         const struct ll_gemm *gemm, bool transposed, struct ll_imported *out)
 {
     return multiply(o, a, b, gemm, transposed, NULL, out);
 }
@@ -633,6 +635,19 @@ static bool count_letters(struct onnx *o, const struct terms *terms, const struc
             if (other == 0 || side == 0)
                 *which = ll_mul(*which, size);
         }
+    return true;
+}
+
+/* Sums along the last dimension of a matrix. False after a complaint. */
+static bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out)
+{
+    const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
+    struct ll_imported outs[LL_MAX_OUTPUTS];
+    const struct ll_import_op op = {
+        .kind = LL_OP_SUM, .in = &x, .in_count = 1, .attrs = attrs, .attr_count = 2};
+    if (!onnx_emit(o, &op, outs))
+        return false;
+    *out = outs[0];
     return true;
 }
 

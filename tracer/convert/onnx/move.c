@@ -20,7 +20,8 @@ bool onnx_rule_IDENTITY(struct onnx *o)
     return true;
 }
 
-bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape)
+/* Output 0 is x in these dimensions. False after a complaint that the elements are not as many. */
+static bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape)
 {
     assert(shape->rank <= LL_MAX_RANK);
     if (!ll_fits(ll_elements(shape)) || ll_elements(shape) != ll_elements(&x->shape))
@@ -170,7 +171,8 @@ bool onnx_rule_CONSTANT(struct onnx *o)
     return true;
 }
 
-bool onnx_dims_from(struct onnx *o, uint32_t input, struct ll_shape *shape)
+/* Appends the sizes that an input holds to a shape. False after a complaint. */
+static bool onnx_dims_from(struct onnx *o, uint32_t input, struct ll_shape *shape)
 {
     int64_t dims[LL_MAX_RANK];
     uint64_t count;

@@ -240,7 +240,6 @@ int64_t onnx_integer(double number);
 /* Attributes of the node at work, or `otherwise`. */
 int64_t onnx_attr_integer(struct onnx *o, const char *name, int64_t otherwise);
 double onnx_attr_real(struct onnx *o, const char *name, double otherwise);
-bool onnx_attr_is(struct onnx *o, const char *name, const char *text);
 bool onnx_attr_has(struct onnx *o, const char *name);
 uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint64_t most);
 
@@ -291,14 +290,6 @@ void onnx_put_constant(struct onnx *o, uint32_t i, const struct ll_shape *shape,
 /* Shapes joined as NumPy broadcasts them; false when they do not fit. */
 bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct ll_shape *out);
 
-/* The row of a type of operators of a domain ("": the standard one); NULL when there is none. */
-const struct onnx_operator *onnx_find_operator(const char *domain, const char *type);
-
-/* A batched GEMM of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions
- * are. In b, n and k may be exchanged. False after a complaint. */
-bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
-                  bool transposed, struct ll_imported *out);
-
 /* What a network is given: its inputs, their open dimensions, and its weights. Private to
  * tracer/convert/onnx. */
 
@@ -308,13 +299,6 @@ struct onnx_summary {
     uint64_t data;       /* inputs that are no weights */
     uint64_t batch;      /* of the first input, 0 when there is none */
 };
-
-/* Fills o->values from the file's initializers and inputs. Open dimensions get the sizes that the user gives
- * by name. False after complaints, one for each that lacks a size. */
-bool onnx_read_inputs(struct onnx *o, struct onnx_summary *summary);
-
-/* The constants that a graph within brings. False after complaints. */
-bool onnx_take_initializers(struct onnx *o, const struct onnx_graph *graph);
 
 /* The words of the last column of onnx_operators.def: each computes the elements of output 0 of the node at
  * work from those of its inputs, and is true when all are known. A node whose inputs are all constants is at
@@ -361,9 +345,6 @@ bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, 
 /* x times the sigmoid of x. False after a complaint. */
 bool onnx_swish(struct onnx *o, struct ll_imported x, struct ll_imported *out);
 
-/* Sums along the last dimension of a matrix. False after a complaint. */
-bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out);
-
 /* What a slice takes of each dimension. */
 struct onnx_cuts {
     uint64_t begin[LL_MAX_RANK], size[LL_MAX_RANK];
@@ -383,11 +364,5 @@ bool onnx_read_axes(struct onnx *o, struct onnx_axes *axes);
 
 /* The same as bits, of so many dimensions. False after a complaint. */
 bool onnx_axis_bits(struct onnx *o, const struct onnx_axes *axes, unsigned rank, unsigned *bits);
-
-/* Output 0 is x in these dimensions. False after a complaint that the elements are not as many. */
-bool onnx_put_reshaped(struct onnx *o, struct onnx_value *x, const struct ll_shape *shape);
-
-/* Appends the sizes that an input holds to a shape. False after a complaint. */
-bool onnx_dims_from(struct onnx *o, uint32_t input, struct ll_shape *shape);
 
 #endif

@@ -119,13 +119,6 @@ double onnx_attr_real(struct onnx *o, const char *name, double otherwise)
     return onnx_attr_find(o->node, name, &attr) ? attr.real : otherwise;
 }
 
-bool onnx_attr_is(struct onnx *o, const char *name, const char *text)
-{
-    struct onnx_attr attr;
-    return onnx_attr_find(o->node, name, &attr) && (size_t)(attr.text.end - attr.text.at) == strlen(text) &&
-           memcmp(attr.text.at, text, strlen(text)) == 0;
-}
-
 bool onnx_attr_has(struct onnx *o, const char *name)
 {
     struct onnx_attr attr;
