@@ -21,6 +21,6 @@ LEADLINE_PATH=own try machines parts/nobody
 echo 'inherits: ./machines/unknown-key.yaml' >mine.yaml
 try machines ./mine.yaml
 # A stack that nobody has, and two that have nothing for such a device.
-try sim -c h100_sxm+vllm traces/alexnet_infer_b1.llt
+try sim -c h100_sxm+mxnet traces/alexnet_infer_b1.llt
 try sim -c tpu_v2+pytorch traces/alexnet_infer_b1.llt
 try sim -c h100_sxm+archive/paradnn traces/alexnet_infer_b1.llt

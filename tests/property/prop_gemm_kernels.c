@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GEMM by a library's kernels is never slower for more of any resource, nor for more of its operands left on
- * the chip, nor is a larger GEMM faster. A failure prints the seed that shows it. */
+/* A GEMM by a library's kernels is never slower for more of any resource, nor for more of its operands left
+ * on the chip, nor is a larger GEMM faster. A failure prints the seed that shows it. */
 #include "check.h"
 #include "samples.h"
 

@@ -22,6 +22,7 @@ static struct ll_cost even_cost(void)
 {
     return (struct ll_cost){.compute_s = 1,
                             .compute_first_s = 1,
+                            .clock_hz = 1,
                             .compute_cycles = 0.5, /* by half of the unit's rate, of 1 Hz */
                             .level_s = {1, 1},
                             .level_first_s = {1, 1},

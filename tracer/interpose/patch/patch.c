@@ -386,7 +386,7 @@ static struct entry *find_stale(const void *function)
     return NULL;
 }
 
-/* entry.c: from now on calls of the function reach the wrapper, with the function's beginning in ll_entered.
+/* From now on calls of the function reach the wrapper, with the function's beginning in ll_entered.
  * False when its first instructions cannot be moved, or when there is no memory near it. Not for two threads
  * at a time. */
 static bool entry_patch(void *address, uint64_t size_bytes, void *wrapper)
@@ -436,7 +436,7 @@ const void *ll_entry_origin(const void *behind)
 #else
 
 /* Other machines' instructions are not known here. */
-bool entry_patch(void *function, uint64_t size_bytes, void *wrapper)
+static bool entry_patch(void *function, uint64_t size_bytes, void *wrapper)
 {
     (void)function, (void)size_bytes, (void)wrapper;
     return false;
