@@ -552,7 +552,7 @@ static const struct ll_field software_fields[] = {
     {.key = "collective_kernels", .type = LL_TYPE_LIST, AT(collective_kernels),
      .count_offset = offsetof(struct ll_software, collective_kernel_count), .table = &collective_kernel_table,
      .max = LL_MAX_COLLECTIVE_KERNELS,
-     .help = "kernels of the stack's own for collectives on the innermost level; the first that serves is used in place of "
+     .help = "kernels of the stack's own for collectives; the first that serves is used in place of "
              "the library"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS,
