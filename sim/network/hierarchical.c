@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collective algorithms of networks with several levels: NCCL's chained double binary trees, and exchanges in
  * two phases, within blocks of devices and between them. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -120,29 +119,24 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
     find_longest(steps, &chain, &nodes);
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || nodes < 2)
         return false;
-    double within = 2 * (double)(chain - 1), between = 2 * floor(log2((double)nodes));
-    ll_derivation_add(steps->derivation,
-                      "hops along a chain of %" PRIu64 ", up and down: 2 * (%" PRIu64 " - 1) = %.10g", chain,
-                      chain, within);
-    ll_derivation_add(steps->derivation, "hops between %" PRIu64 " nodes, halved so often: 2 * %.10g = %.10g",
-                      nodes, between / 2, between);
+    struct ll_tree_hops hops = {.places = chain,
+                                .nodes = nodes,
+                                .within = 2 * (double)(chain - 1),
+                                .between = 2 * floor(log2((double)nodes))};
+    double within = hops.within, between = hops.between;
     send_parts(steps, CHAINS);
-    struct ll_steps_hop chain_hop = ll_steps_end_hop(steps, within + between);
+    hops.chain = ll_steps_end_hop(steps, within + between);
     send_parts(steps, TREES);
-    struct ll_steps_hop tree_hop = ll_steps_end_hop(steps, within + between);
-    struct ll_steps_hop all = {
-        .latency_s = within * chain_hop.latency_s + between * tree_hop.latency_s,
-        .pass_s = within * chain_hop.pass_s + between * tree_hop.pass_s,
+    hops.tree = ll_steps_end_hop(steps, within + between);
+    hops.all = (struct ll_steps_hop){
+        .latency_s = within * hops.chain.latency_s + between * hops.tree.latency_s,
+        .pass_s = within * hops.chain.pass_s + between * hops.tree.pass_s,
     };
-    ll_derivation_add(steps->derivation,
-                      "all hops, until pieces are complete: %.10g * %.10g + %.10g * %.10g = %.10g s", within,
-                      chain_hop.pass_s, between, tree_hop.pass_s, all.pass_s);
-    ll_derivation_add(steps->derivation, "all hops, latencies alone: %.10g * %.10g + %.10g * %.10g = %.10g s",
-                      within, chain_hop.latency_s, between, tree_hop.latency_s, all.latency_s);
+    ll_steps_record_add(steps->record, &(struct ll_ended){.ending = LL_ENDED_TREES, .trees = hops});
     send_parts(steps, CHAINS | TREES);
     /* One edge less than devices, each way. */
     steps->step_bytes = 2 * (double)(e->size - 1) * e->bytes;
-    ll_steps_end_hops(steps, &all, within + between);
+    ll_steps_end_hops(steps, &hops.all, within + between);
     return true;
 }
 

@@ -7,7 +7,6 @@
  *     within a node    rings in LL, LL128 or Simple, NVLS      times of the protocol taken
  *     a stack's own    one-shot, two-shot, in the switches     times of the kernel */
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "sim/network/steps.h"
@@ -185,77 +184,6 @@ static bool tuner_prefers_trees(const struct ll_steps *steps)
     return least[true] < least[false];
 }
 
-static void explain_links(const struct situation *at, struct ll_derivation *derivation)
-{
-    const struct ll_network *level = at->level;
-    if (level->group_port_Bps > 0)
-        ll_derivation_add(
-            derivation, "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
-            level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
-    else
-        ll_derivation_add(derivation,
-                          "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
-                          level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
-}
-
-static void explain_bandwidth(const struct tuned *way, const struct situation *at, double bytes,
-                              struct ll_derivation *derivation)
-{
-    bool two = at->nodes <= 2;
-    double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
-    double Bps = bandwidth_Bps(way, at) * left;
-    if (way->limit_Bps > 0)
-        ll_derivation_add(
-            derivation,
-            "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
-            "= %.10g B/s",
-            way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
-    else
-        ll_derivation_add(
-            derivation,
-            "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
-            way->name, at->links_Bps, share, left, Bps);
-}
-
-static void explain_way(const struct tuned *way, const struct situation *at, double bytes,
-                        struct ll_derivation *derivation)
-{
-    double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
-    double time_s = tuner_time_s(way, at, bytes);
-    explain_bandwidth(way, at, bytes, derivation);
-    if (way->algorithm == LL_ALGORITHM_RING)
-        ll_derivation_add(
-            derivation,
-            "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
-            "%.10g) * %.10g + "
-            "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
-            way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau, bytes, n,
-            Bps, n, time_s);
-    else
-        ll_derivation_add(
-            derivation,
-            "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
-            "%.10g)) * %.10g + "
-            "%.10g * 2 / %.10g = %.10g s",
-            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
-            bytes, Bps, time_s);
-}
-
-/* What the software expects of each of its algorithms, as drawn above. False where it has no choice. */
-static bool explain_tuner(const struct ll_steps *steps)
-{
-    const struct ll_software *software = &ll_net_machine(steps->net)->software;
-    struct situation at;
-    if (software->tuner == LL_TUNER_NONE || !find_situation(steps, &at))
-        return false;
-    explain_links(&at, steps->derivation);
-    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++)
-        explain_way(way, &at, steps->exchange.bytes, steps->derivation);
-    ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
-                      tuner_prefers_trees(steps) ? "chained trees" : "rings");
-    return true;
-}
-
 /* --- within a node --- */
 
 /* What the tuner expects of an algorithm in a protocol, and what it takes (sim/machine/tuners.def). */
@@ -388,25 +316,24 @@ static bool send_to_peers(struct ll_steps *steps, const struct ll_network *level
     for (uint64_t i = 0; i < e->size; i++)
         for (uint64_t j = 1; j < e->size; j++)
             ll_steps_send(steps, i, (i + j) % e->size, part);
-    double sent_s = ll_steps_end_sent(steps) / peers.share;
-    double start_s = peers.start_s + (n - 1) * peers.peer_s;
-    double few_s = start_s + part / peers.peer_Bps + sent_s;
-    double copied_s = e->bytes / (channels_of(level) * peers.channel_Bps);
-    double many_s = start_s + peers.blocks_s + fmax(sent_s, copied_s);
-    ll_derivation_add(steps->derivation, "links, at the share that these reach: %.10g / %.10g = %.10g s",
-                      sent_s * peers.share, peers.share, sent_s);
-    ll_derivation_add(steps->derivation, "start, and each peer's: %.10g + %.10g * %.10g = %.10g s",
-                      peers.start_s, n - 1, peers.peer_s, start_s);
-    ll_derivation_add(steps->derivation, "few channels a peer: %.10g + %.10g / %.10g + %.10g = %.10g s",
-                      start_s, part, peers.peer_Bps, sent_s, few_s);
-    ll_derivation_add(
-        steps->derivation,
-        "all channels, whose blocks copy their own part too: %.10g + %.10g + max(%.10g, %.10g / "
-        "(%.10g * %.10g)) = %.10g s",
-        start_s, peers.blocks_s, sent_s, e->bytes, channels_of(level), peers.channel_Bps, many_s);
-    ll_derivation_add(steps->derivation, "the faster: min(%.10g, %.10g) = %.10g s", few_s, many_s,
-                      fmin(few_s, many_s));
-    ll_steps_add(steps, fmin(few_s, many_s), 1);
+    struct ll_peers p = {.n = n,
+                         .sent_s = ll_steps_end_sent(steps) / peers.share,
+                         .share = peers.share,
+                         .start_s = peers.start_s,
+                         .peer_s = peers.peer_s,
+                         .all_starts_s = peers.start_s + (n - 1) * peers.peer_s,
+                         .part_bytes = part,
+                         .peer_Bps = peers.peer_Bps,
+                         .blocks_s = peers.blocks_s,
+                         .bytes = e->bytes,
+                         .channels = channels_of(level),
+                         .channel_Bps = peers.channel_Bps};
+    p.few_s = p.all_starts_s + part / p.peer_Bps + p.sent_s;
+    p.many_s = p.all_starts_s + p.blocks_s + fmax(p.sent_s, e->bytes / (p.channels * p.channel_Bps));
+    double time_s = fmin(p.few_s, p.many_s);
+    ll_steps_record_add(steps->record,
+                        &(struct ll_ended){.ending = LL_ENDED_PEERS, .peers = p, .time_s = time_s});
+    ll_steps_add(steps, time_s, 1);
     return true;
 }
 
@@ -427,35 +354,6 @@ static bool send_within(struct ll_steps *steps, const struct ll_network *level)
     bool done = way->algorithm == LL_ALGORITHM_RING ? ll_send_RING(steps) : ll_send_IN_NETWORK(steps);
     steps->protocol = NULL;
     return done;
-}
-
-/* --- explain --- */
-
-static void explain_within(const struct ll_steps *steps, const struct ll_network *level)
-{
-    const struct ll_exchange *e = &steps->exchange;
-    double ring = ring_steps(e);
-    for (size_t i = 0; ring > 0 && i < WITHINS; i++) {
-        const struct within *way = &withins[i];
-        double bytes = e->bytes * (way->protocol == NVLS ? 1 : ring / (double)e->size);
-        if (is_offered(way, level, e))
-            ll_derivation_add(steps->derivation,
-                              "%s, time that the library expects: %.10g + %.10g * %.10g + %.10g / %.10g = "
-                              "%.10g s",
-                              way->name, way->start_s, ring, way->hop_s, bytes, expected_Bps(way, level),
-                              expected_s(way, level, e));
-    }
-    if (ring > 0)
-        ll_derivation_add(steps->derivation, "the library takes what it expects to be the fastest, %s",
-                          expected_fastest(level, e)->name);
-}
-
-bool ll_library_explain(const struct ll_steps *steps)
-{
-    const struct ll_network *level = node_level(steps);
-    if (level)
-        explain_within(steps, level);
-    return level || explain_tuner(steps);
 }
 
 /* --- a library and its tuner, or the faster of rings and switches where it has none --- */
@@ -508,4 +406,102 @@ struct ll_protocol ll_library_kernel_protocol(const struct ll_collective_kernel 
 {
     return (struct ll_protocol){
         .name = kernel->name, .start_s = (double)(devices - 1) * kernel->peer_s, .share = kernel->efficiency};
+}
+
+/* --- explain --- */
+
+static void explain_links(const struct situation *at, struct ll_str *lines)
+{
+    const struct ll_network *level = at->level;
+    if (level->group_port_Bps > 0)
+        ll_explain_line(lines,
+                        "links of a node into %s, by their data sheet: min(%.10g * %.10g, %.10g) = %.10g B/s",
+                        level->name, at->cards, level->bandwidth_Bps, level->group_port_Bps, at->links_Bps);
+    else
+        ll_explain_line(lines, "links of a node into %s, by their data sheet: %.10g * %.10g = %.10g B/s",
+                        level->name, at->cards, level->bandwidth_Bps, at->links_Bps);
+}
+
+static void explain_bandwidth(const struct tuned *way, const struct situation *at, double bytes,
+                              struct ll_str *lines)
+{
+    bool two = at->nodes <= 2;
+    double share = two ? way->efficiency_of_two : way->efficiency, left = left_of(way, bytes);
+    double Bps = bandwidth_Bps(way, at) * left;
+    if (way->limit_Bps > 0)
+        ll_explain_line(
+            lines,
+            "%s, bandwidth that the library expects at this size: min(%.10g * %.10g, %.10g) * %.10g "
+            "= %.10g B/s",
+            way->name, at->links_Bps, share, way->limit_Bps, left, Bps);
+    else
+        ll_explain_line(
+            lines, "%s, bandwidth that the library expects at this size: %.10g * %.10g * %.10g = %.10g B/s",
+            way->name, at->links_Bps, share, left, Bps);
+}
+
+static void explain_way(const struct tuned *way, const struct situation *at, double bytes,
+                        struct ll_str *lines)
+{
+    double Bps = bandwidth_Bps(way, at) * left_of(way, bytes), n = at->devices, nodes = at->nodes;
+    double time_s = tuner_time_s(way, at, bytes);
+    explain_bandwidth(way, at, bytes, lines);
+    if (way->algorithm == LL_ALGORITHM_RING)
+        ll_explain_line(
+            lines,
+            "%s, time that it expects: (%.10g + (2 * (%.10g - 1) - 2 * %.10g) * %.10g + 2 * %.10g * "
+            "%.10g) * %.10g + "
+            "%.10g * 2 * (%.10g - 1) / (%.10g * %.10g) = %.10g s",
+            way->name, way->start_s, n, nodes, way->hop_s, nodes, way->node_hop_s, way->plateau, bytes, n,
+            Bps, n, time_s);
+    else
+        ll_explain_line(
+            lines,
+            "%s, time that it expects: (%.10g + 2 * ((floor(%.10g / %.10g) - 1) * %.10g + %.10g * "
+            "%.10g)) * %.10g + "
+            "%.10g * 2 / %.10g = %.10g s",
+            way->name, way->start_s, n, nodes, way->hop_s, floor(log2(nodes)), way->node_hop_s, way->plateau,
+            bytes, Bps, time_s);
+}
+
+/* What the software expects of each of its algorithms, as drawn above. False where it has no choice. */
+static bool explain_tuner(const struct ll_steps *steps, struct ll_str *lines)
+{
+    const struct ll_software *software = &ll_net_machine(steps->net)->software;
+    struct situation at;
+    if (software->tuner == LL_TUNER_NONE || !find_situation(steps, &at))
+        return false;
+    explain_links(&at, lines);
+    for (const struct tuned *way = tuners[software->tuner]; way && way->name; way++)
+        explain_way(way, &at, steps->exchange.bytes, lines);
+    ll_explain_line(lines, "the library takes what it expects to be the fastest, %s",
+                    tuner_prefers_trees(steps) ? "chained trees" : "rings");
+    return true;
+}
+
+static void explain_within(const struct ll_steps *steps, const struct ll_network *level, struct ll_str *lines)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    double ring = ring_steps(e);
+    for (size_t i = 0; ring > 0 && i < WITHINS; i++) {
+        const struct within *way = &withins[i];
+        double bytes = e->bytes * (way->protocol == NVLS ? 1 : ring / (double)e->size);
+        if (is_offered(way, level, e))
+            ll_explain_line(lines,
+                            "%s, time that the library expects: %.10g + %.10g * %.10g + %.10g / %.10g = "
+                            "%.10g s",
+                            way->name, way->start_s, ring, way->hop_s, bytes, expected_Bps(way, level),
+                            expected_s(way, level, e));
+    }
+    if (ring > 0)
+        ll_explain_line(lines, "the library takes what it expects to be the fastest, %s",
+                        expected_fastest(level, e)->name);
+}
+
+bool ll_library_explain(const struct ll_steps *steps, struct ll_str *lines)
+{
+    const struct ll_network *level = node_level(steps);
+    if (level)
+        explain_within(steps, level, lines);
+    return level || explain_tuner(steps, lines);
 }

@@ -466,6 +466,41 @@ static double path_j(struct ll_steps *steps, uint64_t group, uint64_t from_rank,
     return ll_net_path_j(steps->net, steps->path) / (double)(end - begin);
 }
 
+void ll_steps_record_release(struct ll_steps_record *record)
+{
+    free(record->at);
+    free(record->messages);
+    *record = (struct ll_steps_record){0};
+}
+
+void ll_steps_record_add(struct ll_steps_record *record, const struct ll_ended *ended)
+{
+    if (!record)
+        return;
+    record->failed |= !ll_grow(&record->at, &record->capacity, record->count + 1, sizeof *record->at);
+    if (record->failed)
+        return;
+    struct ll_ended *at = &record->at[record->count++];
+    *at = *ended;
+    at->first_message = record->open;
+    at->messages = record->message_count - record->open;
+    record->open = record->message_count;
+}
+
+static void record_message(struct ll_steps *steps, uint64_t group, uint64_t from_rank, uint64_t to_rank,
+                           double bytes)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    struct ll_steps_record *record = steps->record;
+    bool each = group == LL_EACH_GROUP;
+    uint64_t begin = each ? 0 : group, end = each ? e->groups : group + 1;
+    record->failed |= !ll_grow(&record->messages, &record->message_capacity,
+                               record->message_count + e->groups, sizeof *record->messages);
+    for (uint64_t g = begin; !record->failed && g < end; g++)
+        record->messages[record->message_count++] = (struct ll_recorded_message){
+            e->members[g * e->size + from_rank], e->members[g * e->size + to_rank], bytes, g == begin};
+}
+
 static void solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_rank, uint64_t to_rank,
                         double bytes);
 
@@ -495,7 +530,8 @@ void ll_steps_send_in(struct ll_steps *steps, uint64_t group, uint64_t from_rank
     steps->pass_s += level->chunk_latency_s;
     steps->messages++;
     solver_send(steps->solver, group, from_rank, to_rank, bytes);
-    ll_derivation_send(steps->derivation, group, from_rank, to_rank, bytes);
+    if (steps->record)
+        record_message(steps, group, from_rank, to_rank, bytes);
 }
 
 void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank, double bytes)
@@ -503,22 +539,14 @@ void ll_steps_send(struct ll_steps *steps, uint64_t from_rank, uint64_t to_rank,
     ll_steps_send_in(steps, LL_EACH_GROUP, from_rank, to_rank, bytes);
 }
 
-struct step {
-    struct ll_flow_times flow;
-    double bytes;         /* that a device sends */
-    double links_j;       /* of all devices together */
-    double pass_s;        /* what passing half a chunk on costs, on the average */
-    uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
-    double ll;            /* share of the bandwidth that the LL protocol reaches; 0: there is none */
-};
-
 static bool ll_solver_run(struct ll_solver *solver, const struct ll_exchange *e, uint32_t groups,
                           const struct ll_worth *worth, struct ll_solved *solved);
 
 /* What the messages added so far take; they are then forgotten. They are not worth more than most_s. */
-static struct step run(struct ll_steps *steps, double most_s)
+static struct ll_sent_step run(struct ll_steps *steps, double most_s)
 {
-    struct step step = {.bytes = steps->step_bytes / (double)steps->exchange.size, .links_j = steps->step_j};
+    struct ll_sent_step step = {.bytes = steps->step_bytes / (double)steps->exchange.size,
+                                .links_j = steps->step_j};
     struct ll_worth left = {steps->worth.links - ll_min(steps->links, steps->worth.links), most_s};
     struct ll_solved solved;
     steps->failed |= !ll_solver_run(steps->solver, &steps->exchange, steps->groups, &left, &solved);
@@ -537,10 +565,10 @@ static struct step run(struct ll_steps *steps, double most_s)
 }
 
 /* The same of a step that is done, and comes `times` times, each at least as long as sending takes. */
-static struct step end(struct ll_steps *steps, double times)
+static struct ll_sent_step end(struct ll_steps *steps, double times)
 {
     double left_s = times > 0 ? (steps->worth.time_s - steps->time_s) / times : INFINITY;
-    struct step step = run(steps, left_s);
+    struct ll_sent_step step = run(steps, left_s);
     if (step.flow.busiest != UINT64_MAX)
         steps->busiest = step.flow.busiest;
     steps->sent_bytes += times * step.bytes * (double)steps->exchange.size;
@@ -552,7 +580,7 @@ static struct step end(struct ll_steps *steps, double times)
  * is complete, and the first half of the next chunk leaves when the last one has arrived, so that a chunk
  * costs one half more than it has. Of what remains behind the last whole chunk the halves are smaller. A
  * message that nobody passes on is one stream. */
-static double chunks_s(const struct step *step, double times)
+double ll_sent_step_chunks_s(const struct ll_sent_step *step, double times)
 {
     double halves = 2 * times + 1, chunks = ceil(step->bytes / (double)step->chunk_bytes);
     if (times < 2)
@@ -560,101 +588,58 @@ static double chunks_s(const struct step *step, double times)
     return halves * (step->flow.sent_s / 2 + chunks * step->pass_s);
 }
 
-static double ll_s(const struct step *step, double times)
+static double ll_s(const struct ll_sent_step *step, double times)
 {
     return times * (step->flow.mean_latency_s + step->flow.sent_s / step->ll);
 }
 
-/* What a device sends in a step, of all. */
-static void explain_chunks(struct ll_derivation *derivation, const struct step *step, double times,
-                           double time_s)
-{
-    const double chunk = (double)step->chunk_bytes, sent_s = step->flow.sent_s;
-    if (!derivation)
-        return;
-    ll_derivation_add(derivation, "a device sends in a step: %.10g / %.10g = %.10g B",
-                      derivation->exchange->bytes, derivation->exchange->bytes / step->bytes, step->bytes);
-    ll_derivation_add(
-        derivation,
-        "%.10g steps, half a chunk behind the other: (2 * %.10g + 1) * (%.10g / 2 + ceil(%.10g / "
-        "%.10g) * %.10g) = %.10g s",
-        times, times, sent_s, step->bytes, chunk, step->pass_s, time_s);
-}
-
-static void explain_end(struct ll_derivation *derivation, const struct step *step, double times,
-                        double time_s)
-{
-    bool chunks = step->chunk_bytes > 0 && times >= 2;
-    unsigned mean = chunks || step->ll > 0 ? LL_LATENCY_MEAN : 0, last = chunks ? 0 : LL_LATENCY_LAST;
-    ll_derivation_flow(derivation, &step->flow, chunks ? step->pass_s : 0, mean | last);
-    double plain_s = step->chunk_bytes > 0 ? chunks_s(step, times) : times * step->flow.done_s;
-    if (chunks)
-        explain_chunks(derivation, step, times, plain_s);
-    else
-        ll_derivation_add(derivation, "%.10g step%s: %.10g * (%.10g + %.10g) = %.10g s", times,
-                          times == 1 ? "" : "s", times, step->flow.sent_s,
-                          step->flow.done_s - step->flow.sent_s, plain_s);
-    if (step->ll > 0)
-        ll_derivation_add(derivation,
-                          "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g * "
-                          "(%.10g + %.10g / %.10g)) = %.10g s",
-                          plain_s, times, step->flow.mean_latency_s, step->flow.sent_s, step->ll, time_s);
-    ll_derivation_part(derivation, time_s);
-}
-
 /* What of a step fills the slots of a ring's buffers. A slot is a quarter of a chunk: NCCL's buffers have
  * eight slots, and a chunk is half of them. */
-static double slot_of(const struct ll_steps *steps, const struct step *step)
+static double slot_of(const struct ll_steps *steps, const struct ll_sent_step *step)
 {
     if (steps->protocol->fill == 0 || step->bytes == 0)
         return 0;
     return fmin(1, (double)step->chunk_bytes / 4 / step->bytes) * log2((double)steps->exchange.size);
 }
 
-static void explain_protocol(const struct ll_steps *steps, const struct step *step, double times, double hops,
-                             double time_s)
+/* Adds a step that has ended to the sums, and to the record. */
+static void take(struct ll_steps *steps, const struct ll_ended *ended, double rounds)
 {
-    const struct ll_protocol *protocol = steps->protocol;
-    struct ll_derivation *derivation = steps->derivation;
-    double sent_s = step->flow.sent_s / protocol->share, slot = slot_of(steps, step);
-    ll_derivation_flow(derivation, &step->flow, 0, LL_LATENCY_MEAN);
-    ll_derivation_add(derivation, "in %s, at its share of what links carry: %.10g / %.10g = %.10g s",
-                      protocol->name, step->flow.sent_s, protocol->share, sent_s);
-    ll_derivation_add(
-        derivation,
-        "start, latencies, bytes and what fills slots: %.10g + %.10g * %.10g * %.10g + (%.10g + "
-        "%.10g) * %.10g + %.10g * %.10g * %.10g = %.10g s",
-        protocol->start_s, protocol->latencies, hops, step->flow.mean_latency_s, times, protocol->steps,
-        sent_s, protocol->fill, slot, sent_s, time_s);
-    ll_derivation_part(derivation, time_s);
+    assert(ended->time_s >= 0 && rounds >= 0);
+    ll_steps_record_add(steps->record, ended);
+    steps->time_s += ended->time_s;
+    steps->rounds += rounds;
 }
 
 /* Ends `hops` dependent messages in the protocol at hand, of which the bytes count `times` times. */
 static void end_in_protocol(struct ll_steps *steps, double times, double hops)
 {
-    struct step step = end(steps, times);
+    struct ll_sent_step step = end(steps, times);
     const struct ll_protocol *protocol = steps->protocol;
-    double sent_s = step.flow.sent_s / protocol->share;
+    double sent_s = step.flow.sent_s / protocol->share, slot = slot_of(steps, &step);
     double time_s = protocol->start_s + protocol->latencies * hops * step.flow.mean_latency_s +
-                    (times + protocol->steps) * sent_s + protocol->fill * slot_of(steps, &step) * sent_s;
-    if (steps->derivation)
-        explain_protocol(steps, &step, times, hops, time_s);
-    assert(time_s >= 0);
-    steps->time_s += time_s;
-    steps->rounds += hops;
+                    (times + protocol->steps) * sent_s + protocol->fill * slot * sent_s;
+    take(steps,
+         &(struct ll_ended){.ending = LL_ENDED_PROTOCOL,
+                            .step = step,
+                            .times = times,
+                            .hops = hops,
+                            .protocol = *protocol,
+                            .slot = slot,
+                            .time_s = time_s},
+         hops);
 }
 
 double ll_steps_end_sent(struct ll_steps *steps)
 {
-    struct step step = end(steps, 1);
-    ll_derivation_flow(steps->derivation, &step.flow, 0, 0);
+    struct ll_sent_step step = end(steps, 1);
+    ll_steps_record_add(steps->record, &(struct ll_ended){.ending = LL_ENDED_SENT, .step = step});
     return step.flow.sent_s;
 }
 
 void ll_steps_add(struct ll_steps *steps, double time_s, double rounds)
 {
     assert(time_s >= 0 && rounds >= 0);
-    ll_derivation_part(steps->derivation, time_s);
     steps->time_s += time_s;
     steps->rounds += rounds;
 }
@@ -665,95 +650,68 @@ void ll_steps_end(struct ll_steps *steps, double times)
         end_in_protocol(steps, times, times);
         return;
     }
-    struct step step = end(steps, times);
-    double time_s = step.chunk_bytes > 0 ? chunks_s(&step, times) : times * step.flow.done_s;
+    struct ll_sent_step step = end(steps, times);
+    double time_s = step.chunk_bytes > 0 ? ll_sent_step_chunks_s(&step, times) : times * step.flow.done_s;
     if (step.ll > 0)
         time_s = fmin(time_s, ll_s(&step, times));
-    if (steps->derivation)
-        explain_end(steps->derivation, &step, times, time_s);
-    assert(times >= 0 && time_s >= 0);
-    steps->time_s += time_s;
-    steps->rounds += times;
+    assert(times >= 0);
+    take(steps, &(struct ll_ended){.ending = LL_ENDED_TIMES, .step = step, .times = times, .time_s = time_s},
+         times);
 }
 
 /* A stream moves an eighth of a chunk at a time (so do NCCL's trees, 256 KiB where a ring's chunk has 2 MiB),
  * and less where there would be fewer than four pieces on the way. */
 struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops)
 {
-    double bytes = steps->exchange.bytes;
+    double bytes = steps->exchange.bytes, fill_s = 0;
     /* The whole stream sends what they do, and more. */
-    struct step step = run(steps, steps->worth.time_s - steps->time_s);
-    struct ll_steps_hop hop = {.latency_s = step.flow.latency_s, .pass_s = step.pass_s};
-    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_LONGEST | LL_LATENCY_MEAN);
-    if (step.chunk_bytes > 0) {
-        hop.pass_s += step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
-        ll_derivation_add(steps->derivation,
-                          "a hop, until a piece is complete: %.10g + %.10g * min(%.10g / 8 / %.10g, 1 / (4 * "
-                          "%.10g)) = %.10g s",
-                          step.pass_s, step.flow.sent_s, (double)step.chunk_bytes, bytes, hops, hop.pass_s);
-    }
-    return hop;
+    struct ll_sent_step step = run(steps, steps->worth.time_s - steps->time_s);
+    if (step.chunk_bytes > 0)
+        fill_s = step.flow.sent_s * fmin((double)step.chunk_bytes / 8 / bytes, 1 / (4 * hops));
+    ll_steps_record_add(steps->record, &(struct ll_ended){.ending = LL_ENDED_HOP,
+                                                          .step = step,
+                                                          .hops = hops,
+                                                          .fill_s = fill_s,
+                                                          .time_s = step.pass_s + fill_s});
+    return (struct ll_steps_hop){.latency_s = step.flow.latency_s, .pass_s = step.pass_s + fill_s};
 }
 
 void ll_steps_end_hops(struct ll_steps *steps, const struct ll_steps_hop *all, double hops)
 {
-    struct step step = end(steps, 1);
+    struct ll_sent_step step = end(steps, 1);
     double time_s = all->pass_s + step.flow.sent_s;
-    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, 0);
     if (step.ll > 0)
         time_s = fmin(time_s, all->latency_s + step.flow.sent_s / step.ll);
-    ll_derivation_add(steps->derivation, "all hops, and the stream: %.10g + %.10g = %.10g s", all->pass_s,
-                      step.flow.sent_s, all->pass_s + step.flow.sent_s);
-    if (step.ll > 0)
-        ll_derivation_add(
-            steps->derivation,
-            "with flags in place of whole pieces, as far as that is faster: min(%.10g, %.10g + %.10g "
-            "/ %.10g) = %.10g s",
-            all->pass_s + step.flow.sent_s, all->latency_s, step.flow.sent_s, step.ll, time_s);
-    ll_derivation_part(steps->derivation, time_s);
-    steps->time_s += time_s;
-    steps->rounds += hops;
+    take(steps,
+         &(struct ll_ended){
+             .ending = LL_ENDED_HOPS, .step = step, .hops = hops, .trees = {.all = *all}, .time_s = time_s},
+         hops);
 }
 
-/* In a protocol, the first chunk of each device has been added up before copies of it go out. */
-static void in_network_protocol(struct ll_steps *steps, const struct step *step,
-                                const struct ll_network *level, double first)
-{
-    const struct ll_protocol *protocol = steps->protocol;
-    double latency_s = protocol->latencies * 2 * step->flow.mean_latency_s;
-    double sent_s = step->flow.sent_s / (level->in_network * protocol->share);
-    double time_s = protocol->start_s + latency_s + (1 + protocol->fill * first) * sent_s;
-    ll_derivation_flow(steps->derivation, &step->flow, 0, LL_LATENCY_MEAN);
-    ll_derivation_add(
-        steps->derivation,
-        "in %s, in and out of the switches: %.10g + %.10g + (1 + %.10g * %.10g) * %.10g / (%.10g * %.10g) = "
-        "%.10g s",
-        protocol->name, protocol->start_s, latency_s, protocol->fill, first, step->flow.sent_s,
-        level->in_network, protocol->share, time_s);
-    ll_steps_add(steps, time_s, 2);
-}
-
+/* The first chunk of each device has been added up before copies of it go out, so that it counts twice; a
+ * protocol says how much of that shows. */
 void ll_steps_end_in_network(struct ll_steps *steps, const struct ll_network *level)
 {
     assert(level->in_network > 0);
     double n = (double)steps->exchange.size, piece_bytes = n * (double)level->in_network_chunk_bytes;
-    struct step step = end(steps, 1);
     double first = fmin(1, piece_bytes / fmax(1, steps->exchange.bytes));
-    if (steps->protocol) {
-        in_network_protocol(steps, &step, level, first);
-        return;
-    }
-    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_MEAN);
+    const struct ll_protocol *protocol = steps->protocol;
+    struct ll_sent_step step = end(steps, 1);
     double time_s = 2 * step.pass_s + (1 + first) * step.flow.sent_s / level->in_network;
-    ll_derivation_add(
-        steps->derivation,
-        "in and out, the first chunk of each device twice: 2 * %.10g + (1 + min(1, %.10g * %.10g / "
-        "%.10g)) * %.10g / %.10g = %.10g s",
-        step.pass_s, n, (double)level->in_network_chunk_bytes, steps->exchange.bytes, step.flow.sent_s,
-        level->in_network, time_s);
-    ll_derivation_part(steps->derivation, time_s);
-    steps->time_s += time_s;
-    steps->rounds += 2;
+    if (protocol)
+        time_s = protocol->start_s + protocol->latencies * 2 * step.flow.mean_latency_s +
+                 (1 + protocol->fill * first) * (step.flow.sent_s / (level->in_network * protocol->share));
+    take(steps,
+         &(struct ll_ended){.ending = LL_ENDED_IN_NETWORK,
+                            .step = step,
+                            .protocol = protocol ? *protocol : (struct ll_protocol){0},
+                            .in_network = level->in_network,
+                            .devices = n,
+                            .chunk_bytes = (double)level->in_network_chunk_bytes,
+                            .bytes = steps->exchange.bytes,
+                            .first = first,
+                            .time_s = time_s},
+         2);
 }
 
 void ll_steps_end_stream(struct ll_steps *steps, double hops)
@@ -762,21 +720,17 @@ void ll_steps_end_stream(struct ll_steps *steps, double hops)
         end_in_protocol(steps, 1, hops);
         return;
     }
-    struct step step = end(steps, 1);
+    struct ll_sent_step step = end(steps, 1);
     double time_s = hops * step.flow.latency_s + step.flow.sent_s;
-    ll_derivation_flow(steps->derivation, &step.flow, step.pass_s, LL_LATENCY_LONGEST);
-    ll_derivation_add(steps->derivation, "a stream through %.10g hops: %.10g * %.10g + %.10g = %.10g s", hops,
-                      hops, step.flow.latency_s, step.flow.sent_s, time_s);
-    ll_derivation_part(steps->derivation, time_s);
-    steps->time_s += time_s;
-    steps->rounds += hops;
+    take(steps, &(struct ll_ended){.ending = LL_ENDED_STREAM, .step = step, .hops = hops, .time_s = time_s},
+         hops);
 }
 
 /* (hops - 1 + c) (latency + sent / c) is least where c = sqrt((hops - 1) sent / latency). */
 void ll_steps_end_chunks(struct ll_steps *steps, double hops)
 {
-    struct ll_flow_times flow = end(steps, 1).flow;
-    ll_derivation_flow(steps->derivation, &flow, 0, LL_LATENCY_LONGEST);
+    struct ll_sent_step step = end(steps, 1);
+    struct ll_flow_times flow = step.flow;
     double further = hops - 1, best_s = INFINITY, best_rounds = hops;
     double ideal = flow.latency_s > 0 ? sqrt(further * flow.sent_s / flow.latency_s) : INFINITY;
     if (isinf(ideal))
@@ -786,20 +740,15 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops)
         best_rounds = time_s < best_s ? further + c : best_rounds;
         best_s = fmin(best_s, time_s);
     }
-    double chunks = best_rounds - further;
-    if (isinf(ideal))
-        ll_derivation_add(steps->derivation, "as many chunks as one likes: %.10g + 0 = %.10g s", flow.sent_s,
-                          best_s);
-    else
-        ll_derivation_add(
-            steps->derivation,
-            "%.10g rounds of %.10g chunks, the fastest number of them: (%.10g - 1 + %.10g) * (%.10g "
-            "+ %.10g / %.10g) = %.10g s",
-            best_rounds, chunks, hops, chunks, flow.latency_s, flow.sent_s, chunks, best_s);
-    ll_derivation_part(steps->derivation, best_s);
-    assert(best_s >= 0 && best_s <= hops * (flow.latency_s + flow.sent_s) * (1 + 1e-9));
-    steps->time_s += best_s;
-    steps->rounds += best_rounds;
+    assert(best_s <= hops * (flow.latency_s + flow.sent_s) * (1 + 1e-9));
+    take(steps,
+         &(struct ll_ended){.ending = LL_ENDED_CHUNKS,
+                            .step = step,
+                            .hops = hops,
+                            .chunks = isinf(ideal) ? INFINITY : best_rounds - further,
+                            .rounds = best_rounds,
+                            .time_s = best_s},
+         best_rounds);
 }
 
 /* Messages as they are compared, byte by byte: no padding. Bytes are a share of the first message's. What

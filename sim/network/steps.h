@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the room: messages that share links, the explanation of a step, the steps of an algorithm.
+/* Private to the room: messages that share links, the record of steps, the steps of an algorithm.
  *
  * Messages that share links: a fluid that gives each of them its max-min fair share.
  *
@@ -44,45 +44,117 @@ struct ll_flow_end {
     double sent_s, latency_s;
 };
 
-/* What the steps of an exchange say of themselves: lines for a pocket calculator, as sim/cost/cost.h has
- * them, each ending in a line break. Every function does nothing where nobody listens (NULL). */
+/* What the steps of an exchange took, as plain values: for who explains it (explain.c), in the order in which
+ * they ended. What is computed does not depend on whether it is recorded. */
 
-struct ll_derivation_message {
+/* How a step ended: as each function below ends it. */
+enum ll_ending {
+    LL_ENDED_TIMES,      /* ll_steps_end: `times` times in a row */
+    LL_ENDED_PROTOCOL,   /* the same, and ll_steps_end_stream, in a protocol: `hops` dependent messages */
+    LL_ENDED_SENT,       /* ll_steps_end_sent: the caller works the time out */
+    LL_ENDED_HOP,        /* ll_steps_end_hop: one of `hops`, which takes pass_s + fill_s */
+    LL_ENDED_HOPS,       /* ll_steps_end_hops: a stream through `hops`, which take `all` */
+    LL_ENDED_IN_NETWORK, /* ll_steps_end_in_network, by the library's chunks or in a protocol */
+    LL_ENDED_STREAM,     /* ll_steps_end_stream */
+    LL_ENDED_CHUNKS,     /* ll_steps_end_chunks: in `chunks` of them */
+    LL_ENDED_TREES,      /* no step: what a chain of `places` and trees of `nodes` come to, hop by hop */
+    LL_ENDED_PEERS,      /* no step: the two ways to send to all peers at once */
+    LL_ENDED_NESTED,     /* no step: another exchange begins, whose steps follow */
+    LL_ENDED_NEST        /* no step: it has ended */
+};
+
+/* What its messages took, before anything is said of times, latencies or protocols. */
+struct ll_sent_step {
+    struct ll_flow_times flow;
+    double bytes;         /* that a device sends */
+    double links_j;       /* of all devices together */
+    double pass_s;        /* what passing half a chunk on costs, on the average */
+    uint64_t chunk_bytes; /* that a device has in flight at once; 0: all */
+    double ll;            /* share of the bandwidth that the LL protocol reaches; 0: there is none */
+};
+
+/* What `times` such steps take in chunks, in seconds; a single one is a stream. */
+double ll_sent_step_chunks_s(const struct ll_sent_step *step, double times);
+
+/* The cost of one hop of a longer stream, beside sending its bytes. */
+struct ll_steps_hop {
+    double latency_s; /* with the LL protocol */
+    double pass_s;    /* with the Simple protocol, which waits for a chunk to be complete */
+};
+
+/* A chain within each node and trees between them (hierarchical.c). */
+struct ll_tree_hops {
+    uint64_t places, nodes;               /* of the longest chain; of the most */
+    double within, between;               /* hops, up and down */
+    struct ll_steps_hop chain, tree, all; /* what one of them takes; what all do */
+};
+
+/* What the steps of an exchange take in a protocol of a library, or in a kernel of a stack's own
+ * (library.c). */
+struct ll_protocol {
+    const char *name;
+    double start_s;   /* before the first byte leaves, beside what every collective has */
+    double latencies; /* 1: a step has its latency; 0: start_s has them all */
+    double steps;     /* more steps, in which the pipeline fills and drains */
+    double share;     /* of what links carry */
+    double fill;      /* of a slot of the buffers, which is full before it goes on; on a ring times log2 n */
+};
+
+/* Sends to all n peers at once (library.c): the faster of few channels a peer and of all channels. */
+struct ll_peers {
+    double n;
+    double sent_s, share;        /* on the links, at their share; that share */
+    double start_s, peer_s;      /* the start; what each further device adds */
+    double all_starts_s;         /* both */
+    double part_bytes, peer_Bps; /* to each peer; what a peer's few channels carry */
+    double few_s;                /* by few channels */
+    double blocks_s;             /* start of the blocks that copy */
+    double bytes;                /* that they copy */
+    double channels, channel_Bps;
+    double many_s; /* by all channels */
+};
+
+/* What ended, and its values; those that its ending does not have are 0. */
+struct ll_ended {
+    enum ll_ending ending;
+    struct ll_sent_step step;
+    double times, hops;               /* how often the bytes are sent; dependent messages */
+    double time_s;                    /* a part of the exchange's time; of a hop what it takes */
+    struct ll_protocol protocol;      /* in which it was sent; without name: in none */
+    double slot;                      /* PROTOCOL: shares of a step that fill slots, along the ring */
+    double fill_s;                    /* HOP: until a piece is complete */
+    double chunks, rounds;            /* CHUNKS: INFINITY chunks: as many as one likes */
+    double in_network;                /* IN_NETWORK: share of the bandwidth at which switches add up */
+    double chunk_bytes, devices;      /* IN_NETWORK: a device's first chunk; how many devices have one */
+    double first;                     /* IN_NETWORK: all first chunks, as a share of the bytes */
+    double bytes;                     /* IN_NETWORK, NESTED: M */
+    struct ll_tree_hops trees;        /* TREES; HOPS: `all` alone */
+    struct ll_peers peers;            /* PEERS */
+    enum ll_collective collective;    /* NESTED */
+    enum ll_algorithm algorithm;      /* NESTED */
+    uint64_t size;                    /* NESTED */
+    uint64_t first_message, messages; /* its messages in the record */
+};
+
+struct ll_recorded_message {
     uint64_t from, to; /* devices */
     double bytes;
     bool first; /* others are like it, in other groups */
 };
 
-/* Starts as {.lines, .net, .exchange}, is released by who made it. */
-struct ll_derivation {
-    struct ll_str *lines;
-    const struct ll_net *net;
-    const struct ll_exchange *exchange;
-    struct ll_derivation_message *messages; /* messages of the current step, of all groups */
-    uint64_t count, capacity;               /* length of `messages` and room in it */
-    struct ll_str sum;                      /* the parts so far, as "a + b + c" */
-    uint64_t parts;                         /* how many parts `sum` has */
+/* Starts zeroed; ll_steps_record_release frees what it holds. */
+struct ll_steps_record {
+    struct ll_ended *at;
+    uint64_t count, capacity;
+    struct ll_recorded_message *messages;
+    uint64_t message_count, message_capacity;
+    uint64_t open; /* how many of the messages belong to steps that have ended */
+    bool failed;   /* memory ran out */
 };
+void ll_steps_record_release(struct ll_steps_record *record);
 
-/* Adds a line, printf style. */
-void ll_derivation_add(struct ll_derivation *derivation, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Adds a message to the current step, of one group, or with UINT64_MAX of each group. */
-void ll_derivation_send(struct ll_derivation *derivation, uint64_t group, uint64_t from_rank,
-                        uint64_t to_rank, double bytes);
-
-/* Which latencies a derivation shows: the longest one; the mean, together with pass_s, the mean cost of
- * passing half a chunk on; the latency of the message that arrives last. */
-enum { LL_LATENCY_LONGEST = 1, LL_LATENCY_MEAN = 2, LL_LATENCY_LAST = 4 };
-
-/* Adds lines about the messages of the current step, the bytes on the bottleneck link and the latencies, then
- * empties the step. */
-void ll_derivation_flow(struct ll_derivation *derivation, const struct ll_flow_times *flow, double pass_s,
-                        unsigned latencies);
-
-/* Adds a part of the exchange's time. */
-void ll_derivation_part(struct ll_derivation *derivation, double time_s);
+/* Adds what ended, with the messages since the last that did; nothing where nobody records (NULL). */
+void ll_steps_record_add(struct ll_steps_record *record, const struct ll_ended *ended);
 
 /* The steps of an algorithm.
  *
@@ -111,17 +183,6 @@ struct ll_solved {
     bool too_slow;  /* the bytes take longer than the worth */
 };
 
-/* What the steps of an exchange take in a protocol of a library, or in a kernel of a stack's own
- * (library.c). */
-struct ll_protocol {
-    const char *name;
-    double start_s;   /* before the first byte leaves, beside what every collective has */
-    double latencies; /* 1: a step has its latency; 0: start_s has them all */
-    double steps;     /* more steps, in which the pipeline fills and drains */
-    double share;     /* of what links carry */
-    double fill;      /* of a slot of the buffers, which is full before it goes on; on a ring times log2 n */
-};
-
 /* An exchange being timed. An algorithm adds messages between ranks, then ends the step; all groups do the
  * same at the same time. */
 struct ll_steps {
@@ -143,13 +204,13 @@ struct ll_steps {
     double ll; /* current step: the smallest bandwidth share of the LL protocol of its levels; 0: none */
     bool in_protocol; /* the library's tuner chose a protocol */
     const struct ll_protocol
-        *protocol;                    /* in which all steps are sent; NULL: by chunks or LL, as levels say */
-    uint64_t busiest;                 /* the bottleneck link of the last step */
-    struct ll_worth worth;            /* effort after which the exchange is given up */
-    uint64_t links;                   /* link crossings so far */
-    bool exhausted;                   /* the worth is spent: the sums are not of the whole exchange */
-    bool failed;                      /* memory ran out */
-    struct ll_derivation *derivation; /* lines that explain the time; NULL: none are wanted */
+        *protocol;                  /* in which all steps are sent; NULL: by chunks or LL, as levels say */
+    uint64_t busiest;               /* the bottleneck link of the last step */
+    struct ll_worth worth;          /* effort after which the exchange is given up */
+    uint64_t links;                 /* link crossings so far */
+    bool exhausted;                 /* the worth is spent: the sums are not of the whole exchange */
+    bool failed;                    /* memory ran out */
+    struct ll_steps_record *record; /* what steps took; NULL: only sums are wanted */
 };
 
 /* Adds a message between two ranks of each group, or of one group where groups send differently. */
@@ -165,12 +226,8 @@ void ll_steps_end(struct ll_steps *steps, double times);
  * the bytes, those of the whole stream, flow on all links at the same time. */
 void ll_steps_end_stream(struct ll_steps *steps, double hops);
 
-/* The cost of one hop of a longer stream of `hops` hops, beside sending its bytes. The messages since the
- * last end are such hops, all of one kind; they are dropped. */
-struct ll_steps_hop {
-    double latency_s; /* with the LL protocol */
-    double pass_s;    /* with the Simple protocol, which waits for a chunk to be complete */
-};
+/* Drops the messages since the last end, which are all of one kind: hops of a longer stream of `hops` hops,
+ * of which this is what one costs. */
 struct ll_steps_hop ll_steps_end_hop(struct ll_steps *steps, double hops);
 
 /* Ends a step whose messages are a stream through `hops` hops, which cost `all` together. */
@@ -189,7 +246,7 @@ void ll_steps_end_chunks(struct ll_steps *steps, double hops);
  * seconds. */
 double ll_steps_end_sent(struct ll_steps *steps);
 
-/* Adds a time that the caller worked out, of so many dependent messages. */
+/* Adds a time that the caller worked out and recorded, of so many dependent messages. */
 void ll_steps_add(struct ll_steps *steps, double time_s, double rounds);
 
 /* Adds the time of another exchange, of other groups or other bytes, to this one's. */
@@ -228,7 +285,15 @@ struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_
 uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *blocks);
 
 /* Explains what the library expects of each of its ways. False where it has no choice. */
-bool ll_library_explain(const struct ll_steps *steps);
+bool ll_library_explain(const struct ll_steps *steps, struct ll_str *lines);
+
+/* Explains a recorded exchange of so many bytes, in lines that can be recomputed by hand; the last one has
+ * its time. */
+void ll_steps_record_explain(const struct ll_steps_record *record, const struct ll_net *net, double bytes,
+                             double time_s, struct ll_str *lines);
+
+/* Adds a line, printf style. */
+void ll_explain_line(struct ll_str *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The first of the stack's own kernels that serves the exchange; NULL: the library does it. And what steps
  * take in it. */
