@@ -627,6 +627,11 @@ static bool cost_fused(const struct question *q, struct ll_cost *cost, struct an
     bool attends = q->work->kind == LL_WORK_ATTENTION;
     answer->fused = attends ? ll_attention_cost(q->machine, q->kind, q->work, cost)
                             : ll_experts_cost(q->machine, q->kind, q->work, cost);
+    if (answer->fused && cost->gap_s == 0) {
+        /* It says nothing of launches: they are those of the op's kernel. */
+        cost_start(q->machine, ll_machine_kernel(q->machine, q->kind, q->work), 0, cost);
+        cost->gap_s = q->machine->software.gap_s;
+    }
     if (answer->fused)
         return true;
     struct question as_gemm = *q;

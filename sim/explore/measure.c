@@ -243,7 +243,7 @@ struct ll_lower_bounds {
 
 static bool is_gemm(const struct ll_work *work)
 {
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE;
+    return ll_is_gemm(work) && work->kind != LL_WORK_CONV;
 }
 
 static bool is_computed(const struct ll_work *work)

@@ -212,7 +212,8 @@ double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_wo
     const struct ll_energy *energy = &machine->energy;
     double op_j = of_dtype(energy->op_j, dtype), of_mac_j = ll_machine_mac_j(machine, dtype) / 2;
     double lanes_j = op_j > 0 ? op_j : of_mac_j;
-    return (double)work->flops * (ll_is_gemm(work) ? of_mac_j : lanes_j) + (double)work->between * lanes_j;
+    const struct ll_work gemm = ll_work_as_gemm(work);
+    return (double)work->flops * (ll_is_gemm(work) ? of_mac_j : lanes_j) + (double)gemm.between * lanes_j;
 }
 
 /* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into

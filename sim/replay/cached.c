@@ -101,8 +101,9 @@ static struct ll_nest sweep_of(const struct ll_work *work)
 struct ll_nest ll_nest_of_op(const struct ll_op_view *op, const struct ll_work *work,
                              const struct ll_tiling *tiling)
 {
-    if (work->kind == LL_WORK_GEMM)
-        return product_of(op, work, tiling);
+    const struct ll_work gemm = ll_work_as_gemm(work);
+    if (gemm.kind == LL_WORK_GEMM)
+        return product_of(op, &gemm, tiling);
     if (work->kind == LL_WORK_CONV)
         return convolution_of(op, work, tiling);
     return work->kind == LL_WORK_GATHER && work->gather.rows ? gather_of(op, work) : sweep_of(work);
@@ -124,7 +125,7 @@ static void find_caches(const struct ll_machine *machine, uint64_t blocked_for, 
 bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
 {
     const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
-    bool product = work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV;
+    bool product = ll_is_gemm(work) && work->kind != LL_WORK_SEQUENCE;
     bool elsewhere = work->kind == LL_WORK_NOTHING || work->kind == LL_WORK_HOST ||
                      work->kind == LL_WORK_WAIT || work->kind == LL_WORK_SWAP ||
                      work->kind == LL_WORK_COLLECTIVE;
@@ -215,7 +216,8 @@ static void let_stay(const struct ll_op_view *op, const struct ll_task *task, co
 static void ask_formula(const struct ll_op_view *op, const struct ll_work *work, const struct ll_level *level,
                         struct ll_cached_op *cached)
 {
-    struct ll_task task = ll_task_of(work, (enum ll_dtype)work->dtype);
+    const struct ll_work gemm = ll_work_as_gemm(work);
+    struct ll_task task = ll_task_of(&gemm, (enum ll_dtype)work->dtype);
     cached->blocked = task.is_gemm;
     cached->formula_bytes = ll_work_bytes(work);
     if (!task.is_gemm)

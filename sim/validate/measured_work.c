@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim/validate/row.h"
-#include "tracer/ir/attended.h"
 
 const char *ll_row_text(const struct ll_row_works *r, const char *key)
 {
@@ -177,14 +176,20 @@ static void works_BMM(struct ll_row_works *r)
 /* `inputs` of the queries' size come in beside keys and values, `outputs` go out. */
 static void add_attention(struct ll_row_works *r, bool backward, uint64_t inputs, uint64_t outputs)
 {
-    uint64_t heads = ll_mul(ll_row_dim(r, "b"), ll_row_dim(r, "heads")), seq = ll_row_dim(r, "seq"),
-             features = ll_row_dim(r, "dim");
-    uint64_t seen = row_either(r, "causal", "0", "1") ? seq - (seq - 1) / 2 : seq;
-    uint64_t tensor = ll_mul(r->element_bytes, ll_mul(heads, ll_mul(seq, features)));
-    struct ll_work *work = ll_row_add(r, LL_WORK_GEMM, r->kind);
-    const struct ll_attended attended = {heads, seq, seen, features, backward};
-    bool fits = ll_attended_lower(&attended, work);
-    work->flops = fits ? ll_attended_flops(&attended) : LL_NO_FIT;
+    struct ll_attention a = {.batch = ll_row_dim(r, "b"),
+                             .queries = ll_row_dim(r, "seq"),
+                             .heads = ll_row_dim(r, "heads"),
+                             .head_qk = ll_row_dim(r, "dim"),
+                             .causal = row_either(r, "causal", "0", "1"),
+                             .pass = backward ? LL_ATTENTION_BACKWARD : LL_ATTENTION_PREFILL,
+                             .cache = (uint8_t)r->arithmetic};
+    a.keys = a.queries;
+    a.kv_heads = a.heads;
+    a.head_v = a.head_qk;
+    uint64_t tensor = bytes(r, ll_mul(ll_mul(a.batch, a.heads), ll_mul(a.queries, a.head_qk)));
+    struct ll_work *work = ll_row_add(r, LL_WORK_ATTENTION, r->kind);
+    work->attention = a;
+    work->flops = ll_attention_flops(&a);
     work->a_bytes = ll_mul(inputs, tensor);
     work->b_bytes = ll_mul(2, tensor);
     work->c_bytes = ll_mul(outputs, tensor);

@@ -9,6 +9,7 @@
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/format/reader.h"
+#include "tracer/ir/experts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,92 @@ static void also_where_rows_are_picked(void **state)
             work.gather.table_bytes = roll_between(&dice, 0, 1) ? row_bytes * roll_size(&dice, 1024) : 0;
         }
         follow(&machine, &work, NULL);
+    }
+}
+
+/* Attention and experts by the kernels of servers, of whose lines there are fewer. */
+static void follow_fused(const struct ll_machine *machine, const struct ll_work *work)
+{
+    struct ll_explain why = {0};
+    struct ll_cost cost;
+    struct ll_timing timing;
+    const char *trouble;
+    double claimed = 0;
+    assert_true(ll_cost_op(machine, LL_OP_MATMUL, work, &cost, &trouble));
+    ll_cost_time(machine, &cost, NULL, &timing);
+    assert_true(ll_cost_explain(machine, LL_OP_MATMUL, work, LL_FASTEST, NULL, &why));
+    ll_time_explain(machine, &cost, NULL, &why);
+    uint64_t formulas = 0;
+    for (uint64_t l = 0; l < why.line_count; l++)
+        formulas += check_line(why.lines[l], &claimed);
+    assert_true(formulas > 4);
+    assert_near(claimed, timing.time_s, 1e-9);
+    ll_explain_release(&why);
+}
+
+static struct ll_work random_attention(struct dice *dice)
+{
+    struct ll_attention a = {.batch = roll_size(dice, 64),
+                             .queries = roll_size(dice, 5000),
+                             .kv_heads = roll_size(dice, 16),
+                             .head_qk = 64 * roll_between(dice, 1, 4),
+                             .causal = 1,
+                             .pass = (uint8_t)roll_between(dice, 0, LL_ATTENTION_PASS_COUNT - 1),
+                             .backend = (uint8_t)roll_between(dice, 0, LL_BACKEND_COUNT - 1),
+                             .cache = roll_between(dice, 0, 1) ? LL_F8 : LL_BF16,
+                             .cached = 1};
+    bool decodes = a.pass == LL_ATTENTION_DECODE || a.pass == LL_ATTENTION_LATENT_DECODE;
+    a.queries = decodes ? 1 : a.queries;
+    a.heads = a.kv_heads * roll_size(dice, 16);
+    a.head_v = a.head_qk;
+    a.keys = a.queries + (decodes ? roll_size(dice, 20000) : 0);
+    a.window = roll_between(dice, 0, 2) ? 0 : roll_size(dice, 4096);
+    struct ll_work work = {.kind = LL_WORK_ATTENTION, .dtype = LL_BF16, .attention = a};
+    work.flops = ll_attention_flops(&a);
+    work.a_bytes = work.c_bytes = 2 * a.batch * a.queries * a.heads * a.head_qk;
+    work.b_bytes = 4 * a.batch * a.keys * a.kv_heads * a.head_qk;
+    return work;
+}
+
+static struct ll_work random_experts(struct dice *dice)
+{
+    struct ll_experts e = {.tokens = roll_size(dice, 10000),
+                           .hidden = 128 * roll_between(dice, 1, 64),
+                           .inter = 64 * roll_between(dice, 1, 64),
+                           .top_k = roll_between(dice, 1, 8),
+                           .experts = 128,
+                           .gated = 1,
+                           .format = (uint8_t)roll_between(dice, 0, LL_EXPERT_FORMAT_COUNT - 1),
+                           .backend = (uint8_t)roll_between(dice, 0, LL_GROUPED_COUNT - 1)};
+    assert_true(ll_experts_spread(1.2 * (double)roll_between(dice, 0, 1), 1 + roll_between(dice, 0, 1), &e));
+    struct ll_work work = {.kind = LL_WORK_EXPERTS,
+                           .dtype = ll_expert_dtype((enum ll_expert_format)e.format),
+                           .flops = ll_experts_flops(&e),
+                           .a_bytes = 2 * e.tokens * e.hidden,
+                           .b_bytes = ll_experts_weight_bytes(&e),
+                           .c_bytes = 2 * e.tokens * e.hidden,
+                           .experts = e};
+    return work;
+}
+
+static void also_where_one_kernel_does_attention_or_experts(void **state)
+{
+    static const char *const folders[] = {"hwconfigs", NULL};
+    static const char *const machines[] = {"h100_sxm+trtllm", "h100_sxm+sglang",      "a100_sxm_80gb+vllm",
+                                           "b200_sxm+sglang", "a100_sxm_80gb+trtllm", "h100_sxm"};
+    struct dice dice = {47};
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        struct ll_diags diags = {0};
+        struct ll_machine *machine = ll_machine_read(machines[i], folders, NULL, 0, &diags);
+        assert_non_null(machine);
+        for (int k = 0; k < 300; k++) {
+            const struct ll_work attention = random_attention(&dice), experts = random_experts(&dice);
+            follow_fused(machine, &attention);
+            follow_fused(machine, &experts);
+        }
+        ll_machine_free(machine);
+        ll_diags_release(&diags);
     }
 }
 
@@ -431,6 +518,7 @@ int main(void)
         cmocka_unit_test(every_line_can_be_followed_with_a_pocket_calculator),
         cmocka_unit_test(also_where_zeros_are_skipped),
         cmocka_unit_test(also_where_rows_are_picked),
+        cmocka_unit_test(also_where_one_kernel_does_attention_or_experts),
         cmocka_unit_test(also_where_hardly_anything_is_left_to_move),
         cmocka_unit_test(however_many_levels_there_are),
         cmocka_unit_test(the_last_line_is_the_time_of_the_op_also_of_views_inputs_and_fused_ops),

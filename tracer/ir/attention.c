@@ -8,6 +8,7 @@
  *       seen(i) = min(w + 1, keys - q + i + 1) */
 #include <assert.h>
 
+#include "tracer/ir/experts.h"
 #include "tracer/ir/work.h"
 
 enum { FORWARD_OPERATIONS = 6, BACKWARD_OPERATIONS = 6 }; /* on a score, one of which is an exponential */
@@ -65,4 +66,11 @@ struct ll_work ll_attention_as_gemm(const struct ll_work *work)
     gemm.gemm = (struct ll_gemm){ll_mul(a->batch, a->kv_heads), ll_mul(a->queries, a->heads / a->kv_heads),
                                  ll_attention_seen(a), depth(a)};
     return gemm;
+}
+
+struct ll_work ll_work_as_gemm(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_ATTENTION ? ll_attention_as_gemm(work)
+           : work->kind == LL_WORK_EXPERTS ? ll_experts_as_gemm(work)
+                                           : *work;
 }

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "tracer/ir/attended.h"
 #include "tracer/ir/ops.h"
 #include "tracer/ir/ops_rules.h"
 
@@ -393,20 +392,13 @@ bool ll_work_STEPS(const struct ll_op_view *op, struct ll_work *work)
  *
  * where logs are those of each row's sum of exponentials.
  *
- * `groups` rows (default 1) belong to one position, of which the last is that of the last key. With `parts`
- * (default 1) above 1 they are one of so many equal shares of all positions, cut so that each sees as many
- * keys as any other: of 2 parts pieces of the sequence the i-th from the front and the i-th from behind.
+ * `groups` rows (default 1) belong to one position, of which the last is that of the last key. With
+ * `parts` (default 1) above 1 they are one of so many equal shares of all positions, cut so that each sees
+ * as many keys as any other: of 2 parts pieces of the sequence the i-th from the front and the i-th from
+ * behind.
  *
- * Products alone are counted: of each score that is seen two of d terms forward, and five backward, since
- * scores are computed again. They lower to one product of depth 2 d, or 5 d, for all rows and as many keys as
- * a row sees on average, with the bytes of what is truly read and written, and the softmax beside it. */
-
-enum { FORWARD_PRODUCTS = 2, BACKWARD_PRODUCTS = 5 };
-
-/* Operations on a score beside its products. Forward those of a causal softmax: it is scaled, compared with
- * the largest, which is taken off, its exponential added up and divided. Backward it is scaled, the row's
- * log taken off and the exponential taken; its gradient is less the row's mean, times the score, scaled. */
-enum { FORWARD_OPERATIONS = 6, BACKWARD_OPERATIONS = 6 }; /* one of which is an exponential */
+ * They lower to work of kind attention (work.h). Its GEMMs alone are counted as FLOPs: of each score that
+ * is seen two of d terms forward, and five backward, since scores are computed again. */
 
 static const char wants_inputs[] = "the number of inputs is not what this op takes";
 
@@ -446,81 +438,68 @@ const char *ll_shape_ATTENTION_GRAD(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 3, op->in + 1);
 }
 
-static struct ll_attended attended_of(const struct ll_op_view *op, const struct ll_shape *q,
-                                      const struct ll_shape *k, bool backward)
+/* Stacks of matrices are sequences, and of four and more dimensions key heads within them. */
+static struct ll_attention attention_of(const struct ll_op_view *op, const struct ll_shape *q,
+                                        const struct ll_shape *k, bool backward)
 {
-    struct ll_attended a = {1, q->dim[q->rank - 2], 0, q->dim[q->rank - 1], backward};
-    uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), keys = k->dim[k->rank - 2];
-    uint64_t positions = ll_mul(a.rows / groups, (uint64_t)ll_attr_count(op, LL_ATTR_PARTS, 1));
-    for (unsigned i = 0; i + 2 < q->rank; i++)
-        a.stacks = ll_mul(a.stacks, q->dim[i]);
-    a.seen = positions > 0 ? keys - (positions - 1) / 2 : keys;
+    uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), rows = q->dim[q->rank - 2];
+    struct ll_attention a = {.batch = 1,
+                             .queries = rows / groups,
+                             .keys = k->dim[k->rank - 2],
+                             .kv_heads = q->rank > 3 ? q->dim[q->rank - 3] : 1,
+                             .head_qk = q->dim[q->rank - 1],
+                             .parts = (uint64_t)ll_attr_count(op, LL_ATTR_PARTS, 1),
+                             .causal = 1,
+                             .cache = k->dtype};
+    for (unsigned i = 0; i + (q->rank > 3 ? 3 : 2) < q->rank; i++)
+        a.batch = ll_mul(a.batch, q->dim[i]);
+    a.heads = ll_mul(a.kv_heads, groups);
+    a.head_v = a.head_qk;
+    bool decodes = a.queries == 1 && a.parts == 1 && a.keys > 1;
+    a.pass = backward ? LL_ATTENTION_BACKWARD : decodes ? LL_ATTENTION_DECODE : LL_ATTENTION_PREFILL;
     return a;
 }
 
-static struct ll_attended forward(const struct ll_op_view *op)
+static struct ll_attention forward(const struct ll_op_view *op)
 {
-    return attended_of(op, op->in, op->in + 1, false);
+    return attention_of(op, op->in, op->in + 1, false);
 }
 
-static struct ll_attended backward(const struct ll_op_view *op)
+static struct ll_attention backward(const struct ll_op_view *op)
 {
-    return attended_of(op, op->in + 1, op->in + 2, true);
-}
-
-static uint64_t products_of(const struct ll_attended *a)
-{
-    return a->backward ? BACKWARD_PRODUCTS : FORWARD_PRODUCTS;
-}
-
-static uint64_t scores_of(const struct ll_attended *a)
-{
-    return ll_mul(ll_mul(a->stacks, a->rows), a->seen);
-}
-
-uint64_t ll_attended_flops(const struct ll_attended *a)
-{
-    return ll_mul(ll_mul(2 * products_of(a), a->features), scores_of(a));
-}
-
-bool ll_attended_lower(const struct ll_attended *a, struct ll_work *work)
-{
-    work->kind = LL_WORK_GEMM;
-    work->gemm = (struct ll_gemm){a->stacks, a->rows, a->seen, ll_mul(products_of(a), a->features)};
-    work->along_k = LL_LINES_ELSEWHERE;
-    work->between = ll_mul(a->backward ? BACKWARD_OPERATIONS : FORWARD_OPERATIONS, scores_of(a));
-    work->specials = scores_of(a);
-    return ll_fits(a->stacks) && ll_fits(work->gemm.k) && ll_fits(work->between);
+    return attention_of(op, op->in + 1, op->in + 2, true);
 }
 
 uint64_t ll_flops_ATTENTION(const struct ll_op_view *op)
 {
-    const struct ll_attended a = forward(op);
-    return ll_attended_flops(&a);
+    const struct ll_attention a = forward(op);
+    return ll_attention_flops(&a);
 }
 
 uint64_t ll_flops_ATTENTION_GRAD(const struct ll_op_view *op)
 {
-    const struct ll_attended a = backward(op);
-    return ll_attended_flops(&a);
+    const struct ll_attention a = backward(op);
+    return ll_attention_flops(&a);
 }
 
 /* Keys and values are the right operand; all else that is read goes with the rows. */
-static bool lower(const struct ll_attended *a, uint64_t key_bytes, struct ll_work *work)
+static bool lower(const struct ll_attention *a, uint64_t key_bytes, struct ll_work *work)
 {
+    work->kind = LL_WORK_ATTENTION;
+    work->attention = *a;
     work->a_bytes = ll_sub(work->a_bytes, key_bytes);
     work->b_bytes = key_bytes;
-    return ll_attended_lower(a, work) && ll_fits(work->a_bytes);
+    return ll_fits(ll_attention_as_gemm(work).between) && ll_fits(work->a_bytes);
 }
 
 bool ll_work_ATTENTION(const struct ll_op_view *op, struct ll_work *work)
 {
-    const struct ll_attended a = forward(op);
+    const struct ll_attention a = forward(op);
     return lower(&a, ll_mul(2, ll_size_bytes(&op->in[1])), work);
 }
 
 bool ll_work_ATTENTION_GRAD(const struct ll_op_view *op, struct ll_work *work)
 {
-    const struct ll_attended a = backward(op);
+    const struct ll_attention a = backward(op);
     return lower(&a, ll_mul(2, ll_size_bytes(&op->in[2])), work);
 }

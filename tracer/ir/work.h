@@ -198,7 +198,8 @@ struct ll_work {
 /* Whether it multiplies matrices, so that its operands are blocked. */
 static inline bool ll_is_gemm(const struct ll_work *work)
 {
-    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE;
+    return work->kind == LL_WORK_GEMM || work->kind == LL_WORK_CONV || work->kind == LL_WORK_SEQUENCE ||
+           work->kind == LL_WORK_ATTENTION || work->kind == LL_WORK_EXPERTS;
 }
 
 /* The name of a shape of work; static storage. The argument is in range. */
@@ -213,6 +214,9 @@ struct ll_gemm ll_conv_as_gemm(const struct ll_conv *conv);
  * (two of a score forward, five backward), for all rows and as many keys as a row sees on average, with the
  * softmax as work between. FLOPs and bytes stay as they are. Pure. */
 struct ll_work ll_attention_as_gemm(const struct ll_work *work);
+
+/* The GEMM that stands for attention or experts; other work as it is. Pure. */
+struct ll_work ll_work_as_gemm(const struct ll_work *work);
 
 /* Keys that a query sees on average, rounded up. LL_NO_FIT past 64 bits. Pure. */
 uint64_t ll_attention_seen(const struct ll_attention *attention);

@@ -649,7 +649,10 @@ static bool export_layer(struct ll_export *export, uint32_t op, const struct ll_
 static bool is_layer(const struct ll_trace *trace, uint32_t op, struct ll_work *work)
 {
     const struct ll_op_view *view = &trace->signatures[trace->ops[op].signature].view;
-    return view->kind != LL_OP_NONE && ll_op_lower(view, work) && work->flops > 0 && ll_is_gemm(work);
+    bool layer = view->kind != LL_OP_NONE && ll_op_lower(view, work) && work->flops > 0 && ll_is_gemm(work);
+    if (layer)
+        *work = ll_work_as_gemm(work);
+    return layer;
 }
 
 /* A row for each convolution and GEMM of a typical step; a recurrent layer is one batched GEMM for all its
