@@ -96,12 +96,13 @@ static double by_dtype(const double figures[LL_DTYPE_COUNT], bool narrow)
     return narrow && figures[LL_F8] > 0 ? figures[LL_F8] : wide;
 }
 
+/* The last one: what a stack brings along stands behind what it inherits. */
 static const struct ll_attention_kernel *find_pass(const struct ll_machine *machine,
                                                    const struct ll_attention *a, unsigned pass)
 {
     for (unsigned backend = a->backend;; backend = LL_BACKEND_ANY) {
-        for (uint64_t i = 0; i < machine->software.attention_count; i++) {
-            const struct ll_attention_kernel *kernel = &machine->software.attention[i];
+        for (uint64_t i = machine->software.attention_count; i > 0; i--) {
+            const struct ll_attention_kernel *kernel = &machine->software.attention[i - 1];
             if (kernel->pass == pass && kernel->backend == backend)
                 return kernel;
         }

@@ -189,12 +189,36 @@ static void more_of_a_resource_is_never_slower(void **state)
     }
 }
 
+/* A stack's kernels stand behind those of the library that it lies over. */
+static void the_last_kernel_for_what_is_asked_runs_it(void **state)
+{
+    (void)state;
+    struct dice dice = {1};
+    struct ll_machine machine;
+    random_gpu(&dice, &machine);
+    struct ll_attention a = random_shape(&dice);
+    struct ll_attention_kernel *kernels = machine.software.attention,
+                               *last = &kernels[LL_ATTENTION_PASS_COUNT];
+    a.backend = LL_BACKEND_ANY;
+    *last = kernels[a.pass];
+    last->launch_s = 2 * kernels[a.pass].launch_s + 1;
+    machine.software.attention_count++;
+    assert_near(cost_of_shape(&machine, &a).gap_s, last->launch_s, 0);
+    last->backend = LL_BACKEND_TRITON;
+    assert_near(cost_of_shape(&machine, &a).gap_s, kernels[a.pass].launch_s, 0);
+    a.backend = LL_BACKEND_TRITON;
+    assert_near(cost_of_shape(&machine, &a).gap_s, last->launch_s, 0);
+    a.backend = LL_BACKEND_FLASHINFER;
+    assert_near(cost_of_shape(&machine, &a).gap_s, kernels[a.pass].launch_s, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_those_of_a_walk_over_all_tiles),
         cmocka_unit_test(more_to_do_is_never_faster),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
+        cmocka_unit_test(the_last_kernel_for_what_is_asked_runs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
