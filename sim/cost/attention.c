@@ -7,7 +7,7 @@
  * two GEMMs (five) and a softmax; how far they overlap is what FlashAttention-2, -3 and kernels of
  * Blackwell differ in:
  *
- *       step = gemm_time * FLOPs of the tile / peak + softmax_time * exponentials / their rate
+ *       step = max(gemm_time * FLOPs / peak + softmax_time * exponentials / their rate, FLOPs / peak)
  *
  * With a causal mask the row block behind row i ends at the diagonal, whose tile is computed whole; with a
  * window it begins at the first key that its first row sees. Blocks go to S units by list scheduling
@@ -64,7 +64,7 @@ struct blocks {
 struct loops {
     struct ll_tile tile;
     struct blocks blocks;
-    double splits, step_s, gemm_s, softmax_s, block_s, bytes, dram_Bps, read_again_s;
+    double splits, step_s, gemm_s, softmax_s, peak_s, block_s, bytes, dram_Bps, read_again_s;
     double compute_s;                    /* on the units */
     double sums_s;                       /* of that, gradients that are added up in the cache */
     double combine_s;                    /* behind them */
@@ -321,7 +321,8 @@ static void time_step(const struct call *c, double gemm_flops, double exponentia
     double share = by_dtype(k->gemm_time, c->narrow) * wide;
     l->gemm_s = share * gemm_flops / (d->flops * d->clock_hz);
     l->softmax_s = d->exponentials > 0 ? k->softmax_time * exponentials / (d->exponentials * d->clock_hz) : 0;
-    l->step_s = l->gemm_s + l->softmax_s;
+    l->peak_s = gemm_flops / (d->flops * d->clock_hz);
+    l->step_s = fmax(l->gemm_s + l->softmax_s, l->peak_s);
 }
 
 /* Rows that the matrix instruction computes for a tile. */
@@ -746,7 +747,8 @@ static void explain_blocks(const struct call *c, struct ll_explain *why)
            "tiles of %" PRIu64 " rows x %" PRIu64 " keys: %.10g blocks of %.10g to %.10g steps, %.10g in all",
            l->tile.m, l->tile.n, l->blocks.count, l->blocks.shortest, l->blocks.longest, l->blocks.steps);
     explain_step(c, flops / share, scores, share, why);
-    ll_say(why, "a step: %.10g + %.10g = %.10g s", l->gemm_s, l->softmax_s, l->step_s);
+    ll_say(why, "a step, no faster than its GEMMs at the peak: max(%.10g + %.10g, %.10g) = %.10g s",
+           l->gemm_s, l->softmax_s, l->peak_s, l->step_s);
     if (l->skipped_s > 0)
         ll_say(why, "steps outside of the window, of all blocks and of the longest: %.10g s and %.10g s",
                l->skipped_s, l->longest_skipped_s);
