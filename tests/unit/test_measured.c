@@ -249,6 +249,55 @@ static void exchanges_tell_who_takes_part(void **state)
     assert_non_null(works_of("allreduce", "fp32", "bytes=4096;devices=2;nodes=4"));
 }
 
+/* Of four queries the first sees one key and the last four, in a window of one before its own two at most:
+ * on average 2.5 and 1.75, rounded up. */
+static void served_attention_sees_what_its_mask_lets_through(void **state)
+{
+    (void)state;
+    static const char shape[] = "b=2;q=4;kv=4;heads=6;kv_heads=2;d=64;causal=1;window=%s;kv_dtype=%s",
+                      decode[] = "b=2;q=1;kv=100;heads=6;kv_heads=2;d=64;causal=1;window=9;kv_dtype=bfloat16";
+    char dims[128];
+    snprintf(dims, sizeof dims, shape, "0", "bfloat16");
+    struct ll_measured_works works = good_works("attention", "bf16", dims);
+    assert_string_equal(works.family, "attention_prefill");
+    assert_int_equal(works.at[0].work.flops, 2 * 128 * (2 * 6 * 4) * 3);
+    expect_bytes(&works.at[0].work, 2 * 2 * 4 * 6 * 64, 2 * 2 * 4 * 2 * 128, 2 * 2 * 4 * 6 * 64);
+    snprintf(dims, sizeof dims, shape, "NaN", "fp8");
+    assert_int_equal(good_works("attention", "bf16", dims).at[0].work.b_bytes, 2 * 4 * 2 * 128);
+    snprintf(dims, sizeof dims, shape, "1", "bfloat16");
+    assert_int_equal(good_works("attention", "bf16", dims).at[0].work.flops, 2 * 128 * (2 * 6 * 4) * 2);
+    works = good_works("attention", "bf16", decode);
+    assert_string_equal(works.family, "attention_decode");
+    assert_int_equal(works.at[0].work.flops, 2 * 128 * (2 * 6) * 10);
+    assert_int_equal(works.at[0].work.b_bytes, 2 * 2 * 10 * 2 * 128);
+    works = good_works("mla_context", "bf16", "b=1;q=3;kv=3;heads=2;tp=64;kv_dtype=bfloat16");
+    assert_int_equal(works.at[0].work.flops, 2 * (192 + 128) * (2 * 3) * 2);
+    assert_int_equal(works.at[0].work.b_bytes, 2 * 3 * 576);
+    assert_int_equal(
+        good_works("mla_generation", "bf16", "b=1;q=1;kv=9;heads=2;tp=64;kv_dtype=fp8").at[0].work.b_bytes,
+        9 * 576);
+}
+
+/* Twenty rows over four experts, two of them here, each cut in two. */
+static void experts_are_those_of_one_device(void **state)
+{
+    (void)state;
+    struct ll_measured_works works =
+        good_works("moe", "bf16", "tokens=10;hidden=8;inter=6;topk=2;experts=4;tp=2;ep=2;dist=balanced");
+    const struct ll_experts *e = &works.at[0].work.experts;
+    assert_int_equal(e->rows, 10);
+    assert_int_equal(e->touched, 2);
+    assert_int_equal(e->tiles[0], 2);
+    assert_int_equal(e->local_tokens, 5);
+    assert_int_equal(works.at[0].work.flops, 2 * 3 * 10 * 8 * 3);
+    expect_bytes(&works.at[0].work, 2 * 10 * 8, 2 * 3 * 2 * 8 * 3, 2 * 10 * 8);
+    works = good_works("moe", "w4a8_mxfp4_mxfp8",
+                       "tokens=10;hidden=64;inter=64;topk=2;experts=4;tp=1;ep=1;dist=power_law_1.2");
+    assert_int_equal(works.at[0].work.dtype, LL_F8);
+    assert_int_equal(works.at[0].work.experts.rows, 20);
+}
+
+/* One function because it is one table. */
 static void what_is_no_work_says_why(void **state)
 {
     (void)state;
@@ -320,6 +369,20 @@ static void what_is_no_work_says_why(void **state)
          "the channels are no multiple of the groups"},
         {"conv2d_fwd", "fp32", "b=1;c=1;h=2;w=2;k=1;r=1;s=1;stride_h=0",
          "a dimension is missing or impossible"},
+        {"attention", "bf16", "b=1;q=4;kv=3;heads=2;kv_heads=2;d=64;causal=1;window=0;kv_dtype=bfloat16",
+         "heads are no multiple of kv_heads, or there are fewer keys than queries"},
+        {"attention", "bf16", "b=1;q=4;kv=4;heads=3;kv_heads=2;d=64;causal=1;window=0;kv_dtype=bfloat16",
+         "heads are no multiple of kv_heads, or there are fewer keys than queries"},
+        {"attention", "bf16", "b=1;q=4;kv=4;heads=2;kv_heads=2;d=64;causal=1;window=0;kv_dtype=int4",
+         "the cache's kv_dtype is neither bfloat16 nor fp8"},
+        {"mla_context", "bf16", "b=1;q=4;kv=3;heads=2;tp=64;kv_dtype=bfloat16",
+         "there are fewer keys than queries"},
+        {"moe", "bf16", "tokens=1;hidden=8;inter=6;topk=2;experts=4;tp=1;ep=1;dist=power_law_x",
+         "dist, how tokens spread over experts, is neither balanced nor power_law_A"},
+        {"moe", "bf16", "tokens=1;hidden=8;inter=6;topk=5;experts=4;tp=1;ep=1;dist=balanced",
+         "fewer experts than devices or than a token has, or more than 4096"},
+        {"moe", "fp5", "tokens=1;hidden=8;inter=6;topk=2;experts=4;tp=1;ep=1;dist=balanced",
+         "no format of experts has the name of its dtype"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *why = works_of(wrong[i][0], wrong[i][1], wrong[i][2]);
@@ -422,6 +485,8 @@ int main(void)
         cmocka_unit_test(element_by_element_every_operand_passes_once),
         cmocka_unit_test(each_op_is_run_by_kernels_of_its_own),
         cmocka_unit_test(exchanges_tell_who_takes_part),
+        cmocka_unit_test(served_attention_sees_what_its_mask_lets_through),
+        cmocka_unit_test(experts_are_those_of_one_device),
         cmocka_unit_test(what_is_no_work_says_why),
         cmocka_unit_test(rows_are_read_and_wrong_ones_have_a_place),
         cmocka_unit_test(rows_without_a_time_are_kept),
