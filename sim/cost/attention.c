@@ -686,6 +686,8 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
         c->loops = best_tile(c);
     if (isinf(c->loops.compute_s))
         return false; /* it offers no tile */
+    if (!c->a->cached) /* an op of a trace moves what its tensors have */
+        c->loops.bytes = fmax(c->loops.bytes, ll_work_bytes(work));
     time_beside(work, c);
     return true;
 }
@@ -705,8 +707,7 @@ bool ll_attention_cost(const struct ll_machine *machine, enum ll_op_kind kind, c
                              .made = 1};
     cost->compute_s = fmax(l->compute_s, l->read_again_s);
     cost->compute_cycles = cost->compute_s * c.device.clock_hz;
-    /* An op of a trace moves what its tensors have. */
-    double bytes = work->attention.cached ? l->bytes : fmax(l->bytes, ll_work_bytes(work));
+    double bytes = l->bytes;
     cost->level_bytes[outermost] = cost->level_price[outermost] = bytes;
     cost->level_written[outermost] = fmin((double)work->c_bytes, bytes);
     cost->level_of[outermost][LL_OPERAND_A] = fmax(0, bytes - (double)work->b_bytes - (double)work->c_bytes);
