@@ -229,6 +229,7 @@ static struct ll_value *begin_language(struct language *language, struct ll_nn *
 static struct ll_value *language_loop(struct language *language, const struct language_loop *loop,
                                       struct ll_value *x)
 {
+    assert(loop->states > 0);
     struct ll_nn *nn = language->nn;
     const uint64_t steps = language->sizes.steps;
     struct ll_value **states = language->states + language->states_taken;

@@ -40,6 +40,7 @@ bool ll_decoder_narrow(int64_t dtype)
 static int32_t token_of(const struct ll_decoder *d, enum ll_data_part part, uint64_t step, uint64_t n,
                         uint64_t i)
 {
+    assert(part <= LL_HELD_BACK && d->task_vocabulary > 0);
     uint64_t period = ll_max(1, d->sizes.seq / 4);
     uint64_t key = ll_random_key(ll_random_key(d->seed, part), step * d->batch + n);
     return (int32_t)(ll_random_bits(key, i % period) % d->task_vocabulary);
@@ -77,6 +78,7 @@ static struct ll_value *tokens_from(struct ll_decoder *d, const char *name, uint
 
 struct ll_value *ll_decoder_sequences(struct ll_decoder *d, struct ll_value *rows)
 {
+    assert(d->nn->trouble || rows->shape.rank == 2);
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     uint64_t steps = d->steps, features = rows->shape.dim[1];
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){d->batch, steps, features}, roles);
@@ -85,6 +87,7 @@ struct ll_value *ll_decoder_sequences(struct ll_decoder *d, struct ll_value *row
 
 struct ll_value *ll_decoder_rows(struct ll_decoder *d, struct ll_value *sequences)
 {
+    assert(d->nn->trouble || sequences->shape.rank == 3);
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
     const uint64_t *dim = sequences->shape.dim;
     struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){dim[0] * dim[1], dim[2]}, roles);
@@ -100,6 +103,7 @@ struct ll_value *ll_decoder_asked(struct ll_decoder *d, struct ll_value *rows)
 
 struct ll_value *ll_decoder_table(struct ll_decoder *d)
 {
+    assert(d->sizes.vocabulary > 0 && d->sizes.hidden > 0);
     static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
     struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->sizes.vocabulary, d->sizes.hidden}, roles);
     return ll_nn_variable(d->nn, "tokens", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});

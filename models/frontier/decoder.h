@@ -26,26 +26,27 @@ struct ll_decoder_sizes {
 };
 
 struct ll_decoder {
-    struct ll_nn *nn; /* that all parts are added to */
+    struct ll_nn *nn; /* the network to which all parts are added */
     struct ll_decoder_sizes sizes;
-    enum ll_decoder_pass pass;      /* what an inference does */
-    enum ll_data_part part;         /* of the synthetic data: learned from, or held back */
-    uint64_t batch, steps;          /* sequences, tokens that are read of each */
-    uint64_t context;               /* tokens of a sequence, those included */
-    uint64_t seed, task_vocabulary; /* the latter: tokens that the synthetic task uses */
-    double dropout;                 /* share of activations that is dropped when training */
-    struct ll_rng rng;              /* of dropout; begun when training drops anything */
-    bool train;                     /* a training step is built, else an inference */
-    bool fused;                     /* attention is one op, whose scores stay on the chip */
-    bool eager;                     /* scores are scaled, hidden and made shares by an op each */
-    struct ll_value *hiding;        /* what is added to scores for that; NULL before it is wanted */
-    bool sees_all;                  /* tokens attend to those behind them, too */
-    bool narrow;                    /* GEMMs with weights are of 8 bits */
-    enum ll_dtype held;             /* in which their weights are held: these, unless they are trained */
-    double rotary_base;             /* positions turn queries and keys; 0: they do not */
-    const void *net;                /* what the net was told besides */
-    struct ll_value *guesses;       /* of the program that is evaluated */
-    uint32_t program;               /* number of the program that is evaluated */
+    enum ll_decoder_pass pass; /* what an inference does */
+    enum ll_data_part part;    /* of the synthetic data: learned from, or held back */
+    uint64_t batch, steps;     /* sequences, tokens that are read of each */
+    uint64_t context;          /* tokens of a sequence, those included */
+    uint64_t seed;             /* of the synthetic data */
+    uint64_t task_vocabulary;  /* tokens that the synthetic data uses, at most the vocabulary */
+    double dropout;            /* share of activations that is dropped when training */
+    struct ll_rng rng;         /* of dropout; begun when training drops anything */
+    bool train;                /* a training step is built, else an inference */
+    bool fused;                /* attention is one op, whose scores stay on the chip */
+    bool eager;                /* scores are scaled, hidden and made shares by an op each */
+    struct ll_value *hiding;   /* what is added to scores for that; NULL before it is wanted */
+    bool sees_all;             /* tokens attend to those behind them, too */
+    bool narrow;               /* GEMMs with weights are of 8 bits */
+    enum ll_dtype held;        /* in which their weights are held: these, unless they are trained */
+    double rotary_base;        /* positions turn queries and keys; 0: they do not */
+    const void *net;           /* what the net was told besides */
+    struct ll_value *guesses;  /* of the program that is evaluated */
+    uint32_t program;          /* number of the program that is evaluated */
 };
 
 /* How a model makes logits [rows, vocabulary] of token numbers [rows]. */

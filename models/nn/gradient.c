@@ -132,6 +132,7 @@ static void arrive(struct ll_nn *nn, struct pass *pass, const struct ll_value *a
 /* The sum of all pieces, in the order in which they came. */
 static struct ll_value *sum_of(struct ll_nn *nn, const struct pieces *pieces)
 {
+    assert(pieces->count > 0);
     uint32_t count = pieces->count;
     struct ll_value **values = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
     if (!values) {
@@ -169,6 +170,7 @@ static struct ll_value *joined(struct ll_nn *nn, struct ll_value *const *parts, 
 /* All rows that have arrived, as one piece, in the order in which they came. */
 static struct ll_nn_gradient join(struct ll_nn *nn, const struct rows *rows)
 {
+    assert(rows->count > 0);
     uint32_t count = rows->count;
     struct ll_value **values = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
     struct ll_value **indices = ll_alloc(&nn->arena, count, sizeof(struct ll_value *));
@@ -225,6 +227,8 @@ static bool gives_all(const struct ll_nn *nn, const struct ll_nn_op *op, uint32_
     return nn->as_tensorflow && op->view.in[input].dtype == nn->real;
 }
 
+/* One op of the walk backwards: what arrived at its results is summed, its rule adds the ops that give the
+ * gradients of its inputs, and these arrive there. */
 static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_op *op)
 {
     if (!arrived(pass, op))
@@ -300,6 +304,7 @@ static struct ll_nn_gradient result(struct ll_nn *nn, struct pass *pass, const s
 void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_value *const *values,
                             size_t count, struct ll_nn_gradient *gradients)
 {
+    assert(nn->trouble || loss->shape.rank == 0);
     for (size_t i = 0; i < count; i++)
         gradients[i] = (struct ll_nn_gradient){NULL, NULL};
     if (nn->trouble)

@@ -7,6 +7,7 @@
  *
  * where the targets of a class number are 1 for it and 0 for the others. A number that is no
  * class has no loss (NaN) and no gradient. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -402,6 +403,7 @@ LL_KERNEL(ROTARY)
 {
     const struct ll_shape *x = &call->op->in[0];
     const uint64_t axis = (uint64_t)ll_attr_count(call->op, LL_ATTR_AXIS, 0);
+    assert(axis < x->rank && x->dim[x->rank - 1] % 2 == 0);
     uint64_t outer = 1, heads = 1;
     for (uint64_t i = 0; i + 1 < x->rank; i++)
         *(i <= axis ? &outer : &heads) *= x->dim[i];
@@ -488,6 +490,7 @@ LL_FAST static void lose_rows(void *context, uint64_t begin, uint64_t end, uint6
 LL_KERNEL(FOCAL_LOSS)
 {
     const struct ll_shape *logits = &call->op->in[0];
+    assert(logits->rank == 2);
     struct focal f = {call, logits->dim[1], (real)ll_attr_real(call->op, LL_ATTR_ALPHA, 0.25),
                       (real)ll_attr_real(call->op, LL_ATTR_GAMMA, 2)};
     ll_pool_run(call->pool, logits->dim[0], ll_max(1, FOCAL_GRAIN / ll_max(1, f.classes)), lose_rows, &f);

@@ -6,6 +6,7 @@
  * a window is one run of memory. A 1x1 filter of stride 1 needs no gathering. */
 #include "models/nn/kernel_parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "models/nn/blas.h"
@@ -137,6 +138,7 @@ LL_KERNEL(CONV2D)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->in[1], *out = &op->out[0];
+    assert(image->rank == 4 && filter->rank == 4 && out->rank == 4);
     if (is_depthwise(image, filter)) {
         run_depthwise_forward(call);
         return;
@@ -308,6 +310,7 @@ LL_KERNEL(CONV2D_DATA)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *dy = &op->in[0], *filter = &op->in[1], *dx = &op->out[0];
+    assert(dy->rank == 4 && filter->rank == 4 && dx->rank == 4);
     if (is_depthwise(dx, filter)) {
         run_depthwise_data(call);
         return;
@@ -403,6 +406,7 @@ LL_KERNEL(CONV2D_FILTER)
 {
     const struct ll_op_view *op = call->op;
     const struct ll_shape *image = &op->in[0], *filter = &op->out[0], *dy = &op->in[1];
+    assert(image->rank == 4 && filter->rank == 4 && dy->rank == 4);
     if (is_depthwise(image, filter)) {
         run_depthwise_filter(call);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What turns the numbers of a region proposal network into boxes (Ren et al., 2015): decode, and keep the
  * best that do not overlap. A box is left, top, right, bottom. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -395,6 +396,7 @@ LL_FAST static void pool_lines(void *context, uint64_t begin, uint64_t end, uint
 LL_KERNEL(ROI_POOL)
 {
     const struct ll_shape *x = &call->op->in[0];
+    assert(x->rank == 4);
     struct regions r = {
         .x = call->in[0],
         .boxes = call->in[1],
@@ -435,6 +437,7 @@ static void give_strips(void *context, uint64_t begin, uint64_t end, uint64_t ch
 LL_KERNEL(ROI_POOL_GRAD)
 {
     const struct ll_shape *x = &call->op->out[0], *dy = &call->op->in[0];
+    assert(x->rank == 4 && ll_elements(dy) == ll_elements(&call->op->in[1]));
     struct regions r = {
         .dy = call->in[0],
         .winners_in = call->in[1],

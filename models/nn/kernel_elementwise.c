@@ -244,6 +244,7 @@ LL_FAST static void forward(void *context, uint64_t begin, uint64_t end, uint64_
 
 LL_KERNEL(SILU_MUL)
 {
+    assert(ll_elements(&call->op->in[0]) == ll_elements(&call->op->in[1]));
     struct gated operands = {.gate = call->in[0], .x = call->in[1], .out = call->out[0]};
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), GATED_GRAIN, forward, &operands);
 }
@@ -312,6 +313,7 @@ LL_FAST static void add_all(void *context, uint64_t begin, uint64_t end, uint64_
 
 LL_KERNEL(ADD_N)
 {
+    assert(call->op->input_count > 0);
     struct ll_kernel_call job = *call;
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), ELEMENTWISE_GRAIN, add_all, &job);
 }
@@ -479,18 +481,21 @@ LL_FAST static void moving_average(void *context, uint64_t begin, uint64_t end, 
 
 LL_KERNEL(MOVING_AVERAGE)
 {
+    assert(call->out[0] == call->in[0]);
     struct update update = {.w = call->out[0], .g = call->in[1], .decay = attr(call, LL_ATTR_DECAY)};
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), UPDATE_GRAIN, moving_average, &update);
 }
 
 LL_KERNEL(SGD)
 {
+    assert(call->out[0] == call->in[0]);
     struct update update = {.w = call->out[0], .g = call->in[1], .rate = attr(call, LL_ATTR_LEARNING_RATE)};
     ll_pool_run(call->pool, ll_elements(&call->op->out[0]), UPDATE_GRAIN, sgd, &update);
 }
 
 LL_KERNEL(MOMENTUM)
 {
+    assert(call->out[0] == call->in[0] && call->out[1] == call->in[1]);
     struct update update = {
         .w = call->out[0],
         .v = call->out[1],
@@ -506,6 +511,7 @@ LL_KERNEL(MOMENTUM)
  * fifth input holds the powers beta1^t and beta2^t, the sixth, if there is one, a factor of the rate. */
 LL_KERNEL(ADAM)
 {
+    assert(call->out[0] == call->in[0] && call->out[1] == call->in[1] && call->out[2] == call->in[2]);
     const real *powers = call->in[4];
     const real factor = call->op->input_count > 5 ? *(const real *)call->in[5] : 1;
     struct update update = {

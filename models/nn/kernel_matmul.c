@@ -393,6 +393,7 @@ static void by_rows(struct product *product, struct ll_pool *pool)
 LL_KERNEL(MATMUL)
 {
     const struct ll_op_view *op = call->op;
+    assert(op->in[0].rank == 2 && op->in[1].rank == 2 && op->out[0].rank == 2);
     bool ta = ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0,
          tb = ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0;
     struct ll_blas_product whole = {
@@ -454,6 +455,7 @@ LL_KERNEL(BATCH_MATMUL)
 {
     enum { GRAIN_FLOPS = 1 << 17 };
     const struct ll_shape *a = &call->op->in[0], *b = &call->op->in[1], *c = &call->op->out[0];
+    assert(a->rank >= 3 && a->rank == b->rank && a->rank == c->rank);
     unsigned matmul_rows = a->rank - 2u, matmul_columns = a->rank - 1u;
     struct stack stack = {
         .first = {.transpose_a = ll_attr_count(call->op, LL_ATTR_TRANSPOSE_A, 0) != 0,

@@ -64,6 +64,7 @@ LL_KERNEL(CONCAT)
         move(call, to.outer, (struct runs){call->in[i], at, bytes, to.row, bytes});
         at += bytes;
     }
+    assert(at == (char *)call->out[0] + to.row);
 }
 
 /* Chunk: rows of the result. */
@@ -87,6 +88,7 @@ LL_KERNEL(SPLIT)
 {
     const struct ll_op_view *op = call->op;
     struct layout from = layout_of(&op->in[0], axis_of(op));
+    assert(from.row % op->output_count == 0);
     uint64_t bytes = from.row / op->output_count;
     for (uint32_t i = 0; i < op->output_count; i++)
         move(call, from.outer,
@@ -98,6 +100,7 @@ LL_KERNEL(SLICE)
     const struct ll_op_view *op = call->op;
     struct layout from = layout_of(&op->in[0], axis_of(op)), to = layout_of(&op->out[0], axis_of(op));
     uint64_t begin = (uint64_t)ll_attr_count(op, LL_ATTR_BEGIN, 0) * from.step;
+    assert(begin + to.row <= from.row);
     move(call, to.outer,
          (struct runs){(const char *)call->in[0] + begin, call->out[0], from.row, to.row, to.row});
 }
@@ -107,6 +110,7 @@ LL_KERNEL(KV_CACHE_UPDATE)
     const struct ll_op_view *op = call->op;
     struct layout from = layout_of(&op->in[1], axis_of(op)), to = layout_of(&op->in[0], axis_of(op));
     uint64_t begin = (uint64_t)ll_attr_count(op, LL_ATTR_BEGIN, 0) * to.step;
+    assert(begin + from.row <= to.row);
     move(call, to.outer,
          (struct runs){call->in[1], (char *)call->out[0] + begin, from.row, to.row, from.row});
 }
@@ -116,6 +120,7 @@ LL_KERNEL(PAD)
     const struct ll_op_view *op = call->op;
     struct layout from = layout_of(&op->in[0], axis_of(op)), to = layout_of(&op->out[0], axis_of(op));
     uint64_t before = (uint64_t)ll_attr_count(op, LL_ATTR_BEFORE, 0) * to.step;
+    assert(before + from.row <= to.row);
     char *out = call->out[0];
     move(call, to.outer, (struct runs){NULL, out, 0, to.row, before});
     move(call, to.outer, (struct runs){call->in[0], out + before, from.row, to.row, from.row});
@@ -145,6 +150,7 @@ LL_KERNEL(STACK)
 {
     struct ll_kernel_call job = *call;
     uint64_t bytes = ll_size_bytes(&call->op->in[0]);
+    assert(call->op->input_count * bytes == ll_size_bytes(&call->op->out[0]));
     ll_pool_run(call->pool, call->op->input_count, ll_max(1, GRAIN_BYTES / ll_max(1, bytes)), put_layers,
                 &job);
 }
@@ -216,6 +222,7 @@ LL_KERNEL(TRUE_INDICES)
             out[found++] = (int32_t)i;
     for (; found < count; found++)
         out[found] = 0;
+    assert(found <= ll_elements(&call->op->out[0]));
 }
 
 /* Chunk: rows of the table. It meets all indices and takes those that are its own. */

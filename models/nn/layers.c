@@ -2,6 +2,7 @@
 /* Layers as ops: convolutions, pools, norms, dense layers, attention, recurrent cells, losses. */
 #include "models/nn/layers.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -32,6 +33,7 @@ static uint64_t padding_of(uint64_t size, uint64_t kernel, uint64_t stride, enum
 static struct sliding slide(const struct ll_shape *image, uint64_t kernel_h, uint64_t kernel_w,
                             uint64_t stride, enum ll_padding padding)
 {
+    assert(kernel_h > 0 && kernel_w > 0 && stride > 0);
     struct sliding sliding = {.count = 0};
     uint64_t high = padding_of(image->dim[1], kernel_h, stride, padding);
     uint64_t wide = padding_of(image->dim[2], kernel_w, stride, padding);
@@ -74,6 +76,7 @@ static uint64_t groups_of(uint64_t channels, const struct ll_conv_options *optio
 struct ll_conv_options ll_conv_of(uint64_t channels, uint64_t kernel, uint64_t stride, uint64_t filters,
                                   double gain)
 {
+    assert(kernel > 0 && stride > 0 && gain > 0);
     return (struct ll_conv_options){.kernel = kernel,
                                     .stride = stride,
                                     .filters = filters,
@@ -83,6 +86,7 @@ struct ll_conv_options ll_conv_of(uint64_t channels, uint64_t kernel, uint64_t s
 struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
                                        const struct ll_conv_options *options)
 {
+    assert(options->kernel > 0);
     static const enum ll_role roles[] = {LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL, LL_ROLE_CHANNEL};
     uint64_t filters = options->filters ? options->filters : channels;
     uint64_t dims[] = {options->kernel, options->kernel_w ? options->kernel_w : options->kernel,
@@ -96,6 +100,7 @@ struct ll_conv_weights ll_conv_weights(struct ll_nn *nn, uint64_t channels,
 struct ll_value *ll_conv_apply(struct ll_nn *nn, struct ll_value *x, struct ll_conv_weights weights,
                                const struct ll_conv_options *options)
 {
+    assert(nn->trouble || weights.filter->shape.rank == 4);
     const uint64_t *filter = weights.filter->shape.dim, groups = groups_of(x->shape.dim[3], options);
     struct sliding sliding =
         slide(&x->shape, filter[0], filter[1], options->stride ? options->stride : 1, options->padding);
@@ -144,6 +149,7 @@ struct ll_value *ll_dense_layer(struct ll_nn *nn, const char *name, struct ll_va
 static struct ll_value *pool(struct ll_nn *nn, enum ll_op_kind kind, const char *name, struct ll_value *x,
                              uint64_t kernel, struct sliding sliding)
 {
+    assert(kernel > 0);
     add_count(&sliding, LL_ATTR_KERNEL_H, kernel);
     add_count(&sliding, LL_ATTR_KERNEL_W, kernel);
     ll_nn_push(nn, name);
@@ -193,6 +199,7 @@ static struct ll_value *scale(struct ll_nn *nn, const struct ll_shape *channels,
 struct ll_value *ll_batch_norm_layer(struct ll_nn *nn, const char *name, struct ll_value *x,
                                      const struct ll_batch_norm_options *options)
 {
+    assert(options->epsilon >= 0);
     static const enum ll_role role = LL_ROLE_CHANNEL;
     struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
     struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, options->epsilon);
@@ -332,6 +339,7 @@ struct ll_value *ll_causal_bias(struct ll_nn *nn, uint64_t length)
 
 struct ll_value *ll_layer_norm(struct ll_nn *nn, const char *name, struct ll_value *x, double epsilon)
 {
+    assert(epsilon >= 0);
     static const enum ll_role role = LL_ROLE_HIDDEN;
     struct ll_shape shape = ll_nn_shape(nn, 1, &x->shape.dim[x->shape.rank ? x->shape.rank - 1 : 0], &role);
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_EPSILON, epsilon);
@@ -362,6 +370,7 @@ struct ll_linear ll_linear_begin(struct ll_nn *nn, const char *name, uint64_t in
 struct ll_value *ll_linear_apply(struct ll_nn *nn, const struct ll_linear *linear, uint32_t count,
                                  struct ll_value *const *inputs)
 {
+    assert(count > 0);
     struct ll_value *x = count == 1 ? inputs[0] : ll_nn_concat(nn, inputs, count, 1);
     return ll_nn_do2(nn, LL_OP_BIAS_ADD, ll_nn_do2(nn, LL_OP_MATMUL, x, linear->weights), linear->biases);
 }
@@ -483,6 +492,7 @@ struct ll_value *ll_accuracy(struct ll_nn *nn, struct ll_value *logits, struct l
 struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels,
                                double alpha, double gamma)
 {
+    assert(alpha >= 0 && gamma >= 0);
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_ALPHA, alpha), ll_attr_of_real(LL_ATTR_GAMMA, gamma)};
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_FOCAL_LOSS,
                                              .input_count = 2,
@@ -493,6 +503,7 @@ struct ll_value *ll_focal_loss(struct ll_nn *nn, struct ll_value *logits, struct
 
 struct ll_value *ll_smooth_l1(struct ll_nn *nn, struct ll_value *x, double limit)
 {
+    assert(limit > 0);
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
     return ll_nn_do(
         nn, &(struct ll_nn_call){

@@ -14,6 +14,7 @@
 
 struct ll_nn *ll_nn_new(enum ll_dtype real)
 {
+    assert(real < LL_DTYPE_COUNT);
     struct ll_nn *nn = calloc(1, sizeof *nn);
     if (!nn)
         return NULL;
@@ -119,6 +120,7 @@ static struct ll_value *find_shared(const struct ll_nn *nn, const char *name, co
 struct ll_value *ll_nn_variable(struct ll_nn *nn, const char *name, const struct ll_shape *shape,
                                 enum ll_memory_class memory, struct ll_init init)
 {
+    assert(shape->rank <= LL_MAX_RANK && memory < LL_MEMORY_COUNT);
     if (nn->trouble)
         return &nn->nothing;
     if (!ll_fits(ll_size_bytes(shape)))
@@ -182,6 +184,7 @@ static uint64_t end_of_program(const struct ll_nn *nn, uint32_t program)
 
 uint64_t ll_nn_program_ops(const struct ll_nn *nn, uint32_t program)
 {
+    assert(program < nn->program_count);
     return end_of_program(nn, program) - nn->programs[program].first_op;
 }
 
@@ -528,6 +531,7 @@ struct ll_init ll_init_fan_in(uint64_t inputs, double gain)
 
 void ll_init_fill(const struct ll_value *variable, uint64_t seed, struct ll_pool *pool, void *data)
 {
+    assert(!variable->producer);
     assert(variable->shape.dtype == LL_F32 || variable->shape.dtype == LL_F64);
     uint64_t key = seed;
     for (const char *c = variable->name; *c; c++)
@@ -645,6 +649,7 @@ struct ll_value *ll_made_zeros(struct ll_nn *nn, const struct ll_shape *shape)
 
 struct ll_value *ll_nn_mul_scalar(struct ll_nn *nn, struct ll_value *x, const char *name, double factor)
 {
+    assert(!isnan(factor));
     return ll_mul_of(nn, x, ll_constant(nn, name, factor));
 }
 
@@ -657,6 +662,7 @@ struct ll_value *ll_select(struct ll_nn *nn, struct ll_value *condition, struct 
 
 struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned axes)
 {
+    assert(axis + axes <= LL_MAX_RANK);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_AXES, axes)};
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SUM,
                                              .input_count = 1,
@@ -667,6 +673,7 @@ struct ll_value *ll_sum_over(struct ll_nn *nn, struct ll_value *x, unsigned axis
 
 struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape)
 {
+    assert(nn->trouble || x->shape.rank <= shape->rank);
     struct ll_attr axes = ll_attr_of_count(LL_ATTR_AXES, shape->rank - x->shape.rank);
     return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
                                              .input_count = 1,
@@ -688,6 +695,7 @@ struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struc
 
 struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     struct ll_shape shape = x->shape;
     shape.dtype = (uint8_t)dtype;
     return ll_nn_do(
@@ -751,6 +759,7 @@ struct ll_value *ll_nn_stack(struct ll_nn *nn, struct ll_value *const *layers, u
 
 struct ll_value *ll_nn_concat(struct ll_nn *nn, struct ll_value *const *parts, uint32_t count, unsigned axis)
 {
+    assert(count > 0 && axis < LL_MAX_RANK);
     struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, axis);
     return ll_nn_do(
         nn,
@@ -768,6 +777,7 @@ struct ll_value *ll_nn_transpose(struct ll_nn *nn, struct ll_value *x, int64_t p
 
 struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsigned axis, unsigned parts)
 {
+    assert(parts > 0 && axis < LL_MAX_RANK);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis), ll_attr_of_count(LL_ATTR_PARTS, parts)};
     const struct ll_value *first = ll_nn_do(
         nn, &(struct ll_nn_call){
@@ -778,6 +788,7 @@ struct ll_value *const *ll_nn_split(struct ll_nn *nn, struct ll_value *x, unsign
 struct ll_value *ll_nn_slice(struct ll_nn *nn, struct ll_value *x, unsigned axis, uint64_t begin,
                              uint64_t size)
 {
+    assert(axis < LL_MAX_RANK);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
                               ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
@@ -793,6 +804,7 @@ struct ll_value *ll_nn_gather(struct ll_nn *nn, struct ll_value *table, struct l
 
 struct ll_value *ll_relu_clipped(struct ll_nn *nn, struct ll_value *x, double limit)
 {
+    assert(limit > 0);
     struct ll_attr attr = ll_attr_of_real(LL_ATTR_LIMIT, limit);
     return ll_nn_do(
         nn, &(struct ll_nn_call){
@@ -812,6 +824,7 @@ struct ll_value *ll_matmul_transposed(struct ll_nn *nn, struct ll_value *a, stru
 
 struct ll_value *ll_nn_upsample(struct ll_nn *nn, struct ll_value *image, uint64_t factor)
 {
+    assert(factor > 0);
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, (int64_t)factor),
                               ll_attr_of_count(LL_ATTR_KERNEL_W, (int64_t)factor)};
     return ll_nn_do(

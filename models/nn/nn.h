@@ -70,18 +70,19 @@ struct ll_value {
 /* Where a host_input op gets its data: called before each step, outside of its time, for the whole batch. */
 struct ll_feed {
     void (*fill)(const struct ll_feed *feed, uint64_t step, const struct ll_shape *shape, void *data);
-    uint64_t seed;
-    uint64_t classes;
-    void *context;
+    uint64_t seed;    /* of what is made up */
+    uint64_t classes; /* labels are below it; 0 of data that is no label */
+    void *context;    /* whatever `fill` needs; outlives the network */
 };
 
+/* An op of the list. */
 struct ll_nn_op {
     struct ll_op_view view;
     enum ll_phase phase;
-    const char *scope;
-    uint32_t index;
+    const char *scope; /* "encoder/lstm0/gates" */
+    uint32_t index;    /* in the network's list */
     struct ll_value **inputs, **outputs;
-    struct ll_feed feed; /* of host_input */
+    struct ll_feed feed; /* where a host_input op gets its data; zero of all other kinds */
 };
 
 enum { LL_MAX_PROGRAMS = 16, LL_MOST_SCOPES = 32 };
@@ -111,19 +112,20 @@ struct ll_driver {
 
 struct ll_nn {
     struct ll_arena arena;
-    enum ll_dtype real;   /* of everything that is not an index: LL_F32, or LL_F64 to check gradients */
-    enum ll_dtype master; /* of ll_nn_weight's variables: the same, unless they are cast before their use */
+    enum ll_dtype real; /* type of all that is no index: LL_F32, or LL_F64 to check gradients */
+    enum ll_dtype
+        master; /* type of ll_nn_weight's variables: `real`, unless they are cast before their use */
     enum ll_phase phase;
-    const char *scope, *outer_scopes[LL_MOST_SCOPES]; /* those that pops go back to */
-    uint32_t scope_depth;
-    const char *trouble;
-    bool frozen;        /* what variables made now shall be */
+    const char *scope, *outer_scopes[LL_MOST_SCOPES]; /* the open scope, and the scopes around it */
+    uint32_t scope_depth;                             /* how many scopes are around it */
+    const char *trouble;                              /* what went wrong first; NULL: nothing */
+    bool frozen;                                      /* variables made now are not trained */
     bool as_tensorflow; /* gradients are those of TensorFlow's graphs, nothing left out (gradient.h) */
     struct ll_nn_op **ops;
     uint64_t op_count, op_capacity;
     struct ll_value **values;
     uint64_t value_count, value_capacity;
-    struct ll_value **variables; /* those of the values that no op makes, in their order */
+    struct ll_value **variables; /* the values that no op makes, in the order of `values` */
     uint64_t variable_count, variable_capacity;
     struct ll_nn_program programs[LL_MAX_PROGRAMS];
     uint32_t program_count;

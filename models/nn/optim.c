@@ -6,6 +6,7 @@
 #include "models/nn/nn.h"
 #include "models/nn/gradient.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static void update_RMSPROP(struct ll_nn *nn, const struct update *update, struct
 /* min(t warmup^-1.5, t^-0.5) in step t. */
 static struct ll_value *warming_up(struct ll_nn *nn, uint64_t warmup)
 {
+    assert(warmup > 0);
     struct ll_shape scalar = ll_nn_shape(nn, 0, NULL, NULL);
     struct ll_value *counter = ll_nn_variable(nn, "step", &scalar, LL_OPTIMIZER, zero);
     struct ll_value *unit = ll_constant(nn, "one", 1), *step = ll_add_of(nn, counter, unit);
@@ -159,6 +161,7 @@ static const struct {
 /* g c / max(|g|, c) */
 static struct ll_value *clip_norm(struct ll_nn *nn, struct ll_value *g, double most)
 {
+    assert(most > 0);
     struct ll_value *limit = ll_constant(nn, "clip_norm", most);
     struct ll_value *norm =
         ll_nn_do1(nn, LL_OP_SQRT, ll_nn_do1(nn, LL_OP_SUM, ll_nn_do1(nn, LL_OP_SQUARE, g)));
@@ -193,6 +196,7 @@ static struct ll_value *global_norm(struct ll_nn *nn, const struct ll_optimizer 
 static struct ll_value *global_factor(struct ll_nn *nn, const struct ll_optimizer *optimizer,
                                       const struct ll_descent *descent)
 {
+    assert(optimizer->clip_norm > 0);
     const double most = optimizer->clip_norm;
     struct ll_value *norm = global_norm(nn, optimizer, descent);
     struct ll_value *inverse = ll_div_of(nn, ll_constant(nn, "one", 1), norm);
@@ -354,6 +358,7 @@ void ll_descent_add(struct ll_nn *nn, struct ll_descent *descent, struct ll_valu
 /* The first gradient that changes a weight is the weight's to know. */
 void ll_descend(struct ll_nn *nn, struct ll_descent *descent, const struct ll_optimizer *optimizer)
 {
+    assert(nn->trouble || descent->weights);
     const char *scope = nn->scope;
     enum ll_phase phase = nn->phase;
     for (size_t i = 0; i < descent->count && !nn->trouble; i++)

@@ -77,8 +77,11 @@ static uint64_t take(struct planner *p, uint64_t bytes)
     return offset;
 }
 
+/* Frees a piece: gaps are in the order of their offsets, and neighbours become one. False when memory ran
+ * out. */
 static bool give_back(struct planner *p, uint64_t offset, uint64_t bytes)
 {
+    assert(bytes > 0 && offset % LL_MEMORY_PLAN_ALIGN == 0);
     if (!ll_grow(&p->gaps, &p->gap_capacity, p->gap_count + 1, sizeof *p->gaps))
         return false;
     uint64_t at = 0;
@@ -211,6 +214,7 @@ void *ll_runner_data(const struct ll_runner *runner, const struct ll_value *valu
 
 double ll_runner_element(const struct ll_runner *runner, const struct ll_value *value, uint64_t i)
 {
+    assert(i < ll_elements(&value->shape));
     const void *data = ll_runner_data(runner, value);
     if (!data)
         return NAN;
@@ -344,6 +348,8 @@ static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
     return ll_recorder_desc(runner->recorder, value->name, &value->shape, value->memory);
 }
 
+/* What the recorder is told of an op at each step, made once: numbers of values stay, numbers of tensors
+ * are filled in by record_op. */
 static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op,
                                      struct prepared *prepared)
 {

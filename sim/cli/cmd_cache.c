@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline cache: the addresses of one op, through the caches of a machine. leadline dram: a file of
  * addresses on a DRAM. Both report what the DRAM did with its bursts. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -185,6 +186,7 @@ static void add_rows(const struct shown *shown, struct ll_table *table)
 
 static void compare(const struct shown *shown, struct ll_str *out)
 {
+    assert(shown->cached->blocked_for < shown->cached->level_count);
     const struct ll_cached_op *cached = shown->cached;
     const char *outer = outer_name(shown, cached->blocked_for);
     double traffic = (double)cached->levels[cached->blocked_for].traffic_bytes;
@@ -252,6 +254,7 @@ static int show(const struct shown *shown)
 
 static void level_json(const struct shown *shown, size_t i, struct ll_json *json)
 {
+    assert(i < shown->cached->level_count);
     const struct ll_cached_level *level = &shown->cached->levels[i];
     const struct ll_cache_counts *c = &level->counts;
     ll_json_open_object(json);
@@ -298,6 +301,7 @@ static void memory_json(const struct shown *shown, struct ll_json *json)
 
 static int show_json(const struct shown *shown)
 {
+    assert(shown->seq < shown->prepared->trace->op_count);
     const struct ll_trace *trace = shown->prepared->trace;
     const struct ll_op_signature *signature = &trace->signatures[trace->ops[shown->seq].signature];
     const struct ll_cached_op *cached = shown->cached;
@@ -371,6 +375,7 @@ static int pick_op(const struct ll_args *args, const struct ll_prepared *prepare
         return ll_cli_reject("op %" PRIu32
                              ", %s, has elements of half a byte, which have no addresses of their own",
                              *seq, kind);
+    assert(*seq >= prepared->first_op && *seq < prepared->end_op);
     return LL_DONE;
 }
 
@@ -588,6 +593,7 @@ struct answer {
 
 static bool find_answer(const struct asked *asked, size_t i, struct answer *answer)
 {
+    assert(i < asked->count && asked->channels > 0);
     read_pattern(asked->texts[i], &answer->pattern);
     ll_dram_estimate(asked->dram, asked->channels, &answer->pattern, &answer->simple);
     double accesses = BURSTS / answer->simple.bursts;

@@ -2,6 +2,7 @@
 /* leadline calibrate: describes this machine from measurements (last section), or with --from fits a machine
  * to measured times (first section). */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -104,6 +105,7 @@ static int by_place(const void *a, const void *b)
 /* In the order of the schema, each once. */
 static void sort_numbers(struct tuning *t)
 {
+    assert(t->number_count == 0 || t->numbers);
     size_t kept = 0;
     qsort(t->numbers, t->number_count, sizeof *t->numbers, by_place);
     for (size_t i = 0; i < t->number_count; i++)
@@ -424,6 +426,7 @@ static struct shown shown_here(void)
 
 static bool show(void *context, const char *what, double done)
 {
+    assert(done >= 0 && done <= 1 + 1e-9);
     struct shown *shown = context;
     int tenths = (int)(done * 10);
     if (shown->terminal)

@@ -10,6 +10,7 @@
 #include "tracer/ir/profile.h"
 #include "tracer/transform/rescale.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

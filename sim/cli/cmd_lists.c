@@ -247,6 +247,8 @@ static int list_part(const struct listing *listing, const char *heading, const c
     return status;
 }
 
+/* The list of machines, a table for each class; one that cannot be read is complained about, and the
+ * others are listed all the same. */
 static int list(const struct ll_args *args, const char *const *folders)
 {
     static const struct {

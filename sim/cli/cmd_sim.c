@@ -68,6 +68,7 @@ static bool take_systems(struct simulation *simulation)
     return folders && overrides;
 }
 
+/* Each trace, rebatched and changed as options say, and prepared unless a plan prepares its programs. */
 static int load_traces(struct simulation *simulation)
 {
     struct ll_changes changes;
@@ -388,6 +389,8 @@ static bool read_plan(const struct ll_args *args, struct ll_parallel *plan, bool
     return right;
 }
 
+/* Options, machines, plan, traces, the simulation of each trace on each machine, and then what was asked
+ * for: an explanation, or figures and the page. */
 static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;

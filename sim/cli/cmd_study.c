@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline study. The first section simulates families of workloads on platforms, the second records
  * workloads and reads machines for a study's plan, the third is the command. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -388,6 +389,7 @@ static struct ll_losses losses_of(const struct ll_library *library, const struct
 int ll_bring_one(struct ll_library *library, const struct ll_recording *recording,
                  const struct ll_trace **trace)
 {
+    assert(recording->model);
     struct ll_library_entry *entry = find(library, recording);
     if (entry) {
         *trace = entry->trace;

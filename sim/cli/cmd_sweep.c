@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/commands.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -355,6 +356,7 @@ static const char *output_path(const struct exploration *e)
                      e->shards, ending);
 }
 
+/* The sweep file and what goes with it: shard, threads, output, evaluator, and what to warn of. */
 static int read_space(struct exploration *e)
 {
     const char *const *folders = ll_machine_folders(e->args->arena);
@@ -668,6 +670,7 @@ static int run_sweep(struct exploration *e)
 
 int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
 {
+    assert(!crew || crew->rank < crew->size);
     struct exploration *e = calloc(1, sizeof *e);
     if (!e)
         return ll_cli_fail("memory ran out");

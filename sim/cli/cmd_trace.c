@@ -130,6 +130,8 @@ static bool name_tracks(const struct ll_machine *machine, uint32_t ranks, const 
     return true;
 }
 
+/* When ops run and on which track, and what they move out of each level, as exporters of timelines want
+ * it. NULL when memory ran out. */
 static const struct ll_op_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
 {
     const struct ll_machine *machine = result->machine;

@@ -542,6 +542,8 @@ static void read_folder(struct machines *machines, const char *folder, const cha
         load(machines, stems[i], folders);
 }
 
+/* The machines that rows may mean: all of a folder that the user names, else of the installed ones those
+ * that the rows name. `failed` after saying why. */
 static struct machines read_machines(const struct ll_args *args, const struct ll_measured_rows *rows)
 {
     const char *folder = ll_value(args, "machines", NULL), **stems;

@@ -41,7 +41,8 @@ static const struct ll_option common[] = {
     {0},
 };
 
-/* A command may tell in its own words what a common option does. */
+/* Whether these rows have an option of this name. A command may tell in its own words what a common option
+ * does. */
 static bool is_told(const struct ll_option *own, const char *name)
 {
     for (; own && own->name; own++)
@@ -244,6 +245,8 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
     return outputs_are_sound(args) ? LL_DONE : LL_WRONG;
 }
 
+/* getopt over the command's rows and the common ones; then words and values are checked, and the command
+ * runs. A value that looks like an option is taken for a forgotten value. */
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
 {
     struct parser parser = {.letters = ":"};
@@ -285,6 +288,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
 
 int ll_command_run(const struct ll_command *command, int argc, char **argv)
 {
+    assert(argc > 0 && argv[0] && command->run);
     struct ll_arena arena = {0};
     int status = parse_and_run(command, argc, argv, &arena);
     ll_arena_release(&arena);
@@ -293,6 +297,7 @@ int ll_command_run(const struct ll_command *command, int argc, char **argv)
 
 const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
 {
+    assert(is_told(common, name) || is_told(args->command->options, name));
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0 && i-- == 0)
             return args->given[g].value;
@@ -301,6 +306,7 @@ const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
 
 bool ll_flag(const struct ll_args *args, const char *name)
 {
+    assert(is_told(common, name) || is_told(args->command->options, name));
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0)
             return true;
@@ -309,6 +315,7 @@ bool ll_flag(const struct ll_args *args, const char *name)
 
 const char *ll_value(const struct ll_args *args, const char *name, const char *otherwise)
 {
+    assert(is_told(common, name) || is_told(args->command->options, name));
     const char *value = otherwise;
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0)
@@ -471,6 +478,7 @@ int ll_end(int status)
 int ll_cli_reject_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
                           const char *lister)
 {
+    assert(candidates || count == 0);
     const char *nearest = ll_nearest(word, candidates, count);
     if (nearest)
         return ll_cli_reject("there is no %s `%s`; did you mean `%s`? `%s` lists them", thing, word, nearest,
@@ -581,6 +589,7 @@ unsigned ll_screen_width(void)
     struct winsize size;
     if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         width = size.ws_col;
+    assert(width > 0);
     return width >= 20 && width <= 1000 ? (unsigned)width : 120;
 }
 
@@ -692,6 +701,7 @@ static void copy(const char *command, const char *at, const char *end, struct ll
 static void add_old_keys(const char *command, struct ll_str *text)
 {
     struct ll_str out = {0};
+    assert(text->failed || !text->text || text->text[text->length] == '\0');
     assert(command);
     if (text->failed || !text->text)
         return;

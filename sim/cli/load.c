@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700
 #include "sim/cli/load.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ const char *const *ll_machine_folders(struct ll_arena *arena)
 
 const char *const *ll_folders_before(struct ll_arena *arena, const char *folder, const char *const *folders)
 {
+    assert(folder && folders);
     size_t count = 0;
     while (folders[count])
         count++;
@@ -150,6 +152,7 @@ static bool add_file(const char *path, struct ll_arena *arena, struct ll_diags *
 bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *arena,
                   struct ll_measured_rows *rows)
 {
+    assert(paths || path_count == 0);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     bool good = diags != NULL;
     for (size_t i = 0; diags && i < path_count; i++)
@@ -190,6 +193,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
 
 bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble)
 {
+    assert(dtype <= LL_DTYPE_COUNT && *trace);
     uint64_t products = 0;
     *trouble = NULL;
     if (dtype == LL_DTYPE_COUNT)
@@ -207,6 +211,7 @@ bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **
 
 bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
 {
+    assert(dtype <= LL_DTYPE_COUNT);
     uint64_t weights = 0;
     if (dtype == LL_DTYPE_COUNT)
         return true;
@@ -276,6 +281,7 @@ uint64_t ll_complete_steps(const struct ll_trace *trace)
     uint64_t count = 0;
     for (uint64_t i = 0; i < trace->step_count; i++)
         count += trace->steps[i].complete;
+    assert(count <= trace->step_count);
     return count;
 }
 
@@ -371,6 +377,7 @@ static void count_mistakes(size_t count, const char *which)
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count)
 {
+    assert(folders && (overrides || override_count == 0));
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags) {
         ll_cli_fail("memory ran out");
@@ -601,6 +608,7 @@ bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 
 int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)
 {
+    assert(*trace);
     int status = retype(*trace, changes->dtype, path);
     if (status == LL_DONE)
         status = prune(*trace, &changes->pattern, path);
@@ -656,6 +664,7 @@ static struct ll_trace *give_up(struct ll_trace *trace, int *status)
 
 struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, const char *path, int *status)
 {
+    assert(trace);
     uint64_t batch, was;
     *status = LL_DONE;
     if (!ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &batch) ||
@@ -667,6 +676,7 @@ struct ll_trace *ll_rebatch(const struct ll_args *args, struct ll_trace *trace, 
 struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trace, const char *path,
                                int *status)
 {
+    assert(trace);
     uint64_t was;
     *status = LL_DONE;
     if (!ll_value_count(args, "batch-was", 1, MOST_SAMPLES, 0, &was))

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "sim/cli/record_program.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -137,6 +138,7 @@ static int spawn(struct ll_child *child, char **words, char **environment)
 
 int ll_child_start(struct ll_child *child, const char *const *words, const struct ll_launch *launch)
 {
+    assert(words[0] && child->pid == 0);
     char **all = joined(launch->prefix, words), **environment = environment_with(launch);
     fflush(NULL);
     int error = all && environment ? spawn(child, all, environment) : ENOMEM;
@@ -154,6 +156,7 @@ int ll_child_start(struct ll_child *child, const char *const *words, const struc
 
 bool ll_child_ended(struct ll_child *child, int *status)
 {
+    assert(child->pid > 0);
     int how;
     pid_t ended = waitpid(child->pid, &how, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR))
@@ -647,6 +650,8 @@ static bool is_of_before(const char *output)
     return there;
 }
 
+/* Records one program: makes its rings, starts it, follows it to its end, closes the session, joins
+ * PyTorch's own trace and reports. The exit status is the program's, unless something of ours failed. */
 static int record_in(const struct ll_foreign_folder *rings_folder, const char *library,
                      const struct ll_foreign_plan *plan, const struct ll_args *args, struct ll_torch *torch,
                      struct ll_child *child)
@@ -743,6 +748,7 @@ static enum ll_status read_coverage(struct ll_arena *arena, const char *program,
 
 int ll_show_coverage(const struct ll_args *args)
 {
+    assert(args->word_count > 0);
     struct ll_foreign_plan plan = {0};
     struct ll_str out = {0};
     enum ll_status status = read_coverage(args->arena, args->words[0], &plan);

@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "sim/cli/record_program.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
@@ -371,6 +372,7 @@ static const char *path_for(const struct ll_torch *torch, const char *output, ui
 bool ll_torch_join(struct ll_torch *torch, const char *output, struct ll_session_trace **traces,
                    size_t *count)
 {
+    assert(*traces || *count == 0);
     find_others(torch);
     struct ll_session_trace *all = ll_alloc(torch->arena, *count + torch->count, sizeof *all);
     if (!all)

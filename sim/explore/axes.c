@@ -164,6 +164,7 @@ static bool read_keys(struct ll_space_reading *reading, struct range *range)
     return read_log(reading, range) && right;
 }
 
+/* Whether a range is complete, finite, and reaches its end in finitely many steps. */
 static bool check(struct ll_space_reading *reading, const struct range *range)
 {
     int steps = !isnan(range->by) + !isnan(range->times) + !isnan(range->points);

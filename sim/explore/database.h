@@ -179,10 +179,11 @@ struct ll_space_reading {
     struct ll_arena *arena; /* the space's */
     struct ll_diags *diags;
     const struct ll_node *root;
-    enum ll_dtype dtype, products, weights;  /* of all workloads, of their GEMMs, in which their weights are
-                                             * stored; LL_DTYPE_COUNT: none */
+    /* Types for all workloads: of tensors, of GEMMs with weights, of stored weights; LL_DTYPE_COUNT: as
+     * recorded. */
+    enum ll_dtype dtype, products, weights;
     struct ll_pattern pruned;                /* weights of all workloads; 0 of 0: none are */
-    double gaps;                             /* of all workloads: by which time in gaps is multiplied */
+    double gaps;                             /* factor of the time in gaps of all workloads */
     struct ll_design *design;                /* of the base; NULL when that could not be read */
     const struct ll_machine_number *numbers; /* of the base: names that may have been meant */
     size_t number_count;

@@ -781,6 +781,8 @@ static const char *unknown_number(struct ll_evaluator *evaluator, struct worker 
     return kept ? kept : constraint;
 }
 
+/* Constraints and objectives of a point whose workloads were replayed: violations add up over workloads,
+ * objectives are weighed together. The first constraint that fails is the reason. */
 static void judge(struct ll_evaluator *evaluator, struct worker *worker, const struct ll_machine *machine,
                   struct ll_evaluation *evaluation, const uint32_t *point)
 {

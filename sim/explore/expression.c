@@ -274,6 +274,7 @@ static const struct node *read_literal(struct reader *r)
                                     .number = quantity.value * ll_expression_scale(quantity.dimension)});
 }
 
+/* Complains of a name that stands for nothing, with the reason or the nearest name that does. Always NULL. */
 static const struct node *unknown_name(struct reader *r, const char *at, const char *name)
 {
     const char *words[MOST_WORDS];

@@ -154,6 +154,7 @@ static bool read_objectives(struct reader *r)
     return right;
 }
 
+/* The values of an axis, and room for each point's choice among them. */
 static bool read_choices(struct reader *r, size_t axis, struct ll_data_column *column)
 {
     uint64_t count = 0;
@@ -249,6 +250,8 @@ static bool add_objective_columns(struct reader *r, struct ll_data_column *colum
     return true;
 }
 
+/* All points: number, verdict, choices and objectives, each checked against the sweep that the database
+ * describes. */
 static bool read_points(struct reader *r)
 {
     struct ll_data_frame *frame = r->frame;
@@ -327,6 +330,9 @@ static void put_result(struct reader *r, const struct ll_query *from, int column
         ((double *)r->columns[group + c].numbers)[row] = ll_cell_number(from, column + (int)c);
 }
 
+/* The results of valid and infeasible points, a row for each workload, and those of the base machine
+ * behind them; of several workloads also their means. Complains where one is missing or belongs to
+ * nothing. */
 static bool read_results(struct reader *r)
 {
     size_t first = r->frame->column_count;
@@ -359,6 +365,7 @@ static bool read_results(struct reader *r)
     return true;
 }
 
+/* The database, table by table: facts, workloads, objectives, axes, points, results. */
 static bool read_all(struct reader *r)
 {
     struct ll_data_frame *frame = r->frame;

@@ -375,6 +375,7 @@ static bool add_definition(struct ll_space_reading *reading, struct ll_rule rule
     return true;
 }
 
+/* `define`: expressions by name, each of which may use those above it. */
 static bool read_definitions(struct ll_space_reading *reading, const struct ll_node *node)
 {
     struct ll_space *space = reading->space;

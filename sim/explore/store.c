@@ -684,6 +684,7 @@ bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct
     return true;
 }
 
+/* A row of `points`: number, key, verdict and reason, violation, then the values of axes and objectives. */
 static bool add_point(struct ll_store *store, const struct ll_evaluation *evaluation)
 {
     assert(evaluation->number < store->space->point_count && evaluation->verdict <= LL_VERDICT_PRUNED);

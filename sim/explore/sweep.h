@@ -282,7 +282,7 @@ struct ll_data_column {
     const uint32_t *choices;            /* of an axis, by row: index in values */
     const struct ll_axis_value *values; /* of an axis */
     uint32_t value_count;
-    double base; /* the same of the base machine as it is; NaN when that has none */
+    double base; /* the value on the base machine as it is; NaN when that has none */
 };
 
 struct ll_data_frame {
@@ -333,12 +333,12 @@ const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame
 /* How far a sweep is. */
 struct ll_sweep_state {
     uint64_t total;     /* points that the search means to propose, of all shards */
-    uint64_t proposed;  /* so far, to all shards */
-    uint64_t known;     /* of this shard's, that the store had */
-    uint64_t evaluated; /* now */
-    uint64_t valid;     /* of those known and evaluated */
-    uint64_t left_out;  /* of those evaluated now: known ones beat them, whatever they are */
-    bool stopped;       /* before its end */
+    uint64_t proposed;  /* points that the search has proposed so far, of all shards */
+    uint64_t known;     /* points of this shard whose results the store had already */
+    uint64_t evaluated; /* points of this shard that this run evaluated */
+    uint64_t valid;     /* points among known and evaluated that are valid */
+    uint64_t left_out;  /* points among evaluated that were pruned: known ones dominate their lower bounds */
+    bool stopped;       /* the sweep was stopped before its end */
 };
 
 /* Other processes that run the same sweep at the same time, each with a store of its own. All see the search

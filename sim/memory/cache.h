@@ -45,11 +45,11 @@ struct ll_cache_counts {
     uint64_t hits, misses;  /* they sum to accesses */
     uint64_t evictions;     /* lines that gave way to another one */
     uint64_t invalidations; /* lines that an inclusive level further out took along */
-    uint64_t write_backs;   /* of all lines that left, those that had been written */
+    uint64_t write_backs;   /* lines that left after they had been written */
     uint64_t passed_writes; /* single writes passed on outward */
     uint64_t prefetches;    /* lines fetched ahead */
-    uint64_t useful;        /* of them, asked for in time */
-    uint64_t useless;       /* of them, gone unused; the rest is still there */
+    uint64_t useful;        /* prefetched lines that were asked for while they were there */
+    uint64_t useless;       /* prefetched lines that left unused; the others are still there */
     uint64_t in_bytes;      /* lines fetched from further out */
     uint64_t out_bytes;     /* lines sent outward, its own and those that only passed; not passed writes */
 };

@@ -306,6 +306,7 @@ static void step(struct ll_channel *channel)
 
 void ll_channel_push(struct ll_channel *channel, const struct ll_dram_spot *spot, bool write)
 {
+    assert(spot->bank < LL_DRAM_MOST_BANKS);
     if (write && channel->waiting_count[1] == LL_DRAM_WINDOW)
         channel->draining = true;
     while (channel->waiting_count[write] == LL_DRAM_WINDOW)
@@ -333,6 +334,7 @@ void ll_channel_finish(struct ll_channel *channel)
     while (channel->waiting_count[0] + channel->waiting_count[1] > 0)
         step(channel);
     channel->sum.cycles = channel->last_data;
+    assert(channel->waiting_count[0] + channel->waiting_count[1] == 0);
 }
 
 struct ll_dram_timed {
@@ -381,6 +383,7 @@ static uint64_t fold(uint64_t x, unsigned bits)
  * stride would choose both alike. */
 struct ll_dram_spot ll_dram_locate(const struct ll_dram *dram, uint32_t channels, uint64_t address)
 {
+    assert(channels > 0 && channels <= LL_DRAM_MOST_CHANNELS);
     unsigned burst = bits_of(ll_dram_burst_bytes(dram)), atom = bits_of(LL_DRAM_ATOM_BYTES);
     unsigned group = bits_of(dram->groups), bank = bits_of(dram->banks), row = bits_of(dram->row_bytes);
     assert(burst <= atom && atom < row);
@@ -449,6 +452,7 @@ static void sweep_on(struct ll_dram_timed *timed, uint64_t address, uint64_t byt
 bool ll_dram_play(const struct ll_dram *dram, uint32_t channels, const struct ll_dram_pattern *pattern,
                   uint64_t accesses, struct ll_dram_result *result, double *efficiency)
 {
+    assert(pattern->bytes > 0 && accesses > 0);
     const uint64_t table_bytes = UINT64_C(1) << 34;
     struct ll_dram_timed *timed = ll_dram_timed_new(dram, channels, NULL, NULL);
     if (!timed)

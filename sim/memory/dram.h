@@ -50,13 +50,13 @@ typedef void ll_dram_listener(void *context, const struct ll_dram_command *comma
 struct ll_dram_result {
     uint64_t bursts, reads, writes;
     uint64_t hits;             /* bursts whose row was open */
-    uint64_t misses;           /* whose bank was closed */
-    uint64_t conflicts;        /* whose bank had another row open */
+    uint64_t misses;           /* bursts whose bank was closed */
+    uint64_t conflicts;        /* bursts whose bank had another row open */
     uint64_t refreshes, turns; /* refreshes of a channel; changes between reading and writing */
     uint64_t cycles;           /* until the last data of the last channel */
     double time_s;
     double moved_Bps;     /* whole bursts */
-    double refresh_share; /* of all channels' time */
+    double refresh_share; /* part of all channels' time that refreshes take */
 };
 
 struct ll_dram_timed;
@@ -106,7 +106,7 @@ struct ll_bank_queue {
     uint8_t slot;   /* of the burst that is served next */
     uint8_t kind;   /* enum ll_dram_kind */
     uint64_t ready; /* the cycle from which on the bank allows it */
-    uint64_t order; /* of that burst */
+    uint64_t order; /* when the burst that is served next was pushed, as a number of pushes */
 };
 
 /* Cycles before which a command may not come. */

@@ -59,6 +59,7 @@ static void find_peak(const struct ll_trace *trace, const struct ll_liveness *li
 
 enum ll_training_memory ll_training_memory_of(const struct ll_liveness *life)
 {
+    assert(life->memory < LL_MEMORY_COUNT);
     static const enum ll_training_memory of[LL_MEMORY_COUNT] = {
         [LL_WEIGHT] = LL_HOLDS_WEIGHTS,          [LL_GRADIENT] = LL_HOLDS_FEATURE_MAPS,
         [LL_ACTIVATION] = LL_HOLDS_FEATURE_MAPS, [LL_OPTIMIZER] = LL_HOLDS_DYNAMIC,
@@ -88,6 +89,7 @@ static uint64_t find_most(const struct ll_trace *trace, const struct ll_liveness
 
 const char *ll_training_memory_name(enum ll_training_memory memory)
 {
+    assert(memory < LL_HOLDS_COUNT);
     static const char *const names[LL_HOLDS_COUNT] = {
 #define X(word, name) [LL_HOLDS_##word] = name,
         LL_TRAINING_MEMORY_LIST(X)
@@ -212,6 +214,7 @@ static void name(const struct ll_trace *trace, struct ll_alive *alive, uint64_t 
 
 const struct ll_all_alive *ll_alive_at(const struct ll_trace *trace, uint32_t op, struct ll_arena *arena)
 {
+    assert(!trace->op_count || op < trace->op_count);
     struct ll_arena scratch = {0};
     struct ll_all_alive *all = ll_alloc(arena, 1, sizeof *all);
     struct ll_alive *alive = ll_alloc(arena, trace->storage_count + 1, sizeof *alive);
@@ -634,6 +637,7 @@ uint32_t ll_heap_find(const struct ll_heap *heap, uint64_t bytes, uint32_t pool)
 
 bool ll_heap_take(struct ll_heap *heap, uint32_t chunk, uint64_t bytes, uint64_t least)
 {
+    assert(chunk < heap->count && heap->chunks[chunk].free && heap->chunks[chunk].bytes >= bytes);
     unlist(heap, chunk);
     struct ll_chunk *c = &heap->chunks[chunk];
     uint64_t left = c->bytes - bytes;
@@ -674,6 +678,7 @@ static bool join(struct ll_heap *heap, uint32_t first, uint32_t second)
 
 bool ll_heap_give(struct ll_heap *heap, uint32_t chunk)
 {
+    assert(chunk < heap->count && !heap->chunks[chunk].free);
     uint32_t before = heap->chunks[chunk].before, after = heap->chunks[chunk].after;
     if (after != NONE && heap->chunks[after].free) {
         unlist(heap, after);
@@ -795,11 +800,13 @@ static const struct {
 
 const char *ll_allocator_name(enum ll_allocator allocator)
 {
+    assert(allocator < LL_ALLOCATOR_COUNT);
     return allocators[allocator].name;
 }
 
 const char *ll_allocator_help(enum ll_allocator allocator)
 {
+    assert(allocator < LL_ALLOCATOR_COUNT);
     return allocators[allocator].help;
 }
 
@@ -874,6 +881,7 @@ const uint64_t *ll_arena_addresses(const struct ll_trace *trace, const struct ll
 
 bool ll_allocate(const struct ll_trace *trace, enum ll_allocator allocator, struct ll_allocated *allocated)
 {
+    assert(allocator < LL_ALLOCATOR_COUNT);
     struct ll_arena arena = {0};
     struct allocating a = {.trace = trace, .allocator = allocator, .allocated = allocated};
     struct ll_chains births, deaths;

@@ -394,6 +394,8 @@ static void read_operands(struct walk *walk, uint32_t op, struct ll_reuse *reuse
         }
 }
 
+/* One op of the walk: its reads find their distances, storages born here take their addresses over, its
+ * writes find theirs, and storages that die here leave their bytes where they stand. */
 static bool visit_op(struct walk *walk, uint32_t op)
 {
     const struct ll_trace *trace = walk->trace;
@@ -611,6 +613,7 @@ static struct ll_cache_found by_age(const struct ll_level *level, struct ll_roun
 struct ll_cache_found ll_cache_finds(const struct ll_level *level, struct ll_round round,
                                      const struct ll_cache_found *before)
 {
+    assert(level->cache_given && level->size_bytes > 0);
     double q = ll_cache_admission(&level->cache), size = (double)level->size_bytes;
     if (!before || !ll_fits(round.bytes))
         return (struct ll_cache_found){.has = q, .admitted = q};
@@ -766,6 +769,7 @@ static void meet_all(struct ll_history *history, struct ll_so_far so_far, uint64
 struct ll_history *ll_history_new(const struct ll_residency *residency, const struct ll_machine *machine,
                                   uint32_t first, uint32_t end, struct ll_arena *arena)
 {
+    assert(machine->level_count > 0);
     struct ll_history *history = ll_alloc(arena, 1, sizeof *history);
     if (!history)
         return NULL;

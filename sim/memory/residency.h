@@ -83,11 +83,11 @@
 struct ll_reuse {
     uint64_t bytes;
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
-    uint64_t since;    /* the same for what is read; for what is written, since its addresses were touched */
-    uint64_t before;   /* 1 + index of the reuse that touched them then; 0: none, in no rehearsal either */
+    uint64_t since;    /* of reads the distance; of writes the bytes touched since their addresses were */
+    uint64_t before;   /* 1 + index of the reuse that touched these addresses last; 0: none did */
     /* What the host has written since, and nobody has touched: */
     uint64_t arrived;       /* 1 + index of the reuse by which it came; 0: it did not */
-    uint64_t since_arrival; /* bytes touched since then */
+    uint64_t since_arrival; /* bytes touched since it arrived */
     uint32_t op;
     enum ll_op_kind kind;
     bool written, by_host;

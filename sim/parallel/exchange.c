@@ -642,6 +642,8 @@ static void settle_outputs(struct ll_exchanging *x, uint32_t op, const uint32_t 
     }
 }
 
+/* All-gathers either the weights of experts, which other groups hold, or all others among these tensors;
+ * from there on ops read the whole ones. */
 static void exchange_gather_some(struct ll_exchanging *x, const uint32_t *tensors, uint64_t count,
                                  bool experts, uint32_t *room)
 {

@@ -197,6 +197,8 @@ static uint32_t find_part(const struct finding *f, uint32_t op)
     return LL_NONE;
 }
 
+/* An op of the update that handles a part: operands of as many elements are parts too, and so is what it
+ * makes of them; storages that only it uses are sharded. */
 static void spread(struct finding *f, uint32_t op)
 {
     const struct ll_op_signature *signature = signature_of(f, op);

@@ -344,6 +344,8 @@ static void keep(struct offloading *o, uint32_t op)
     o->x.worked = o->x.rewrite.op_count - 1;
 }
 
+/* An op of the update: parts of weights and states that it reads come from the host first, and go back
+ * once all ops that change them are done. An op that reads what is leaving begins a new batch of moves. */
 static void write_update(struct offloading *o, uint32_t op)
 {
     const struct ll_op_signature *signature = signature_of(o, op);

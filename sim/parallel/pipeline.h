@@ -413,7 +413,7 @@ struct ll_layer_cost {
     double backward_units_s; /* part of backward_s in ops that are compute-bound */
     double again_s;          /* part of forward_s that runs twice with full recomputation */
     double update_start_s; /* part of update_s that is launch overhead, the same for any share of the state */
-    struct ll_state_bytes state;      /* of all its weights */
+    struct ll_state_bytes state;      /* what training keeps for all its weights */
     struct ll_state_bytes of_experts; /* part of `state` that expert parallelism divides */
     double forward_read_bytes;   /* weights that its forward pass reads, those of other layers included */
     double backward_read_bytes;  /* weights that its backward pass reads, those of other layers included */
@@ -421,7 +421,7 @@ struct ll_layer_cost {
     double kept_bytes;           /* activations kept from the forward to the backward pass */
     double held_bytes;           /* part of kept_bytes that is kept even with full recomputation */
     double peak_bytes;           /* peak of its kept and passing activations */
-    double again_peak_bytes;     /* the same peak with full recomputation */
+    double again_peak_bytes;     /* peak_bytes with full recomputation */
     double handed_bytes;         /* activations that later layers read in the forward pass */
     uint64_t flops, named_flops; /* as in struct ll_layers */
 };

@@ -531,6 +531,8 @@ static bool same_row(const struct transfer *a, const struct transfer *b)
     return a->from == b->from && a->phase == b->phase;
 }
 
+/* Finds what crosses the borders of stages, in both directions, and groups what comes from one stage with
+ * the same sender and step into rows, which become one message. False when memory ran out. */
 static bool list_transfers(struct partitioning *c)
 {
     for (uint32_t op = 0; op < c->trace->op_count; op++)

@@ -475,6 +475,8 @@ static void scatter_sums(struct ll_sharding *s)
     }
 }
 
+/* Context parallelism: writes one op with its positions divided, unless it passes on terms of a sum;
+ * complains where an op needs positions that other devices have. */
 static bool divide_op(struct sharing *c, uint32_t op)
 {
     struct ll_sharding *s = &c->sharding;

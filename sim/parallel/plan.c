@@ -330,6 +330,8 @@ static void complain_of_divisor(const struct ll_parallel *plan, const char *key,
                 plan->data, context);
 }
 
+/* Whether the numbers of devices go together: data, context, tensor and pipeline multiply to those that
+ * there are, expert and ZeRO groups divide the replicas, and the schedule has the stages that it needs. */
 static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags,
                        struct ll_plan_sizes *sizes)
 {
@@ -364,6 +366,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
 /* Each takes its place in a schedule, at every stage: so many take seconds. */
 enum { MOST_MICRO_BATCHES = 1 << 20 };
 
+/* Whether the batch divides into replicas and micro-batches; fills the sizes that follow from it. */
 static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, struct ll_diags *diags,
                         struct ll_plan_sizes *sizes)
 {

@@ -124,7 +124,7 @@ struct ll_plan_sizes {
     uint64_t devices;       /* data x context x tensor x pipeline */
     uint64_t batch;         /* samples a step, over all devices; 0: not known */
     uint64_t micro_batch;   /* samples; 0: not known, and there is one micro-batch */
-    uint64_t micro_batches; /* that a replica takes up in a step */
+    uint64_t micro_batches; /* micro-batches of a replica in a step */
 };
 
 /* Checks a plan by itself and against the devices that there are. False after complaints about all numbers

@@ -243,6 +243,8 @@ static struct meeting *meeting_of(struct ll_ranks *ranks, struct ll_map *ids, co
     return &ranks->meetings[id];
 }
 
+/* Finds which joins of different ranks are the same exchange: the n-th of a rank with a tag meets the n-th
+ * of the others. A meeting takes as long as the longest of its members says. False when memory ran out. */
 static bool match_joins(struct ll_ranks *ranks)
 {
     struct ll_map ids = {0}, members = {0};
@@ -811,6 +813,8 @@ static bool average(double ranks, struct ll_arena *arena, struct ll_result *resu
     return true;
 }
 
+/* One result of all ranks: times and energy are means over ranks, utilizations are over the time of the
+ * slowest, and bottlenecks follow the critical path across ranks. NULL when memory ran out. */
 static const struct ll_multi_rank_result *sum_up(const struct building *b, struct ll_arena *arena)
 {
     const struct ll_prepared *prepared = b->prepared;

@@ -800,6 +800,9 @@ static void scatter_places(struct ll_sharding *s, uint32_t op)
                              signature->phase, ll_rewrite_string(&s->placement.rewrite, signature->scope));
 }
 
+/* Writes one op as one tensor-parallel device does it: picks the axis along which it is divided by how its
+ * inputs are held and what moving them would cost, brings the inputs into that state, and notes the state
+ * of its results. */
 static bool shard_op(struct ll_sharding *s, uint32_t op)
 {
     const struct ll_op_signature *signature = &s->trace->signatures[s->trace->ops[op].signature];

@@ -42,6 +42,9 @@ static void spend_on_network(struct ll_result *result, uint32_t seq, const struc
         result->network.levels[part->taken_level].share += op->taken_s;
 }
 
+/* The critical path, from the op that ends last back to one that waited for none: each op on it spends its
+ * time on its bound, its launch, what it waits for and the network; the parts of the whole path are the
+ * shares. */
 static void share_out(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
 {
     double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_OVERHEAD] = behind_s}, total_s = 0;
@@ -95,6 +98,7 @@ void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *par
 
 void ll_energy_add(struct ll_energy_parts *sum, const struct ll_energy_parts *term, double times)
 {
+    assert(times >= 0);
     sum->compute_j += times * term->compute_j;
     sum->host_j += times * term->host_j;
     sum->network_j += times * term->network_j;
@@ -185,6 +189,7 @@ static void tally_accesses(const struct ll_machine *machine, const struct ll_wor
 void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost,
                  const struct ll_op_detail *detail, struct ll_tally *tally)
 {
+    assert(machine->level_count <= LL_MAX_LEVELS);
     memcpy(tally->traffic_bytes, detail->traffic_bytes, machine->level_count * sizeof *tally->traffic_bytes);
     tally->peak_s = cost->unit == LL_NO_UNIT
                         ? 0
@@ -281,6 +286,7 @@ static int by_time(const void *left, const void *right)
 void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
                       const struct ll_tally *tally)
 {
+    assert(seq >= result->prepared->first_op && seq < result->prepared->end_op);
     const struct ll_trace *trace = result->prepared->trace;
     const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
@@ -536,6 +542,7 @@ static void by_rank(const struct ll_result *result, uint32_t ranks, uint32_t *at
 
 bool ll_find_exposure_of_ranks(struct ll_result *result, uint32_t ranks)
 {
+    assert(ranks > 0);
     uint32_t *at = malloc((op_count(result) + 1u) * sizeof *at);
     uint32_t *first = calloc((size_t)ranks + 1, sizeof *first);
     bool found = at && first;
@@ -582,6 +589,7 @@ struct ll_machine ll_machine_with_input(const struct ll_machine *machine)
 void ll_infeed_host(const struct ll_prepared *prepared, const struct ll_machine *machine,
                     struct ll_infeed *infeed)
 {
+    assert(prepared->first_op <= prepared->end_op);
     const struct ll_trace *trace = prepared->trace;
     double prepare_s = 0, transfer_s = 0;
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
@@ -665,6 +673,7 @@ static double rounded(double share)
 
 double ll_flop_utilization(const struct ll_machine *machine, enum ll_dtype dtype, double flops, double time_s)
 {
+    assert(flops >= 0 && time_s >= 0);
     enum ll_dtype computed;
     return rounded(over(flops, ll_computed_peak_flops(machine, dtype, &computed) * time_s));
 }

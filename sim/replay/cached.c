@@ -124,6 +124,7 @@ static void find_caches(const struct ll_machine *machine, uint64_t blocked_for, 
 
 bool ll_has_loops(const struct ll_prepared *prepared, uint32_t seq)
 {
+    assert(seq < prepared->trace->op_count);
     const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
     bool product = ll_is_gemm(work) && work->kind != LL_WORK_SEQUENCE;
     bool elsewhere = work->kind == LL_WORK_NOTHING || work->kind == LL_WORK_HOST ||
@@ -142,6 +143,7 @@ static bool are_whole(const struct ll_shape *shapes, uint32_t count)
 
 bool ll_has_whole_bytes(const struct ll_prepared *prepared, uint32_t seq)
 {
+    assert(seq < prepared->trace->op_count);
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *op = &trace->signatures[trace->ops[seq].signature].view;
     return are_whole(op->in, op->input_count) && are_whole(op->out, op->output_count);
@@ -305,6 +307,7 @@ static void collect_memory(const struct ll_machine *machine, const struct ll_wor
 bool ll_run_cached(const struct ll_prepared *prepared, const struct ll_machine *machine,
                    const struct ll_cached_request *request, struct ll_cached_op *cached)
 {
+    assert(request->most > 0 && request->seq < prepared->trace->op_count);
     const struct ll_trace *trace = prepared->trace;
     uint32_t signature = trace->ops[request->seq].signature;
     const struct ll_op_view *op = &trace->signatures[signature].view;

@@ -32,7 +32,7 @@ struct ll_cached_memory {
     bool is_timed;
     struct ll_dram_result timed;
     double efficiency;         /* of whole bursts: share of all channels' peak */
-    double formula_efficiency; /* that costs reckon with for this op */
+    double formula_efficiency; /* share of the peak that the cost model assumes for this op */
 };
 
 struct ll_cached_op {

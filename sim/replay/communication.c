@@ -103,6 +103,7 @@ static bool is_between_two(uint64_t kind)
 
 struct ll_asked ll_asked_by(const struct ll_op_view *op)
 {
+    assert(ll_op_class(op->kind) == LL_CLASS_COMMUNICATION);
     uint64_t read = ll_op_bytes_read(op), written = ll_op_bytes_written(op);
     int64_t devices = ll_attr_count(op, LL_ATTR_DEVICES, 0), stride = ll_attr_count(op, LL_ATTR_STRIDE, 1);
     bool two = is_between_two(op->kind);

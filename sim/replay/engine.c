@@ -524,6 +524,7 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
 {
+    assert(seq >= result->prepared->first_op && seq < result->prepared->end_op);
     const struct ll_prepared *prepared = result->prepared;
     uint32_t signature = prepared->trace->ops[seq].signature;
     struct ll_op_detail detail = {0};
@@ -544,6 +545,7 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
 
 struct ll_bounds ll_replay_bounds(const struct ll_result *result, uint32_t signature)
 {
+    assert(signature < result->prepared->trace->signature_count);
     const struct ll_prepared *prepared = result->prepared;
     if (prepared->works[signature].kind == LL_WORK_WAIT ||
         prepared->works[signature].kind == LL_WORK_COLLECTIVE)
@@ -931,6 +933,7 @@ static bool turn(const struct ll_machine *machine, double time_s, size_t knob, l
 const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
                                     void *context, struct ll_arena *arena, size_t *count)
 {
+    assert(time_s >= 0);
     const struct ll_knob *knobs = ll_machine_knobs(machine, arena, count);
     struct ll_gain *gains = knobs ? ll_alloc(arena, *count + 1, sizeof *gains) : NULL;
     for (size_t i = 0; gains && i < *count; i++) {

@@ -134,6 +134,8 @@ static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
 static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                           struct ll_arena *arena);
 
+/* All that does not depend on a machine, in the order in which one needs the other. NULL after a complaint
+ * or when memory ran out. */
 static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena *arena,
                                    struct ll_diags *diags)
 {
@@ -449,6 +451,7 @@ static bool has_exchanges(const struct ll_prepared *prepared)
 
 bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena, struct ll_diags *diags)
 {
+    assert(signatures->prepared && signatures->machine && signatures->among);
     const struct ll_prepared *prepared = signatures->prepared;
     const struct ll_trace *trace = prepared->trace;
     bool refused[LL_OP_NONE] = {false}, all = true, exchanges = has_exchanges(prepared);
@@ -498,6 +501,7 @@ static const struct ll_cost *next_to(const struct ll_signatures *signatures, uin
 const struct ll_cost *ll_signatures_algorithms(struct ll_signatures *signatures, uint32_t signature,
                                                const struct ll_warm_bytes *found, struct ll_arena *arena)
 {
+    assert(signature < signatures->prepared->trace->signature_count);
     struct { /* without gaps */
         uint64_t signature;
         struct ll_warm_bytes found;

@@ -20,8 +20,8 @@ struct ll_remembered; /* there too */
 /* How an op runs under a software stack that fuses element-wise ops. */
 struct ll_fused {
     uint64_t held;   /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
-    bool follows;    /* starts with an op before it: */
-    uint32_t leader; /* that one, which may follow another */
+    bool follows;    /* it is part of the kernel of an op before it, and starts with that */
+    uint32_t leader; /* the op whose kernel it is part of; that one may follow another */
 };
 
 /* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each signature.
@@ -67,31 +67,33 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
 const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, struct ll_arena *arena,
                                                  struct ll_diags *diags);
 
+/* When an op runs. Times are in seconds from the begin of the first replayed op. */
 struct ll_op_result {
-    uint32_t unit;  /* in machine->units, LL_NO_UNIT for what needs none */
-    uint32_t bound; /* LL_BOUND_... */
+    uint32_t unit;  /* index in machine->units; LL_NO_UNIT for ops that need none */
+    uint32_t bound; /* LL_BOUND_...: what takes most of time_s */
     double start_s, time_s;
-    double active_s; /* of time_s, while something works: not what is late in starting */
-    double taken_s;  /* of active_s, what exchanges add that keep units busy beside it */
-    double lead_s;   /* through a queue: how long before the device could begin the software turned to it */
+    double active_s; /* part of time_s in which the device works, without launch overhead */
+    double taken_s;  /* part of active_s that overlapping communication adds by keeping units busy */
+    double lead_s;   /* how long before the device could begin the software launched it; only with a queue */
 };
 
 /* What else is known of an op's run. */
 struct ll_op_detail {
-    double compute_cycles, stall_cycles; /* of the unit's clock */
-    double utilization;
-    double traffic_bytes[LL_MAX_LEVELS]; /* out of each level */
-    double written_bytes[LL_MAX_LEVELS]; /* of these, results and partial sums that come back */
-    double operand_bytes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* of a GEMM's, each operand's; of other work 0 */
-    const struct ll_price *price; /* of an exchange between devices; NULL: it is none */
+    double compute_cycles, stall_cycles; /* cycles of its unit's clock, computing and waiting for memory */
+    double utilization;                  /* FLOPs over those of its unit at peak in compute_cycles, 0 to 1 */
+    double traffic_bytes[LL_MAX_LEVELS]; /* bytes that pass between a level and the next one inward */
+    double written_bytes[LL_MAX_LEVELS]; /* part of traffic_bytes that results and partial sums make */
+    double operand_bytes[LL_MAX_LEVELS][LL_OPERAND_COUNT]; /* a GEMM's traffic_bytes by operand; else 0 */
+    const struct ll_price *price; /* what the exchange takes; NULL of ops that are no exchange */
 };
 
+/* All replayed ops of a kind, per step. */
 struct ll_kind_result {
-    const char *kind;
+    const char *kind; /* as the trace names it */
     enum ll_op_kind op_kind;
     enum ll_op_class op_class;
     uint32_t bound;                     /* what bound most of its time */
-    double count, time_s, flops, bytes; /* a step */
+    double count, time_s, flops, bytes; /* per step; FLOPs and bytes are algorithmic */
     double share;                       /* of the time of all ops, summing to 1 over the kinds */
     uint32_t order;                     /* of first appearance */
     /* Of the ops that the bound bound: what they got of it a second (bytes out of a level, of the host, of
@@ -114,17 +116,18 @@ double ll_energy_sum(const struct ll_energy_parts *parts);
 /* A level of the network, a step. */
 struct ll_network_use {
     double busy_s;    /* some exchange goes on that reaches it */
-    double exposed_s; /* of that, while the device does nothing */
-    double share; /* of the step's time, of what held it back: over the levels, shares[LL_BOUND_NETWORK] */
-    double sent_bytes; /* by a device, in exchanges that reach no further */
+    double exposed_s; /* part of busy_s in which the device does nothing */
+    double share;     /* part of the step's time that it bounds; the levels sum to shares[LL_BOUND_NETWORK] */
+    double sent_bytes; /* bytes that a device sends in exchanges for which this is the outermost level */
 };
 
 /* What devices exchange in a step. */
 struct ll_exposure {
-    uint64_t count;                             /* of exchanges, in all replayed steps; 0: the rest is 0 */
-    double busy_s, exposed_s;                   /* of all levels together */
-    double links_j;                             /* what the links take, this device's share */
-    struct ll_network_use levels[LL_MAX_LINKS]; /* as the machine's networks */
+    uint64_t count; /* exchanges in all replayed steps; 0: all other fields are 0 */
+    double busy_s,
+        exposed_s;  /* time in which any exchange goes on; part of it in which the device does nothing */
+    double links_j; /* energy of the links, this device's share */
+    struct ll_network_use levels[LL_MAX_LINKS]; /* in the order of the machine's networks */
 };
 
 struct ll_result {
@@ -134,7 +137,8 @@ struct ll_result {
     double device_active_s, starting_s; /* a step: the device works; a core of the host starts its ops */
     double flop_utilization;
     double shares[LL_BOUND_COUNT]; /* of time_s, summing to 1 */
-    double gap_share; /* of that too: time in gaps and opaque calls, as long here as where it was recorded */
+    double
+        gap_share; /* part of time_s in gaps and opaque calls, which take as long as they were recorded to */
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of each level, a step */
     struct ll_exposure network;
@@ -241,7 +245,7 @@ struct ll_metrics {
     const char *unit;       /* "samples", "audio seconds": the trace's or static */
     double peak_flops;      /* a second, in the element type in which most FLOPs are computed: that of the
                                utilization */
-    enum ll_dtype computed; /* that type */
+    enum ll_dtype computed; /* the type in which most FLOPs are computed */
     double device_utilization, fp32_utilization;
     double cpu_utilization; /* NaN where the machine does not know its host's cores */
 };
@@ -270,7 +274,7 @@ struct ll_infeed {
     double prepare_s, transfer_s; /* of a step's input; their sum is what the host takes */
     double device_s;              /* a step whose input is there already */
     double step_s;                /* of many steps */
-    double share;                 /* of it */
+    double share;                 /* part of step_s in which the device waits for its input */
 };
 
 /* False when memory ran out. Replays the result's ops once more, exchanges taking what they took; otherwise

@@ -30,6 +30,7 @@ enum { MOST_SHAPES = 6 };
 /* "f32 8x9216, f32 9216x4096"; a scalar is "f32 1". */
 static void add_shapes(const struct ll_shape *shapes, uint32_t count, struct ll_str *out)
 {
+    assert(count == 0 || shapes);
     if (count == 0)
         ll_str_add(out, "nothing");
     for (uint32_t i = 0; i < count && i < MOST_SHAPES; i++) {
@@ -67,6 +68,7 @@ static void explain_operands(const struct ll_op_signature *signature, struct ll_
 static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
                              struct ll_explain *why)
 {
+    assert(price->devices > 0);
     struct ll_asked asked = ll_asked_by(&signature_of(report, seq)->view);
     asked.first = price->first;
     asked.span = price->span;
@@ -193,6 +195,7 @@ static void add_groups(const struct ll_explain *why, struct ll_str *out)
 
 void ll_report_explanations(const struct ll_report *reports, size_t count, uint32_t seq, struct ll_str *out)
 {
+    assert(count > 0);
     for (size_t i = 0; i < count; i++) {
         const struct ll_report *report = &reports[i];
         const char *const *strings = report->result->prepared->trace->strings;
@@ -241,6 +244,7 @@ static void one_explanation(const struct ll_report *report, const char *machine,
 void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
                                  struct ll_json *json)
 {
+    assert(count > 0);
     ll_json_open_object(json);
     ll_json_put_count(json, "schema", 1);
     ll_json_key(json, "explanations");
@@ -345,6 +349,7 @@ static bool make_points(struct drawing *d)
 
 static bool make_memories(struct drawing *d)
 {
+    assert(d->result->machine->level_count <= sizeof d->memories / sizeof *d->memories);
     const struct ll_machine *machine = d->result->machine;
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
@@ -381,6 +386,7 @@ static bool make_units(struct drawing *d)
             const struct ll_unit *unit = &machine->units[u];
             double cycle = ll_unit_flops_per_cycle(unit, (enum ll_dtype)dtype);
             struct ll_roof *roof = &d->units[d->unit_count];
+            assert(d->unit_count < sizeof d->units / sizeof *d->units);
             struct ll_human rate;
             if (!used[u][dtype] || cycle == 0)
                 continue;
@@ -467,6 +473,7 @@ static bool make_room(struct ll_warnings *warnings)
 
 void ll_warn(struct ll_warnings *warnings, const char *format, ...)
 {
+    assert(warnings->arena);
     struct ll_str line = {0};
     va_list arguments;
     va_start(arguments, format);

@@ -21,8 +21,10 @@ static void bottlenecks(const struct ll_result *result, struct ll_json *json)
 {
     ll_json_key(json, "bottlenecks");
     ll_json_open_object(json);
-    for (unsigned cause = 0; cause_exists(result->machine, cause); cause++)
+    for (unsigned cause = 0; cause_exists(result->machine, cause); cause++) {
+        assert(result->shares[cause] >= 0 && result->shares[cause] <= 1 + 1e-9);
         ll_json_put_number(json, ll_bound_name(result->machine, cause), result->shares[cause]);
+    }
     ll_json_close_object(json);
 }
 
@@ -95,6 +97,7 @@ static void infeed(const struct ll_result *result, struct ll_json *json)
     struct ll_infeed infeed = {0};
     if (!ll_infeed_of(result, &infeed))
         return;
+    assert(infeed.share >= 0 && infeed.share <= 1 && infeed.step_s >= infeed.device_s * (1 - 1e-9));
     ll_json_key(json, "infeed");
     ll_json_open_object(json);
     ll_json_put_number(json, "share", infeed.share);
@@ -107,6 +110,7 @@ static void infeed(const struct ll_result *result, struct ll_json *json)
 
 static void network(const struct ll_result *result, struct ll_json *json)
 {
+    assert(result->network.exposed_s <= result->network.busy_s * (1 + 1e-9));
     const struct ll_exposure *network = &result->network;
     ll_json_key(json, "network");
     ll_json_open_object(json);
@@ -151,6 +155,7 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
 /* How an exchange between devices is done. */
 static void exchange(const struct ll_result *result, const struct ll_price *price, struct ll_json *json)
 {
+    assert(price->devices > 0);
     const struct ll_exchanged *e = &price->exchanged;
     ll_json_key(json, "communication");
     ll_json_open_object(json);
@@ -197,6 +202,7 @@ struct known_bounds {
 static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t signature,
                                   struct known_bounds *known)
 {
+    assert(signature < result->prepared->trace->signature_count);
     struct {
         uint64_t kind;
         struct ll_work work;
@@ -219,6 +225,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
     const struct ll_trace *trace = result->prepared->trace;
     const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
     const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
+    assert(op->time_s >= 0 && op->start_s >= 0);
     struct ll_op_detail detail = ll_replay_detail(result, seq);
     struct ll_bounds bounds = bounds_of(result, trace->ops[seq].signature, known);
     ll_json_open_object(json);
@@ -255,6 +262,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
 
 static void what_if(const struct ll_report *report, struct ll_json *json)
 {
+    assert(report->gain_count == 0 || report->gains);
     ll_json_key(json, "what_if");
     ll_json_open_list(json);
     for (size_t i = 0; i < report->gain_count; i++) {
@@ -273,6 +281,7 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
 static void report_energy_json(const struct ll_machine *machine, double energy_j,
                                const struct ll_energy_parts *parts, struct ll_json *json)
 {
+    assert(!(energy_j < 0));
     ll_json_put_number(json, "energy_j", energy_j);
     if (!isfinite(energy_j))
         return;
@@ -358,6 +367,7 @@ static void exposed_json(const struct ll_parallel_result *p, struct ll_json *jso
 
 static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struct ll_json *json)
 {
+    assert(stage < p->spread->plan.pipeline);
     const struct ll_stage_use *use = &p->stages[stage];
     ll_json_open_object(json);
     ll_json_put_count(json, "stage", stage);
@@ -431,6 +441,8 @@ static void report_together_json(const struct ll_multi_rank_result *t, struct ll
 
 static void one_report(const struct ll_report *report, const char *machine, bool per_op, struct ll_json *json)
 {
+    assert(report->result->prepared->first_op <= report->result->prepared->end_op &&
+           report->result->time_s >= 0);
     const struct ll_result *result = report->result;
     const struct ll_prepared *prepared = result->prepared;
     ll_json_open_object(json);

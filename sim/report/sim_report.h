@@ -57,9 +57,11 @@ struct ll_report {
     const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;
-    const struct ll_parallel_result *parallel;   /* that `result` is of; NULL: one device, no plan */
-    const struct ll_multi_rank_result *together; /* the same, of a trace of several ranks; else NULL */
-    double tokens_per_sample;                    /* of the trace, as ll_report_tokens has it */
+    const struct ll_parallel_result
+        *parallel; /* the plan's result, whose bottleneck stage `result` is; NULL: no plan */
+    const struct ll_multi_rank_result
+        *together;            /* all ranks of a trace of several, of which `result` is; else NULL */
+    double tokens_per_sample; /* of the trace, as ll_report_tokens has it */
 };
 
 /* Tokens of a sample, where the trace is of a language model: those that one embedding looks up in a table

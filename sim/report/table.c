@@ -205,6 +205,7 @@ struct ll_table *ll_table_new(const char *headings)
         p = end ? end + 1 : NULL;
     }
     ll_table_end_row(table);
+    assert(table->column_count > 0 && table->column_count <= MOST_COLUMNS);
     return table;
 }
 
@@ -311,6 +312,7 @@ static void print_wrapped(const struct fit *fit, const char *text, size_t length
 static void print_cell(const struct ll_table *table, const struct fit *fit, size_t column, const char *text,
                        size_t length, struct ll_str *out)
 {
+    assert(column < table->column_count);
     size_t width = text_width(text, length);
     size_t room = fit->width[column] > width ? fit->width[column] - width : 0;
     if (column)

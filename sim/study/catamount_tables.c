@@ -82,6 +82,7 @@ double ll_catamount_sum_s(const struct ll_trace *trace, double flops_per_s, doub
 
 struct ll_catamount_rates ll_catamount_rates(const struct ll_machine *machine)
 {
+    assert(machine->level_count > 0);
     const struct ll_level *memory = &machine->levels[machine->level_count - 1];
     const struct ll_catamount_rates rates = {.peak_flops = ll_machine_peak_flops(machine, LL_F32),
                                              .peak_Bps = memory->bandwidth_Bps};

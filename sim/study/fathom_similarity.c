@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fathom's workloads as profiles of op classes (table 2), and how similar they are (figures 3 and 4). */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,7 @@ void ll_fathom_plan_profiles(struct ll_study_plan *plan)
 
 const struct ll_timeline *ll_fathom_profile(const struct ll_runs *runs, enum ll_fathom_row row)
 {
+    assert(row < LL_FATHOM_COUNT);
     const struct ll_trace *trace = ll_runs_trace(runs, ll_fathom[row].name, "train");
     return trace ? ll_timeline(trace, COLD_STEPS, runs->arena) : NULL;
 }

@@ -59,6 +59,7 @@ const struct ll_platform ll_paradnn_platforms[LL_PARADNN_PLATFORMS] = {
 
 void ll_paradnn_plan(struct ll_study_plan *plan, enum ll_paradnn_family family)
 {
+    assert(family < LL_PARADNN_FAMILIES);
     const struct ll_family *families = plan->whole ? ll_paradnn_families : ll_paradnn_parts;
     ll_study_plan_experiment(
         plan, &(struct ll_experiment){&families[family], ll_paradnn_platforms, LL_PARADNN_PLATFORMS});
@@ -74,6 +75,7 @@ void ll_paradnn_plan_main(struct ll_study_plan *plan)
 const struct ll_experiment_result *ll_paradnn_experiment(const struct ll_runs *runs,
                                                          enum ll_paradnn_family family)
 {
+    assert(family < LL_PARADNN_FAMILIES);
     return ll_runs_experiment(runs, ll_paradnn_families[family].name);
 }
 
@@ -325,6 +327,7 @@ static bool is_of(const struct ll_measured *row, enum ll_paradnn_platform platfo
 const struct ll_paradnn_measured *ll_paradnn_rows(const struct ll_runs *runs,
                                                   enum ll_paradnn_platform platform, size_t *count)
 {
+    assert(platform < LL_PARADNN_PLATFORMS);
     *count = 0;
     if (runs->measured_count == 0) {
         *count = platform == LL_PARADNN_TPU2 ? sizeof at_hand / sizeof *at_hand : 0;
@@ -411,6 +414,7 @@ static struct ll_paradnn_weights weigh(double *const *values, size_t axes, const
 struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_experiment_result *experiment,
                                            const double *numbers, struct ll_arena *arena)
 {
+    assert(numbers);
     double *values[LL_MOST_FAMILY_AXES];
     size_t axes = ll_family_axes(experiment->experiment.family);
     for (size_t axis = 0; axis < axes; axis++) {
@@ -424,6 +428,7 @@ struct ll_paradnn_weights ll_paradnn_weigh(const struct ll_experiment_result *ex
 struct ll_paradnn_weights ll_paradnn_weigh_measured(const struct ll_paradnn_measured *rows, size_t count,
                                                     const double *numbers, struct ll_arena *arena)
 {
+    assert(rows || count == 0);
     double *values[LL_MOST_FAMILY_AXES];
     for (size_t axis = 0; axis < LL_MOST_FAMILY_AXES; axis++)
         values[axis] = ll_alloc(arena, count, sizeof **values);
@@ -528,6 +533,7 @@ static struct labels *label(const struct ll_family_axis *axis, struct labels *la
 
 void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct ll_paradnn_heat *heat)
 {
+    assert(heat->row_axis != heat->column_axis);
     struct labels rows, columns;
     label(&heat->family->axes[heat->row_axis], &rows);
     label(&heat->family->axes[heat->column_axis], &columns);

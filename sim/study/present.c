@@ -2,6 +2,7 @@
 /* The result of a study as text for a screen, CSV, a page of HTML, and JSON. */
 #include "sim/study/study.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
 void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_study_result *result, unsigned width, struct ll_str *out)
 {
+    assert(study->id && width > 0);
     ll_str_addf(out, "%s  %s: %s\n", study->id, study->paper, study->title);
     for (size_t i = 0; i < result->table_count; i++)
         add_table(&result->tables[i], width, out);
@@ -96,6 +98,7 @@ void ll_present_text(const struct ll_study *study, const struct ll_study_plan *p
 
 void ll_present_csv(const struct ll_study_table *table, struct ll_str *out)
 {
+    assert(table->column_count > 0);
     for (size_t c = 0; c < table->column_count; c++) {
         ll_str_add(out, c ? "," : "");
         ll_csv_put(out, table->columns[c].name);

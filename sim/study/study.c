@@ -69,6 +69,7 @@ static void put(struct ll_study_table *table, struct ll_cell cell)
 
 void ll_table_put_text(struct ll_study_table *table, const char *text)
 {
+    assert(table->result);
     put(table, (struct ll_cell){.text = copied(table->result, text), .number = NAN});
 }
 
@@ -198,6 +199,7 @@ size_t ll_count_verdicts(const struct ll_study_result *result, enum ll_verdict v
     size_t count = 0;
     for (uint64_t i = 0; i < result->criterion_count; i++)
         count += result->criteria[i].verdict == verdict;
+    assert(count <= result->criterion_count);
     return count;
 }
 
@@ -208,6 +210,7 @@ const char *ll_verdict_name(enum ll_verdict verdict)
         LL_VERDICT_LIST(X)
 #undef X
     };
+    assert((size_t)verdict < sizeof names / sizeof *names);
     assert(verdict <= LL_INFO);
     return names[verdict];
 }
@@ -235,6 +238,7 @@ uint64_t ll_family_size(const struct ll_family *family)
     assert(family->model && family->axes[0].key);
     for (size_t i = 0; i < ll_family_axes(family); i++)
         size *= ll_family_axis_values(&family->axes[i]);
+    assert(size > 0);
     return size;
 }
 
@@ -302,6 +306,7 @@ const struct ll_study *ll_study_find(const char *id)
 
 void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording)
 {
+    assert(recording->row && recording->variant && recording->model);
     if (ll_grow(&plan->recordings, &plan->recording_capacity, plan->recording_count + 1, sizeof *recording))
         plan->recordings[plan->recording_count++] = *recording;
     else
@@ -310,6 +315,7 @@ void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recordi
 
 void ll_study_plan_machine(struct ll_study_plan *plan, const struct ll_study_machine *target)
 {
+    assert(target->name && target->machine);
     if (ll_grow(&plan->targets, &plan->target_capacity, plan->target_count + 1, sizeof *target))
         plan->targets[plan->target_count++] = *target;
     else
@@ -318,6 +324,7 @@ void ll_study_plan_machine(struct ll_study_plan *plan, const struct ll_study_mac
 
 void ll_study_plan_experiment(struct ll_study_plan *plan, const struct ll_experiment *experiment)
 {
+    assert(experiment->family && experiment->platform_count > 0);
     if (ll_grow(&plan->experiments, &plan->experiment_capacity, plan->experiment_count + 1,
                 sizeof *experiment))
         plan->experiments[plan->experiment_count++] = *experiment;
@@ -375,6 +382,7 @@ static uint64_t recording_of(const struct ll_study_plan *plan, const char *row, 
 
 const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row, const char *variant)
 {
+    assert(row && variant);
     uint64_t i = recording_of(runs->plan, row, variant);
     return i < runs->plan->recording_count ? runs->traces[i] : NULL;
 }
@@ -437,6 +445,7 @@ bool ll_study_judge(const struct ll_study *study, const struct ll_runs *runs, st
 
 double ll_cosine(const double *a, const double *b, size_t size)
 {
+    assert(size > 0);
     double product = 0, a_square = 0, b_square = 0;
     for (size_t i = 0; i < size; i++) {
         product += a[i] * b[i];
@@ -506,6 +515,7 @@ static double mean_of(const double *values, size_t count)
 
 double ll_variation(const double *values, size_t count)
 {
+    assert(values || count == 0);
     double mean = mean_of(values, count), squares = 0;
     for (size_t i = 0; i < count; i++)
         squares += (values[i] - mean) * (values[i] - mean);

@@ -185,7 +185,7 @@ struct ll_platform {
     const char *machine; /* one of the devices, as sim -c takes it */
     struct ll_override overrides[LL_MOST_PLATFORM_OVERRIDES]; /* ended by one without path, if not full */
     const char *dtype; /* as the model's parameter has it; without one, all of the recording becomes it */
-    uint64_t devices;  /* that share the batch */
+    uint64_t devices;  /* how many devices share the batch */
     uint64_t batches;  /* how many times the batch of the point */
 };
 

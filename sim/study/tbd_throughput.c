@@ -92,12 +92,14 @@ void ll_tbd_plan_sweep(struct ll_study_plan *plan, enum ll_tbd_row row)
 
 const struct ll_trace *ll_tbd_trace(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch)
 {
+    assert(row < LL_TBD_COUNT && batch > 0);
     return ll_runs_trace(runs, ll_tbd[row].name, variant_of(batch, runs->arena));
 }
 
 const struct ll_result *ll_tbd_replay(const struct ll_runs *runs, enum ll_tbd_row row, uint64_t batch,
                                       const char *target)
 {
+    assert(row < LL_TBD_COUNT && batch > 0);
     assert(row < LL_TBD_COUNT);
     return ll_runs_replay(runs, ll_tbd[row].name, variant_of(batch, runs->arena), target);
 }
@@ -125,6 +127,7 @@ static const struct ll_metrics *tbd_last(const struct ll_tbd_sweep *sweep)
 
 static double tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric metric)
 {
+    assert(metric <= LL_TBD_FP32);
     return metric == LL_TBD_THROUGHPUT ? metrics->throughput_Hz
            : metric == LL_TBD_DEVICE   ? 100 * metrics->device_utilization
                                        : 100 * metrics->fp32_utilization;
@@ -132,6 +135,7 @@ static double tbd_value(const struct ll_metrics *metrics, enum ll_tbd_metric met
 
 double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to)
 {
+    assert(sweep->count <= LL_TBD_MOST_BATCHES && from < to);
     double before = NAN, after = NAN;
     for (size_t i = 0; i < sweep->count; i++) {
         before = sweep->batches[i] == from ? sweep->metrics[i].throughput_Hz : before;
@@ -142,6 +146,7 @@ double ll_tbd_gain(const struct ll_tbd_sweep *sweep, double from, double to)
 
 double ll_tbd_exponent(const struct ll_tbd_sweep *sweep)
 {
+    assert(sweep->count <= LL_TBD_MOST_BATCHES);
     assert(sweep->count <= LL_TBD_MOST_BATCHES);
     double least = NAN;
     for (size_t i = 1; i < sweep->count; i++)

@@ -26,6 +26,7 @@
 
 const char *ll_series_record(struct ll_series *series, const struct ll_import_op *op, struct ll_imported *out)
 {
+    assert(op->kind < LL_OP_NONE);
     const uint32_t before = series->ops - 1;
     struct ll_import_op whole = *op;
     whole.phase = series->phase;
@@ -52,6 +53,7 @@ uint64_t ll_series_ns(double time_ns)
 struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_class memory,
                                     enum ll_dtype dtype, unsigned rank, const uint64_t *dims)
 {
+    assert(rank <= LL_MAX_RANK && dtype < LL_DTYPE_COUNT && memory < LL_MEMORY_COUNT);
     struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = (uint8_t)dtype};
     for (unsigned i = 0; i < rank; i++)
         shape.dim[i] = dims[i];
@@ -60,6 +62,7 @@ struct ll_imported ll_series_tensor(struct ll_series *series, enum ll_memory_cla
 
 bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_dtype *dtype)
 {
+    assert(otherwise < LL_DTYPE_COUNT);
     const char *name = ll_import_choice(import, "dtype");
     *dtype = name ? ll_dtype_find(name) : otherwise;
     return *dtype != LL_DTYPE_COUNT ||
@@ -69,6 +72,7 @@ bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_
 
 const char *ll_import_stem(struct ll_import *import, const char *otherwise)
 {
+    assert(import->input_count > 0);
     const char *base = ll_base_name(import->inputs[0].path);
     const char *stem = ll_copy_text(&import->arena, base, strcspn(base, "."));
     return stem && stem[0] ? stem : otherwise;
@@ -266,6 +270,7 @@ static bool refuse_choices(const struct ll_choice *choices, uint64_t count, stru
 
 const char *ll_import_choice(struct ll_import *import, const char *key)
 {
+    assert(key && *key);
     return choose(import->choices, import->choice_count, key);
 }
 
@@ -313,6 +318,7 @@ bool ll_import_begin(struct ll_import *import)
  * leaves no file and keeps the one of before. */
 bool ll_import_run(ll_importer *importer, struct ll_import *import)
 {
+    assert(import->output);
     const char *output = import->output, *part = ll_path_beside(&import->arena, output);
     import->facts = (struct ll_facts){.arena = &import->arena};
     import->output = part;
@@ -474,6 +480,7 @@ const struct ll_op_schedule *ll_export_schedule(struct ll_export *export)
 
 const char *ll_export_choice(struct ll_export *export, const char *key)
 {
+    assert(key && *key);
     return choose(export->choices, export->choice_count, key);
 }
 
@@ -507,6 +514,7 @@ bool ll_export_spill(struct ll_export *export)
 
 bool ll_export_run(ll_exporter *exporter, struct ll_export *export)
 {
+    assert(export->trace);
     bool done = exporter(export) && write_out(export);
     ll_str_release(&export->out);
     ll_arena_release(&export->arena);
@@ -532,6 +540,7 @@ uint64_t ll_period(const uint64_t *looks, uint64_t count)
         period = count - border[count - 1];
     free(border);
     assert(period <= count); /* no border is longer than what it belongs to */
+    assert(period <= count);
     return period <= count / 2 ? period : count;
 }
 

@@ -82,6 +82,7 @@ bool ll_wire_count(const struct ll_wire_field *field, uint64_t *count)
 
 uint64_t ll_wire_integers(const struct ll_wire_field *field, int64_t *values, uint64_t most)
 {
+    assert(values || most == 0);
     uint64_t count = 0, value;
     if (field->type == LL_WIRE_VARINT && most > 0)
         values[count++] = (int64_t)field->value;
@@ -93,6 +94,7 @@ uint64_t ll_wire_integers(const struct ll_wire_field *field, int64_t *values, ui
 
 const char *ll_wire_text(struct ll_wire bytes, struct ll_arena *arena)
 {
+    assert(!bytes.at || bytes.at <= bytes.end);
     char *text = ll_copy_text(arena, bytes.at ? (const char *)bytes.at : "", (size_t)(bytes.end - bytes.at));
     for (size_t i = 0; text && i < (size_t)(bytes.end - bytes.at); i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7F)

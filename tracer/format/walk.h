@@ -26,17 +26,18 @@ struct ll_walk {
     struct ll_diags *diags;
     struct ll_version version; /* of the file: {0} until the header or a head was seen */
     struct ll_codec *codec;
-    uint8_t *content;                         /* of the frame given last */
-    uint64_t content_capacity, content_bytes; /* of all frames so far */
+    uint8_t *content;          /* what the frame given last holds, unpacked */
+    uint64_t content_capacity; /* bytes that `content` has room for */
+    uint64_t content_bytes;    /* unpacked bytes of all frames so far */
 
     const uint8_t *at;            /* where the walk stands */
-    uint32_t next_number;         /* that a frame has where none is missing */
+    uint32_t next_number;         /* number of the next frame, if none is missing */
     struct ll_index_entry *index; /* NULL when the file has none */
     uint64_t index_count;
 
     uint64_t frames;      /* whole ones given */
     uint64_t lost_frames; /* complete but damaged, or missing in the row of numbers */
-    uint64_t lost_bytes;  /* that belong to no whole frame */
+    uint64_t lost_bytes;  /* bytes that belong to no whole frame */
 };
 
 /* LL_OK, or why nothing can be read: LL_NOT_OURS, LL_DAMAGED (cut off inside its header), LL_TOO_NEW,
@@ -105,7 +106,7 @@ struct ll_trace_build {
     struct ll_stretch *stretches;  /* in order; a hole begins the next one */
     uint64_t stretch_count, stretch_capacity;
     bool *step_recorded;  /* by step: its record was read */
-    struct ll_step *cuts; /* that replace the steps; first ops as numbered in the file */
+    struct ll_step *cuts; /* steps that replace the recorded ones; first ops as numbered in the file */
     uint64_t cut_count, cut_capacity;
     uint64_t recorded_capacity;
     bool ended;         /* the end frame was read */

@@ -170,7 +170,7 @@ struct ll_roof {
 };
 struct ll_work_point {
     double intensity, rate; /* operations a byte, operations a second; left out when not positive */
-    double share;           /* of all points' time: the disc's area */
+    double share;           /* part of all points' time, which the disc's area shows */
     size_t series;
     const char *name;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plots on a plain frame: bars, boxes, signed weights, lines, dots and scatter plots; of the designs of a
  * sweep their front, and parallel coordinates. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ static struct ll_axis axis_of(const struct ll_bars *bars)
 static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_bars *bars,
                        const struct ll_axis *axis, size_t group)
 {
+    assert(group < bars->group_count && bars->series_count > 0);
     double slot = area.width / (double)bars->group_count, left = area.x + slot * ((double)group + 0.1);
     double width = 0.8 * slot / (bars->stacked ? 1 : (double)bars->series_count), base = 0;
     for (size_t s = 0; s < bars->series_count; s++) {
@@ -61,6 +63,7 @@ static void draw_level(struct ll_svg *svg, struct ll_rect area, const struct ll_
 
 void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars)
 {
+    assert(!bars->stacked || !bars->log);
     struct ll_axis axis = axis_of(bars);
     box = ll_draw_title(svg, box, bars->title);
     if (bars->series_count > 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/report/figure/figure.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,7 @@ void ll_svg_close(struct ll_svg *svg)
 
 void ll_svg_line(struct ll_svg *svg, enum ll_pen pen, double x1, double y1, double x2, double y2)
 {
+    assert(pen <= LL_PEN_INK);
     static const char *const classes[] = {
         [LL_PEN_AXIS] = "ll-axis", [LL_PEN_GRID] = "ll-grid", [LL_PEN_INK] = "ll-stroke"};
     ll_str_addf(svg->out, "<line class=\"%s\" x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\"/>\n",
@@ -147,6 +149,7 @@ void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series)
 
 void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char *text)
 {
+    assert(how->anchor <= LL_ANCHOR_END);
     static const char *const anchors[] = {
         [LL_ANCHOR_START] = "start", [LL_ANCHOR_MIDDLE] = "middle", [LL_ANCHOR_END] = "end"};
     ll_str_addf(svg->out,
@@ -225,6 +228,7 @@ static struct ll_axis linear(double low, double high, double least_step)
     struct ll_axis axis = {.low = first * step, .high = last * step};
     for (int i = first; i <= last && axis.tick_count < LL_MOST_TICKS; i++)
         axis.ticks[axis.tick_count++] = i * step;
+    assert(axis.low < axis.high);
     return axis;
 }
 
@@ -243,6 +247,7 @@ static struct ll_axis logarithmic(double low, double high)
         axis.ticks[axis.tick_count++] = 2 * pow(10, power);
         axis.ticks[axis.tick_count++] = 5 * pow(10, power);
     }
+    assert(axis.low > 0 && axis.low < axis.high);
     return axis;
 }
 
@@ -269,6 +274,7 @@ struct ll_axis ll_range_axis(const struct ll_range *range, bool log)
 
 double ll_axis_place(const struct ll_axis *axis, double value)
 {
+    assert(axis->low < axis->high);
     double place = axis->log ? log(value / axis->low) / log(axis->high / axis->low)
                              : (value - axis->low) / (axis->high - axis->low);
     return fmin(1, fmax(0, place));
@@ -455,6 +461,7 @@ void ll_page_open(struct ll_svg *svg, const struct ll_page *page)
 
 struct ll_rect ll_page_panel(const struct ll_page *page, size_t i)
 {
+    assert(page->columns > 0 && i < page->panels);
     double row = (double)(i / page->columns), column = (double)(i % page->columns);
     return (struct ll_rect){MARGIN + column * (page->width + MARGIN),
                             MARGIN + TITLE + row * (page->height + MARGIN), page->width, page->height};

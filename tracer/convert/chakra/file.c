@@ -287,6 +287,7 @@ bool chakra_attr_next(struct ll_wire *body, uint64_t number, struct ll_wire *nam
 
 bool chakra_attr_find(struct ll_wire body, uint64_t field, const char *wanted, struct chakra_attr *attr)
 {
+    assert(wanted && *wanted);
     struct ll_wire name;
     while (chakra_attr_next(&body, field, &name, attr))
         if ((size_t)(name.end - name.at) == strlen(wanted) && name.at &&

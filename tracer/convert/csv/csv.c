@@ -123,6 +123,7 @@ const struct ll_measured *ll_measured_read(const char *text, size_t length, cons
 
 const char *ll_measured_text(const struct ll_measured *row, const char *key)
 {
+    assert(*key);
     size_t length = strlen(key);
     for (const char *at = row->dims; at; at = strchr(at, ';')) {
         at += *at == ';';
@@ -134,6 +135,7 @@ const char *ll_measured_text(const struct ll_measured *row, const char *key)
 
 bool ll_measured_says(const struct ll_measured *row, const char *key, const char *value)
 {
+    assert(*key && *value);
     const char *text = ll_measured_text(row, key);
     size_t length = strlen(value);
     return text && strncmp(text, value, length) == 0 && (text[length] == '\0' || text[length] == ';');
@@ -141,6 +143,7 @@ bool ll_measured_says(const struct ll_measured *row, const char *key, const char
 
 bool ll_measured_number(const struct ll_measured *row, const char *key, uint64_t most, uint64_t *value)
 {
+    assert(most > 0);
     const char *text = ll_measured_text(row, key);
     char *end = NULL;
     uint64_t number = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;

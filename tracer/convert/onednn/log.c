@@ -48,6 +48,7 @@ static enum ll_dtype dnnl_dtype_at(const char *memory, size_t length);
 
 bool ll_dnnl_logical(const struct ll_dnnl_line *line, bool out, unsigned i, struct ll_shape *shape)
 {
+    assert(line->memory);
     enum { DIMS = 4 }; /* in0_f32:0:strided:undef:1x16x384x64:393216s24576s64s1 */
     const char *at = line->memory, *end = NULL;
     for (unsigned left = i; *at; at += strspn(at, " ")) {
@@ -187,6 +188,7 @@ static enum ll_dtype dnnl_dtype_at(const char *memory, size_t length)
 /* What is there although nothing is known of its type: a guess would be another size. */
 const char *ll_dnnl_unknown(const struct ll_dnnl_line *line)
 {
+    assert(line->memory);
     for (const char *at = line->memory; *at; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         const char *undef = strstr(at, "undef");

@@ -20,6 +20,7 @@ static int64_t extra(const struct ll_dnnl_line *line, const char *word, int64_t 
 
 bool ll_dnnl_backward(const struct ll_dnnl_line *line)
 {
+    assert(line->pass);
     return strncmp(line->pass, "backward", 8) == 0;
 }
 

@@ -178,9 +178,10 @@ struct onnx_value {
     const struct onnx_tensor *tensor; /* its elements in the file, if they are there */
     const double *numbers;            /* its elements, where they are known and few */
     uint32_t base; /* the value whose elements these are, seen otherwise; itself if there is none such */
-    enum ll_memory_class memory;           /* of the tensor that it becomes */
-    bool has[ONNX_LAYOUTS];                /* in which layouts a tensor of the trace holds it */
-    struct ll_imported held[ONNX_LAYOUTS]; /* these tensors */
+    enum ll_memory_class memory; /* of the tensor that it becomes */
+    bool has[ONNX_LAYOUTS];      /* in which layouts a tensor of the trace holds it */
+    struct ll_imported
+        held[ONNX_LAYOUTS]; /* by layout: the recorded tensor, where `has` says that there is one */
 };
 
 struct onnx;
@@ -202,7 +203,7 @@ struct onnx {
     struct onnx_value *values;        /* by number, as what is told */
     uint64_t value_count, value_room; /* values known; room for them */
     const struct onnx_info **told;    /* what the file says of what it computes; NULL: nothing */
-    uint64_t numbers_left;            /* that may still be computed */
+    uint64_t numbers_left;            /* how many more constants may be computed, against hostile files */
     uint64_t calls, nodes_left;       /* of functions: so far, and how many nodes may still become of them */
 
     /* The node at work. */

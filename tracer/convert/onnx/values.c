@@ -36,6 +36,7 @@ const char *onnx_place(struct onnx *o, const struct onnx_node *node)
 
 struct onnx_value *onnx_input(struct onnx *o, uint32_t i)
 {
+    assert(o->node);
     if (i >= o->node->input_count || o->node->inputs[i] == LL_NO_ID)
         return NULL;
     return &o->values[o->node->inputs[i]];
@@ -60,6 +61,7 @@ double *onnx_room(struct onnx *o, uint64_t count)
 /* From the file where the value is an initializer, else what a fold rule computed; kept once read. */
 const double *onnx_numbers(struct onnx *o, struct onnx_value *value)
 {
+    assert(value->shape.rank <= LL_MAX_RANK);
     if (value->numbers || !value->tensor || !value->tensor->supported)
         return value->numbers;
     uint64_t count = ll_elements(&value->tensor->shape);
@@ -88,6 +90,7 @@ static const char *text_of(struct onnx *o, struct ll_wire bytes)
 
 bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count)
 {
+    assert(values && count);
     struct onnx_value *value = onnx_need(o, i);
     const double *numbers = value ? onnx_numbers(o, value) : NULL;
     if (!value)
@@ -109,24 +112,28 @@ bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t mo
 
 int64_t onnx_attr_integer(struct onnx *o, const char *name, int64_t otherwise)
 {
+    assert(o->node);
     struct onnx_attr attr;
     return onnx_attr_find(o->node, name, &attr) ? attr.integer : otherwise;
 }
 
 double onnx_attr_real(struct onnx *o, const char *name, double otherwise)
 {
+    assert(o->node);
     struct onnx_attr attr;
     return onnx_attr_find(o->node, name, &attr) ? attr.real : otherwise;
 }
 
 bool onnx_attr_has(struct onnx *o, const char *name)
 {
+    assert(o->node);
     struct onnx_attr attr;
     return onnx_attr_find(o->node, name, &attr);
 }
 
 uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint64_t most)
 {
+    assert(values || most == 0);
     struct onnx_attr attr;
     return onnx_attr_find(o->node, name, &attr) ? onnx_attr_integers(&attr, values, most) : 0;
 }
@@ -190,6 +197,7 @@ bool onnx_emit(struct onnx *o, const struct ll_import_op *op, struct ll_imported
 bool onnx_emit_simple(struct onnx *o, enum ll_op_kind kind, const struct ll_imported *in, uint32_t in_count,
                       const struct ll_shape *given, struct ll_imported *out)
 {
+    assert(kind < LL_OP_NONE && (in || in_count == 0));
     struct ll_imported outs[LL_MAX_OUTPUTS];
     const struct ll_import_op op = {
         .kind = kind, .in = in, .in_count = in_count, .given = given, .given_count = given ? 1 : 0};
@@ -283,6 +291,7 @@ struct ll_imported onnx_take(struct onnx *o, struct onnx_value *value, enum onnx
 
 struct ll_imported onnx_take_part(struct onnx *o, struct onnx_value *value, const struct ll_shape *shape)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     struct ll_imported out = {LL_NONE, *shape};
     out.shape.dtype = value->shape.dtype;
     if (value->constant) {
@@ -333,6 +342,7 @@ void onnx_put(struct onnx *o, uint32_t i, struct ll_imported held, enum onnx_lay
 
 void onnx_put_view(struct onnx *o, uint32_t i, const struct onnx_value *value, const struct ll_shape *shape)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     const struct onnx_value from = *value;
     struct onnx_value *out = output(o, i);
     if (!out)
@@ -367,6 +377,7 @@ bool onnx_broadcast(const struct ll_shape *a, const struct ll_shape *b, struct l
         else if (other->dim[from] != 1 && other->dim[from] != out->dim[at])
             return false;
     }
+    assert(out->rank >= a->rank && out->rank >= b->rank);
     assert(out->rank >= a->rank && out->rank >= b->rank);
     return true;
 }

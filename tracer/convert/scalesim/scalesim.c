@@ -440,6 +440,7 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
                                                           struct ll_diags *diags, struct ll_diags *notes,
                                                           size_t *count)
 {
+    assert(text || length == 0);
     struct reading *reading = ll_alloc(arena, 1, sizeof *reading);
     if (!reading)
         return NULL;

@@ -32,6 +32,7 @@ const struct ll_aten_row *ll_aten_find(const char *name)
 
 const struct ll_torch_tensor *ll_aten_tensor(const struct ll_aten *call, uint32_t i)
 {
+    assert(call->node);
     const struct ll_torch_value *value = i < call->node->input_count ? &call->node->inputs[i] : NULL;
     bool there = value && value->kind == LL_TORCH_TENSORS && value->count > 0 && !value->tensors->absent;
     return there ? value->tensors : NULL;
@@ -48,6 +49,7 @@ const struct ll_torch_tensor *ll_aten_result(const struct ll_aten *call, uint32_
 
 double ll_aten_number(const struct ll_aten *call, uint32_t i, uint32_t at, double otherwise)
 {
+    assert(call->node);
     const struct ll_torch_value *value = i < call->node->input_count ? &call->node->inputs[i] : NULL;
     if (!value || value->kind != LL_TORCH_NUMBERS || value->count == 0)
         return otherwise;
@@ -110,6 +112,7 @@ const char *ll_aten_cast(struct ll_aten *call, struct ll_imported from, enum ll_
 
 struct ll_imported ll_aten_vector(struct ll_aten *call, uint32_t i, uint64_t length, enum ll_dtype dtype)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     const struct ll_shape shape = {.rank = 1, .dtype = (uint8_t)dtype, .dim = {length}};
     const struct ll_torch_tensor *tensor = ll_aten_tensor(call, i);
     return tensor ? ll_aten_hold(call, tensor, &shape)

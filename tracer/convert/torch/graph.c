@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's execution graphs: what its storages hold (first section), and the JSON of nodes, tensors and
  * arguments. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 const char *ll_image_shape(const struct ll_shape *shape, struct ll_shape *image)
 {
+    assert(shape->rank <= LL_MAX_RANK);
     *image = *shape;
     if (shape->rank == 4) {
         image->dim[1] = shape->dim[2];
@@ -55,6 +57,7 @@ static const char *name_of(enum ll_memory_class memory)
 
 struct ll_imported ll_aten_see(struct ll_aten *call, struct ll_imported held, const struct ll_shape *as)
 {
+    assert(as->rank <= LL_MAX_RANK);
     struct ll_imported seen = {LL_NONE, *as};
     if (same_look(&held.shape, as))
         return held;
@@ -132,6 +135,7 @@ enum { MOST_TYPE = 64 };
  * are indices, whose values fit. */
 enum ll_dtype ll_torch_dtype(const char *name, size_t length)
 {
+    assert(name || length == 0);
     static const struct {
         const char *name;
         enum ll_dtype dtype;
@@ -564,6 +568,7 @@ static bool read_node(struct reading *r)
  * at once. */
 bool ll_torch_read_graph(struct ll_import *import, struct ll_torch_nodes *nodes)
 {
+    assert(import->input_count == 1);
     const struct ll_input_file *input = &import->inputs[0];
     const char *text = (const char *)input->bytes;
     struct reading r = {.import = import, .nodes = nodes};

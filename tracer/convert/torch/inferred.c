@@ -117,6 +117,7 @@ static bool goes_both_ways(const struct ll_torch_leaf *leaves, uint64_t period)
 bool ll_torch_period(struct ll_import *import, const struct ll_torch_leaf *leaves, uint64_t count,
                      enum ll_torch_file file, uint64_t *period)
 {
+    assert(leaves || count == 0);
     uint64_t *looks = calloc(count + 1, sizeof *looks);
     bool chosen = false;
     if (!looks)
@@ -308,6 +309,7 @@ static void choose_steps(struct ll_torch_marks *marks, const struct ll_torch_lea
 bool ll_torch_find_marks(struct ll_import *import, const struct ll_torch_nodes *nodes,
                          const struct ll_torch_leaf *leaves, uint64_t count, struct ll_torch_marks *marks)
 {
+    assert(leaves || count == 0);
     struct sequences s = {.looks = NULL};
     struct ll_str line = {0};
     bool fine = list_marks(nodes, marks);

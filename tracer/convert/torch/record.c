@@ -5,6 +5,7 @@
  * passed over; where its rule cannot make sense of the arguments, or there is no row, what it calls is
  * looked at instead, if that computes all that comes out. Before that, one pass finds which memory is a
  * weight or a gradient, how often the run repeats itself, and which operators nobody knows. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static uint64_t place_of(const struct ll_torch_nodes *nodes, uint64_t id)
 
 bool ll_torch_sort(struct ll_import *import, struct ll_torch_nodes *nodes)
 {
+    assert(nodes->at || nodes->count == 0);
     qsort(nodes->at, nodes->count, sizeof *nodes->at, by_id);
     for (uint64_t i = 1; i < nodes->count; i++)
         if (nodes->at[i].id == nodes->at[i - 1].id)
@@ -658,8 +660,8 @@ static const char *record_foreign(struct record *r, uint64_t i)
 /* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
 static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
 {
-    /* Kernels of torch.compile put together what goes element by element, or sums it up: moving their bytes is
-     * what they take. */
+    /* Kernels of torch.compile put together what goes element by element, or sums it up: moving their
+     * bytes is what they take. */
     if (!r->import->allow_opaque && !starts(r->nodes->at[i].name, "triton_"))
         refuse(r, r->nodes->at[i].name, why);
     else if ((why = record_foreign(r, i)))
@@ -770,6 +772,7 @@ static void record_all(struct record *r)
 
 bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enum ll_torch_file file)
 {
+    assert(file == LL_TORCH_PROFILE || file == LL_TORCH_GRAPH);
     struct record r = {
         .import = import, .nodes = nodes, .file = file, .storages.in_order = file == LL_TORCH_PROFILE};
     size_t before = import->diags->count;

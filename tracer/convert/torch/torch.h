@@ -51,7 +51,7 @@ struct ll_torch_node {
     uint32_t thread;     /* number of the thread, from 0 */
     uint32_t input_count, output_count;
     struct ll_torch_value *inputs;
-    const struct ll_torch_tensor *outputs; /* those of lists one after the other */
+    const struct ll_torch_tensor *outputs; /* result tensors; lists are laid out one after the other */
     bool outputs_known;                    /* else they are what the operator makes of its inputs */
     uint64_t start_ns, duration_ns;        /* zero when nobody measured */
     uint64_t begin_ns, end_ns;             /* on the host, as the file has them; zero when nobody measured */
@@ -202,7 +202,7 @@ LL_ATEN_RULE_LIST(X)
 struct ll_aten_row {
     const char *name;
     ll_aten_rule *rule;
-    enum ll_aten_word word; /* the same, to compare with */
+    enum ll_aten_word word; /* the rule as an enum, to compare with */
     enum ll_op_kind kind;   /* what the rule records, where it can be several; LL_OP_NONE: it knows */
     uint32_t tensors;       /* how many arguments an element-wise op takes */
     uint32_t weights;       /* bit i: argument i is a weight, unless an op made it */
@@ -318,7 +318,7 @@ struct ll_torch_mark {
 struct ll_torch_marks {
     struct ll_torch_mark *at; /* in order */
     uint64_t count, capacity;
-    uint64_t step_count;  /* that are kept; 0: nothing marks a step */
+    uint64_t step_count;  /* steps that are kept; 0: nothing marks a step */
     bool timed, spanning; /* nodes have times; marks last as long as their steps */
     const char *warning;  /* what is left out, which steps differ; NULL: nothing */
 };
