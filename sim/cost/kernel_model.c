@@ -143,12 +143,13 @@ static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_ker
                         .pieces = used / (double)ll_level_instances(level, cost->units_used),
                         .least_bytes = ll_held_bytes(level, s->task.work),
                         .instances = ll_level_instances(level, cost->units_used)};
-    feed.share = level->efficiency * share_of(s, l) / feed.slowdown;
+    double kernel = share_of(s, l);
+    feed.share = level->efficiency * kernel / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
     if (level->unit_Bps > 0)
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
-    feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * share_of(s, l);
+    feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * kernel;
     feed.all_Bps = fmin(feed.all_Bps, feed.nodes_Bps);
     feed.finest_bytes = finest_bytes(level, way);
     feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */

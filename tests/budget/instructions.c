@@ -117,9 +117,9 @@ static void read_trace(struct scene *scene)
         fail(scene, "read the trace");
 }
 
-static void read_machine(struct scene *scene)
+static void read_machine(struct scene *scene, const char *name)
 {
-    scene->machine = ll_machine_read(accelerator, folders, NULL, 0, &scene->diags);
+    scene->machine = ll_machine_read(name, folders, NULL, 0, &scene->diags);
     if (!scene->machine)
         fail(scene, "read the machine");
 }
@@ -166,7 +166,7 @@ static void set_prepare(struct scene *scene)
     make_path(scene);
     record_loop(scene, REPLAYED_STEPS);
     read_trace(scene);
-    read_machine(scene);
+    read_machine(scene, accelerator);
 }
 
 static void prepare(struct scene *scene)
@@ -249,10 +249,11 @@ static struct ll_work some_conv(uint64_t *state)
                             .conv = conv};
 }
 
-static void set_works(struct scene *scene, enum ll_op_kind kind, struct ll_work (*some)(uint64_t *state))
+static void set_works(struct scene *scene, const char *machine, enum ll_op_kind kind,
+                      struct ll_work (*some)(uint64_t *state))
 {
     uint64_t state = 1;
-    read_machine(scene);
+    read_machine(scene, machine);
     scene->kind = kind;
     scene->memo.machine = scene->machine;
     for (int i = 0; i < WORKS; i++)
@@ -261,12 +262,18 @@ static void set_works(struct scene *scene, enum ll_op_kind kind, struct ll_work 
 
 static void set_gemm(struct scene *scene)
 {
-    set_works(scene, LL_OP_MATMUL, some_gemm);
+    set_works(scene, accelerator, LL_OP_MATMUL, some_gemm);
+}
+
+/* By the kernels of a library on tensor cores. */
+static void set_library_gemm(struct scene *scene)
+{
+    set_works(scene, "h100_sxm", LL_OP_MATMUL, some_gemm);
 }
 
 static void set_conv(struct scene *scene)
 {
-    set_works(scene, LL_OP_CONV2D, some_conv);
+    set_works(scene, accelerator, LL_OP_CONV2D, some_conv);
 }
 
 static void cost(struct scene *scene)
@@ -395,6 +402,7 @@ static const struct subject {
     {"replay_op", set_replay, replay, REPLAYED_STEPS *LOOP_OPS},
     {"gemm_cold", set_gemm, cost, WORKS},
     {"gemm_remembered", set_gemm_memo, recall, REMEMBERED_TIMES *WORKS},
+    {"library_gemm_cold", set_library_gemm, cost, WORKS},
     {"conv_cold", set_conv, cost, WORKS},
     {"conv_remembered", set_conv_memo, recall, REMEMBERED_TIMES *WORKS},
     {"plan", set_plan, plan, 1},

@@ -74,8 +74,8 @@ static void steps_wait_unless_tiles_hide_them(void **state)
     assert_near(cost_of(&machine, 20 * 64, 128, 64).compute_cycles, 2 * (64 * 128 * 64 / 1000.0 + 50), 1e-15);
 }
 
-/* One tile of k 64 * 10: ten units take a tenth each, which lasts a tenth as long, and then 10 sums of 64 x
- * 128 are written and read at 1 TB/s. */
+/* One tile of k 64000: eight of ten units take an eighth each, and then 8 sums of 64 x 128 are written and
+ * read at 1 TB/s. */
 static void k_is_split_where_that_pays(void **state)
 {
     struct ll_machine machine = gpu();
@@ -117,8 +117,7 @@ static void memory_overlaps_in_part(void **state)
     assert_near(ll_partial_overlap_s(0, 4), 4, 1e-15);
 }
 
-/* Padding multiplies zeros, which take time and no power: 1 W lasts for 1e12 / 2 real ones of 2 pJ a second.
- */
+/* Padding multiplies zeros, which take time and no power: 1 W is 5e11 real ones of 2 pJ a second. */
 static void padding_takes_no_power(void **state)
 {
     struct ll_machine machine = gpu();
