@@ -685,7 +685,7 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
     else
         c->loops = best_tile(c);
     if (isinf(c->loops.compute_s))
-        return false; /* it offers no tile */
+        return false;  /* it offers no tile */
     if (!c->a->cached) /* an op of a trace moves what its tensors have */
         c->loops.bytes = fmax(c->loops.bytes, ll_work_bytes(work));
     time_beside(work, c);
