@@ -693,12 +693,13 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
 }
 
 bool ll_attention_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                       struct ll_cost *cost)
+                       struct ll_cost *cost, bool *launches)
 {
     struct call c;
     if (!solve(machine, kind, work, &c))
         return false;
     const struct loops *l = &c.loops;
+    *launches = c.kernel->launch_s > 0;
     uint64_t outermost = machine->level_count - 1;
     *cost = (struct ll_cost){.unit = c.device.unit,
                              .ways = 1,

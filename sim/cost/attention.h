@@ -7,9 +7,10 @@
 #include "sim/cost/cost.h"
 
 /* Fills the cost of attention (kind LL_WORK_ATTENTION). False, and *cost untouched, where the software has no
- * kernel for it or no unit computes its GEMMs: then it is costed as ll_attention_as_gemm. */
+ * kernel for it or no unit computes its GEMMs: then it is costed as ll_attention_as_gemm. *launches: whether
+ * the kernel's figures have all launches of the call; else they are those of the op's kernel. */
 bool ll_attention_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                       struct ll_cost *cost);
+                       struct ll_cost *cost, bool *launches);
 
 /* Prints how that cost comes about, up to the times of its stages; nothing where it is false. */
 void ll_attention_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,

@@ -624,11 +624,10 @@ static bool may_be_fused(const struct ll_work *work)
 /* Where the software has no kernel for it, such work is done as a GEMM. */
 static bool cost_fused(const struct question *q, struct ll_cost *cost, struct answer *answer)
 {
-    bool attends = q->work->kind == LL_WORK_ATTENTION;
-    answer->fused = attends ? ll_attention_cost(q->machine, q->kind, q->work, cost)
-                            : ll_experts_cost(q->machine, q->kind, q->work, cost);
-    if (answer->fused && cost->gap_s == 0) {
-        /* It says nothing of launches: they are those of the op's kernel. */
+    bool attends = q->work->kind == LL_WORK_ATTENTION, launches;
+    answer->fused = attends ? ll_attention_cost(q->machine, q->kind, q->work, cost, &launches)
+                            : ll_experts_cost(q->machine, q->kind, q->work, cost, &launches);
+    if (answer->fused && !launches) {
         cost_start(q->machine, ll_machine_kernel(q->machine, q->kind, q->work), 0, cost);
         cost->gap_s = q->machine->software.gap_s;
     }

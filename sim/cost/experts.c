@@ -182,11 +182,12 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
 }
 
 bool ll_experts_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                     struct ll_cost *cost)
+                     struct ll_cost *cost, bool *launches)
 {
     struct layer l;
     if (!solve(machine, kind, work, &l))
         return false;
+    *launches = l.kernel->launch_s > 0;
     uint64_t outermost = machine->level_count - 1;
     double tiles = l.up.waves * (double)l.unit->count, bytes = l.up.bytes + l.down.bytes;
     *cost = (struct ll_cost){.unit = l.unit_index,

@@ -118,6 +118,10 @@ static bool starts_cost(const struct ll_software *software)
         any = any || software->kernels[i].launch_overhead_s > 0;
     for (uint64_t i = 0; i < software->transform_count; i++)
         any = any || software->transforms[i].overhead_s > 0;
+    for (uint64_t i = 0; i < software->attention_count; i++)
+        any = any || software->attention[i].launch_s > 0;
+    for (uint64_t i = 0; i < software->expert_count; i++)
+        any = any || software->experts[i].launch_s > 0;
     return any;
 }
 
@@ -252,6 +256,10 @@ static void turn(struct ll_machine *copy, const struct slot *slot)
         copy->software.kernels[i].launch_overhead_s *= slot->factor;
     for (uint64_t i = 0; i < copy->software.transform_count; i++)
         copy->software.transforms[i].overhead_s *= slot->factor;
+    for (uint64_t i = 0; i < copy->software.attention_count; i++)
+        copy->software.attention[i].launch_s *= slot->factor;
+    for (uint64_t i = 0; i < copy->software.expert_count; i++)
+        copy->software.experts[i].launch_s *= slot->factor;
 }
 
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob)

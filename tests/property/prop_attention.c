@@ -80,7 +80,8 @@ static struct ll_cost cost_of_shape(const struct ll_machine *machine, const stru
 {
     struct ll_work work = {.kind = LL_WORK_ATTENTION, .dtype = LL_BF16, .attention = *a};
     struct ll_cost cost;
-    assert_true(ll_attention_cost(machine, LL_OP_CAUSAL_ATTENTION, &work, &cost));
+    bool launches;
+    assert_true(ll_attention_cost(machine, LL_OP_CAUSAL_ATTENTION, &work, &cost, &launches));
     return cost;
 }
 

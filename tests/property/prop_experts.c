@@ -60,7 +60,8 @@ static double time_of(const struct ll_machine *machine, const struct ll_experts 
 {
     struct ll_work work = {.kind = LL_WORK_EXPERTS, .dtype = LL_BF16, .flops = 1, .experts = *e};
     struct ll_cost cost;
-    assert_true(ll_experts_cost(machine, LL_OP_MATMUL, &work, &cost));
+    bool launches;
+    assert_true(ll_experts_cost(machine, LL_OP_MATMUL, &work, &cost, &launches));
     return cost.gap_s + cost.apart_s + fmax(cost.compute_s, cost.level_s[0]);
 }
 
