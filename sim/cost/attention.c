@@ -168,7 +168,8 @@ static bool begin(const struct ll_machine *machine, enum ll_op_kind kind, const 
     const struct ll_attention *a = &work->attention;
     assert(work->kind == LL_WORK_ATTENTION && a->pass < LL_ATTENTION_PASS_COUNT && a->kv_heads > 0);
     *c = (struct call){.kernel = find_kernel(machine, a), .a = a};
-    if (!c->kernel || a->batch == 0 || a->queries == 0 || a->heads == 0)
+    bool served = ll_dtype_bits((enum ll_dtype)work->dtype) <= 16; /* such kernels take no wider types */
+    if (!c->kernel || !served || a->batch == 0 || a->queries == 0 || a->heads == 0)
         return false;
     c->narrow_cache = is_8_bits(a->cache);
     c->cache_bytes = ll_dtype_spread((enum ll_dtype)a->cache);

@@ -564,7 +564,7 @@ static const struct ll_field software_fields[] = {
     {.key = "attention", .type = LL_TYPE_LIST, AT(attention),
      .count_offset = offsetof(struct ll_software, attention_count), .table = &ll_attention_table,
      .max = LL_MAX_ATTENTION_KERNELS,
-     .help = "fused attention kernels; the last that is for what is asked runs it, and where none is, attention is "
+     .help = "fused attention kernels, of types of 16 and 8 bits; the last that is for what is asked runs it, and where none is, attention is "
              "costed as GEMMs with a softmax between"},
     {.key = "experts", .type = LL_TYPE_LIST, AT(experts), .count_offset = offsetof(struct ll_software, expert_count),
      .table = &ll_expert_table, .max = LL_MAX_EXPERT_KERNELS,

@@ -213,6 +213,19 @@ static void the_last_kernel_for_what_is_asked_runs_it(void **state)
     assert_near(cost_of_shape(&machine, &a).gap_s, kernels[a.pass].launch_s, 0);
 }
 
+static void wider_types_are_no_business_of_such_kernels(void **state)
+{
+    (void)state;
+    struct dice dice = {2};
+    struct ll_machine machine;
+    struct ll_cost cost;
+    bool launches;
+    random_gpu(&dice, &machine);
+    machine.units[0].matrix.macs[LL_F32] = 128;
+    struct ll_work work = {.kind = LL_WORK_ATTENTION, .dtype = LL_F32, .attention = random_shape(&dice)};
+    assert_false(ll_attention_cost(&machine, LL_OP_CAUSAL_ATTENTION, &work, &cost, &launches));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +233,7 @@ int main(void)
         cmocka_unit_test(more_to_do_is_never_faster),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
         cmocka_unit_test(the_last_kernel_for_what_is_asked_runs_it),
+        cmocka_unit_test(wider_types_are_no_business_of_such_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
