@@ -206,6 +206,30 @@ static void outside_of_a_graph_the_host_starts_it_and_data_are_copied(void **sta
     assert_near(exchange(text, &asked).time_s, graph_s + s + 2 * asked.bytes / 10e9, 1e-12);
 }
 
+/* A kernel's own law, as of every way to send: no choice is made between two of them here. */
+static void a_kernel_is_never_slower_by_more_bandwidth_nor_faster_for_more_bytes(void **state)
+{
+    static const char *const bandwidths[] = {"450GB/s", "451GB/s", "900GB/s"};
+    enum { SIZES = 20 };
+    double before_s[SIZES];
+    (void)state;
+    for (size_t b = 0; b < sizeof bandwidths / sizeof *bandwidths; b++) {
+        double last_s = 0;
+        char text[2048];
+        int at = snprintf(text, sizeof text,
+                          "  - {name: nvlink, topology: switch, devices: 8, bandwidth: %s, latency: 1us}\n",
+                          bandwidths[b]);
+        snprintf(text + at, sizeof text - (size_t)at, "software:\n%s", kernels);
+        for (int i = 0; i < SIZES; i++) {
+            struct asked asked = {.collective = LL_COLLECTIVE_ALL_REDUCE, .devices = 8, .bytes = 8 << i};
+            double time_s = exchange(text, &asked).time_s;
+            assert_true(time_s > last_s);
+            assert_true(b == 0 || time_s <= before_s[i]);
+            last_s = before_s[i] = time_s;
+        }
+    }
+}
+
 /* DeepEP's low-latency kernels on H800: 128 tokens of 7168, each to 8 experts, out in FP8 with a scale of 4 B
  * for each 128, back in bf16 (deepseek-ai/DeepEP, docs/legacy.md). */
 static void experts_exchange_as_fast_as_deepep_says(void **state)
@@ -259,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_stack_has_kernels_of_its_own_up_to_a_size),
         cmocka_unit_test(a_kernel_takes_its_start_its_peers_and_the_bytes),
         cmocka_unit_test(outside_of_a_graph_the_host_starts_it_and_data_are_copied),
+        cmocka_unit_test(a_kernel_is_never_slower_by_more_bandwidth_nor_faster_for_more_bytes),
         cmocka_unit_test(experts_exchange_as_fast_as_deepep_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
