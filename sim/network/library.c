@@ -203,21 +203,23 @@ static const struct within {
 };
 enum { WITHINS = sizeof withins / sizeof *withins };
 
-static const struct peers {
+struct peers {
     double start_s, peer_s, peer_Bps, blocks_s, channel_Bps, share;
-} peers =
-#define LL_PEERS(...) {__VA_ARGS__};
+};
+#define LL_PEERS(...) static const struct peers peers = {__VA_ARGS__};
 #include "sim/machine/tuners.def"
 #undef LL_PEERS
 
-    /* NCCL's buffers: 512 threads move 8 B each of a channel's LL, half of a channel's 4 MiB is a chunk. NVLS
- * serves five devices or more, as readings of 2 to 8 GPUs show. */
-    enum {
-        LL_CHANNEL_BYTES = 512 * 8,
-        CHANNEL_CHUNK = 2 << 20,
-        FEWEST_CHANNELS = 2,
-        FEWEST_NVLS = 5
-    };
+struct channel {
+    double rank_bytes, share;
+};
+#define LL_CHANNEL(...) static const struct channel ll_channel = {__VA_ARGS__};
+#include "sim/machine/tuners.def"
+#undef LL_CHANNEL
+
+/* Half of a channel's buffer of 4 MiB is a chunk. NVLS serves five devices or more, as readings of 2 to 8
+ * GPUs show. */
+enum { CHANNEL_CHUNK = 2 << 20, FEWEST_CHANNELS = 2, FEWEST_NVLS = 5 };
 
 static double channels_of(const struct ll_network *level)
 {
@@ -282,11 +284,12 @@ static const struct within *expected_fastest(const struct ll_network *level, con
     return best;
 }
 
-/* Channels are dropped while a device has less than 8 B for each thread and rank. */
-static double ll_channel_share(const struct ll_network *level, const struct ll_exchange *e)
+/* What LL reaches of the links by as many channels as messages of this size are given. */
+static double ll_share(const struct ll_network *level, const struct ll_exchange *e)
 {
-    double all = channels_of(level), used = e->bytes / (LL_CHANNEL_BYTES * (double)e->size);
-    return fmin(all, fmax(1, used)) / all;
+    double all = channels_of(level), used = e->bytes / (ll_channel.rank_bytes * (double)e->size);
+    double together = level->ll_efficiency > 0 ? level->ll_efficiency : 0.5;
+    return fmin(together, fmin(all, fmax(1, used)) / all * ll_channel.share);
 }
 
 static struct ll_protocol protocol_of(const struct within *way, const struct ll_steps *steps,
@@ -295,8 +298,7 @@ static struct ll_protocol protocol_of(const struct within *way, const struct ll_
     double start_s = ll_net_machine(steps->net)->software.collective_overhead_s;
     double share = way->taken_share;
     if (way->protocol == LL)
-        share *= (level->ll_efficiency > 0 ? level->ll_efficiency : 0.5) *
-                 ll_channel_share(level, &steps->exchange);
+        share *= ll_share(level, &steps->exchange);
     if (way->protocol == LL128)
         share *= level->ll128_efficiency;
     return (struct ll_protocol){.name = way->name,

@@ -69,19 +69,22 @@ static double time_of(enum ll_collective collective, uint64_t devices, double by
         .time_s;
 }
 
-/* 1 KiB among eight: pieces of 128 B, one of 24 channels, half of whose bytes are flags; one step fills the
- * ring. */
+/* 1 KiB among eight: pieces of 128 B, one of 24 channels; a step and a half fill the ring. */
 static void small_messages_go_in_ll_by_few_channels(void **state)
 {
     (void)state;
-    double channel = B * 0.5 / 24;
-    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, KiB, false), s + 14 * 2 * a + 15 * 128 / channel, 1e-12);
-    assert_near(time_of(LL_COLLECTIVE_ALL_GATHER, 8, KiB, false), s + 7 * 2 * a + 8 * 128 / channel, 1e-12);
-    assert_near(time_of(LL_COLLECTIVE_REDUCE_SCATTER, 4, KiB, false), s + 3 * 2 * a + 4 * 256 / channel,
+    double channel = B * 0.7 / 24;
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, KiB, false), s + 14 * 2 * a + 15.5 * 128 / channel,
+                1e-12);
+    assert_near(time_of(LL_COLLECTIVE_ALL_GATHER, 8, KiB, false), s + 7 * 2 * a + 8.5 * 128 / channel, 1e-12);
+    assert_near(time_of(LL_COLLECTIVE_REDUCE_SCATTER, 4, KiB, false), s + 3 * 2 * a + 4.5 * 256 / channel,
                 1e-12);
     /* 128 KiB are two channels of 512 threads that move 8 B for each of eight ranks, twice. */
     assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, 128 * KiB, true),
-                s + 14 * 2 * a + 15 * 16 * KiB / (4 * channel), 1e-12);
+                s + 14 * 2 * a + 15.5 * 16 * KiB / (4 * channel), 1e-12);
+    /* All channels, of whose bytes half are flags, are no faster than the links. */
+    assert_near(time_of(LL_COLLECTIVE_ALL_REDUCE, 8, MiB, true),
+                s + 14 * 2 * a + 15.5 * 128 * KiB / (0.5 * B), 1e-12);
 }
 
 /* 4 MiB of integers among eight: LL128 is expected in 14 + 14 x 1.9 us + 7 MiB / 0.92 B = 62 us, LL in 67,
