@@ -478,6 +478,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     }
     s->unit.count = ll_kernel_time_units(s);
     s->by_library = by_library(s);
+    s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work) : NULL;
     ll_kernel_time_start(s);
 }
 

@@ -119,15 +119,15 @@ struct ll_cost {
     double apart_bytes;     /* passes over the outermost level before and after the rest */
     double apart_s;         /* what they take, and what lies between dependent steps */
     double around_s; /* starting and ending a library's GEMM kernel, and adding up parts of k behind it */
-    bool
-        partly_overlaps; /* the outermost level with the rest, as the kernels of tensor cores (gemm_kernels.c) */
-    double gap_s;        /* before it, on the device; not of an op that is joined to another */
-    double serial;       /* share of the stages beside the slowest that does not overlap with it */
-    double overhead_s; /* what starting the op costs the software */
-    double behind_s;   /* of that, what it takes while the device works already */
-    double more_s;     /* beyond that, until the device begins what is done this way */
-    double made;       /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
-    double zeros;      /* multiplications by zero for each of these */
+    double stream_s; /* host's time for a quantized linear layer that no graph holds; 0: one does */
+    bool partly_overlaps; /* the outermost level with the rest, as a library's GEMMs (gemm_kernels.c) */
+    double gap_s;         /* before it, on the device; not of an op that is joined to another */
+    double serial;        /* share of the stages beside the slowest that does not overlap with it */
+    double overhead_s;    /* what starting the op costs the software */
+    double behind_s;      /* of that, what it takes while the device works already */
+    double more_s;        /* beyond that, until the device begins what is done this way */
+    double made;  /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
+    double zeros; /* multiplications by zero for each of these */
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
     /* Of each level; those behind the machine's last are 0. */

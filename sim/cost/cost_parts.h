@@ -252,14 +252,15 @@ void ll_overlay_apply(const struct ll_machine *machine, const struct ll_correcti
 
 struct ll_task {
     const struct ll_work *work;
-    enum ll_dtype dtype;       /* in which it is computed: the work's, or a wider one */
-    uint64_t instances;        /* of the unit, of which the software employs `count`; 0: all */
-    bool is_gemm;              /* GEMM, CONV or SEQUENCE; then: */
-    uint64_t steps;            /* that often, one after the other; 1 but for SEQUENCE */
-    bool b_stays;              /* the same b in all of several steps */
-    struct ll_problem problem; /* of one step */
-    double sum_bytes;          /* of a partial sum, where its result has fewer */
-    bool whole_k;              /* its kernels do not share k among instances */
+    enum ll_dtype dtype;                   /* in which it is computed: the work's, or a wider one */
+    uint64_t instances;                    /* of the unit, of which the software employs `count`; 0: all */
+    bool is_gemm;                          /* GEMM, CONV or SEQUENCE; then: */
+    uint64_t steps;                        /* that often, one after the other; 1 but for SEQUENCE */
+    bool b_stays;                          /* the same b in all of several steps */
+    struct ll_problem problem;             /* of one step */
+    double sum_bytes;                      /* of a partial sum, where its result has fewer */
+    bool whole_k;                          /* its kernels do not share k among instances */
+    const struct ll_linear_kernel *linear; /* by which a quantized linear layer goes; NULL: none */
     double a_each; /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
     double zeros;  /* multiplications by zero for each of the work's */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
@@ -687,6 +688,14 @@ void ll_power_explain(const struct ll_machine *machine, const struct ll_task *ta
 /* An op as a task for a unit: the ways in which the unit does it, and what follows from one. All functions
  * are pure. */
 
+/* What goes before the GEMM of a quantized linear layer: quantizing its activations. warm: the share of
+ * the quantized ones that the GEMM finds on the chip; they do not come out of the outermost level again. */
+struct ll_quantizing {
+    double moved, busy, kept; /* bytes; units that work; share of the bytes that need not leave the chip */
+    double units_s, rows_s, memory_s, time_s; /* in the units; lives of blocks; in memory; all, with launch */
+    double warm;
+};
+
 /* What is sized up: an op, as a task for a unit of a machine, as many of them as the software employs. */
 struct ll_kernel_timing {
     const struct ll_machine *machine;
@@ -700,11 +709,12 @@ struct ll_kernel_timing {
     double made;                       /* FLOPs of the task for each of the op's */
     bool by_library; /* a plain GEMM that goes by the unit's `gemm` kernels (gemm_kernels.c) */
     /* What is the same for all ways, by ll_kernel_time_start: */
-    struct ll_first_piece first; /* of a GEMM, where the unit says so */
-    struct ll_epilogue lanes;    /* what vector lanes do between GEMMs */
-    double cast_s;               /* of casts */
-    double rows;                 /* imbalance of rows (ll_rows_imbalance) */
-    uint64_t near_levels;        /* ll_private_levels */
+    struct ll_first_piece first;     /* of a GEMM, where the unit says so */
+    struct ll_epilogue lanes;        /* what vector lanes do between GEMMs */
+    double cast_s;                   /* of casts */
+    struct ll_quantizing quantizing; /* of a quantized linear layer; all zero without */
+    double rows;                     /* imbalance of rows (ll_rows_imbalance) */
+    uint64_t near_levels;            /* ll_private_levels */
 };
 
 /* How many of the unit's instances the software employs: with a grain, one for each grain of work (of one
@@ -970,6 +980,17 @@ double ll_gemm_reduce_s(const struct ll_unit *unit, const struct ll_task *task, 
                         double near_Bps);
 void ll_gemm_reduce_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                             double near_Bps, struct ll_explain *why);
+
+/* A quantized linear layer's kernel of the machine's software: the first for the work's format and
+ * backend; NULL where it is none, or the software has none. */
+const struct ll_linear_kernel *ll_linear_kernel_of(const struct ll_machine *machine,
+                                                   const struct ll_work *work);
+
+/* What goes before its GEMM. Pure. */
+struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct ll_unit *unit,
+                                 const struct ll_task *task);
+void ll_quantize_explain(const struct ll_machine *machine, const struct ll_unit *unit,
+                         const struct ll_task *task, struct ll_explain *why);
 
 /* Time of two stages that overlap in part: (a^3 + b^3)^(1/3), at least the longer and at most 1.26 times it.
  * Not negative. Pure. */

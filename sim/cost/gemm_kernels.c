@@ -59,6 +59,23 @@ static struct shape shape_at(const struct ll_gemm_kernels *t, uint32_t index)
     return (struct shape){swapped ? n : m, swapped ? m : n, pair ? 2 : 1};
 }
 
+/* The tile that a linear layer's kernel takes by size; false where it takes the fastest of the unit's. */
+static bool shape_by_size(const struct ll_linear_kernel *linear, const struct ll_gemm *d, struct shape *shape)
+{
+    if (!linear || linear->tile_count == 0)
+        return false;
+    const struct ll_tile *tile = NULL;
+    for (uint64_t i = 0; i < linear->narrow_tile_count && d->n <= linear->narrow_n && !tile; i++)
+        tile = d->m <= linear->narrow_tiles[i].k ? &linear->narrow_tiles[i] : NULL;
+    for (uint64_t i = 0; i < linear->tile_count && !tile; i++)
+        tile = d->m <= linear->tiles[i].k ? &linear->tiles[i] : NULL;
+    if (!tile)
+        tile = &linear->tiles[linear->tile_count - 1];
+    bool pair = linear->pair_above > 0 && d->m > linear->pair_above;
+    *shape = (struct shape){(double)tile->m, (double)tile->n, pair ? 2 : 1};
+    return true;
+}
+
 /* What does not depend on the kernel. */
 struct gemm {
     double batch, m, n, k;
@@ -212,9 +229,12 @@ struct ll_gemm_choice ll_gemm_choose(const struct ll_unit *unit, const struct ll
                        .least_loaded =
                            (double)(task->work->a_bytes + task->work->b_bytes) / (double)task->steps,
                        .least_inside_s = INFINITY};
-    for (uint32_t i = 0; i < shape_count(&unit->matrix.gemm); i++) {
-        struct laid l = lay(&s.gemm, shape_at(&unit->matrix.gemm, i));
-        double most = task->whole_k ? 1 : l.most_parts;
+    struct shape only;
+    bool by_size = shape_by_size(task->linear, &task->problem.dims, &only);
+    bool whole_k = task->whole_k || (task->linear && !task->linear->split_k);
+    for (uint32_t i = 0; i < (by_size ? 1 : shape_count(&unit->matrix.gemm)); i++) {
+        struct laid l = lay(&s.gemm, by_size ? only : shape_at(&unit->matrix.gemm, i));
+        double most = whole_k ? 1 : l.most_parts;
         for (uint32_t p = 0; p < PARTS_CHOICES && (double)ladder[p] <= most; p++)
             try_kernel(&s, &l, i, p);
     }
@@ -223,10 +243,13 @@ struct ll_gemm_choice ll_gemm_choose(const struct ll_unit *unit, const struct ll
 }
 
 /* The layout and the kernel behind an index. */
-static struct kernel kernel_at(const struct ll_unit *unit, const struct gemm *g, uint32_t index,
-                               struct laid *l)
+static struct kernel kernel_at(const struct ll_unit *unit, const struct ll_task *task, const struct gemm *g,
+                               uint32_t index, struct laid *l)
 {
-    *l = lay(g, shape_at(&unit->matrix.gemm, index / PARTS_CHOICES));
+    struct shape shape;
+    if (!shape_by_size(task->linear, &task->problem.dims, &shape))
+        shape = shape_at(&unit->matrix.gemm, index / PARTS_CHOICES);
+    *l = lay(g, shape);
     return kernel_of(&unit->matrix.gemm, g, l, (double)ladder[index % PARTS_CHOICES]);
 }
 
@@ -243,7 +266,7 @@ void ll_gemm_config(const struct ll_unit *unit, const struct ll_task *task, uint
     const struct ll_gemm *d = &task->problem.dims;
     const struct gemm g = gemm_of(unit, task);
     struct laid l;
-    const struct kernel k = kernel_at(unit, &g, index, &l);
+    const struct kernel k = kernel_at(unit, task, &g, index, &l);
     double used = fmin(k.all, l.slots) * l.shape.together;
     *way = (struct ll_kernel_config){
         .units_used = (uint64_t)fmin(used, g.count),
@@ -259,7 +282,90 @@ void ll_gemm_config(const struct ll_unit *unit, const struct ll_task *task, uint
         way->unit_bytes += way->asked_bytes[i];
 }
 
+const struct ll_linear_kernel *ll_linear_kernel_of(const struct ll_machine *machine,
+                                                   const struct ll_work *work)
+{
+    const struct ll_software *software = &machine->software;
+    for (uint64_t i = 0; work->linear > 0 && i < software->linear_count; i++) {
+        const struct ll_linear_kernel *kernel = &software->linear[i];
+        bool asked = kernel->backend == LL_LINEAR_BY_ANY || kernel->backend == work->linear_backend;
+        if (asked && kernel->formats >> (work->linear - 1) & 1)
+            return kernel;
+    }
+    return NULL;
+}
+
+/* Activations of 16 bits are read, once or more often, and written in fewer, by blocks of threads, each with
+ * a row or a part of one, two on a unit:
+ *
+ *       time = launch + max(bytes / (units that have a block * bandwidth of one),
+ *                           ceil(rows / (2 * units)) * life of a block, bytes / outermost level)
+ *
+ * What a cache of C bytes keeps from one kernel to the next: all where it has to hold less than .4 C, nothing
+ * above .8 C, evenly less in between; as save_activations (sim/validate/predict.c). */
+static double kept(double bytes, double size)
+{
+    return fmax(0, fmin(1, 2 - bytes / size / 0.4));
+}
+
+struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct ll_unit *unit,
+                                 const struct ll_task *task)
+{
+    static const bool quantizes[] = {
+#define X(word, name, weight, activation, dtype, quantized) quantized,
+        LL_LINEAR_FORMAT_LIST(X)
+#undef X
+    };
+    const struct ll_linear_kernel *kernel = task->linear;
+    const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
+    const struct ll_gemm *d = &task->problem.dims;
+    if (!quantizes[task->work->linear - 1])
+        return (struct ll_quantizing){.time_s = kernel->quantize_s};
+    double rows = (double)d->batch * (double)d->m, count = (double)unit->count;
+    double wide = 2 * rows * (double)d->k, narrow = (double)task->work->a_bytes;
+    double size = machine->level_count > 1
+                      ? (double)outermost[-1].size_bytes *
+                            (double)ll_machine_instances(machine, machine->level_count - 2)
+                      : 1;
+    struct ll_quantizing q = {.moved = fmax(1, kernel->quantize_passes) * wide + narrow,
+                              .busy = fmin(count, rows * (double)ll_max(1, kernel->row_blocks)),
+                              .rows_s = ceil(rows / (2 * count)) * kernel->quantize_row_s,
+                              .kept = kept(2 * wide, size),
+                              .warm = kept(3 * narrow, size)};
+    if (kernel->quantize_bandwidth > 0)
+        q.units_s = q.moved / (q.busy * kernel->quantize_bandwidth * unit->clock_hz);
+    q.memory_s =
+        q.moved * (1 - q.kept) / (ll_machine_memory_Bps(machine) * unit->matrix.gemm.dram_efficiency);
+    q.time_s = kernel->quantize_s + fmax(q.units_s, fmax(q.rows_s, q.memory_s));
+    return q;
+}
+
 /* --- explain --- */
+
+void ll_quantize_explain(const struct ll_machine *machine, const struct ll_unit *unit,
+                         const struct ll_task *task, struct ll_explain *why)
+{
+    const struct ll_linear_kernel *kernel = task->linear;
+    const struct ll_quantizing q = ll_quantize(machine, unit, task);
+    const struct ll_gemm *d = &task->problem.dims;
+    ll_say(why, "linear layer by %s", kernel->name);
+    if (q.moved > 0) {
+        ll_say(why, "quantizing reads and writes %.10g B in blocks on %.10g of %s", q.moved, q.busy,
+               unit->name);
+        if (kernel->quantize_bandwidth > 0)
+            ll_say(why, "quantizing, in these: %.10g / (%.10g * %.10g * %.10g) = %.10g s", q.moved, q.busy,
+                   kernel->quantize_bandwidth, unit->clock_hz, q.units_s);
+        ll_say(why,
+               "quantizing, blocks in turn: ceil(%" PRIu64 " * %" PRIu64 " / (2 * %" PRIu64
+               ")) * %.10g = %.10g s",
+               d->batch, d->m, unit->count, kernel->quantize_row_s, q.rows_s);
+        ll_say(why, "quantizing, in memory: %.10g * (1 - %.10g) / (%.10g * %.10g) = %.10g s", q.moved, q.kept,
+               ll_machine_memory_Bps(machine), unit->matrix.gemm.dram_efficiency, q.memory_s);
+        ll_say(why, "share of the quantized activations that the GEMM finds on the chip: %.10g", q.warm);
+    }
+    ll_say(why, "quantizing, and what is launched beside: %.10g + max(%.10g, max(%.10g, %.10g)) = %.10g s",
+           kernel->quantize_s, q.units_s, q.rows_s, q.memory_s, q.time_s);
+}
 
 static void explain_loop(const struct ll_unit *unit, const struct gemm *g, const struct laid *l,
                          const struct kernel *k, struct ll_explain *why)
@@ -304,7 +410,7 @@ void ll_gemm_explain(const struct ll_unit *unit, const struct ll_task *task, uin
 {
     const struct gemm g = gemm_of(unit, task);
     struct laid l;
-    const struct kernel k = kernel_at(unit, &g, index, &l);
+    const struct kernel k = kernel_at(unit, task, &g, index, &l);
     ll_say(why, "%s: %" PRIu64 " of %" PRIu64 " work, tiles of %.10g x %.10g on %.10g, k in %.10g parts",
            unit->name, way->units_used, unit->count, l.shape.m, l.shape.n, l.shape.together, k.parts);
     ll_say(why, "tiles: %.10g * ceil(%.10g / %.10g) * ceil(%.10g / %.10g) * %.10g = %.10g", g.batch, g.m,

@@ -169,7 +169,8 @@ static double library_crossing_bytes(const struct ll_kernel_timing *s, uint64_t 
 {
     double price = cost->level_price[l], bytes = cost->level_bytes[l];
     if (l + 1 == s->machine->level_count)
-        return price + (s->unit.matrix.gemm.write_cost - 1) * cost->level_written[l];
+        return price + (s->unit.matrix.gemm.write_cost - 1) * cost->level_written[l] -
+               s->quantizing.warm * (double)s->task.work->a_bytes;
     return l == 0 && bytes > 0 ? price * (1 - cost->level_of[l][LL_OPERAND_C] / bytes) : price;
 }
 
@@ -203,11 +204,21 @@ void ll_kernel_time_start(struct ll_kernel_timing *s)
     if (s->by_library) {
         /* The efficiency slows the multiplications alone, not the steps and tiles around them. First pieces and
          * their latencies are in the figures. */
-        s->unit.matrix.gemm.efficiency *= s->unit.efficiency / full;
+        struct ll_gemm_kernels *gemm = &s->unit.matrix.gemm;
+        const struct ll_linear_kernel *linear = s->task.linear;
+        gemm->efficiency *= s->unit.efficiency / full;
+        if (linear) {
+            gemm->efficiency = linear->efficiency;
+            gemm->tile_cycles = linear->tile_cycles;
+            gemm->min_step_cycles =
+                linear->min_step_cycles > 0 ? linear->min_step_cycles : gemm->min_step_cycles;
+        }
         s->unit.efficiency = 1;
         s->unit.clock_hz *= s->unit.matrix.gemm.boost;
     } else if (model->first && s->task.is_gemm)
         model->first(&s->unit, &s->task, &s->first);
+    if (s->task.linear)
+        s->quantizing = ll_quantize(s->machine, &s->unit, &s->task);
     s->near_levels = ll_private_levels(s->machine);
     s->lanes = ll_epilogue_of(s->machine, &s->task, &s->unit, full, s->machine->software.grain > 0);
     s->cast_s = ll_cast_s(s->machine, s->kernel, &s->task);
@@ -714,7 +725,8 @@ static void time_library(const struct ll_kernel_timing *s, struct ll_cost *cost,
         rest_of_traffic(s, &far, chosen, cost);
     time_levels(s, &chosen->way, cost);
     double reduce_s = ll_gemm_reduce_s(&s->unit, &s->task, choice.index, near_Bps(s, cost));
-    cost->around_s = (double)s->task.steps * (s->unit.matrix.gemm.start_s + reduce_s);
+    cost->around_s = (double)s->task.steps * (s->unit.matrix.gemm.start_s + reduce_s) + s->quantizing.time_s;
+    cost->stream_s = s->task.linear ? s->task.linear->stream_s : 0;
     cost->compute_s = powered_s(s, &chosen->way, cost->compute_s);
 }
 
@@ -876,6 +888,19 @@ static void explain_level(const struct ll_kernel_timing *s, const struct ll_kern
                cost->level_s[l], cost->level_first_s[l]);
 }
 
+/* What a library's GEMM takes around its rounds. */
+static void explain_around(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
+                           const struct ll_cost *cost, struct ll_explain *why)
+{
+    double near = near_Bps(s, cost), start_s = s->unit.matrix.gemm.start_s;
+    if (s->task.linear)
+        ll_quantize_explain(s->machine, &s->unit, &s->task, why);
+    ll_gemm_reduce_explain(&s->unit, &s->task, chosen->index, near, why);
+    ll_say(why, "starting and ending the kernel, and these: %" PRIu64 " * (%.10g + %.10g) + %.10g = %.10g s",
+           s->task.steps, start_s, ll_gemm_reduce_s(&s->unit, &s->task, chosen->index, near),
+           s->quantizing.time_s, cost->around_s);
+}
+
 void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
                        const struct ll_cost *cost, struct ll_explain *why)
 {
@@ -887,6 +912,8 @@ void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen 
         ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
     else
         ll_say(why, "an empty product: nothing is computed");
+    if (s->by_library)
+        explain_around(s, chosen, cost, why);
     explain_compute(s, way, cost, chosen->full_s, why);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         ll_explain_group(why, s->machine->levels[l].name);

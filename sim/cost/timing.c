@@ -451,6 +451,7 @@ struct paced {
     double waiting_s;                      /* what does not overlap in full (`serial`) */
     double apart_s;                        /* all that overlaps with nothing */
     double inside_s; /* of kernels that overlap imperfectly: the longest but the outermost level */
+    double held_s;   /* until the host is done with what no graph holds */
     double exposed_s, time_s;
 };
 
@@ -492,7 +493,7 @@ static void wait_for_others(const struct ll_machine *machine, const struct ll_co
 
 /* Kernels of tensor cores (gemm_kernels.c): the longest of all but the outermost level, which overlaps
  * with it in part. There are no first pieces. */
-static void overlap_partly(struct paced *p)
+static void overlap_partly(double stream_s, struct paced *p)
 {
     const struct ll_stage *outermost = &p->stages[p->count - 1];
     p->inside_s = 0;
@@ -501,6 +502,9 @@ static void overlap_partly(struct paced *p)
     double both_s = ll_partial_overlap_s(p->inside_s, outermost->whole_s);
     p->exposed_s = p->waits_s + p->apart_s + both_s - p->stages[p->slowest].whole_s;
     p->time_s = p->waits_s + p->apart_s + both_s;
+    p->held_s = fmax(0, stream_s - p->time_s);
+    p->exposed_s += p->held_s;
+    p->time_s += p->held_s;
 }
 
 /* How the stages of work on a unit overlap. */
@@ -524,7 +528,7 @@ static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
     p->waiting_s = serial_s(cost, p);
     p->apart_s = cost->apart_s + cost->gap_s + p->beyond_s + p->waiting_s + cost->around_s;
     if (cost->partly_overlaps) {
-        overlap_partly(p);
+        overlap_partly(cost->stream_s - cost->overhead_s, p);
         return;
     }
     p->exposed_s = p->waits_s + (p->first_s - p->stages[p->slowest].first_s) + p->apart_s;
@@ -724,7 +728,11 @@ static void explain_partly(const struct ll_machine *machine, const struct paced 
     ll_say(why,
            "time, latencies and what overlaps with nothing, then the rest and %s, which overlap in part: "
            "%s(%.10g^3 + %.10g^3)^(1 / 3) = %.10g s",
-           machine->levels[machine->level_count - 1].name, sum, p->inside_s, outermost->whole_s, p->time_s);
+           machine->levels[machine->level_count - 1].name, sum, p->inside_s, outermost->whole_s,
+           p->time_s - p->held_s);
+    if (p->held_s > 0)
+        ll_say(why, "until the host is done with it, which no graph holds: %.10g + %.10g = %.10g s",
+               p->time_s - p->held_s, p->held_s, p->time_s);
 }
 
 static void explain_time(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)

@@ -309,6 +309,7 @@ static bool check_software_names(struct ll_reading *reading)
                        transforms = {"transforms", "transform", {0}, software->transform_count},
                        attention = {"attention", "attention kernel", {0}, software->attention_count},
                        experts = {"experts", "grouped GEMM", {0}, software->expert_count},
+                       linear = {"linear", "linear layer", {0}, software->linear_count},
                        collectives = {
                            "collective_kernels", "collective kernel", {0}, software->collective_kernel_count};
     for (uint64_t i = 0; i < kernels.count; i++)
@@ -319,9 +320,12 @@ static bool check_software_names(struct ll_reading *reading)
         attention.names[i] = software->attention[i].name;
     for (uint64_t i = 0; i < experts.count; i++)
         experts.names[i] = software->experts[i].name;
+    for (uint64_t i = 0; i < linear.count; i++)
+        linear.names[i] = software->linear[i].name;
     for (uint64_t i = 0; i < collectives.count; i++)
         collectives.names[i] = software->collective_kernels[i].name;
     bool right = check_distinct(reading, &kernels) && check_distinct(reading, &collectives);
+    right = check_distinct(reading, &linear) && right;
     right = check_distinct(reading, &experts) && right;
     right = check_distinct(reading, &attention) && right;
     return check_distinct(reading, &transforms) && right;

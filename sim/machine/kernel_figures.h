@@ -11,6 +11,7 @@
 enum {
     LL_MAX_ATTENTION_KERNELS = 24,
     LL_MAX_EXPERT_KERNELS = 24,
+    LL_MAX_LINEAR_KERNELS = 24,
     LL_MAX_NUMBERS = 32 /* of a list of numbers */
 };
 
@@ -130,6 +131,36 @@ struct ll_expert_kernel {
     double unit_Bps;        /* that one block draws; 0: as step_cycles says */
     double dram_efficiency; /* share of the outermost level's bandwidth, of the GEMMs */
     double pass_efficiency; /* the same of the kernels beside them */
+};
+
+/* GEMMs of a quantized linear layer with what its stack starts beside them (sim/cost/gemm_kernels.c).
+ * Times are in seconds. What is 0 or not given is as in the unit's `gemm` kernels. */
+struct ll_linear_kernel {
+    const char *name;
+    uint64_t formats; /* bits of enum ll_linear_format */
+    unsigned backend; /* enum ll_linear_backend */
+
+    /* The kernel that quantizes activations. */
+    double quantize_s;         /* to launch it, and whatever else runs beside the GEMM */
+    double quantize_bandwidth; /* bytes that a unit moves in a cycle; 0: any */
+    double quantize_passes;    /* times that it reads the activations */
+    double quantize_row_s;     /* life of a block, of which a unit holds two */
+    uint64_t row_blocks;       /* blocks that share a row */
+
+    /* The GEMM. */
+    double efficiency;      /* share of the peak rate that the main loop sustains */
+    double tile_cycles;     /* instead of the unit's */
+    double min_step_cycles; /* instead of the unit's; 0: those */
+    bool split_k;           /* whether k may be shared by units */
+
+    /* Tiles by size, m x n x the largest m that each is for, the first that fits; beyond the last, the last.
+     * narrow_tiles: the same where n is at most narrow_n. None: the fastest of the unit's. */
+    struct ll_tile tiles[LL_MAX_TILES], narrow_tiles[LL_MAX_TILES];
+    uint64_t tile_count, narrow_tile_count, narrow_n;
+    uint64_t pair_above; /* two units compute a tile where m is larger; 0: none do */
+
+    double
+        stream_s; /* host's time for a call that no graph holds: a floor under the layer's time; 0: a graph */
 };
 
 #endif

@@ -212,6 +212,8 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
         right = own_text(arena, &copy->software.experts[i].name);
     for (uint64_t i = 0; i < copy->software.collective_kernel_count && right; i++)
         right = own_text(arena, &copy->software.collective_kernels[i].name);
+    for (uint64_t i = 0; i < copy->software.linear_count && right; i++)
+        right = own_text(arena, &copy->software.linear[i].name);
     for (uint64_t i = 0; i < copy->overlay_count && right; i++)
         right = own_text(arena, &copy->overlays[i].name);
     for (uint64_t i = 0; i < copy->network_count && right; i++)

@@ -218,6 +218,8 @@ struct ll_software {
     uint64_t attention_count;
     struct ll_expert_kernel experts[LL_MAX_EXPERT_KERNELS]; /* grouped GEMMs of experts, likewise */
     uint64_t expert_count;
+    struct ll_linear_kernel linear[LL_MAX_LINEAR_KERNELS]; /* quantized linear layers, likewise */
+    uint64_t linear_count;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an

@@ -46,6 +46,18 @@ static const char *const expert_traits[] = {
 #undef X
         NULL,
 };
+static const char *const linear_formats[] = {
+#define X(word, name, ...) name,
+    LL_LINEAR_FORMAT_LIST(X)
+#undef X
+        NULL,
+};
+static const char *const linear_backends[] = {
+#define X(word, name) name,
+    LL_LINEAR_BACKEND_LIST(X)
+#undef X
+        NULL,
+};
 static const char *const splits[] = {"none", "fill", "flash_2", "flash_3", NULL};
 
 #define COUNT_OF(fields) (sizeof(fields) / sizeof *(fields))
@@ -144,7 +156,41 @@ static const struct ll_field expert_fields[] = {
      .help = "the same of the kernels beside them: routing, permutation, gate, finalization"},
 };
 #undef AT
+
+#define AT(member) .offset = offsetof(struct ll_linear_kernel, member)
+static const struct ll_field linear_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "name that paths and reports use"},
+    {.key = "formats", .type = LL_TYPE_WORDS, AT(formats), .choices = linear_formats, .required = true,
+     .help = "how the layers that it is for store weights and activations"},
+    {.key = "backend", .type = LL_TYPE_CHOICE, AT(backend), .choices = linear_backends, .otherwise = "any",
+     .help = "backend by which it can be asked for; any: whichever is"},
+    {SECONDS("quantize", quantize_s), .help = "time to launch the kernel that quantizes activations, and what else runs beside"},
+    {FACTOR("quantize_bandwidth", quantize_bandwidth), .otherwise = "0",
+     .help = "bytes a cycle that a unit moves in that kernel; 0: any"},
+    {FACTOR("quantize_passes", quantize_passes), .otherwise = "1", .help = "times that it reads the activations"},
+    {SECONDS("quantize_row", quantize_row_s), .help = "time that a block of it lives, of which a unit holds two; one a row"},
+    {COUNT("row_blocks", row_blocks), .help = "its blocks that move a row together; 0: one"},
+    {SHARE("efficiency", efficiency), .help = "share of the peak rate that the GEMM's main loop sustains"},
+    {FACTOR("tile_cycles", tile_cycles), .otherwise = "0", .help = "cycles of a tile beside its steps and its epilogue"},
+    {FACTOR("min_step_cycles", min_step_cycles), .otherwise = "0",
+     .help = "least cycles of one step along k; 0: those of the unit's `gemm`"},
+    {.key = "split_k", .type = LL_TYPE_BOOL, AT(split_k), .otherwise = "false", .help = "whether units may share k"},
+    {.key = "tiles", .type = LL_TYPE_TILES, AT(tiles), .count_offset = offsetof(struct ll_linear_kernel, tile_count),
+     .help = "tile by size, as m x n x the largest m that it is for: the first that fits is used, beyond all the last; when "
+             "not given, the fastest of the unit's `gemm`"},
+    {.key = "narrow_tiles", .type = LL_TYPE_TILES, AT(narrow_tiles),
+     .count_offset = offsetof(struct ll_linear_kernel, narrow_tile_count),
+     .help = "the same for an n of at most `narrow_n`; beyond all, `tiles`"},
+    {.key = "narrow_n", .type = LL_TYPE_WHOLE, AT(narrow_n), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+     .help = "the largest n that `narrow_tiles` are for"},
+    {.key = "pair_above", .type = LL_TYPE_WHOLE, AT(pair_above), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+     .help = "two units compute one of these tiles where m is larger than this; 0: none do"},
+    {SECONDS("stream", stream_s), .help = "host's time for a call that no graph holds: the layer takes no less; 0s: a graph does"},
+};
+#undef AT
 /* clang-format on */
+
+const struct ll_field_table ll_linear_table = {TABLE("linear layer", linear_fields, struct ll_linear_kernel)};
 
 const struct ll_field_table ll_expert_table = {TABLE("grouped GEMM", expert_fields, struct ll_expert_kernel)};
 

@@ -570,6 +570,10 @@ static const struct ll_field software_fields[] = {
      .table = &ll_expert_table, .max = LL_MAX_EXPERT_KERNELS,
      .help = "grouped GEMMs of experts (MoE); the first that is for the format, and the backend where one is asked for, runs "
              "them, and where none is, they are costed as batched GEMMs"},
+    {.key = "linear", .type = LL_TYPE_LIST, AT(linear), .count_offset = offsetof(struct ll_software, linear_count),
+     .table = &ll_linear_table, .max = LL_MAX_LINEAR_KERNELS,
+     .help = "quantized linear layers; the first that is for the format, and the backend where one is asked for, runs them, "
+             "and where none is, they are GEMMs like others"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};

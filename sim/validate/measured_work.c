@@ -154,6 +154,57 @@ struct ll_work *ll_row_vector(struct ll_row_works *r, enum ll_op_kind op, uint64
 
 /* From a measured row to work: one function a rule word of measured_ops.def. */
 
+/* Formats of quantized linear layers, by the names that data has for them. */
+static const struct linear_format {
+    const char *name;
+    double weight_bytes, activation_bytes;
+    enum ll_dtype dtype;
+} linear_formats[] = {
+#define X(word, name, weight, activation, dtype, quantized) {name, weight, activation, LL_##dtype},
+    LL_LINEAR_FORMAT_LIST(X)
+#undef X
+};
+
+/* The index of a row's format; LL_LINEAR_FORMAT_COUNT where it is none. */
+static unsigned linear_format(const struct ll_measured *row)
+{
+    unsigned i = 0;
+    while (i < LL_LINEAR_FORMAT_COUNT && strcmp(row->dtype, linear_formats[i].name) != 0)
+        i++;
+    return strcmp(row->op, "gemm") == 0 ? i : LL_LINEAR_FORMAT_COUNT;
+}
+
+/* What servers call the kernels that they choose among. */
+static enum ll_linear_backend linear_backend(const struct ll_measured *row)
+{
+    static const struct {
+        const char *part;
+        enum ll_linear_backend backend;
+    } parts[] = {{"DeepGemm", LL_LINEAR_BY_DEEPGEMM},
+                 {"deepgemm", LL_LINEAR_BY_DEEPGEMM},
+                 {"FlashInfer", LL_LINEAR_BY_FLASHINFER},
+                 {"flashinfer", LL_LINEAR_BY_FLASHINFER},
+                 {"Cutlass", LL_LINEAR_BY_CUTLASS}};
+    for (size_t i = 0; row->notes && i < sizeof parts / sizeof *parts; i++)
+        if (strstr(row->notes, parts[i].part))
+            return parts[i].backend;
+    return LL_LINEAR_BY_ANY;
+}
+
+/* A quantized linear layer: operands with their scales, a result of 16 bits. */
+static void add_linear(struct ll_row_works *r, unsigned format, uint64_t m, uint64_t n, uint64_t k)
+{
+    const struct linear_format *f = &linear_formats[format];
+    struct ll_work *work = ll_row_gemm(r, m, n, k);
+    work->dtype = f->dtype;
+    work->linear = 1 + format;
+    work->linear_backend = linear_backend(r->row);
+    work->a_bytes = (uint64_t)((double)ll_mul(m, k) * f->activation_bytes);
+    work->b_bytes = (uint64_t)((double)ll_mul(k, n) * f->weight_bytes);
+    work->c_bytes = ll_mul(2, ll_mul(m, n));
+    work->along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+}
+
 /* Rows that tell transpositions are of BLAS, whose matrices lie column by column: row by row they are the
  * transposed ones, C^T = B^T A^T. Others are of dense layers, x[m,k] w[n,k]^T. */
 static void works_GEMM(struct ll_row_works *r)
@@ -161,6 +212,10 @@ static void works_GEMM(struct ll_row_works *r)
     uint64_t m = ll_row_dim(r, "m"), n = ll_row_dim(r, "n"), k = ll_row_dim(r, "k");
     bool ta = row_either(r, "ta", "N", "T"), tb = row_either(r, "tb", "N", "T");
     row_either(r, "bias", "0", "1"); /* it changes no GEMM */
+    if (linear_format(r->row) < LL_LINEAR_FORMAT_COUNT) {
+        add_linear(r, linear_format(r->row), m, n, k);
+        return;
+    }
     if (ll_row_text(r, "ta") || ll_row_text(r, "tb"))
         ll_row_gemm(r, n, m, k)->along_k = (tb ? 0 : LL_LINES_OF_A) | (ta ? LL_LINES_OF_B : 0);
     else
@@ -643,7 +698,7 @@ static bool find_dtype(const struct ll_measured *row, const struct ll_machine *m
                        struct ll_row_works *r)
 {
     struct ll_measured settled = *row;
-    if (strcmp(row->op, "moe") == 0) /* it is the format of experts */
+    if (strcmp(row->op, "moe") == 0 || linear_format(row) < LL_LINEAR_FORMAT_COUNT) /* it is a format */
         settled.dtype = "bf16";
     else if (strcmp(row->dtype, "fp32|fp16") == 0)
         settled.dtype = machine && ll_machine_peak_flops(machine, LL_F16) > 0 ? "fp16" : "fp32";

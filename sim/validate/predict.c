@@ -66,7 +66,9 @@ static void save_activations(const struct ll_machine *machine, const struct ll_w
                              const struct ll_cost *cost, struct ll_warm_bytes *left)
 {
     uint64_t outermost = machine->level_count - 1;
-    if (outermost == 0 || !machine->levels[outermost - 1].cache_given || work->kind != LL_WORK_GEMM)
+    const struct ll_linear_kernel *linear = ll_linear_kernel_of(machine, work);
+    if (outermost == 0 || !machine->levels[outermost - 1].cache_given || work->kind != LL_WORK_GEMM ||
+        (linear && linear->quantize_bandwidth > 0)) /* what is quantized first is found anyway */
         return;
     double size = (double)machine->levels[outermost - 1].size_bytes *
                   (double)ll_machine_instances(machine, outermost - 1);

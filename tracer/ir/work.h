@@ -151,6 +151,41 @@ struct ll_experts {
     uint8_t unused[5];
 };
 
+/* How a quantized linear layer stores weights and activations: word, name, bytes of a weight and of an
+ * activation with their scales, dtype of the arithmetic, whether its activations come in 16 bits and are
+ * quantized first. Block scales as of LL_EXPERT_FORMAT_LIST. */
+#define LL_LINEAR_FORMAT_LIST(X)                                                                             \
+    X(FP8, "fp8", 1, 1, F8, true)                                                                            \
+    X(FP8_BLOCK, "fp8_block", 1, 1.03, F8, true)                                                             \
+    X(MXFP8, "mxfp8", 1.03125, 1.03125, F8, true)                                                            \
+    X(NVFP4, "nvfp4", 0.5625, 0.5625, F4, true)                                                              \
+    X(MXFP4, "mxfp4", 0.53125, 0.53125, F4, true)                                                            \
+    X(INT8, "int8", 1, 1, INT8, false)                                                                       \
+    X(INT8_WO, "int8_wo", 1, 2, BF16, false)                                                                 \
+    X(INT4_WO, "int4_wo", 0.52, 2, BF16, false)
+
+enum ll_linear_format {
+#define X(word, ...) LL_LINEAR_##word,
+    LL_LINEAR_FORMAT_LIST(X)
+#undef X
+        LL_LINEAR_FORMAT_COUNT
+};
+
+/* Which of a server's kernels multiplies a quantized linear layer, where the user or the model asks for
+ * one. */
+#define LL_LINEAR_BACKEND_LIST(X)                                                                            \
+    X(ANY, "any")                                                                                            \
+    X(CUTLASS, "cutlass")                                                                                    \
+    X(DEEPGEMM, "deepgemm")                                                                                  \
+    X(FLASHINFER, "flashinfer")
+
+enum ll_linear_backend {
+#define X(word, name) LL_LINEAR_BY_##word,
+    LL_LINEAR_BACKEND_LIST(X)
+#undef X
+        LL_LINEAR_BY_COUNT
+};
+
 struct ll_work {
     uint64_t kind;  /* enum ll_work_kind */
     uint64_t dtype; /* enum ll_dtype: of the arithmetic */
@@ -159,10 +194,13 @@ struct ll_work {
      * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
      * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
     uint64_t a_bytes, b_bytes, c_bytes;
-    uint64_t lines;    /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
-    uint64_t in_place; /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
-    uint64_t along_k;  /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
-    uint64_t between;  /* of a product: operations on its results while it goes on, not among its FLOPs */
+    /* Of a product that is a quantized linear layer: 1 + enum ll_linear_format; 0: it is none. */
+    uint32_t linear;
+    uint32_t linear_backend; /* enum ll_linear_backend */
+    uint64_t lines;          /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
+    uint64_t in_place;       /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
+    uint64_t along_k;        /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
+    uint64_t between; /* of a product: operations on its results while it goes on, not among its FLOPs */
     uint64_t
         specials; /* of operations on elements, or on results of a product: exponentials, quotients, ... */
     /* Of each `of` neighbours of b along k at most `kept` are not zero, and only these count as FLOPs and
