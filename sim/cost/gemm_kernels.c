@@ -319,7 +319,7 @@ struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct 
     const struct ll_linear_kernel *kernel = task->linear;
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
     const struct ll_gemm *d = &task->problem.dims;
-    if (!quantizes[task->work->linear - 1])
+    if (!quantizes[task->work->linear - 1] || kernel->quantize_bandwidth == 0)
         return (struct ll_quantizing){.time_s = kernel->quantize_s};
     double rows = (double)d->batch * (double)d->m, count = (double)unit->count;
     double wide = 2 * rows * (double)d->k, narrow = (double)task->work->a_bytes;
@@ -332,8 +332,7 @@ struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct 
                               .rows_s = ceil(rows / (2 * count)) * kernel->quantize_row_s,
                               .kept = kept(2 * wide, size),
                               .warm = kept(3 * narrow, size)};
-    if (kernel->quantize_bandwidth > 0)
-        q.units_s = q.moved / (q.busy * kernel->quantize_bandwidth * unit->clock_hz);
+    q.units_s = q.moved / (q.busy * kernel->quantize_bandwidth * unit->clock_hz);
     q.memory_s =
         q.moved * (1 - q.kept) / (ll_machine_memory_Bps(machine) * unit->matrix.gemm.dram_efficiency);
     q.time_s = kernel->quantize_s + fmax(q.units_s, fmax(q.rows_s, q.memory_s));
@@ -352,9 +351,8 @@ void ll_quantize_explain(const struct ll_machine *machine, const struct ll_unit 
     if (q.moved > 0) {
         ll_say(why, "quantizing reads and writes %.10g B in blocks on %.10g of %s", q.moved, q.busy,
                unit->name);
-        if (kernel->quantize_bandwidth > 0)
-            ll_say(why, "quantizing, in these: %.10g / (%.10g * %.10g * %.10g) = %.10g s", q.moved, q.busy,
-                   kernel->quantize_bandwidth, unit->clock_hz, q.units_s);
+        ll_say(why, "quantizing, in these: %.10g / (%.10g * %.10g * %.10g) = %.10g s", q.moved, q.busy,
+               kernel->quantize_bandwidth, unit->clock_hz, q.units_s);
         ll_say(why,
                "quantizing, blocks in turn: ceil(%" PRIu64 " * %" PRIu64 " / (2 * %" PRIu64
                ")) * %.10g = %.10g s",

@@ -111,11 +111,10 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
 /* Of a level's bandwidth, what the kernel on its unit reaches. */
 static double share_of(const struct ll_kernel_timing *s, uint64_t l)
 {
-    double kernel = ll_kernel_share(s->machine, s->kernel, l);
+    const struct ll_gemm_kernels *gemm = &s->unit.matrix.gemm;
     if (!s->by_library)
-        return kernel;
-    const struct ll_gemm_kernels *t = &s->unit.matrix.gemm;
-    return kernel * (l + 1 == s->machine->level_count ? t->dram_efficiency : t->bandwidth_efficiency);
+        return ll_kernel_share(s->machine, s->kernel, l);
+    return l + 1 == s->machine->level_count ? gemm->dram_efficiency : l == 0 ? gemm->bandwidth_efficiency : 1;
 }
 
 /* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each

@@ -142,7 +142,7 @@ struct ll_linear_kernel {
 
     /* The kernel that quantizes activations. */
     double quantize_s;         /* to launch it, and whatever else runs beside the GEMM */
-    double quantize_bandwidth; /* bytes that a unit moves in a cycle; 0: any */
+    double quantize_bandwidth; /* bytes that a unit moves in a cycle; 0: they come quantized */
     double quantize_passes;    /* times that it reads the activations */
     double quantize_row_s;     /* life of a block, of which a unit holds two */
     uint64_t row_blocks;       /* blocks that share a row */

@@ -166,7 +166,7 @@ static const struct ll_field linear_fields[] = {
      .help = "backend by which it can be asked for; any: whichever is"},
     {SECONDS("quantize", quantize_s), .help = "time to launch the kernel that quantizes activations, and what else runs beside"},
     {FACTOR("quantize_bandwidth", quantize_bandwidth), .otherwise = "0",
-     .help = "bytes a cycle that a unit moves in that kernel; 0: any"},
+     .help = "bytes a cycle that a unit moves in that kernel; 0: activations come quantized"},
     {FACTOR("quantize_passes", quantize_passes), .otherwise = "1", .help = "times that it reads the activations"},
     {SECONDS("quantize_row", quantize_row_s), .help = "time that a block of it lives, of which a unit holds two; one a row"},
     {COUNT("row_blocks", row_blocks), .help = "its blocks that move a row together; 0: one"},

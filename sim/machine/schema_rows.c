@@ -129,7 +129,7 @@ static const struct ll_field gemm_fields[] = {
     {.key = "epilogue_bandwidth", .type = LL_TYPE_NUMBER, AT(epilogue_bandwidth), .min = 0, .max = MOST_RATE,
      .otherwise = "0", .help = "bytes of results per cycle that leave a unit; 0: any"},
     {.key = "bandwidth_efficiency", .type = LL_TYPE_NUMBER, AT(bandwidth_efficiency), .min = POSITIVE, .max = 1,
-     .otherwise = "1", .help = "share of the bandwidth of every level but the outermost that operands reach"},
+     .otherwise = "1", .help = "share of the innermost level's bandwidth that operands reach"},
     {.key = "dram_efficiency", .type = LL_TYPE_NUMBER, AT(dram_efficiency), .min = POSITIVE, .max = 1,
      .otherwise = "1", .help = "share of the outermost level's bandwidth that its traffic reaches"},
     {.key = "write_cost", .type = LL_TYPE_NUMBER, AT(write_cost), .min = 0, .max = 100, .otherwise = "1",

@@ -47,7 +47,7 @@ struct ll_gemm_kernels {
     double tile_cycles;          /* that a tile takes beside its steps and its epilogue */
     double operand_bandwidth;    /* bytes per cycle out of shared memory into the tensor cores; 0: any */
     double epilogue_bandwidth;   /* bytes of results per cycle that leave a unit; 0: any */
-    double bandwidth_efficiency; /* share of the bandwidth of all levels but the outermost */
+    double bandwidth_efficiency; /* share of the innermost level's bandwidth */
     double dram_efficiency;      /* the same of the outermost level */
     double write_cost;           /* bytes read that take the outermost level as long as one written */
     double start_s; /* from a kernel's start to its first multiplication and from the last to its end */

@@ -127,6 +127,41 @@ static void padding_takes_no_power(void **state)
     assert_near(cost_of(&machine, 32, 128, 6400).compute_s, 32 * 128 * 6400.0 / 5e11, 1e-12);
 }
 
+/* An f8 layer of 40 rows of k 1000: activations are read twice in 2 bytes and written in one, 5 an element,
+ * by ten units of 4 bytes a cycle; the GEMM's tile is the one for up to 64 rows. */
+static void activations_are_quantized_first(void **state)
+{
+    struct ll_machine machine = gpu();
+    struct ll_work work = gemm_work(LL_F8, 1, 40, 512, 1000);
+    struct ll_cost cost, plain;
+    const char *trouble;
+    (void)state;
+    machine.units[0].matrix.macs[LL_F8] = 2000;
+    machine.software.linear_count = 1;
+    machine.software.linear[0] = (struct ll_linear_kernel){.name = "layer",
+                                                           .formats = 1 << LL_LINEAR_FP8,
+                                                           .quantize_s = 3e-6,
+                                                           .quantize_bandwidth = 4,
+                                                           .quantize_passes = 2,
+                                                           .efficiency = 0.5,
+                                                           .tile_count = 2,
+                                                           .tiles = {{32, 32, 32}, {64, 64, 64}}};
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &plain, &trouble));
+    assert_true(plain.around_s < 1e-6); /* the sums of a split k at most */
+    work.linear = 1 + LL_LINEAR_FP8;
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &trouble));
+    assert_near(cost.around_s, 3e-6 + 5 * 40000 / (10 * 4 * 1e9), 1e-12);
+    assert_near(cost.compute_cycles, 64 * 64 * 1024 / (2000 * 0.5), 1e-12);
+    machine.software.linear[0].quantize_row_s = 1e-3; /* 40 rows, two on each of ten units: two rounds */
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &trouble));
+    assert_near(cost.around_s, 3e-6 + 2e-3, 1e-12);
+    machine.software.linear[0].stream_s = 1;
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &work, &cost, &trouble));
+    struct ll_timing timing;
+    ll_cost_time(&machine, &cost, NULL, &timing);
+    assert_near(timing.time_s, 1, 1e-15);
+}
+
 /* f32, and what goes on between GEMMs of an attention, go by the unit's own tiles. */
 static void other_work_goes_by_the_unit(void **state)
 {
@@ -146,9 +181,13 @@ static void other_work_goes_by_the_unit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_and_tiles_are_whole),  cmocka_unit_test(steps_wait_unless_tiles_hide_them),
-        cmocka_unit_test(k_is_split_where_that_pays),  cmocka_unit_test(tiles_load_through_the_cache),
-        cmocka_unit_test(memory_overlaps_in_part),     cmocka_unit_test(padding_takes_no_power),
+        cmocka_unit_test(rounds_and_tiles_are_whole),
+        cmocka_unit_test(steps_wait_unless_tiles_hide_them),
+        cmocka_unit_test(k_is_split_where_that_pays),
+        cmocka_unit_test(tiles_load_through_the_cache),
+        cmocka_unit_test(memory_overlaps_in_part),
+        cmocka_unit_test(padding_takes_no_power),
+        cmocka_unit_test(activations_are_quantized_first),
         cmocka_unit_test(other_work_goes_by_the_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
