@@ -6,7 +6,7 @@
 #include "check.h"
 #include "random.h"
 
-#include "models/nn/gradient.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 
 /* A network whose loss depends on variables; `gradients` are kept values of the network. */

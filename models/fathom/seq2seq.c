@@ -9,7 +9,7 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"

@@ -10,7 +10,7 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/vision/vision.h"
 
 /* tf.nn.dropout, of x's shape, which leaves a share `keep` of the elements, above 0 and at most 1: x over

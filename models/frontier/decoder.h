@@ -14,7 +14,7 @@
 #include "models/data/part.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 
 enum ll_decoder_pass { LL_PASS_FORWARD, LL_PASS_PREFILL, LL_PASS_DECODE };
 

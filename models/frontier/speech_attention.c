@@ -22,7 +22,7 @@
 #include "models/frontier/catamount.h"
 #include "models/model.h"
 #include "models/nn/nn.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 
 static const enum ll_role batch_hidden[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradient of each op kind, as ops. dy is what flows into the first result unless a rule says otherwise.
  */
-#include "models/nn/gradient.h"
+#include "models/nn/training.h"
 #include "models/nn/nn.h"
 #include "tracer/transform/dtype.h"
 

@@ -4,7 +4,7 @@
  * A model is built once: every call of ll_nn_do adds an op and gives its results as values to go on with.
  * Nothing is computed while building; a runner (runner.h) then carries the list out, step after step, or
  * only records it. So a dry run cannot differ from a native run, and memory is planned before the first
- * step. The list is also the tape from which gradients are derived (gradient.h), and what they add to it
+ * step. The list is also the tape from which gradients are derived (training.h), and what they add to it
  * can be derived again.
  *
  * Where a model is more than one list (a player and a learner, a list for each length of sentence), a
@@ -120,7 +120,7 @@ struct ll_nn {
     uint32_t scope_depth;                             /* how many scopes are around it */
     const char *trouble;                              /* what went wrong first; NULL: nothing */
     bool frozen;                                      /* variables made now are not trained */
-    bool as_tensorflow; /* gradients are those of TensorFlow's graphs, nothing left out (gradient.h) */
+    bool as_tensorflow; /* gradients are those of TensorFlow's graphs, nothing left out (training.h) */
     struct ll_nn_op **ops;
     uint64_t op_count, op_capacity;
     struct ll_value **values;

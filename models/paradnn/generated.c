@@ -13,7 +13,7 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "tracer/base/random.h"
 
 /* The words of a parameter `dtype`, f32 being the first; others can be recorded, not computed. */

@@ -9,7 +9,7 @@
 
 #include "models/model.h"
 #include "models/nn/nn.h"
-#include "models/nn/gradient.h"
+#include "models/nn/training.h"
 
 enum { MOST_OPERANDS = 4 };
 

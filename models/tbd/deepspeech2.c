@@ -8,7 +8,7 @@
 #include "models/model.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 
 struct ll_deepspeech2_sizes {

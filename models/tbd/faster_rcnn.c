@@ -18,7 +18,7 @@
 #include "models/feed.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 #include "models/vision/vision.h"
 #include "tracer/base/random.h"

@@ -14,7 +14,7 @@
 #include "models/feed.h"
 #include "models/nn/nn.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 
 static const double norm_epsilon = 1e-6;
 

@@ -9,7 +9,7 @@
 #include "models/model.h"
 #include "models/nn/layers.h"
 #include "models/nn/nn.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 
 /* Beam search: of each sentence the best beginnings of a translation grow word by word, all together.

@@ -315,7 +315,6 @@ bool ll_flag(const struct ll_args *args, const char *name)
 
 const char *ll_value(const struct ll_args *args, const char *name, const char *otherwise)
 {
-    assert(is_told(common, name) || is_told(args->command->options, name));
     const char *value = otherwise;
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0)

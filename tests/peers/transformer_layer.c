@@ -6,7 +6,7 @@
 
 #include "models/nn/layers.h"
 #include "models/nn/nn.h"
-#include "models/nn/gradient.h"
+#include "models/nn/training.h"
 #include "models/tbd/transformer.h"
 #include "tracer/base/map.h"
 

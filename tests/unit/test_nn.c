@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "models/nn/gradient.h"
+#include "models/nn/training.h"
 #include "models/nn/nn.h"
 #include "models/nn/runner.h"
 

@@ -6,7 +6,7 @@
 #include "dry_model.h"
 #include "loop.h"
 #include "models/nn/layers.h"
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 #include "sim/machine/machine.h"
 #include "sim/parallel/shard.h"

@@ -3,7 +3,7 @@
  * loss = mean(w w factors), dloss/dw_i = 2 w_i factor_i / n. */
 #include "check.h"
 
-#include "models/nn/optim.h"
+#include "models/nn/training.h"
 #include "models/nn/runner.h"
 
 enum { N = 5, STEPS = 6 };

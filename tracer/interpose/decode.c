@@ -141,6 +141,7 @@ static void put(struct ll_call *call, enum ll_number number, uint64_t value)
 /* The lists are those of the spatial dimensions there are: width always, then height, then depth. */
 static void put_lists(const uint64_t *lists, uint64_t n, struct ll_call *call)
 {
+    assert(n <= LL_PRIMITIVE_MOST_SPATIAL);
     static const enum ll_number first[LL_PRIMITIVE_LISTS] = {
         LL_NUMBER_stride_d, LL_NUMBER_dilation_d, LL_NUMBER_before_d, LL_NUMBER_behind_d, LL_NUMBER_kernel_d};
     for (uint64_t list = 0; list < LL_PRIMITIVE_LISTS; list++) {
@@ -342,6 +343,7 @@ static void vector(struct decoder *decoder, enum ll_argument role, uint64_t addr
 static void others(struct decoder *decoder, enum ll_argument role, uint64_t address, int64_t access,
                    int64_t count, enum ll_dtype dtype)
 {
+    assert(dtype < LL_DTYPE_COUNT);
     struct decoder other = {decoder->call, ll_dtype_bytes(dtype), false, false, false};
     uint8_t usual = decoder->call->dtype;
     decoder->call->dtype = (uint8_t)dtype;
@@ -557,6 +559,7 @@ static bool only_keeps(const struct ll_call *call)
 
 bool ll_decode_call(uint32_t symbol, const uint64_t *words, unsigned count, struct ll_call *call)
 {
+    assert(words || count == 0);
     const struct ll_symbol_row *row = ll_symbol_row(symbol);
     if (!row || !routines[row->routine].decode || count != routines[row->routine].words)
         return false;

@@ -103,6 +103,7 @@ static void read_both(const struct ll_ring_clock_line *line, uint64_t *ticks, ui
         *ticks = now;
         *ns = before + shortest / 2;
     }
+    assert(shortest < UINT64_MAX);
 }
 
 static void measure(struct ll_ring_clock_line *line, uint64_t ticks, uint64_t ns)
@@ -243,6 +244,7 @@ static void followed_release(struct ll_followed_process *followed)
  * when there is none. */
 static struct ll_ring *followed_ring(struct ll_followed_process *followed, unsigned slot, uint64_t *bytes)
 {
+    assert(slot < LL_RING_SLOTS);
     const struct ll_ring_slot *said = &followed->page->slot[slot];
     uint64_t offset = atomic_load_explicit(&said->offset_bytes, memory_order_acquire), size = said->bytes;
     if (followed->is_followed[slot] || !offset)
@@ -576,6 +578,7 @@ static void look_for_processes(struct ll_ring_reader *reader)
 
 static void look_for_rings(struct ll_ring_reader *reader, uint32_t process)
 {
+    assert(process < reader->process_count);
     struct ll_followed_process *followed = &reader->processes[process];
     for (unsigned slot = 0; slot < LL_RING_SLOTS; slot++) {
         if (atomic_load_explicit(&followed->page->slot[slot].state, memory_order_acquire) ==
@@ -703,6 +706,7 @@ static bool event_of(struct ll_ring_reader *reader, struct ll_ring_stream *strea
                      const struct ll_ring_stream_item *item, const uint64_t *words, unsigned count,
                      struct ll_event *event)
 {
+    assert(stream->process < reader->process_count);
     event->thread = item->thread;
     event->start_ns = ring_clock_ns(&reader->clock, item->start_ticks);
     if (item->lost) {

@@ -6,7 +6,7 @@
  * number means that there is nothing to draw. Drawing is pure: same plot, same text.
  *
  * The page comes first: shapes and texts (svg.c). Then each kind of plot, a struct and a function (plots.c,
- * plot_*.c); then axes and legends, which these share (svg.c). Other rooms draw plots, not shapes. */
+ * plot_roofline.c); then axes and legends, which these share (svg.c). Other rooms draw plots, not shapes. */
 #ifndef LL_SIM_REPORT_FIGURE_FIGURE_H
 #define LL_SIM_REPORT_FIGURE_FIGURE_H
 
