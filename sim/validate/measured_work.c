@@ -165,13 +165,14 @@ static const struct linear_format {
 #undef X
 };
 
-/* The index of a row's format; LL_LINEAR_FORMAT_COUNT where it is none. */
+/* The index of a row's format; LL_LINEAR_FORMAT_COUNT where it is none, as of BLAS, which says how operands
+ * lie. */
 static unsigned linear_format(const struct ll_measured *row)
 {
     unsigned i = 0;
     while (i < LL_LINEAR_FORMAT_COUNT && strcmp(row->dtype, linear_formats[i].name) != 0)
         i++;
-    return strcmp(row->op, "gemm") == 0 ? i : LL_LINEAR_FORMAT_COUNT;
+    return strcmp(row->op, "gemm") == 0 && !ll_measured_text(row, "ta") ? i : LL_LINEAR_FORMAT_COUNT;
 }
 
 /* What servers call the kernels that they choose among. */
