@@ -248,16 +248,14 @@ static int software_length(const struct ll_measured *row)
     return length;
 }
 
-/* The same without the version behind it, "VLLM" of "VLLM 0.24.0"; the whole where there is none. */
-static int unversioned_length(const struct ll_measured *row)
+/* Where its version begins, "0.24.0" of "VLLM 0.24.0"; its end where there is none. */
+static int version_at(const struct ll_measured *row)
 {
     int length = software_length(row), end = length;
     while (end > 0 && row->notes[end - 1] != ' ')
         end--;
     bool version = end > 0 && end < length && row->notes[end] >= '0' && row->notes[end] <= '9';
-    for (length = version ? end : length; length > 0 && row->notes[length - 1] == ' ';)
-        length--;
-    return length;
+    return version ? end : length;
 }
 
 /* A row's hardware under the software that the row's notes begin with, "cnn_benchmarks, Torch7 nn: NVIDIA
@@ -269,14 +267,14 @@ struct names {
     size_t count;
 };
 
-/* As its source drove it, under its software, under any version of that, and alone. */
+/* As its source drove it: under its software, under any version of that ("VLLM *"), and alone. */
 static void add_driven(struct names *names, const struct ll_measured *row, const char *hardware)
 {
     const char *notes = row->notes ? row->notes : "";
     snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s: %s", row->source,
              software_length(row), notes, hardware);
-    snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s: %s", row->source,
-             unversioned_length(row), notes, hardware);
+    snprintf(names->at[names->count++], sizeof names->at[0], "%s, %.*s*: %s", row->source, version_at(row),
+             notes, hardware);
     snprintf(names->at[names->count++], sizeof names->at[0], "%s: %s", row->source, hardware);
 }
 

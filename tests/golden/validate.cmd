@@ -48,3 +48,8 @@ printf 'name: Tuned\ninherits: custom_example.yaml\noverlay: [{name: matmul, sha
 printf 'source,hardware,op,dtype,dims,time_s,notes\ntest,Tuned,gemm,fp32,m=64;n=64;k=64,4e-6,\ntest,Tuned,relu,fp32,n=25,4e-6,\n' > tuned.csv
 leadline validate --machines machines tuned.csv
 leadline validate --machines machines tuned.csv --json | grep -A3 'model_alone\|with_table' | head -20
+# A server in any version, and what only begins like it.
+echo "hardware: {A Pipe: pipe, 'soft, Server *: A Pipe': slow}" > machines/aliases.yaml
+printf 'source,hardware,op,dtype,dims,time_s,notes\nsoft,A Pipe,relu,fp32,n=25,4,Server 1.2; a\nsoft,A Pipe,relu,fp32,n=25,2,Server fast; a\n' > soft.csv
+leadline validate --machines machines soft.csv --rows soft_rows.csv > /dev/null
+cut -d, -f6,7 soft_rows.csv
