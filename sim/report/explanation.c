@@ -68,7 +68,6 @@ static void explain_operands(const struct ll_op_signature *signature, struct ll_
 static void explain_messages(const struct ll_report *report, uint32_t seq, const struct ll_price *price,
                              struct ll_explain *why)
 {
-    assert(price->devices > 0);
     struct ll_asked asked = ll_asked_by(&signature_of(report, seq)->view);
     asked.first = price->first;
     asked.span = price->span;

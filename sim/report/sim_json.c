@@ -155,7 +155,6 @@ static void by_kind(const struct ll_result *result, struct ll_json *json)
 /* How an exchange between devices is done. */
 static void exchange(const struct ll_result *result, const struct ll_price *price, struct ll_json *json)
 {
-    assert(price->devices > 0);
     const struct ll_exchanged *e = &price->exchanged;
     ll_json_key(json, "communication");
     ll_json_open_object(json);
