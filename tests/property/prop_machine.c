@@ -243,6 +243,20 @@ static void write_levels(struct writer *w, const struct ll_field *field)
     }
 }
 
+/* At least one of the choices. */
+static void write_WORDS(struct writer *w, const struct ll_field *field)
+{
+    size_t count = 0;
+    while (field->choices[count])
+        count++;
+    size_t always = ll_random_below(&w->random, count);
+    ll_str_add(&w->out, "[");
+    for (size_t i = 0; i < count; i++)
+        if (i == always || ll_random_below(&w->random, 2))
+            ll_str_addf(&w->out, "%s, ", field->choices[i]);
+    ll_str_add(&w->out, "]");
+}
+
 /* Nothing side by side, for which any number of elements suffices (tests/unit/test_machine_errors.c has
  * others). */
 static void write_UNROLLS(struct writer *w, const struct ll_field *field)
@@ -266,7 +280,7 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_OPERANDS] = write_OPERANDS, [LL_TYPE_SOURCES] = write_SOURCES,
     [LL_TYPE_OBJECT] = write_OBJECT,     [LL_TYPE_RESIDUALS] = write_RESIDUALS,
     [LL_TYPE_LIST] = write_LIST,         [LL_TYPE_NUMBERS] = write_NUMBERS,
-    [LL_TYPE_UNROLLS] = write_UNROLLS,
+    [LL_TYPE_UNROLLS] = write_UNROLLS,   [LL_TYPE_WORDS] = write_WORDS,
 };
 
 /* Whether this key is written now. The machine's clock, all scopes, tiles of windows and chunks are: others
