@@ -51,6 +51,20 @@ static void a_product_has_two_mnk_flops(void **state)
     expect_bytes(&works.at[0].work, 4 * 4 * 21, 4 * 4 * 35, 4 * 4 * 15);
 }
 
+/* nvfp4 has a scale of a byte for 16 elements; results have 16 bits. BLAS's int8 is no such layer. */
+static void a_quantized_layer_stores_scales(void **state)
+{
+    (void)state;
+    struct ll_measured_works works = good_works("gemm", "nvfp4", "m=32;n=64;k=128");
+    assert_int_equal(works.at[0].work.linear, 1 + LL_LINEAR_NVFP4);
+    assert_int_equal(works.at[0].work.dtype, LL_F4);
+    expect_bytes(&works.at[0].work, 32 * 128 * 9 / 16, 64 * 128 * 9 / 16, 2 * 32 * 64);
+    works = good_works("gemm", "int8_wo", "m=32;n=64;k=128");
+    assert_int_equal(works.at[0].work.dtype, LL_BF16);
+    expect_bytes(&works.at[0].work, 2 * 32 * 128, 64 * 128, 2 * 32 * 64);
+    assert_int_equal(good_works("gemm", "int8", "m=3;n=5;k=7;ta=N;tb=T").at[0].work.linear, 0);
+}
+
 static void a_batch_of_one_product_is_a_batch(void **state)
 {
     (void)state;
@@ -476,6 +490,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_has_two_mnk_flops),
+        cmocka_unit_test(a_quantized_layer_stores_scales),
         cmocka_unit_test(a_batch_of_one_product_is_a_batch),
         cmocka_unit_test(a_product_of_blas_lies_row_by_row),
         cmocka_unit_test(a_convolution_knows_its_three_products),
