@@ -28,6 +28,7 @@
  * that adds up: cuBLAS's splitK kernels, and Stream-K (Osama et al., PPoPP 2023). */
 #include "sim/cost/cost_parts.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -60,8 +61,10 @@ static struct shape shape_at(const struct ll_gemm_kernels *t, uint32_t index)
 }
 
 /* The tile that a linear layer's kernel takes by size; false where it takes the fastest of the unit's. */
-static bool shape_by_size(const struct ll_linear_kernel *linear, const struct ll_gemm *d, struct shape *shape)
+static bool shape_by_size(const struct ll_unit *unit, const struct ll_task *task, struct shape *shape)
 {
+    const struct ll_linear_kernel *linear = task->linear;
+    const struct ll_gemm *d = &task->problem.dims;
     if (!linear || linear->tile_count == 0)
         return false;
     const struct ll_tile *tile = NULL;
@@ -71,7 +74,7 @@ static bool shape_by_size(const struct ll_linear_kernel *linear, const struct ll
         tile = d->m <= linear->tiles[i].k ? &linear->tiles[i] : NULL;
     if (!tile)
         tile = &linear->tiles[linear->tile_count - 1];
-    bool pair = linear->pair_above > 0 && d->m > linear->pair_above;
+    bool pair = linear->pair_above > 0 && d->m > linear->pair_above && unit->count > 1;
     *shape = (struct shape){(double)tile->m, (double)tile->n, pair ? 2 : 1};
     return true;
 }
@@ -112,7 +115,8 @@ static struct laid lay(const struct gemm *g, struct shape shape)
     struct laid l = {.shape = shape,
                      .rows = ceil(g->m / shape.m),
                      .columns = ceil(g->n / shape.n),
-                     .slots = fmax(1, floor(g->count / shape.together))};
+                     .slots = floor(g->count / shape.together)};
+    assert(l.slots >= 1);
     l.most_parts = fmax(1, floor(l.slots / (g->batch * l.rows * l.columns)));
     return l;
 }
@@ -230,10 +234,13 @@ struct ll_gemm_choice ll_gemm_choose(const struct ll_unit *unit, const struct ll
                            (double)(task->work->a_bytes + task->work->b_bytes) / (double)task->steps,
                        .least_inside_s = INFINITY};
     struct shape only;
-    bool by_size = shape_by_size(task->linear, &task->problem.dims, &only);
+    bool by_size = shape_by_size(unit, task, &only);
     bool whole_k = task->whole_k || (task->linear && !task->linear->split_k);
     for (uint32_t i = 0; i < (by_size ? 1 : shape_count(&unit->matrix.gemm)); i++) {
-        struct laid l = lay(&s.gemm, by_size ? only : shape_at(&unit->matrix.gemm, i));
+        const struct shape shape = by_size ? only : shape_at(&unit->matrix.gemm, i);
+        if (shape.together > s.gemm.count)
+            continue;
+        struct laid l = lay(&s.gemm, shape);
         double most = whole_k ? 1 : l.most_parts;
         for (uint32_t p = 0; p < PARTS_CHOICES && (double)ladder[p] <= most; p++)
             try_kernel(&s, &l, i, p);
@@ -247,7 +254,7 @@ static struct kernel kernel_at(const struct ll_unit *unit, const struct ll_task 
                                uint32_t index, struct laid *l)
 {
     struct shape shape;
-    if (!shape_by_size(task->linear, &task->problem.dims, &shape))
+    if (!shape_by_size(unit, task, &shape))
         shape = shape_at(&unit->matrix.gemm, index / PARTS_CHOICES);
     *l = lay(g, shape);
     return kernel_of(&unit->matrix.gemm, g, l, (double)ladder[index % PARTS_CHOICES]);
