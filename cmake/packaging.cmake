@@ -37,7 +37,7 @@ foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tra
         tracer/ir/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h
         sim/machine/warm_bytes.h sim/machine/machine.h sim/machine/unit.h sim/machine/kernel_figures.h
         sim/machine/algorithms.def sim/machine/tuners.def sim/machine/topologies.def sim/machine/collectives.def sim/machine/unit_models.def sim/cost/cost.h
-        sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)
+        sim/memory/allocators.def sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION include/leadline/${folder})
 endforeach()

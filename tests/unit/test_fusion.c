@@ -99,19 +99,20 @@ static void a_large_op_between_two_parts_them(void **state)
     }
 }
 
-/* A kernel that another op can go on in is one of the device, which computes or moves; a library's product
+/* A kernel that another op can go on in is one of the device, which computes or moves; a library's GEMM
  * ends with its own kernel where only chains are joined. */
 static void what_runs_no_kernel_leads_nothing(void **state)
 {
     (void)state;
     for (uint64_t kind = 0; kind < LL_WORK_COUNT; kind++) {
         const struct ll_work work = {.kind = kind};
-        bool product = kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE;
+        bool multiplies = kind == LL_WORK_GEMM || kind == LL_WORK_CONV || kind == LL_WORK_SEQUENCE ||
+                          kind == LL_WORK_ATTENTION || kind == LL_WORK_EXPERTS;
         bool none = kind == LL_WORK_NOTHING || kind == LL_WORK_HOST || kind == LL_WORK_SWAP ||
                     kind == LL_WORK_WAIT || kind == LL_WORK_COLLECTIVE;
         assert_false(ll_fusion_leads(LL_FUSION_NONE, &work));
         assert_int_equal(ll_fusion_leads(LL_FUSION_ELEMENTWISE, &work), !none);
-        assert_int_equal(ll_fusion_leads(LL_FUSION_CHAINS, &work), !none && !product);
+        assert_int_equal(ll_fusion_leads(LL_FUSION_CHAINS, &work), !none && !multiplies);
     }
 }
 
