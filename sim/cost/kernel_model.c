@@ -544,42 +544,39 @@ static struct pace least_pace(const struct ll_kernel_timing *s, const struct ll_
     return pace;
 }
 
-/* The op by this way. Infinite as soon as it is known to be no better than `least`. */
-static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, struct far *far,
-                           const struct pace *least, struct range *range)
+/* The op by this way, of which cycles are known. Infinite as soon as it cannot be better than `least`. */
+static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way,
+                           struct far *far, const struct pace *least, struct range *range)
 {
-    struct ll_kernel_config way;
     struct ll_cost cost;
-    if (!ask_cycles(s, index, &way))
-        return no_pace;
     memset(&cost, 0, offsetof(struct ll_cost, level_bytes)); /* those of levels are filled below */
     cost.serial = s->kernel->serial;
     cost.unit = s->unit_index;
     cost.made = s->made;
     cost.zeros = s->task.zeros;
-    time_compute(s, &way, &cost);
+    time_compute(s, way, &cost);
     range->fewest = ll_min(range->fewest, cost.units_used);
     range->most = ll_max(range->most, cost.units_used);
     bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
     double all_s = cost.compute_s;
     if (!by_time || all_s <= least->time_s) {
-        ask_operands(s, index, &way);
-        all_s = powered_s(s, &way, all_s);
+        ask_operands(s, index, way);
+        all_s = powered_s(s, way, all_s);
         range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
     }
     if (by_time && all_s > least->time_s) {
         range->near_s = 0; /* nobody knows; and it computes longer than what takes less in all */
         return no_pace;
     }
-    struct pace pace = least_pace(s, &way, least, far, &cost);
+    struct pace pace = least_pace(s, way, least, far, &cost);
     range->near_s = fmin(range->near_s, pace.near_s);
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
         return pace;
     if (far->differ)
-        best_spare(s, &way, &cost, &pace);
+        best_spare(s, way, &cost, &pace);
     else
-        pace = pace_by(s, &way, &nothing_to_spare, &cost, NULL);
+        pace = pace_by(s, way, &nothing_to_spare, &cost, NULL);
     return pace;
 }
 
@@ -593,7 +590,10 @@ static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struc
     if (far->differ)
         find_far(s, true, &far->by_bytes);
     for (uint32_t i = 0; i < count; i++) {
-        struct pace pace = pace_of(s, i, far, least, range);
+        struct ll_kernel_config way;
+        if (!ask_cycles(s, i, &way))
+            continue;
+        struct pace pace = pace_of(s, i, &way, far, least, range);
         if (!is_less(&pace, least))
             continue;
         best = i;
