@@ -241,6 +241,54 @@ static void fitted_json(const struct ll_fitted_rooflines *fitted, struct ll_json
     ll_json_close_object(json);
 }
 
+/* Whether the row was scored and is that of an op, not of a step. */
+static bool is_op(const struct ll_prediction *p)
+{
+    return p->machine && p->row->source && strncmp(p->family, "end_to_end", strlen("end_to_end")) != 0;
+}
+
+/* The source of the i-th row, where it is the first such row of that source; else NULL. */
+static const char *first_source(const struct ll_validation *v, size_t i)
+{
+    const struct ll_prediction *p = &v->predictions[i];
+    if (!is_op(p))
+        return NULL;
+    for (size_t j = i; j-- > 0;)
+        if (is_op(&v->predictions[j]) && strcmp(v->predictions[j].row->source, p->row->source) == 0)
+            return NULL;
+    return p->row->source;
+}
+
+static const char *const operands_are[] = {"warm", "weights cold, activations warm", "cold"};
+
+static void operands_json(const struct ll_validation *v, struct ll_json *json)
+{
+    ll_json_key(json, "operands");
+    ll_json_open_object(json);
+    for (size_t i = 0; i < v->count; i++) {
+        const char *source = first_source(v, i);
+        if (source)
+            ll_json_put_text(json, source, operands_are[ll_measured_repeats_of(v->predictions[i].row)]);
+    }
+    ll_json_close_object(json);
+}
+
+/* What a row's calls find in caches, by source. */
+static void tell_operands(const struct ll_validation *v, struct ll_str *out)
+{
+    const char *separator = "operands of repeated calls, by source: ";
+    for (size_t i = 0; i < v->count; i++) {
+        const char *source = first_source(v, i);
+        if (!source)
+            continue;
+        ll_str_addf(out, "%s%s %s", separator, source,
+                    operands_are[ll_measured_repeats_of(v->predictions[i].row)]);
+        separator = "; ";
+    }
+    if (*separator == ';')
+        ll_str_add(out, "\n");
+}
+
 static int report_json(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted)
 {
     struct ll_str out = {0};
@@ -257,6 +305,7 @@ static int report_json(const struct ll_validation *v, const struct ll_fitted_roo
     part_json(&v->overall.large, "large", &json);
     tables_json(&v->overall, &json);
     ll_json_close_object(&json);
+    operands_json(v, &json);
     ll_json_key(&json, "unscored");
     ll_json_open_list(&json);
     for (size_t i = 0; i < v->unscored_count; i++) {
@@ -377,6 +426,7 @@ static int report(const struct ll_validation *v, const struct ll_fitted_roofline
     if (v->family_count > 0) {
         ll_table_print(errors, ll_screen_width(), &out);
         tell_parts(&v->overall, &out);
+        tell_operands(v, &out);
     }
     if (v->unscored_count > 0) {
         ll_str_add(&out, v->family_count > 0 ? "\n" : "");

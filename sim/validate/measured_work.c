@@ -706,7 +706,7 @@ static bool find_dtype(const struct ll_measured *row, const struct ll_machine *m
     return ll_measured_dtype(&settled, &r->arithmetic, &r->element_bytes);
 }
 
-static enum ll_measured_repeats repeats_of(const struct ll_measured *row)
+enum ll_measured_repeats ll_measured_repeats_of(const struct ll_measured *row)
 {
     static const struct {
         const char *source;
@@ -728,7 +728,7 @@ const char *ll_measured_works(const struct ll_measured *row, const struct ll_mac
     struct ll_row_works r = {.row = row, .times = 1, .devices = 1, .out = works};
     const struct measured_op *op = find_op(row->op);
     works->count = works->threads = 0;
-    works->repeats = repeats_of(row);
+    works->repeats = ll_measured_repeats_of(row);
     if (!op)
         return "no rule turns this op into work";
     if (!find_dtype(row, machine, &r))

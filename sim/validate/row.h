@@ -35,6 +35,9 @@ struct ll_measured_part {
 /* Which operands a row's repeated calls find in the caches, from the call before (measured_sources.def). */
 enum ll_measured_repeats { LL_REPEATS_SAME, LL_REPEATS_ACTIVATIONS, LL_REPEATS_COLD };
 
+/* The same of a row, by its source. Pure. */
+enum ll_measured_repeats ll_measured_repeats_of(const struct ll_measured *row);
+
 /* Starts zeroed, may be used for one row after the other, ends with ll_measured_works_release. */
 struct ll_measured_works {
     const char *family; /* it is scored with: "gemm", "conv", ...; static storage */
