@@ -214,6 +214,7 @@ static void check_work(struct ll_case *c, const struct op *op, char *column)
         return;
     if (!name || strcmp(name, ll_work_name((enum ll_work_kind)work.kind)) != 0)
         ll_case_fail(c, "its work is %s", ll_work_name((enum ll_work_kind)work.kind));
+    work = ll_work_as_gemm(&work);
     uint64_t numbers[4], count = work_numbers(&work, numbers);
     char *word = ll_case_word(&column);
     bool numbered =
