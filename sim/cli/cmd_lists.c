@@ -238,7 +238,7 @@ static int list_part(const struct listing *listing, const char *heading, const c
             ll_str_addf(&title, "%s%.*s", i ? ", " : ", under ", (int)under.entries[i].length,
                         (const char *)under.entries[i].bytes);
         ll_str_add(listing->out, listing->out->length ? "\n" : "");
-        ll_wrap_behind(listing->out, 0, title.text, 0, ll_screen_width());
+        ll_wrap_behind(listing->out, 0, title.failed ? heading : title.text, 0, ll_screen_width());
         ll_str_release(&title);
         ll_table_print(table, ll_screen_width(), listing->out);
     }
