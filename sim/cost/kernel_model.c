@@ -138,10 +138,13 @@ static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_ker
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
+    /* A library's tiles go around the clusters in turn, and any number of them draws all the bandwidth, as
+     * the choice among its kernels has it. */
+    uint64_t instances = ll_level_instances(level, s->by_library ? s->unit.count : cost->units_used);
     struct feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
-                        .pieces = used / (double)ll_level_instances(level, cost->units_used),
+                        .pieces = fmax(1, used / (double)instances),
                         .least_bytes = ll_held_bytes(level, s->task.work),
-                        .instances = ll_level_instances(level, cost->units_used)};
+                        .instances = instances};
     double kernel = share_of(s, l);
     feed.share = level->efficiency * kernel / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;

@@ -238,13 +238,21 @@ void ll_write_BOOL(const struct ll_field *field, const void *object, const struc
 
 /* --- numbers --- */
 
+/* Smaller numbers are no figures of machines, and quotients and powers of them overflow. */
+static const double LEAST_MAGNITUDE = 1e-30;
+
 static bool check_bounds(double value, const struct ll_field *field, const struct ll_node *node,
                          struct ll_reading *reading)
 {
-    if (value >= field->min && value <= field->max)
+    bool tiny = value != 0 && fabs(value) < LEAST_MAGNITUDE;
+    if (value >= field->min && value <= field->max && !tiny)
         return true;
     const char *unit = field->unit ? field->unit : "";
     struct ll_shown shown = ll_node_shown(node);
+    if (tiny)
+        return ll_complain(reading->diags, node->place,
+                           "`%s`: expected a larger number: none below %g is a figure of a machine",
+                           shown.text, LEAST_MAGNITUDE);
     bool named = field->type == LL_TYPE_QUANTITY || field->type == LL_TYPE_SIZE;
     double bound = value < field->min ? field->min : field->max;
     struct ll_quantity_text text =

@@ -179,6 +179,8 @@ void ll_row_experts(struct ll_row_works *r)
     e.gated = has_gate(r, &e, inter);
     if (isnan(skew))
         ll_row_refuse(r, "dist, how tokens spread over experts, is neither balanced nor power_law_A");
+    else if (inter % tensor != 0 || (devices > 0 && e.experts % devices != 0))
+        ll_row_refuse(r, "experts that ep devices, or an inner size that tp devices cannot share evenly");
     if (r->trouble || !ll_experts_spread(skew, devices, &e)) {
         ll_row_refuse(r, "fewer experts than devices or than a token has, or more than 4096");
         return;
