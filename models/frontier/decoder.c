@@ -46,7 +46,7 @@ static int32_t token_of(const struct ll_decoder *d, enum ll_data_part part, uint
     return (int32_t)(ll_random_bits(key, i % period) % d->task_vocabulary);
 }
 
-/* What an input op is told: tokens from `shift` on. */
+/* The argument of an input op: tokens from `shift` on. */
 struct feed {
     const struct ll_decoder *decoder;
     enum ll_data_part part;

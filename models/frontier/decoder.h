@@ -44,7 +44,7 @@ struct ll_decoder {
     bool narrow;               /* GEMMs with weights are of 8 bits */
     enum ll_dtype held;        /* in which their weights are held: these, unless they are trained */
     double rotary_base;        /* positions turn queries and keys; 0: they do not */
-    const void *net;           /* what the net was told besides */
+    const void *net;           /* further settings of the network */
     struct ll_value *guesses;  /* of the program that is evaluated */
     uint32_t program;          /* number of the program that is evaluated */
 };

@@ -52,8 +52,12 @@ static void open_library(void)
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     blas.status = LL_NO_LIBRARY;
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    if (!library) {
+        const char *why = dlerror(); /* "... Cannot allocate memory", "out of memory", or nothing at all */
+        if (!why || strstr(why, "memory"))
+            blas.status = LL_NO_MEMORY;
         return;
+    }
     if (!find(library, "cblas_sgemm", &blas.sgemm) || !find(library, "cblas_dgemm", &blas.dgemm) ||
         !find(library, "openblas_set_num_threads", &blas.set_threads) ||
         !find(library, "openblas_get_num_threads", &blas.get_threads) ||

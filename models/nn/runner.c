@@ -348,8 +348,8 @@ static uint32_t desc_of(struct ll_runner *runner, const struct ll_value *value)
     return ll_recorder_desc(runner->recorder, value->name, &value->shape, value->memory);
 }
 
-/* What the recorder is told of an op at each step, made once: numbers of values stay, numbers of tensors
- * are filled in by record_op. */
+/* The record of an op, made once and given to the recorder at each step: numbers of values stay, numbers of
+ * tensors are filled in by record_op. */
 static enum ll_status prepare_record(struct ll_runner *runner, const struct ll_nn_op *op,
                                      struct prepared *prepared)
 {

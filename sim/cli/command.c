@@ -788,12 +788,12 @@ bool ll_is_same_file(const char *a, const char *b)
     return same;
 }
 
-/* What launchers tell the processes that they start. Where the number of them is not told there may be many;
- * but Slurm tells it only those that srun has started, not the script of a job, and what torchrun says is not
- * its own name alone. */
+/* Variables that launchers set for the processes that they start. Without the number of processes there may
+ * be many; but Slurm sets the number only for those that srun has started, not for the script of a job, and
+ * torchrun's variables have names that others use too. */
 static const struct launcher {
     const char *rank, *size;
-    bool tells_size;
+    bool sets_size;
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", false}, /* Open MPI */
     {"PMI_RANK", "PMI_SIZE", false},                         /* MPICH, Intel MPI, Cray MPICH */
@@ -817,9 +817,9 @@ static bool is_rank(uint64_t *rank)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
         uint64_t size;
-        bool told = has_count(launchers[i].size, &size);
-        if (has_count(launchers[i].rank, rank) && (told || !launchers[i].tells_size))
-            return !told || size > 1;
+        bool has_size = has_count(launchers[i].size, &size);
+        if (has_count(launchers[i].rank, rank) && (has_size || !launchers[i].sets_size))
+            return !has_size || size > 1;
     }
     return false;
 }

@@ -162,7 +162,7 @@ void ll_ticker_clear(const struct ll_ticker *ticker);
 bool ll_is_same_file(const char *a, const char *b);
 
 /* The trace that this process is to write where a launcher of parallel programs (mpirun, srun, torchrun) has
- * started it several times, told by the environment: T.3.llt for rank 3, lest all write T.llt. Else, and for
+ * started it several times, as the environment says: T.3.llt for rank 3, lest all write T.llt. Else, and for
  * what is no ordinary file (/dev/null), the path as it is. NULL when memory ran out, or of NULL. */
 const char *ll_output_of_rank(const char *path, struct ll_arena *arena);
 

@@ -130,7 +130,7 @@ struct ll_expert_kernel {
     double step_cycles;     /* until a step of 128 bytes a row is loaded */
     double unit_Bps;        /* that one block draws; 0: as step_cycles says */
     double dram_efficiency; /* share of the outermost level's bandwidth, of the GEMMs */
-    double pass_efficiency; /* the same of the kernels beside them */
+    double pass_efficiency; /* the same share, of the memory-bound kernels around the GEMMs */
 };
 
 /* GEMMs of a quantized linear layer with what its stack starts beside them (sim/cost/gemm_kernels.c).

@@ -153,7 +153,7 @@ static const struct ll_field expert_fields[] = {
     {RATE("unit_bandwidth", unit_Bps), .help = "bandwidth at which a block loads; when not given, as `step_cycles` says"},
     {SHARE("dram_efficiency", dram_efficiency), .help = "share of the outermost level's bandwidth that the GEMMs reach"},
     {SHARE("pass_efficiency", pass_efficiency),
-     .help = "the same of the kernels beside them: routing, permutation, gate, finalization"},
+     .help = "share of the outermost level's bandwidth that the kernels around the GEMMs reach: routing, permutation, gate, finalization"},
 };
 #undef AT
 
