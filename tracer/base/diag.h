@@ -18,6 +18,7 @@
     X(IS_DEVICE, "this is a pipe or a device, not an ordinary file")                                         \
     X(FORBIDDEN, "permission is denied")                                                                     \
     X(CANNOT_READ, "the file cannot be read")                                                                \
+    X(READ_FAILED, "reading it, or a file that it needs, failed")                                            \
     X(CANNOT_WRITE, "the file cannot be written")                                                            \
     X(DISK_FULL, "the disk is full, or the file may not grow any further (ulimit -f)")                       \
     X(DAMAGED, "the file is damaged")                                                                        \

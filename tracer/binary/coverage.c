@@ -96,6 +96,10 @@ static const char *try_library(struct ll_arena *arena, const char *path, const s
     if (!path || access(path, R_OK) != 0)
         return NULL;
     const struct ll_elf *elf = ll_elf_read(arena, path);
+    if (elf && elf->unread) { /* it may be the one */
+        *found = elf;
+        return path;
+    }
     if (!elf || elf->machine != like->machine || elf->bits != like->bits || !elf->movable)
         return NULL;
     *found = elf;
@@ -157,10 +161,12 @@ static const char *text_at(const struct ll_contents *cache, uint64_t at)
 }
 
 /* The cache from its magic on; of length 0 when there is none. */
-static struct ll_contents read_cache(struct ll_arena *arena)
+static struct ll_contents read_cache(struct ll_arena *arena, bool *unread)
 {
     struct ll_contents whole = {0};
-    if (ll_read_whole("/etc/ld.so.cache", MOST_CACHE_BYTES, arena, &whole) != LL_OK)
+    enum ll_status status = ll_read_whole("/etc/ld.so.cache", MOST_CACHE_BYTES, arena, &whole);
+    *unread |= status != LL_OK && status != LL_NO_FILE;
+    if (status != LL_OK)
         return (struct ll_contents){0};
     const char *magic = memmem(whole.bytes, whole.length, CACHE_MAGIC, strlen(CACHE_MAGIC));
     if (!magic)
@@ -170,10 +176,10 @@ static struct ll_contents read_cache(struct ll_arena *arena)
 
 /* The same in the loader's cache (/etc/ld.so.cache); variants for special processors are left out. */
 static const char *search_cache(struct ll_arena *arena, const char *name, const struct ll_elf *like,
-                                const struct ll_elf **found)
+                                const struct ll_elf **found, bool *unread)
 {
     struct ll_arena scratch = {0};
-    struct ll_contents cache = read_cache(&scratch);
+    struct ll_contents cache = read_cache(&scratch, unread);
     const char *path = NULL;
     uint64_t count = word_at(&cache, sizeof CACHE_MAGIC - 1), room = cache.length / CACHE_ENTRY;
     for (uint64_t i = 0; !path && i < count && i < room; i++) {
@@ -217,6 +223,7 @@ struct growing {
     struct ll_arena *arena;
     const struct ll_file_search *search;
     struct ll_closure *closure;
+    bool unread; /* a file that may belong to it could not be read */
 };
 
 static const char *search_rpaths(const struct growing *growing, const char *name, size_t by,
@@ -234,7 +241,7 @@ static const char *search_rpaths(const struct growing *growing, const char *name
     }
 }
 
-static const char *search_all(const struct growing *growing, const char *name, size_t by,
+static const char *search_all(struct growing *growing, const char *name, size_t by,
                               const struct ll_elf **found)
 {
     const struct ll_format_binary *asking = &growing->closure->binaries[by];
@@ -249,7 +256,7 @@ static const char *search_all(const struct growing *growing, const char *name, s
     if (!path && asking->elf->runpath)
         path = search_folders(growing->arena, asking->elf->runpath, asking->path, name, like, found);
     if (!path && !asking->elf->only_paths)
-        path = search_cache(growing->arena, name, like, found);
+        path = search_cache(growing->arena, name, like, found, &growing->unread);
     if (!path && !asking->elf->only_paths)
         path = search_default(growing->arena, name, like, found);
     return path;
@@ -270,7 +277,7 @@ static bool same_file(const char *a, const char *b)
 }
 
 /* Finds and adds one library; one that is nowhere is noted. */
-static void add(const struct growing *growing, const char *name, size_t by)
+static void add(struct growing *growing, const char *name, size_t by)
 {
     struct ll_closure *closure = growing->closure;
     const struct ll_elf *elf = NULL;
@@ -278,6 +285,7 @@ static void add(const struct growing *growing, const char *name, size_t by)
         if (answers_to(&closure->binaries[i], name))
             return;
     const char *path = search_all(growing, name, by, &elf);
+    growing->unread |= elf && elf->unread;
     for (size_t i = 0; path && i < closure->count; i++)
         if (same_file(closure->binaries[i].path, path))
             return;
@@ -296,6 +304,7 @@ static enum ll_status find_program(struct growing *growing, const char *name)
     const char *path = ll_find_program(growing->arena, name, growing->search->path);
     for (int scripts = 0; path && scripts <= MOST_SCRIPTS; scripts++) {
         const struct ll_elf *elf = ll_elf_read(growing->arena, path);
+        growing->unread |= elf && elf->unread;
         if (elf) {
             closure->binaries[closure->count++] = (struct ll_format_binary){path, elf, 0};
             return LL_OK;
@@ -315,7 +324,7 @@ static enum ll_status find_program(struct growing *growing, const char *name)
 enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
                                const struct ll_file_search *search, struct ll_closure *closure)
 {
-    struct growing growing = {arena, search, closure};
+    struct growing growing = {arena, search, closure, false};
     *closure = (struct ll_closure){
         .binaries = ll_alloc(arena, MOST_BINARIES, sizeof *closure->binaries),
         .missing = ll_alloc(arena, MOST_BINARIES, sizeof *closure->missing),
@@ -323,6 +332,8 @@ enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
     if (!closure->binaries || !closure->missing)
         return LL_NO_MEMORY;
     enum ll_status status = find_program(&growing, program);
+    if (status == LL_OK && growing.unread)
+        return LL_READ_FAILED;
     if (status != LL_OK || !closure->binaries[0].elf->dynamic)
         return status;
     const char *preload = search->preload, *name;
@@ -332,7 +343,7 @@ enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
     for (size_t i = 0; i < closure->count; i++)
         for (size_t j = 0; j < closure->binaries[i].elf->needed_count; j++)
             add(&growing, closure->binaries[i].elf->needed[j], i);
-    return LL_OK;
+    return growing.unread ? LL_READ_FAILED : LL_OK;
 }
 
 /* What will be seen of a program: its kinds of call, collected from its binaries, against the mechanisms

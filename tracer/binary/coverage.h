@@ -51,7 +51,7 @@ struct ll_closure {
 
 /* `program` is a path or a name to be found in search->path. LL_NO_FILE when it is nowhere, LL_FORBIDDEN or
  * LL_IS_FOLDER when it is a path of what may not be run, LL_CANNOT_READ when it is no program of a format
- * that we know, LL_NO_MEMORY. */
+ * that we know, LL_READ_FAILED when a disk or the like refused a part of a binary, LL_NO_MEMORY. */
 enum ll_status ll_closure_read(struct ll_arena *arena, const char *program,
                                const struct ll_file_search *search, struct ll_closure *closure);
 

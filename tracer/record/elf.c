@@ -26,7 +26,7 @@ enum {
     MOST_SECTIONS = 1 << 16
 };
 
-static const char *hex(struct ll_arena *arena, const unsigned char *bytes, size_t count)
+static char *hex(struct ll_arena *arena, const unsigned char *bytes, size_t count)
 {
     static const char digits[] = "0123456789abcdef";
     char *text = ll_alloc(arena, 2 * count + 1, 1);
@@ -86,7 +86,7 @@ static Elf_Data *get_at(const struct source *source, uint64_t address, uint64_t 
 }
 
 /* The build id among these notes, or NULL. */
-static const char *search_notes(struct ll_arena *arena, Elf_Data *notes)
+static char *search_notes(struct ll_arena *arena, Elf_Data *notes)
 {
     GElf_Nhdr note;
     size_t name, desc, at = 0;
@@ -100,7 +100,7 @@ static const char *search_notes(struct ll_arena *arena, Elf_Data *notes)
 }
 
 /* A build id is a note "GNU" of type 3 in a note segment. */
-static const char *search_build_id(const struct source *source)
+static char *search_build_id(const struct source *source)
 {
     for (size_t i = 0; i < source->segment_count; i++) {
         GElf_Phdr segment;
@@ -109,7 +109,7 @@ static const char *search_build_id(const struct source *source)
             continue;
         Elf_Type type = segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
         Elf_Data *notes = get_piece(source, segment.p_offset, segment.p_filesz, type);
-        const char *id = notes ? search_notes(source->arena, notes) : NULL;
+        char *id = notes ? search_notes(source->arena, notes) : NULL;
         if (id)
             return id;
     }
@@ -423,24 +423,25 @@ static bool start(struct source *source, Elf *elf, uint64_t file_bytes)
 }
 
 /* What is asked of a file: its build id, or all. */
-typedef const void *ask(const struct source *source);
+typedef void *ask(const struct source *source);
 
-static const void *ask_build_id(const struct source *source)
+static void *ask_build_id(const struct source *source)
 {
     return search_build_id(source);
 }
 
-static const void *ask_all(const struct source *source)
+static void *ask_all(const struct source *source)
 {
     return read_all(source);
 }
 
-/* Opening must not wait for the other end of a pipe. */
-static const void *ask_file(struct ll_arena *arena, const char *path, ask *question)
+/* Opening must not wait for the other end of a pipe. Afterwards errno is EIO where a part could not be
+ * read. */
+static void *ask_file(struct ll_arena *arena, const char *path, ask *question)
 {
     struct stat info;
     struct source source = {.arena = arena};
-    const void *answer = NULL;
+    void *answer = NULL;
     errno = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
@@ -453,7 +454,9 @@ static const void *ask_file(struct ll_arena *arena, const char *path, ask *quest
     }
     if (errno == ENOMEM) /* for libelf what it has no memory for is not there */
         ll_note_no_memory();
+    int error = errno;
     close(file);
+    errno = error;
     return answer;
 }
 
@@ -479,7 +482,10 @@ const struct ll_elf *ll_elf_read_bytes(struct ll_arena *arena, const void *bytes
 
 const struct ll_elf *ll_elf_read(struct ll_arena *arena, const char *path)
 {
-    return ask_file(arena, path, ask_all);
+    struct ll_elf *elf = ask_file(arena, path, ask_all);
+    if (errno == EIO && (elf || (elf = ll_alloc(arena, 1, sizeof *elf))))
+        elf->unread = true;
+    return elf;
 }
 
 static const struct ll_elf_symbol *find(const struct ll_elf_symbol *symbols, size_t count, const char *name)

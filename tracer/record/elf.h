@@ -49,6 +49,7 @@ struct ll_elf {
     bool bind_now;    /* all are searched before it runs */
     bool only_paths;  /* libraries are not searched in default folders */
     bool has_lines;   /* of source, as debug information */
+    bool unread;      /* a disk or the like refused a part of it: what is here may lack something */
     const char *interpreter, *soname, *rpath, *runpath, *build_id; /* NULL where it has none */
     const char **needed;
     size_t needed_count;
@@ -61,7 +62,8 @@ struct ll_elf {
     size_t data_count;
 };
 
-/* All of it, in the arena. NULL when the file cannot be read or is no ELF file, or memory ran out. */
+/* All of it, in the arena. NULL when the file cannot be opened or is no ELF file, or memory ran out; `unread`
+ * where reading it failed. */
 const struct ll_elf *ll_elf_read(struct ll_arena *arena, const char *path);
 
 /* The same for a file in memory. */
