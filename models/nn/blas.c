@@ -53,8 +53,9 @@ static void open_library(void)
     blas.status = LL_NO_LIBRARY;
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        const char *why = dlerror(); /* "... Cannot allocate memory", "out of memory", or nothing at all */
-        if (!why || strstr(why, "memory"))
+        /* Without memory: "... Cannot allocate memory", "out of memory", "cannot create ...", or nothing at all. */
+        const char *why = dlerror();
+        if (!why || strstr(why, "memory") || strstr(why, "cannot create"))
             blas.status = LL_NO_MEMORY;
         return;
     }
