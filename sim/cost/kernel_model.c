@@ -526,10 +526,11 @@ static struct ll_spare best_spare(const struct ll_kernel_timing *s, const struct
     return slowest;
 }
 
-/* The least that levels move, by what takes the least time and by the fewest bytes. */
+/* The least that levels move, by what takes the least time and by the fewest bytes: where ports differ, the
+ * blockings do; where less energy is searched than the least time takes, the tiles do. */
 struct far {
     struct least by_time, by_bytes;
-    bool differ;
+    bool ports_differ, differ;
 };
 
 /* The op by this way, at least; *cost: computed. */
@@ -576,7 +577,7 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
         return pace;
-    if (far->differ)
+    if (far->ports_differ)
         best_spare(s, way, &cost, &pace);
     else
         pace = pace_by(s, way, &nothing_to_spare, &cost, NULL);
@@ -588,7 +589,10 @@ static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struc
                          struct pace *least, struct range *range)
 {
     uint32_t best = 0;
-    far->differ = s->task.is_gemm && ports_differ(s->machine);
+    const struct ll_software *software = &s->machine->software;
+    bool frugal = s->machine->energy_given && software->objective != LL_OBJECTIVE_TIME;
+    far->ports_differ = s->task.is_gemm && ports_differ(s->machine);
+    far->differ = far->ports_differ || (s->task.is_gemm && frugal && software->mapping == LL_MAPPED_SEARCH);
     find_far(s, false, &far->by_time);
     if (far->differ)
         find_far(s, true, &far->by_bytes);

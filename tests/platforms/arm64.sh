@@ -39,8 +39,9 @@ done
 # Left out: what loads our library into another program or stops one, which an emulator of one process cannot do, and
 # what copies the program, of which the line alone would be copied. So are tests of over ten seconds: twenty times as
 # long here.
-ctest --test-dir "$build" -L fast --output-on-failure --no-label-summary -j "$(nproc)" \
-    -E 'interpose|mechanisms|foreign|tracee|no_machines|prop_cost|prop_search|prop_machine|test_search|test_accounting'
+apart='interpose|mechanisms|foreign|tracee|no_machines|test_damaged|test_elf|record_ranks'
+long='prop_cost|prop_search|prop_machine|prop_gradients|test_search|test_accounting|test_model|test_sequences'
+ctest --test-dir "$build" -L fast --output-on-failure --no-label-summary -j "$(nproc)" -E "$apart|$long"
 
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 count=0 other=0

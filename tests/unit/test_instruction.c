@@ -53,6 +53,9 @@ static void lengths_are_those_of_objdump(void **state)
     char line[512], command[600];
     uint64_t agreed = 0, refused = 0;
     double (*volatile function)(double) = cbrt;
+#if !defined(__x86_64__)
+    skip(); /* the libraries here are of other instructions */
+#endif
     if (!dladdr((void *)(uintptr_t)function, &info) || system("objdump --version >/dev/null 2>&1") != 0)
         skip();
     snprintf(command, sizeof command, "objdump -d -w '%s'", info.dli_fname);
