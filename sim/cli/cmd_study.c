@@ -617,9 +617,9 @@ struct session {
     struct ll_library library;
     struct ll_str text; /* for standard output */
     struct ll_json json;
-    size_t passed, failed;        /* criteria */
-    struct ll_str failing;        /* the studies with some that failed, ", " between them */
-    struct ll_measured_rows rows; /* of --data */
+    size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
+    struct ll_str failing;           /* the studies with some that failed, ", " between them */
+    struct ll_measured_rows rows;    /* of --data */
 };
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
@@ -627,9 +627,9 @@ static int show(struct session *session, const struct ll_study *study, const str
 {
     size_t failed = ll_count_verdicts(result, LL_FAIL);
     if (failed)
-        ll_str_addf(&session->failing, "%s%s", session->failed ? ", " : "", study->id);
-    session->failed += failed;
-    session->passed += ll_count_verdicts(result, LL_PASS);
+        ll_str_addf(&session->failing, "%s%s", session->verdicts[LL_FAIL] ? ", " : "", study->id);
+    for (enum ll_verdict v = LL_PASS; v <= LL_SKIPPED; v++)
+        session->verdicts[v] += ll_count_verdicts(result, v);
     if (ll_flag(session->args, "json")) {
         ll_present_json(study, plan, result, &session->json);
         return LL_DONE;
@@ -689,9 +689,20 @@ static int run_study(struct session *session, const struct ll_study *study)
 /* Of several, whose verdicts stand far apart; in words that nobody looks for verdicts by. */
 static int sum_up(struct session *session, size_t count)
 {
-    ll_str_addf(&session->text, "%zu studies: %zu criteria hold", count, session->passed);
-    if (session->failed)
-        ll_str_addf(&session->text, ", %zu do%s not: %s", session->failed, session->failed == 1 ? "es" : "",
+    static const struct {
+        enum ll_verdict verdict;
+        const char *words;
+    } rest[] = {{LL_EXPLAINED, "explained"},
+                {LL_INCONCLUSIVE, "inconclusive"},
+                {LL_INFO, "for information"},
+                {LL_SKIPPED, "skipped"}};
+    const size_t failed = session->verdicts[LL_FAIL];
+    ll_str_addf(&session->text, "%zu studies: %zu criteria hold", count, session->verdicts[LL_PASS]);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (session->verdicts[rest[i].verdict])
+            ll_str_addf(&session->text, ", %zu %s", session->verdicts[rest[i].verdict], rest[i].words);
+    if (failed)
+        ll_str_addf(&session->text, ", %zu do%s not hold: %s", failed, failed == 1 ? "es" : "",
                     session->failing.text ? session->failing.text : "");
     ll_str_add(&session->text, "\n");
     return ll_print(&session->text);
@@ -749,7 +760,7 @@ static int run(const struct ll_args *args)
     ll_str_release(&session.failing);
     ll_library_release(&session.library);
     free(session.rows.at);
-    return status == LL_DONE && session.failed ? LL_FAILED : status;
+    return status == LL_DONE && session.verdicts[LL_FAIL] ? LL_FAILED : status;
 }
 
 static const struct ll_option options[] = {
@@ -770,8 +781,10 @@ const struct ll_command ll_command_study = {
     .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
                "figure ID.svg, "
                "too; further tables are in files ID-NAME.csv. It prints its tables and whether each of its "
-               "criteria holds: PASS, FAIL, or INFO beside what is published but not judged, "
-               "such as what was fitted. The exit status is 1 when one does not.\n",
+               "criteria holds: PASS, FAIL, EXPLAINED (not what the paper prints, with the arithmetic that "
+               "shows why), INCONCLUSIVE (repetitions of a measurement differ too much), INFO (shown beside "
+               "what is published, with the reason why it is not judged) or SKIPPED. FAIL alone makes the "
+               "exit status 1.\n",
     .options = options,
     .repeated = (const char *const[]){"data", NULL},
     .writes = (const char *const[]){"output", NULL},

@@ -190,8 +190,10 @@ static void judge_epoch(const struct frontier *f, const struct step *s, struct l
     }
     ll_snprintf(ours, sizeof ours, "%.0f days", s->days);
     ll_snprintf(theirs, sizeof theirs, "%.0f days", f->days);
-    ll_criterion_info(result, ours, theirs,
-                      "%s: an epoch with %.0f units a sample, fitted on the printed days",
+    ll_criterion_info(result,
+                      "the units of a sample are not printed: they were taken from these very days, so that "
+                      "agreement says nothing",
+                      ours, theirs, "%s: an epoch with %.0f units a sample, fitted on the printed days",
                       ll_catamount_domains[f->domain].name, f->units);
 }
 
@@ -200,11 +202,15 @@ static void inform_years(const struct step *steps, struct ll_study_result *resul
     char ours[96];
     ll_snprintf(ours, sizeof ours, "%.1f, %.0f, %.1f", steps[0].days / days_a_year,
                 steps[CHARACTERS].days / days_a_year, steps[2].days / days_a_year);
-    ll_criterion_info(result, ours, "84, 40 to 9600", "years of an epoch: word LM, character LM, NMT");
+    ll_criterion_info(result,
+                      "the days of character LM and NMT rest on units that were taken from the printed days",
+                      ours, "84, 40 to 9600", "years of an epoch: word LM, character LM, NMT");
     ll_snprintf(ours, sizeof ours, "%.1f and %.0f", steps[SPEECH].teraflop / frontiers[IMAGE].teraflop,
                 steps[CHARACTERS].tebibytes / frontiers[IMAGE].tebibytes);
-    ll_criterion_info(result, ours, "2.5 to 1200",
-                      "times as many FLOPs (speech) and bytes (character LM) as the printed ResNet");
+    ll_criterion_info(
+        result,
+        "the network behind the printed figures of ResNet is not known: the denominators are the paper's own",
+        ours, "2.5 to 1200", "times as many FLOPs (speech) and bytes (character LM) as the printed ResNet");
 }
 
 static void inform_image(struct ll_study_result *result)
@@ -214,7 +220,8 @@ static void inform_image(struct ll_study_result *result)
     ll_snprintf(ours, sizeof ours, "%.0f", f->teraflop * 1e12 / f->parameters / (double)f->batch);
     ll_snprintf(theirs, sizeof theirs, "%.0f", f->gamma);
     ll_criterion_info(
-        result, ours, theirs,
+        result, "both numbers are the paper's: no network of this size is described, so none is simulated",
+        ours, theirs,
         "ResNet: FLOPs a parameter and sample in table 3 and in table 2; which network of 732 million "
         "parameters it is, is not known, so none is simulated");
 }
@@ -383,7 +390,8 @@ static void judge_one(const struct single *one, struct ll_study_result *result)
     ll_snprintf(text, sizeof text, "%.0f",
                 days(one, 100 * flops / one->rates.peak_flops / points[0].utilization));
     ll_criterion_info(
-        result, text, "4071 in table 5, 4671 in the text",
+        result, "both numbers are the paper's, and the text's is judged above", text,
+        "4071 in table 5, 4671 in the text",
         "days of an epoch with a cache, by the figure's share of the peak: table 5 has a misprint");
 }
 
@@ -523,7 +531,8 @@ static void judge_parts(const struct ll_trace *trace, struct ll_arena *arena, st
                        "GiB of the devices of the embedding, of projection and scores, of a layer");
     off(result, sum, published, 15, 1, " GiB", "the four devices together, printed as 60 + 17 + 17 + 32 GB");
     ll_snprintf(text, sizeof text, "%.1f", sum / PARTS);
-    ll_criterion_info(result, text, "32, 31, 31, 32", "GiB of each when the embedding is dealt out evenly");
+    ll_criterion_info(result, "dealing out the embedding evenly is arithmetic on the devices judged above",
+                      text, "32, 31, 31, 32", "GiB of each when the embedding is dealt out evenly");
     ll_study_note(
         result, "A layer's 17 GB are its weights (11.9 GiB) and activations. Counted as the least memory of "
                 "the whole is, it also has, of the weights' size, the gradient of a time step and the sum "
@@ -535,12 +544,12 @@ static void inform_pipeline(const struct single *one, struct ll_study_result *re
 {
     char text[64];
     ll_criterion_info(
-        result, "not simulated", "1.5 to 1.6",
+        result, "the schedule of the pipeline is not described", "not simulated", "1.5 to 1.6",
         "speed-up of a step on four such devices: a layer's steps are put together before the next one "
         "reads them in our recording, so that nothing can be done at once; the paper's schedule is not "
         "printed");
     ll_snprintf(text, sizeof text, "%.1f %%", utilization(one, 7.2 * workers_day_s / one->steps * 2048));
-    ll_criterion_info(result, text, "14.5 %",
+    ll_criterion_info(result, "the days are the paper's: this is their arithmetic", text, "14.5 %",
                       "share of the peak that its 7.2 days on 512 times 4 devices mean");
 }
 

@@ -595,8 +595,9 @@ static void inform_rate(const struct curves *c, size_t at, const char *published
     char text[64];
     ll_snprintf(text, sizeof text, "%.0f %% (figure: %.0f %%)", 100 * c->times_s[POINTS - 1] / c->times_s[at],
                 100 * points[POINTS - 1].time_s / points[at].time_s);
-    ll_criterion_info(result, text, published, "share of the most samples a second at batch %.0f",
-                      c->batches[at]);
+    ll_criterion_info(result,
+                      "the text rounds what the figure shows, and the figure is judged point by point", text,
+                      published, "share of the most samples a second at batch %.0f", c->batches[at]);
 }
 
 static void judge(const struct ll_runs *runs, struct ll_study_result *result)

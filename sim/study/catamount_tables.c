@@ -198,7 +198,8 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
         char found[32], published[32];
         ll_snprintf(found, sizeof found, "%.1f times", samples_for(law, law->error_goal) / law->data_now);
         ll_snprintf(published, sizeof published, "%.0f", law->data_scale);
-        ll_criterion_info(result, found, published, "%s: today's data, where the curve meets the goal",
+        ll_criterion_info(result, "the figure is a sketch without data; C-T1 judges the constants", found,
+                          published, "%s: today's data, where the curve meets the goal",
                           ll_catamount_domains[d].name);
     }
     ll_study_note(result,
@@ -259,7 +260,7 @@ static void inform(struct ll_study_result *result, const char *format, double fo
     char ours[32], theirs[32];
     ll_snprintf(ours, sizeof ours, format, found);
     ll_snprintf(theirs, sizeof theirs, format, published);
-    ll_criterion_info(result, ours, theirs, "%s", claim);
+    ll_criterion_info(result, "both sides are arithmetic on printed constants", ours, theirs, "%s", claim);
 }
 
 static void inform_speech(struct ll_study_result *result)

@@ -456,7 +456,8 @@ static void judge_text(const struct profiles *p, struct ll_study_result *result)
     if (p->there[LL_SPEECH]) {
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * p->ours[LL_SPEECH][LL_FATHOM_MOVEMENT]);
         ll_criterion_info(
-            result, measured, "7 % (Tile), 3 % (another)",
+            result, "the class of these columns in the published heat map is not certain", measured,
+            "7 % (Tile), 3 % (another)",
             "speech: movement of data, its weights being repeated for each utterance as in the suite's "
             "code");
     }
@@ -639,7 +640,7 @@ static void judge_published(const struct clustering *theirs, struct ll_study_res
                          "largest error of its seven distances");
     char text[32];
     ll_snprintf(text, sizeof text, "%.4f", theirs->merges[LL_FATHOM_COUNT - 3].distance);
-    ll_criterion_info(result, text, "about 0.4",
+    ll_criterion_info(result, "the text rounds to one digit", text, "about 0.4",
                       "distance of {seq2seq, memnet} to {speech, autoenc}, by published profiles");
 }
 

@@ -121,7 +121,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
         looked_at += ll_study_find(observations[i].study) != NULL;
     }
     snprintf(text, sizeof text, "%d", looked_at);
-    ll_criterion_info(result, text, "14", "observations that a study looks at");
+    ll_criterion_info(result, "a list, no measurement", text, "14", "observations that a study looks at");
 }
 
 const struct ll_study ll_study_PT1 = {
@@ -194,7 +194,8 @@ static void inform_derived(struct ll_study_result *result)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char text[32];
         ll_snprintf(text, sizeof text, of[i].format, of[i].value);
-        ll_criterion_info(result, text, of[i].published, "%s", of[i].claim);
+        ll_criterion_info(result, "the arithmetic of the table, without simulation", text, of[i].published,
+                          "%s", of[i].claim);
     }
 }
 

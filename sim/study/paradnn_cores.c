@@ -275,7 +275,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
     char share[16];
     ll_snprintf(share, sizeof share, "%.1f %%", 100 * faster_alone(scaled[0].experiment));
     ll_criterion_info(
-        result, share, "all",
+        result, "the fully connected networks of the paper's sentence are not listed", share, "all",
         "fully connected: networks of 256 nodes or more, with batches of 512 or fewer, faster on one core");
     note_narrow(scaled[0].experiment, result);
     draw(scaled, result);
@@ -437,7 +437,8 @@ static void judge_infeed(const struct ll_runs *runs, struct ll_study_result *res
     ll_criterion_holds(result, gains[SQUEEZENET] > gains[RETINANET] && gains[SQUEEZENET] > gains[RESNET],
                        text, "the first is the most",
                        "what SqueezeNet, RetinaNet and ResNet-50 gain without preparation");
-    ll_criterion_info(result, text, "180, 37, 34 %", "these gains as published");
+    ll_criterion_info(result, "the host's rate of preparation is an input of the study and not printed", text,
+                      "180, 37, 34 %", "these gains as published");
     ll_study_note(result, "What the host decodes is an input of the study, not a prediction: " DECODED
                           " a core, 2,650 images of 224 x 224 a second for the board.");
     draw_infeed(&points, result);
@@ -574,7 +575,7 @@ static void judge_times(const struct compared *c, const char *name, const char *
         ll_snprintf(text, sizeof text, "%zu steps: median %.1f %%, nine in ten %.1f %%", count,
                     100 * ll_quantile(errors, count, 0.5, arena),
                     100 * ll_quantile(errors, count, 0.9, arena));
-        ll_criterion_info(result, text, "", "%s: steps that %s", name,
+        ll_criterion_info(result, "all rows together are judged above", text, "", "%s: steps that %s", name,
                           fed ? "are the device's" : "wait for the host");
     }
 }
@@ -632,7 +633,8 @@ static void judge_room(const struct ll_experiment_result *fc, struct ll_study_re
              fc->count);
     ll_criterion_holds(result, tpu < gpu && gpu < cpu, text, "rising",
                        "points that fit into TPU v2, V100 and Skylake");
-    ll_criterion_info(result, cpu == fc->count ? "all" : "not all", "all", "what fits into Skylake's memory");
+    ll_criterion_info(result, "memory of the host is not a limit that the paper measures",
+                      cpu == fc->count ? "all" : "not all", "all", "what fits into Skylake's memory");
 }
 
 static void draw_throughput(const struct ll_experiment_result *fc, const struct compared *c,

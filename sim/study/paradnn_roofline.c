@@ -54,7 +54,8 @@ static void inform_intensity(double value, const char *published, const char *cl
 {
     char text[32];
     ll_snprintf(text, sizeof text, "%.3f FLOP/B", value);
-    ll_criterion_info(result, text, published, "%s", claim);
+    ll_criterion_info(result, "the traces are of other networks than the one step simulated", text, published,
+                      "%s", claim);
 }
 
 /* Against op rows of the public traces (Emma926/paradnn 60a25ff, scripts/data; medians). */
@@ -71,7 +72,8 @@ static void judge_intensities(const struct ll_runs *runs, struct ll_study_result
     inform_intensity(intensity_of(step, LL_OP_MATMUL), "12 to 771, median 63.8, output fusion",
                      "GEMMs of that step", result);
     ll_criterion_info(
-        result, "no FLOPs are counted", "0.125, cross-replica-sum",
+        result, "an exchange has bytes and a time here, and no FLOPs", "no FLOPs are counted",
+        "0.125, cross-replica-sum",
         "adding up gradients: an exchange is bytes and time here (an addition for each number of 4 bytes "
         "that comes and goes would be 1 / 8)");
     ll_study_note(
@@ -119,7 +121,8 @@ static void judge_boundary(const struct ll_experiment_result *fc, struct ll_aren
         "2k nodes and a batch of 8k on), of those that are either");
     ll_snprintf(found, sizeof found, "%u, of them %u of the paper's", ours, both);
     ll_snprintf(published, sizeof published, "%u of %zu", theirs, rows * columns);
-    ll_criterion_info(result, found, published, "compute-bound cells of nodes and batch");
+    ll_criterion_info(result, "the judgement above counts the cells of both", found, published,
+                      "compute-bound cells of nodes and batch");
 }
 
 static double memory_share(const struct ll_runs *runs, int which)
@@ -138,7 +141,7 @@ static void judge_convolutional(const struct ll_experiment_result *cnn, struct l
         bound += at->flops / at->bytes < 180.0 / 2.4;
     }
     ll_snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
-    ll_criterion_info(result, text, "the majority", "CNN left of the ridge");
+    ll_criterion_info(result, "the paper gives no number", text, "the majority", "CNN left of the ridge");
 }
 
 static size_t add_points(const struct ll_experiment_result *experiment, size_t series,
@@ -274,7 +277,8 @@ static void judge_measured(const struct ll_runs *runs, struct ll_study_table *ta
     ll_criterion_between(result, (struct ll_measured_value){weights.r2, 3, ""}, expected->r2 - 5e-4,
                          expected->r2 + 5e-4, "%zu measured rows, what the weights explain", count);
     ll_snprintf(text, sizeof text, "%.1f %%", 100 * most);
-    ll_criterion_info(result, text, "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
+    ll_criterion_info(result, "the rows are measured: nothing of it is simulated", text,
+                      "64.3 % of all rows, 70.4 % in traces, 62 % in figure 4",
                       "the most that measured rows use of the peak");
 }
 

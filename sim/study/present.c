@@ -73,6 +73,30 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
     ll_str_release(&line);
 }
 
+/* What a verdict rests on, as a paragraph below the table; "" of those that say all. */
+static void reason(const struct ll_criterion *criterion, struct ll_str *out)
+{
+    if (criterion->verdict == LL_EXPLAINED)
+        ll_str_addf(out, "%s: %s. Needed: %s.", ll_cause_text(criterion->cause), criterion->arithmetic,
+                    criterion->needed);
+    if (criterion->verdict == LL_INCONCLUSIVE)
+        ll_str_addf(out, "repetitions differ by %.3g.", criterion->spread);
+    if (criterion->why)
+        ll_str_addf(out, "%s.", criterion->why);
+}
+
+static void add_reason(const struct ll_criterion *criterion, unsigned width, struct ll_str *out)
+{
+    struct ll_str text = {0};
+    ll_str_addf(&text, "%s, %s: ", ll_verdict_name(criterion->verdict), criterion->claim);
+    size_t heading = text.length;
+    reason(criterion, &text);
+    if (text.length > heading && !text.failed)
+        ll_wrap(out, text.text, width);
+    out->failed |= text.failed;
+    ll_str_release(&text);
+}
+
 void ll_present_text(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_study_result *result, unsigned width, struct ll_str *out)
 {
@@ -94,6 +118,8 @@ void ll_present_text(const struct ll_study *study, const struct ll_study_plan *p
     ll_str_add(out, "\n");
     ll_table_print(shown_table, width, out);
     ll_table_free(shown_table);
+    for (uint64_t i = 0; i < result->criterion_count; i++)
+        add_reason(&result->criteria[i], width, out);
 }
 
 void ll_present_csv(const struct ll_study_table *table, struct ll_str *out)
@@ -194,6 +220,16 @@ static void criteria_json(const struct ll_study_result *result, struct ll_json *
         ll_json_put_text(json, "measured", criterion->measured);
         ll_json_put_text(json, "wanted", criterion->bound);
         ll_json_put_number(json, "value", criterion->value);
+        if (criterion->verdict == LL_EXPLAINED) {
+            ll_json_put_text(json, "cause", ll_cause_name(criterion->cause));
+            ll_json_put_text(json, "arithmetic", criterion->arithmetic);
+            ll_json_put_text(json, "needed", criterion->needed);
+        }
+        if (criterion->verdict == LL_INCONCLUSIVE)
+            ll_json_put_number(json, "spread", criterion->spread);
+        if (criterion->why)
+            ll_json_put_text(json, criterion->verdict == LL_INFO ? "why_no_criterion" : "why_skipped",
+                             criterion->why);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);
@@ -208,6 +244,9 @@ void ll_present_json(const struct ll_study *study, const struct ll_study_plan *p
     ll_json_put_text(json, "title", study->title);
     ll_json_put_count(json, "passed", ll_count_verdicts(result, LL_PASS));
     ll_json_put_count(json, "failed", ll_count_verdicts(result, LL_FAIL));
+    ll_json_put_count(json, "explained", ll_count_verdicts(result, LL_EXPLAINED));
+    ll_json_put_count(json, "inconclusive", ll_count_verdicts(result, LL_INCONCLUSIVE));
+    ll_json_put_count(json, "skipped", ll_count_verdicts(result, LL_SKIPPED));
     criteria_json(result, json);
     ll_json_key(json, "tables");
     ll_json_open_list(json);
@@ -240,10 +279,11 @@ static const char head[] =
     "table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.15em .7em;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}\n"
     "th{border-bottom:2px solid #57606a}td.n,th.n{text-align:right}\n"
-    ".PASS{color:#1a7f37}.FAIL{color:#cf222e;font-weight:bold}.INFO{color:#57606a}\n"
+    ".PASS{color:#1a7f37}.FAIL{color:#cf222e;font-weight:bold}.EXPLAINED,.INCONCLUSIVE{color:#9a6700}\n"
+    ".INFO,.SKIPPED,.why{color:#57606a}.why{font-size:.9em}\n"
     "@media (prefers-color-scheme:dark){body{background:#16191d;color:#e6e8ea}\n"
-    ".paper,figcaption,caption,.INFO{color:#9aa4ae}th,td{border-color:#343a41}.PASS{color:#3fb950}.FAIL{"
-    "color:#ff7b72}}\n"
+    ".paper,figcaption,caption,.INFO,.SKIPPED,.why{color:#9aa4ae}th,td{border-color:#343a41}\n"
+    ".PASS{color:#3fb950}.FAIL{color:#ff7b72}.EXPLAINED,.INCONCLUSIVE{color:#d29922}}\n"
     "</style>\n";
 
 static void element(struct ll_str *out, const char *tag, const char *text)
@@ -294,6 +334,19 @@ static void drawing_html(const struct ll_study_figure *figure, struct ll_str *ou
     ll_str_add(out, "</figure>\n");
 }
 
+static void reason_html(const struct ll_criterion *criterion, struct ll_str *out)
+{
+    struct ll_str text = {0};
+    reason(criterion, &text);
+    if (text.length && !text.failed) {
+        ll_str_add(out, "<div class=\"why\">");
+        ll_xml_add(out, text.text);
+        ll_str_add(out, "</div>");
+    }
+    out->failed |= text.failed;
+    ll_str_release(&text);
+}
+
 static void criteria_html(const struct ll_study_result *result, struct ll_str *out)
 {
     ll_str_add(
@@ -307,6 +360,8 @@ static void criteria_html(const struct ll_study_result *result, struct ll_str *o
         for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
             ll_str_add(out, "<td>");
             ll_xml_add(out, cells[c]);
+            if (c + 1 == sizeof cells / sizeof *cells)
+                reason_html(criterion, out);
             ll_str_add(out, "</td>");
         }
         ll_str_add(out, "</tr>\n");

@@ -113,6 +113,8 @@ static void add(struct ll_study_result *result, struct ll_criterion criterion, c
     criterion.claim = print(result, claim, arguments);
     criterion.measured = copied(result, criterion.measured);
     criterion.bound = copied(result, criterion.bound);
+    criterion.why = copied(result, criterion.why);
+    criterion.spread = NAN;
     if (!ll_grow(&result->criteria, &result->criterion_capacity, result->criterion_count + 1,
                  sizeof criterion)) {
         result->failed = true;
@@ -128,13 +130,20 @@ static const char *shown(struct ll_study_result *result, struct ll_measured_valu
     return kept(result, ll_format(&result->arena, "%.*f%s", measure.decimals, value, measure.unit));
 }
 
+static bool lies_between(double value, double least, double most)
+{
+    return value >= least && value <= most;
+}
+
 static struct ll_criterion compared(struct ll_study_result *result, struct ll_measured_value measure,
-                                    bool holds, const char *bound)
+                                    double least, double most, const char *bound)
 {
     return (struct ll_criterion){.measured = shown(result, measure, measure.value),
                                  .bound = bound,
                                  .value = measure.value,
-                                 .verdict = holds ? LL_PASS : LL_FAIL};
+                                 .least = least,
+                                 .most = most,
+                                 .verdict = lies_between(measure.value, least, most) ? LL_PASS : LL_FAIL};
 }
 
 void ll_criterion_at_least(struct ll_study_result *result, struct ll_measured_value measure, double bound,
@@ -143,7 +152,7 @@ void ll_criterion_at_least(struct ll_study_result *result, struct ll_measured_va
     va_list arguments;
     const char *text = kept(result, ll_format(&result->arena, ">= %s", shown(result, measure, bound)));
     va_start(arguments, claim);
-    add(result, compared(result, measure, measure.value >= bound, text), claim, arguments);
+    add(result, compared(result, measure, bound, INFINITY, text), claim, arguments);
     va_end(arguments);
 }
 
@@ -153,7 +162,7 @@ void ll_criterion_at_most(struct ll_study_result *result, struct ll_measured_val
     va_list arguments;
     const char *text = kept(result, ll_format(&result->arena, "<= %s", shown(result, measure, bound)));
     va_start(arguments, claim);
-    add(result, compared(result, measure, measure.value <= bound, text), claim, arguments);
+    add(result, compared(result, measure, -INFINITY, bound, text), claim, arguments);
     va_end(arguments);
 }
 
@@ -166,9 +175,15 @@ void ll_criterion_between(struct ll_study_result *result, struct ll_measured_val
     if (low != high)
         text = kept(result, ll_format(&result->arena, "%s to %s", text, shown(result, measure, high)));
     va_start(arguments, claim);
-    add(result, compared(result, measure, measure.value >= low && measure.value <= high, text), claim,
-        arguments);
+    add(result, compared(result, measure, low, high, text), claim, arguments);
     va_end(arguments);
+}
+
+/* What has texts, and no number that is compared. */
+static struct ll_criterion in_words(enum ll_verdict verdict, const char *measured, const char *bound)
+{
+    return (struct ll_criterion){
+        .measured = measured, .bound = bound, .value = NAN, .least = NAN, .most = NAN, .verdict = verdict};
 }
 
 void ll_criterion_holds(struct ll_study_result *result, bool holds, const char *measured, const char *bound,
@@ -176,21 +191,74 @@ void ll_criterion_holds(struct ll_study_result *result, bool holds, const char *
 {
     va_list arguments;
     va_start(arguments, claim);
-    add(result,
-        (struct ll_criterion){
-            .measured = measured, .bound = bound, .value = NAN, .verdict = holds ? LL_PASS : LL_FAIL},
-        claim, arguments);
+    add(result, in_words(holds ? LL_PASS : LL_FAIL, measured, bound), claim, arguments);
     va_end(arguments);
 }
 
-void ll_criterion_info(struct ll_study_result *result, const char *measured, const char *published,
-                       const char *claim, ...)
+void ll_criterion_explain(struct ll_study_result *result, const struct ll_explanation *explanation,
+                          const char *arithmetic, ...)
 {
     va_list arguments;
+    assert(result->failed || result->criterion_count > 0);
+    assert(explanation->needed && !(explanation->low > explanation->high));
+    if (result->failed)
+        return;
+    struct ll_criterion *criterion = &result->criteria[result->criterion_count - 1];
+    bool missing = isnan(criterion->value) && !isnan(criterion->least);
+    if (criterion->verdict != LL_FAIL || missing ||
+        !lies_between(explanation->reached.value, explanation->low, explanation->high))
+        return;
+    const char *reached = shown(result, explanation->reached, explanation->reached.value);
+    criterion->verdict = LL_EXPLAINED;
+    criterion->cause = explanation->cause;
+    va_start(arguments, arithmetic);
+    criterion->arithmetic = print(result, arithmetic, arguments);
+    va_end(arguments);
+    criterion->needed =
+        explanation->low == explanation->high
+            ? ll_format(&result->arena, "%s, which gives %s", explanation->needed, reached)
+            : ll_format(&result->arena, "%s, which gives %s (%s to %s wanted)", explanation->needed, reached,
+                        shown(result, explanation->reached, explanation->low),
+                        shown(result, explanation->reached, explanation->high));
+    result->failed |= criterion->needed == NULL;
+}
+
+void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet)
+{
+    assert(result->failed || result->criterion_count > 0);
+    assert(!(low > high));
+    if (result->failed)
+        return;
+    struct ll_criterion *criterion = &result->criteria[result->criterion_count - 1];
+    bool lowest = lies_between(low, criterion->least, criterion->most);
+    bool highest = lies_between(high, criterion->least, criterion->most);
+    bool agree = criterion->verdict == LL_PASS ? lowest && highest : quiet && !lowest && !highest;
+    if (agree || isnan(criterion->value) || isnan(high - low))
+        return;
+    criterion->verdict = LL_INCONCLUSIVE;
+    criterion->spread = high - low;
+}
+
+void ll_criterion_info(struct ll_study_result *result, const char *why, const char *measured,
+                       const char *published, const char *claim, ...)
+{
+    va_list arguments;
+    struct ll_criterion criterion = in_words(LL_INFO, measured, published);
+    assert(why && *why);
+    criterion.why = why;
     va_start(arguments, claim);
-    add(result,
-        (struct ll_criterion){.measured = measured, .bound = published, .value = NAN, .verdict = LL_INFO},
-        claim, arguments);
+    add(result, criterion, claim, arguments);
+    va_end(arguments);
+}
+
+void ll_criterion_skipped(struct ll_study_result *result, const char *why, const char *claim, ...)
+{
+    va_list arguments;
+    struct ll_criterion criterion = in_words(LL_SKIPPED, "", "");
+    assert(why && *why);
+    criterion.why = why;
+    va_start(arguments, claim);
+    add(result, criterion, claim, arguments);
     va_end(arguments);
 }
 
@@ -211,8 +279,29 @@ const char *ll_verdict_name(enum ll_verdict verdict)
 #undef X
     };
     assert((size_t)verdict < sizeof names / sizeof *names);
-    assert(verdict <= LL_INFO);
     return names[verdict];
+}
+
+const char *ll_cause_name(enum ll_cause cause)
+{
+    static const char *const names[] = {
+#define X(id, word, text) word,
+        LL_CAUSE_LIST(X)
+#undef X
+    };
+    assert((size_t)cause < sizeof names / sizeof *names);
+    return names[cause];
+}
+
+const char *ll_cause_text(enum ll_cause cause)
+{
+    static const char *const texts[] = {
+#define X(id, word, text) text,
+        LL_CAUSE_LIST(X)
+#undef X
+    };
+    assert((size_t)cause < sizeof texts / sizeof *texts);
+    return texts[cause];
 }
 
 size_t ll_family_axes(const struct ll_family *family)

@@ -51,14 +51,28 @@ struct ll_study_figure {
     struct ll_str svg;
 };
 
-/* Verdicts: word, as printed. */
+/* Verdicts: word, as printed. FAIL alone makes the program's exit status 1. */
 #define LL_VERDICT_LIST(X)                                                                                   \
     X(PASS)                                                                                                  \
-    X(FAIL)                                                                                                  \
-    X(INFO)
+    X(FAIL)         /* what was found is not what was wanted, and nothing explains it */                     \
+    X(EXPLAINED)    /* not what was wanted, and the study computes what gives the paper's figure */          \
+    X(INCONCLUSIVE) /* repetitions of a measurement differ by more than a judgement allows */                \
+    X(INFO)         /* shown beside what is published; why it is not judged is said */                       \
+    X(SKIPPED)      /* not run */
 enum ll_verdict {
 #define X(word) LL_##word,
     LL_VERDICT_LIST(X)
+#undef X
+};
+
+/* Why a figure differs from the paper's: identifier, word of JSON, words for people. */
+#define LL_CAUSE_LIST(X)                                                                                     \
+    X(PAPER_CONTRADICTS_ITSELF, "paper_contradicts_itself", "the paper contradicts itself")                  \
+    X(PAPER_CONTRADICTS_ITS_CODE, "paper_contradicts_its_code", "the paper contradicts its code")            \
+    X(ASSUMPTION, "assumption", "the paper's figure rests on another assumption")
+enum ll_cause {
+#define X(id, word, text) LL_##id,
+    LL_CAUSE_LIST(X)
 #undef X
 };
 
@@ -67,7 +81,13 @@ struct ll_criterion {
     const char *measured; /* what was found, with its unit */
     const char *bound;    /* what was wanted, as ">= 3 %" */
     double value;         /* the measured number in the unit of the claim; NaN: it is no number */
+    double least, most; /* the bounds of `value`, in its unit; infinite where there is none, NaN: no number */
     enum ll_verdict verdict;
+    enum ll_cause cause;    /* of EXPLAINED */
+    const char *arithmetic; /* EXPLAINED: how the difference comes about, in computed numbers; else NULL */
+    const char *needed; /* EXPLAINED: what gives the paper's figure, and which figure it gives; else NULL */
+    double spread;      /* INCONCLUSIVE: highest less lowest repetition, in the unit of `value`; else NaN */
+    const char *why;    /* INFO: why there is no criterion; SKIPPED: why it was not run; else NULL */
 };
 
 enum { LL_MOST_STUDY_TABLES = 8, LL_MOST_STUDY_FIGURES = 4, LL_MOST_NOTES = 16 };
@@ -124,15 +144,40 @@ void ll_criterion_between(struct ll_study_result *result, struct ll_measured_val
 void ll_criterion_holds(struct ll_study_result *result, bool holds, const char *measured, const char *bound,
                         const char *claim, ...) __attribute__((format(printf, 5, 6)));
 
-/* What cannot be judged: shown beside what is published. */
-void ll_criterion_info(struct ll_study_result *result, const char *measured, const char *published,
-                       const char *claim, ...) __attribute__((format(printf, 4, 5)));
+/* Explains the last criterion where it is not met: the study itself computes what would give the paper's
+ * figure. The criterion becomes EXPLAINED only while `reached`, what comes out with `needed`, lies between
+ * low and high, the paper's figure and its rounding or tolerance; otherwise it stays FAIL, as one without a
+ * number does. A criterion that is met stays as it is. The arithmetic is printf style, its numbers are
+ * computed. Texts are copied. */
+struct ll_explanation {
+    enum ll_cause cause;
+    const char *needed; /* what is to be assumed instead of what was simulated, with its value */
+    struct ll_measured_value reached; /* what this gives */
+    double low, high;                 /* between which the paper's figure lies */
+};
+void ll_criterion_explain(struct ll_study_result *result, const struct ll_explanation *explanation,
+                          const char *arithmetic, ...) __attribute__((format(printf, 3, 4)));
+
+/* Says that the last criterion's value was measured more than once: the repetitions lie between low and high.
+ * A verdict stands where it is that of all repetitions, and a failure only where the machine was quiet
+ * besides; otherwise the criterion becomes INCONCLUSIVE. A criterion without a number stays as it is. */
+void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet);
+
+/* What is shown beside what is published and not judged; `why` says what a judgement lacks. */
+void ll_criterion_info(struct ll_study_result *result, const char *why, const char *measured,
+                       const char *published, const char *claim, ...) __attribute__((format(printf, 5, 6)));
+
+/* What was not run, and why. */
+void ll_criterion_skipped(struct ll_study_result *result, const char *why, const char *claim, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* How many criteria came out so. */
 size_t ll_count_verdicts(const struct ll_study_result *result, enum ll_verdict verdict);
 
-/* "PASS", "FAIL", "INFO"; static storage. */
+/* "PASS", "FAIL" and so on; the word of a cause in JSON, and for people; static storage. */
 const char *ll_verdict_name(enum ll_verdict verdict);
+const char *ll_cause_name(enum ll_cause cause);
+const char *ll_cause_text(enum ll_cause cause);
 
 /* An experiment: a family of workloads, simulated all over on several platforms.
  *

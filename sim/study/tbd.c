@@ -223,7 +223,8 @@ static void inform_vocabulary(const struct ll_runs *runs, struct ll_study_result
             rows = ll_max(rows, trace->descs[i].shape.dim[0]);
     snprintf(text, sizeof text, "%d", (int)rows);
     if (trace)
-        ll_criterion_info(result, text, "37000",
+        ll_criterion_info(result, "the suite's code and the table differ, and the workload is the code's",
+                          text, "37000",
                           "Transformer: words of the vocabulary (the suite's code builds fewer)");
 }
 
@@ -316,7 +317,8 @@ static void judge_row(const struct ll_losses *losses, enum ll_tbd_row row, struc
         return;
     }
     ll_snprintf(added, sizeof added, "%.3f", last - first);
-    ll_criterion_info(result, added, "no measure", claim, ll_tbd[row].name);
+    ll_criterion_info(result, "losses of players against each other measure no progress", added, "no measure",
+                      claim, ll_tbd[row].name);
 }
 
 static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, struct ll_study_result *result)
@@ -361,7 +363,7 @@ static void judge_learning(const struct ll_runs *runs, struct ll_study_result *r
     }
     if (shown)
         draw(losses, shown, result);
-    ll_criterion_info(result, "not reproduced",
+    ll_criterion_info(result, "days of a GPU on real data are not reproduced", "not reproduced",
                       "top-1 of 75 to 80 %, top-5 above 90 %, BLEU of about 20, Pong 19 to 20",
                       "accuracies after days of a GPU on real data");
     ll_study_note(
@@ -509,7 +511,7 @@ static void judge_hardware(const struct ll_runs *runs, struct ll_study_result *r
                          peak_ratio * (1 - share), peak_ratio * (1 + share),
                          "peak of the TITAN Xp over that of the P4000");
     snprintf(text, sizeof text, "%.0f", cores);
-    ll_criterion_info(result, text, "28",
+    ll_criterion_info(result, "the row mixes a socket with a server", text, "28",
                       "Xeon E5-2680: cores of a socket, whose cache and bandwidth are printed");
     ll_study_note(result,
                   "Peaks are 2 x cores x clock. The table's row of the processor mixes a socket's last cache "

@@ -298,7 +298,7 @@ static void judge_gains(const struct ll_tbd_sweep *sweeps, struct ll_study_resul
     if (nmt->count) {
         ll_snprintf(measured, sizeof measured, "%.1f %%", 100 * nmt_gain);
         ll_criterion_info(
-            result, measured, "25 %",
+            result, "the framework's launch overhead was fitted on this gain", measured, "25 %",
             "NMT: what 128 sentences gain over 64, on which the framework's launch overhead is fitted");
     }
     if (speech->count)
@@ -332,8 +332,8 @@ static void inform(const struct ll_tbd_sweep *sweep, const char *published, stru
         return;
     ll_snprintf(measured, sizeof measured, "%.0f %s/s", tbd_last(sweep)->throughput_Hz,
                 tbd_last(sweep)->unit);
-    ll_criterion_info(result, measured, published, "%s: throughput at %g", ll_tbd[sweep->row].name,
-                      sweep->batches[sweep->count - 1]);
+    ll_criterion_info(result, "the framework's loops are not modelled", measured, published,
+                      "%s: throughput at %g", ll_tbd[sweep->row].name, sweep->batches[sweep->count - 1]);
 }
 
 static void judge(const struct ll_runs *runs, struct ll_study_result *result)
@@ -487,7 +487,7 @@ static void judge_devices(const struct ll_runs *runs, struct ll_study_result *re
     for (size_t i = 0; i < count; i++)
         if (pairs[i].row == LL_TBD_SOCKEYE) {
             ll_snprintf(published, sizeof published, "%.2f", speedup(&pairs[i]));
-            ll_criterion_info(result, published, "not above 1",
+            ll_criterion_info(result, "the paper shows a bar without a number", published, "not above 1",
                               "Sockeye: throughput on the TITAN Xp over the P4000's");
         }
     ll_study_note(result,
@@ -653,7 +653,8 @@ static void judge_machines(const struct ll_runs *runs, struct ll_study_result *r
                           "ResNet-50, 32 images a GPU: two machines on InfiniBand over one GPU alone");
     for (size_t s = ETHERNET; s < SYSTEMS; s++) {
         ll_snprintf(found, sizeof found, "%.2f", gain(all, 1, BATCHES - 1, s).value);
-        ll_criterion_info(result, found, s == ETHERNET ? "degrades" : "scales well",
+        ll_criterion_info(result, "the paper says so in words", found,
+                          s == ETHERNET ? "degrades" : "scales well",
                           "Inception-v3, 32 images a GPU: %s over one GPU", systems[s].name);
     }
     ll_study_note(
@@ -738,7 +739,8 @@ static void inform_detector(const struct ll_tbd_sweep *sweeps, enum ll_tbd_metri
     if (sweep->count == 0)
         return;
     ll_snprintf(measured, sizeof measured, "%.1f %%", tbd_value(tbd_last(sweep), metric));
-    ll_criterion_info(result, measured, published, "Faster R-CNN, one image");
+    ll_criterion_info(result, "the frameworks differ among themselves", measured, published,
+                      "Faster R-CNN, one image");
 }
 
 static void judge_device(const struct ll_runs *runs, struct ll_study_result *result)

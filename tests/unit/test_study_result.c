@@ -18,8 +18,87 @@ static struct ll_study_result sample(void)
     ll_criterion_at_most(&result, (struct ll_measured_value){1.26, 1, " %"}, 1.3, "%s is small", "a");
     ll_criterion_at_least(&result, (struct ll_measured_value){2, 0, ""}, 3, "b is large");
     ll_criterion_between(&result, (struct ll_measured_value){NAN, 2, ""}, 1, 4, "c is known");
-    ll_criterion_info(&result, "0.43", "about 0.4", "d");
+    ll_criterion_info(&result, "a sketch", "0.43", "about 0.4", "d");
     return result;
+}
+
+/* An explanation whose arithmetic gives this, where 12 and its rounding are printed. */
+static struct ll_explanation explanation_of(double reached)
+{
+    return (struct ll_explanation){LL_ASSUMPTION, "a batch of 3", {reached, 1, " s"}, 11.5, 12.5};
+}
+
+static void a_miss_is_explained_only_while_its_arithmetic_gives_the_paper_s_figure(void **state)
+{
+    static const struct {
+        double found, reached;
+        enum ll_verdict verdict;
+    } rows[] = {{5, 12, LL_EXPLAINED}, {5, 11.4, LL_FAIL}, {5, 12.6, LL_FAIL}, {5, NAN, LL_FAIL},
+                {12, 12, LL_PASS},     {12, 3, LL_PASS},   {NAN, 12, LL_FAIL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ll_study_result result = {.failed = false};
+        const struct ll_explanation explanation = explanation_of(rows[i].reached);
+        ll_criterion_between(&result, (struct ll_measured_value){rows[i].found, 1, " s"}, 11.5, 12.5, "x");
+        ll_criterion_explain(&result, &explanation, "%d x 3 s", 4);
+        assert_int_equal(result.criteria[0].verdict, rows[i].verdict);
+        bool explained = rows[i].verdict == LL_EXPLAINED;
+        assert_true((result.criteria[0].arithmetic != NULL) == explained);
+        assert_true((result.criteria[0].needed != NULL) == explained);
+        ll_study_result_release(&result);
+    }
+}
+
+static void the_explanation_is_shown_and_no_failure(void **state)
+{
+    struct ll_study_result result = {.failed = false};
+    struct ll_study_plan plan = {.failed = false};
+    struct ll_str text = {0}, lines = {0};
+    struct ll_json json = {.out = &text};
+    const struct ll_explanation explanation = explanation_of(12);
+    (void)state;
+    ll_criterion_holds(&result, false, "a", "b", "x");
+    ll_criterion_explain(&result, &explanation, "%d x 3 s", 4);
+    ll_criterion_info(&result, "no figure is printed", "c", "", "y");
+    ll_criterion_skipped(&result, "it records", "z");
+    ll_present_json(&study, &plan, &result, &json);
+    assert_non_null(strstr(text.text, "\"failed\":0,\"explained\":1,\"inconclusive\":0,\"skipped\":1"));
+    assert_non_null(strstr(text.text, "\"cause\":\"assumption\",\"arithmetic\":\"4 x 3 s\",\"needed\":\"a "
+                                      "batch of 3, which gives 12.0 s (11.5 s to 12.5 s wanted)\"}"));
+    assert_non_null(strstr(text.text, "\"why_no_criterion\":\"no figure is printed\"}"));
+    assert_non_null(strstr(text.text, "\"why_skipped\":\"it records\"}"));
+    ll_present_text(&study, &plan, &result, 200, &lines);
+    assert_non_null(strstr(lines.text,
+                           "  EXPLAINED, x: the paper's figure rests on another assumption: 4 x 3 s. "
+                           "Needed: a batch of 3, which gives 12.0 s"));
+    ll_str_release(&lines);
+    ll_str_release(&text);
+    ll_study_result_release(&result);
+}
+
+/* The verdict of five seconds against at most six, whose repetitions lie between two values. */
+static enum ll_verdict repeated(double value, double low, double high, bool quiet)
+{
+    struct ll_study_result result = {.failed = false};
+    ll_criterion_at_most(&result, (struct ll_measured_value){value, 1, " s"}, 6, "x");
+    ll_criterion_repeated(&result, low, high, quiet);
+    const enum ll_verdict verdict = result.criteria[0].verdict;
+    if (verdict == LL_INCONCLUSIVE)
+        assert_near(result.criteria[0].spread, high - low, 1e-12);
+    ll_study_result_release(&result);
+    return verdict;
+}
+
+static void repetitions_on_both_sides_of_a_bound_judge_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(repeated(5, 4, 6, true), LL_PASS);
+    assert_int_equal(repeated(5, 4, 6, false), LL_PASS);
+    assert_int_equal(repeated(5, 4, 6.1, true), LL_INCONCLUSIVE);
+    assert_int_equal(repeated(7, 5.9, 8, true), LL_INCONCLUSIVE);
+    assert_int_equal(repeated(7, 6.5, 8, true), LL_FAIL);
+    assert_int_equal(repeated(7, 6.5, 8, false), LL_INCONCLUSIVE);
+    assert_int_equal(repeated(NAN, NAN, NAN, false), LL_FAIL);
 }
 
 static void a_criterion_holds_at_its_bound_and_never_for_what_is_no_number(void **state)
@@ -83,7 +162,8 @@ static void the_screen_shows_table_and_verdicts(void **state)
                                    "  PASS        1.3 %  <= 1.3 %      a is small\n"
                                    "  FAIL            2  >= 3          b is large\n"
                                    "  FAIL          nan  1.00 to 4.00  c is known\n"
-                                   "  INFO         0.43  about 0.4     d\n");
+                                   "  INFO         0.43  about 0.4     d\n"
+                                   "  INFO, d: a sketch.\n");
     ll_str_release(&text);
     ll_study_result_release(&result);
 }
@@ -172,6 +252,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_criterion_holds_at_its_bound_and_never_for_what_is_no_number),
+        cmocka_unit_test(a_miss_is_explained_only_while_its_arithmetic_gives_the_paper_s_figure),
+        cmocka_unit_test(the_explanation_is_shown_and_no_failure),
+        cmocka_unit_test(repetitions_on_both_sides_of_a_bound_judge_nothing),
         cmocka_unit_test(measured_and_bound_are_shown_alike),
         cmocka_unit_test(values_with_commas_are_quoted_and_numbers_are_whole),
         cmocka_unit_test(the_screen_shows_table_and_verdicts),
