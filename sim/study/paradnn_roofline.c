@@ -49,13 +49,23 @@ static double intensity_of(const struct ll_result *step, enum ll_op_kind kind)
     return NAN;
 }
 
-static void inform_intensity(double value, const char *published, const char *claim,
-                             struct ll_study_result *result)
+static const double trace_tolerance = 0.15;
+
+/* In traces ops named after RMSProp are not fused; what is fused is another class. */
+static void explain_rmsprop(double fused, double published, struct ll_study_result *result)
 {
-    char text[32];
-    ll_snprintf(text, sizeof text, "%.3f FLOP/B", value);
-    ll_criterion_info(result, "the traces are of other networks than the one step simulated", text, published,
-                      "%s", claim);
+    const double numbers = 3, number_bytes = 4; /* two operands and a result, f32 */
+    const struct ll_explanation explanation = {
+        .cause = LL_ASSUMPTION,
+        .needed = "RMSProp as ops of one FLOP each, of two operands and a result in memory",
+        .reached = {1 / (numbers * number_bytes), 3, " FLOP/B"},
+        .low = (1 - trace_tolerance) * published,
+        .high = (1 + trace_tolerance) * published};
+    ll_criterion_explain(
+        result, &explanation,
+        "one fused op has 9 FLOP for 7 numbers of 4 bytes, 9 / 28 = %.3f FLOP/B, and %.3f is "
+        "what is simulated; ops that are not fused have 1 FLOP for 3 numbers",
+        9 / (7 * number_bytes), fused);
 }
 
 /* Against op rows of the public traces (Emma926/paradnn 60a25ff, scripts/data; medians). */
@@ -64,13 +74,18 @@ static void judge_intensities(const struct ll_runs *runs, struct ll_study_result
     const struct ll_result *step = ll_runs_replay(runs, STEP_ROW, "training", CORE);
     if (!step)
         return;
-    const double rmsprop = intensity_of(step, LL_OP_RMSPROP);
+    const double rmsprop = intensity_of(step, LL_OP_RMSPROP), unfused = 0.083, fused = 0.321;
     ll_criterion_between(
-        result, (struct ll_measured_value){rmsprop, 3, " FLOP/B"}, 0.85 * 0.083, 1.15 * 0.083,
+        result, (struct ll_measured_value){rmsprop, 3, " FLOP/B"}, (1 - trace_tolerance) * unfused,
+        (1 + trace_tolerance) * unfused,
         "RMSProp in a simulated step (median of public traces, as non-fusion elementwise: 0.083)");
-    inform_intensity(rmsprop, "0.321, loop fusion", "the same beside another class of the traces", result);
-    inform_intensity(intensity_of(step, LL_OP_MATMUL), "12 to 771, median 63.8, output fusion",
-                     "GEMMs of that step", result);
+    explain_rmsprop(rmsprop, unfused, result);
+    ll_criterion_between(result, (struct ll_measured_value){rmsprop, 3, " FLOP/B"},
+                         (1 - trace_tolerance) * fused, (1 + trace_tolerance) * fused,
+                         "the same, fused as here (median of public traces, as loop fusion: 0.321)");
+    ll_criterion_between(result, (struct ll_measured_value){intensity_of(step, LL_OP_MATMUL), 3, " FLOP/B"},
+                         12, 771,
+                         "GEMMs of that step (public traces, as output fusion: 12 to 771, median 63.8)");
     ll_criterion_info(
         result, "an exchange has bytes and a time here, and no FLOPs", "no FLOPs are counted",
         "0.125, cross-replica-sum",
@@ -135,13 +150,13 @@ static double memory_share(const struct ll_runs *runs, int which)
 static void judge_convolutional(const struct ll_experiment_result *cnn, struct ll_study_result *result)
 {
     uint64_t bound = 0;
-    char text[48];
     for (uint64_t i = 0; i < cnn->count; i++) {
         const struct ll_experiment_point *at = ll_experiment_at(cnn, i, LL_PARADNN_TPU2);
         bound += at->flops / at->bytes < 180.0 / 2.4;
     }
-    ll_snprintf(text, sizeof text, "%.0f %%", 100 * (double)bound / (double)cnn->count);
-    ll_criterion_info(result, "the paper gives no number", text, "the majority", "CNN left of the ridge");
+    ll_criterion_at_least(result,
+                          (struct ll_measured_value){100 * (double)bound / (double)cnn->count, 0, " %"}, 50,
+                          "CNN left of the ridge (published: the majority)");
 }
 
 static size_t add_points(const struct ll_experiment_result *experiment, size_t series,
@@ -297,16 +312,24 @@ static double rising(const double *cells, size_t rows, size_t columns)
     return pairs ? (double)up / (double)pairs : NAN;
 }
 
+/* By how much the lesser of these two weights is larger than the largest other one. */
+static double lead(const struct ll_family *family, const struct ll_paradnn_weights *weights, const char *one,
+                   const char *other)
+{
+    const size_t a = ll_family_axis(family, one), b = ll_family_axis(family, other);
+    double largest = 0;
+    for (size_t axis = 0; axis < ll_family_axes(family); axis++)
+        largest = axis == a || axis == b ? largest : fmax(largest, fabs(weights->of[axis]));
+    return fmin(fabs(weights->of[a]), fabs(weights->of[b])) - largest;
+}
+
 /* Whether these two parameters weigh most, both upwards. */
 static bool weigh_most(const struct ll_family *family, const struct ll_paradnn_weights *weights,
                        const char *one, const char *other, bool upwards)
 {
     size_t a = ll_family_axis(family, one), b = ll_family_axis(family, other);
-    double least = fmin(fabs(weights->of[a]), fabs(weights->of[b]));
     bool most = !upwards || (weights->of[a] > 0 && weights->of[b] > 0);
-    for (size_t axis = 0; axis < ll_family_axes(family); axis++)
-        most = most && (axis == a || axis == b || fabs(weights->of[axis]) < least);
-    return most;
+    return most && lead(family, weights, one, other) > 0;
 }
 
 static void say(const struct ll_family *family, const struct ll_paradnn_weights *weights, char *text,
@@ -317,6 +340,41 @@ static void say(const struct ll_family *family, const struct ll_paradnn_weights 
     for (size_t axis = 0; axis < ll_family_axes(family) && length < size; axis++)
         length += (size_t)ll_snprintf(text + length, size - length, "%s%s %+.2f", axis ? ", " : "",
                                       family->axes[axis].key, weights->of[axis]);
+}
+
+/* FLOPs over what the devices could have done, had none waited for the host. */
+static double fed_utilization(const struct ll_experiment_result *experiment, uint64_t i, size_t platform)
+{
+    const struct ll_experiment_point *at = ll_experiment_at(experiment, i, platform);
+    return at->flops / (at->peak_flops * at->device_s);
+}
+
+/* The paper's data is "synthesized from CPU hosts, which avoids most of the data infeed overhead" (section
+ * 4.4); ours passes the host as that of fully connected networks was measured to. */
+static void explain_weights(const struct ll_experiment_result *experiment, const char *row,
+                            struct ll_arena *arena, struct ll_study_result *result)
+{
+    const struct ll_family *family = experiment->experiment.family;
+    double *fed = ll_paradnn_column(experiment, LL_PARADNN_TPU2, fed_utilization, arena);
+    const struct ll_paradnn_weights weights = ll_paradnn_weigh(experiment, fed, arena);
+    uint64_t waiting = 0;
+    for (uint64_t i = 0; i < experiment->count; i++) {
+        const struct ll_experiment_point *at = ll_experiment_at(experiment, i, LL_PARADNN_TPU2);
+        waiting += at->host_s > at->device_s;
+    }
+    const struct ll_explanation explanation = {
+        .cause = LL_ASSUMPTION,
+        .needed = "steps of the devices alone, without waiting for images: the lead of both over all others",
+        .reached = {lead(family, &weights, row, "batch"), 2, ""},
+        .low = 0,
+        .high = 1};
+    char text[160];
+    say(family, &weights, text, sizeof text);
+    ll_criterion_explain(result, &explanation,
+                         "%.0f %% of the points wait for the host's images, whatever their batch, while the "
+                         "paper's data avoid most of that (section 4.4); of the devices alone the weights "
+                         "are %s",
+                         100 * (double)waiting / (double)experiment->count, text);
 }
 
 struct drawn {
@@ -350,6 +408,7 @@ static bool judge_panel(const struct ll_runs *runs, const struct panel *panel, s
     bool upwards = panel->family == LL_PARADNN_FC;
     ll_criterion_holds(result, weigh_most(family, &drawn->weights, panel->row, "batch", upwards), text,
                        wanted, "%s: what weighs most%s", panel->title, upwards ? ", and upwards" : "");
+    explain_weights(experiment, panel->row, arena, result);
     if (drawn->cells)
         ll_criterion_at_least(result,
                               (struct ll_measured_value){
@@ -551,18 +610,64 @@ static void draw_parameters(const struct range *ranges, struct ll_study_result *
     ll_svg_close(&svg);
 }
 
+static const double ten_thousand = 1e4, billion = 1e9, about = 0.2;
+
+/* Table 2's smallest recurrent network has two matrices of its state's size: one for what comes in, one for
+ * what was. */
+static void explain_least(struct ll_study_result *result)
+{
+    const double layers = 1, embed = 100, words = 2;
+    const double matrix = embed * embed, rest = words * embed + embed + embed * words + words;
+    const struct ll_explanation explanation = {
+        .cause = LL_PAPER_CONTRADICTS_ITSELF,
+        .needed = "one matrix in a cell, not one for its input and one for its state",
+        .reached = {layers * matrix + rest, 0, ""},
+        .low = (1 - about) * ten_thousand,
+        .high = (1 + about) * ten_thousand};
+    ll_criterion_explain(
+        result, &explanation,
+        "the smallest network of table 2 is a recurrent one: 1 layer of 2 matrices of %.0f x "
+        "%.0f, %.0f for its bias, embedding and output of two words, %.0f in all",
+        embed, embed, rest, 2 * layers * matrix + rest);
+}
+
+/* Table 2's largest network would need eight times the memory of any of the paper's accelerators. */
+static void explain_most(const struct ll_experiment_result *fc, struct ll_study_result *result)
+{
+    const double largest[] = {128, 8192, 8000, 1000};
+    double most = 0;
+    for (uint64_t i = 0; i < fc->count; i++) {
+        const struct ll_experiment_point *at = ll_experiment_at(fc, i, LL_PARADNN_V100);
+        most = at->fits ? fmax(most, at->parameters) : most;
+    }
+    const struct ll_explanation explanation = {.cause = LL_PAPER_CONTRADICTS_ITSELF,
+                                               .needed = "networks that a V100's memory holds in training",
+                                               .reached = {most, 0, ""},
+                                               .low = (1 - about) * billion,
+                                               .high = (1 + about) * billion};
+    ll_criterion_explain(result, &explanation,
+                         "table 2's largest fully connected network has %.0f layers of %.0f behind %.0f "
+                         "inputs: %.0f x %.0f^2 and more, %.0f parameters",
+                         largest[0], largest[1], largest[2], largest[0] - 1, largest[1], dense(largest));
+}
+
 /* From ten thousand to about a billion, by the figure's text. */
-static void judge_range(const struct range *ranges, struct ll_study_result *result)
+static void judge_range(const struct range *ranges, const struct ll_experiment_result *fc,
+                        struct ll_study_result *result)
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
         least = fmin(least, ranges[i].least);
         most = fmax(most, ranges[i].most);
     }
-    ll_criterion_between(result, (struct ll_measured_value){least, 0, ""}, 0.8e4, 1.2e4,
-                         "least parameters of all families (published: 10k)");
-    ll_criterion_between(result, (struct ll_measured_value){most, 0, ""}, 0.8e9, 1.2e9,
+    ll_criterion_between(result, (struct ll_measured_value){least, 0, ""}, (1 - about) * ten_thousand,
+                         (1 + about) * ten_thousand, "least parameters of all families (published: 10k)");
+    explain_least(result);
+    ll_criterion_between(result, (struct ll_measured_value){most, 0, ""}, (1 - about) * billion,
+                         (1 + about) * billion,
                          "most parameters of all families (published: about 1 billion)");
+    if (fc)
+        explain_most(fc, result);
     ll_study_note(
         result,
         "Ranges are of all networks of the families, as table 2 lists them, by the closed form: its largest "
@@ -596,7 +701,7 @@ static void judge_parameters(const struct ll_runs *runs, struct ll_study_result 
         result, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,
         "the closed form of 32 layers of 512, 8000 inputs, 200 classes (published with the measurements: "
         "12.34m)");
-    judge_range(ranges, result);
+    judge_range(ranges, ll_paradnn_experiment(runs, LL_PARADNN_FC), result);
 }
 
 const struct ll_study ll_study_P1 = {
