@@ -43,10 +43,6 @@ enum {
  * that blocks read again come out at three quarters of it. */
 static const double L2_SHARE = 0.78, AGAIN_SHARE = 0.75;
 
-/* Of a latent attention: the vector that a token leaves in the cache, of which the first part is its value
- * (DeepSeek-AI, DeepSeek-V2, 2024: 512, and 64 that are rotated). */
-enum { LATENT_KEY = 576, LATENT_VALUE = 512 };
-
 /* What the machine's data sheet says of the units that the kernel runs on. */
 struct device {
     uint32_t unit; /* in machine->units */
@@ -398,7 +394,7 @@ static double prefill_bytes(const struct call *c)
     uint64_t seen = a->window > 0 ? ll_min(a->keys, ll_add(a->queries, a->window)) : a->keys;
     double stored = (double)a->batch * (double)seen;
     if (does(c->kernel, LL_TRAIT_ABSORBS))
-        return HALF_BYTES * (tokens * heads * (LATENT_KEY + LATENT_VALUE) + stored * LATENT_KEY);
+        return HALF_BYTES * (tokens * heads * (LL_LATENT_KEY + LL_LATENT_VALUE) + stored * LL_LATENT_KEY);
     double results = tokens * heads * (double)a->head_v * HALF_BYTES;
     double each = a->pass == LL_ATTENTION_LATENT_PREFILL ? c->width : c->cache_bytes;
     return tokens * heads * (double)a->head_qk * c->width + results +
@@ -410,8 +406,8 @@ static struct loops prefill_with(const struct call *c, const struct ll_tile *til
     const struct ll_attention *a = c->a;
     const struct ll_attention_kernel *k = c->kernel;
     bool absorbed = does(k, LL_TRAIT_ABSORBS);
-    double qk = absorbed ? LATENT_KEY : padded_head(k, (double)a->head_qk),
-           v = absorbed ? LATENT_VALUE : padded_head(k, (double)a->head_v);
+    double qk = absorbed ? LL_LATENT_KEY : padded_head(k, (double)a->head_qk),
+           v = absorbed ? LL_LATENT_VALUE : padded_head(k, (double)a->head_v);
     double scores = (double)tile->m * (double)tile->n;
     struct loops l = {.tile = *tile, .block_s = k->block_s, .blocks = blocks_of(c, tile)};
     time_step(c, 2 * instruction_rows(c, tile) * (double)tile->n * (qk + v), scores, &l);
@@ -583,7 +579,7 @@ static void run_latent(const struct call *c, double blocks, double steps, double
     l->blocks.count = all;
     l->blocks.longest = l->blocks.shortest = ceil(steps / splits);
     l->compute_s = fmax(one_s, one_s * (all / units + 0.5 * (ceil(all / units) - all / units)));
-    double parts = 2 * splits * (double)c->a->batch * (double)c->a->heads * LATENT_VALUE * LL_SUM_BYTES;
+    double parts = 2 * splits * (double)c->a->batch * (double)c->a->heads * LL_LATENT_VALUE * LL_SUM_BYTES;
     l->combine_s = splits > 1 ? c->kernel->combine_s + parts / l->dram_Bps : 0;
 }
 
@@ -596,15 +592,15 @@ static struct loops latent_loops(const struct call *c)
     double rows =
         does(k, LL_TRAIT_SWAPS) && a->heads <= SWAPPED_HEADS ? fmax((double)a->heads, 8) : (double)tile_rows;
     bool converts = c->narrow_cache && k->convert_Bps > 0;
-    struct loops l = {.tile = {tile_rows, LATENT_TILE, LATENT_KEY}, .block_s = k->block_s};
-    time_step(c, 2 * rows * LATENT_TILE * (LATENT_KEY + LATENT_VALUE), rows * LATENT_TILE, &l);
+    struct loops l = {.tile = {tile_rows, LATENT_TILE, LL_LATENT_KEY}, .block_s = k->block_s};
+    time_step(c, 2 * rows * LATENT_TILE * (LL_LATENT_KEY + LL_LATENT_VALUE), rows * LATENT_TILE, &l);
     if (k->unit_Bps > 0)
-        l.step_s = fmax(l.step_s, LATENT_TILE * LATENT_KEY * c->cache_bytes / k->unit_Bps);
+        l.step_s = fmax(l.step_s, LATENT_TILE * LL_LATENT_KEY * c->cache_bytes / k->unit_Bps);
     double blocks = (double)a->batch * (double)ll_ceil_div(a->heads, tile_rows);
     double steps = ceil((double)a->keys / LATENT_TILE), stored = (double)a->batch * (double)a->keys;
     l.dram_Bps = c->device.dram_Bps * (by_dtype(k->dram_efficiency, c->narrow_cache && !converts));
-    l.bytes = stored * LATENT_KEY * c->cache_bytes * (converts ? 2 : 1) +
-              (double)a->batch * (double)a->heads * (LATENT_KEY + LATENT_VALUE) * HALF_BYTES;
+    l.bytes = stored * LL_LATENT_KEY * c->cache_bytes * (converts ? 2 : 1) +
+              (double)a->batch * (double)a->heads * (LL_LATENT_KEY + LL_LATENT_VALUE) * HALF_BYTES;
     run_latent(c, blocks, steps, 1, &l);
     double most = k->splits == LL_SPLITS_FILL ? floor(c->device.units / blocks) : 1;
     for (double splits = 2; splits <= most; splits++) {
@@ -629,7 +625,7 @@ static double written_bytes(const struct call *c)
     bool casts = c->narrow_cache && does(k, LL_TRAIT_NARROW_CACHE);
     if (a->pass == LL_ATTENTION_LATENT_PREFILL) {
         double values = tokens * heads * (double)a->head_v,
-               bytes = tokens * LATENT_KEY * (HALF_BYTES + c->cache_bytes);
+               bytes = tokens * LL_LATENT_KEY * (HALF_BYTES + c->cache_bytes);
         if (!does(k, LL_TRAIT_ABSORBS))
             bytes += (does(k, LL_TRAIT_ROTATES) ? 2 * queries * HALF_BYTES : 0) +
                      (casts ? (2 * queries + values) * cast : 0);
@@ -671,7 +667,7 @@ static void time_beside(const struct ll_work *work, struct call *c)
     if (decodes && k->regroup_s > 0 && a->kv_heads > 1 && a->heads > a->kv_heads)
         c->copies_s = k->regroup_s + 2 * query_bytes(c) / c->loops.dram_Bps;
     if (a->pass == LL_ATTENTION_LATENT_DECODE && c->narrow_cache && k->convert_Bps > 0)
-        c->copies_s = (double)a->batch * (double)a->keys * LATENT_KEY / k->convert_Bps;
+        c->copies_s = (double)a->batch * (double)a->keys * LL_LATENT_KEY / k->convert_Bps;
 }
 
 static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,

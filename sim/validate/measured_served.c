@@ -9,8 +9,8 @@
 #include "tracer/base/str.h"
 #include "tracer/ir/experts.h"
 
-/* DeepSeek-AI, DeepSeek-V2, 2024: heads of 128 and 64 that are rotated; what a token leaves in the cache. */
-enum { LATENT_QK = 192, LATENT_V = 128, LATENT_CACHE = 576 };
+/* DeepSeek-AI, DeepSeek-V2, 2024: heads of 128 and 64 that are rotated. */
+enum { LATENT_QK = 192, LATENT_V = 128 };
 
 static bool notes_begin(const struct ll_row_works *r, const char *software)
 {
@@ -103,7 +103,7 @@ static void add_latent(struct ll_row_works *r, enum ll_attention_pass pass, cons
         ll_row_refuse(r, "there are fewer keys than queries");
         return;
     }
-    add(r, &a, LATENT_CACHE, family);
+    add(r, &a, LL_LATENT_KEY, family);
 }
 
 void ll_row_latent_context(struct ll_row_works *r)

@@ -520,7 +520,8 @@ uint64_t ll_attention_flops(const struct ll_attention *a)
     return ll_mul(ll_mul(2, depth(a)), scores(a));
 }
 
-/* Query heads that share a key are rows of one matrix. */
+/* Query heads that share a key are rows of one matrix: of a latent attention on the vectors themselves all
+ * heads of a sequence. */
 struct ll_work ll_attention_as_gemm(const struct ll_work *work)
 {
     const struct ll_attention *a = &work->attention;
@@ -531,8 +532,10 @@ struct ll_work ll_attention_as_gemm(const struct ll_work *work)
     gemm.between = ll_mul(is_backward(a) ? BACKWARD_OPERATIONS : FORWARD_OPERATIONS, scores(a));
     gemm.specials = scores(a);
     gemm.attention = (struct ll_attention){0};
-    gemm.gemm = (struct ll_gemm){ll_mul(a->batch, a->kv_heads), ll_mul(a->queries, a->heads / a->kv_heads),
-                                 ll_attention_seen(a), depth(a)};
+    bool latent = a->pass == LL_ATTENTION_LATENT_DECODE;
+    uint64_t kv_heads = latent ? 1 : a->kv_heads;
+    gemm.gemm = (struct ll_gemm){ll_mul(a->batch, kv_heads), ll_mul(a->queries, a->heads / kv_heads),
+                                 ll_attention_seen(a), latent ? LL_LATENT_KEY + LL_LATENT_VALUE : depth(a)};
     return gemm;
 }
 

@@ -69,6 +69,10 @@ enum ll_attention_pass {
         LL_ATTENTION_PASS_COUNT
 };
 
+/* Elements of the latent vector of a token that all heads share, as keys and, but for those that are rotated,
+ * as values (DeepSeek-AI, DeepSeek-V2, 2024: 512, and 64 that are rotated). */
+enum { LL_LATENT_KEY = 576, LL_LATENT_VALUE = 512 };
+
 /* Which of a server's attention backends runs it, where the user or the model asks for one. */
 #define LL_ATTENTION_BACKEND_LIST(X)                                                                         \
     X(ANY, "any")                                                                                            \
