@@ -61,6 +61,11 @@ struct ll_catamount_rates {
 };
 struct ll_catamount_rates ll_catamount_rates(const struct ll_machine *machine);
 
+/* By how many bytes the character LM's least memory grows with a parameter up to a billion of them, where the
+ * paper's figure 10 ends; NaN where it was not recorded. The first adds the recordings that this needs. */
+void ll_catamount_plan_character_slope(struct ll_study_plan *plan);
+double ll_catamount_character_slope(const struct ll_runs *runs);
+
 /* (found - expected) / expected, in percent. */
 double ll_percent_off(double found, double expected);
 
