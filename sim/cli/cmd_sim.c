@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/check.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cost/cost.h"
@@ -397,7 +398,8 @@ static int run_simulation(struct simulation *simulation)
     uint64_t seq;
     if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
-    static const char *const of_all[] = {"per-op", "what-if", "roofline", "memory", "footprint", NULL};
+    static const char *const of_all[] = {"per-op",    "what-if", "roofline", "memory",
+                                         "footprint", "check",   NULL};
     if (ll_value(args, "explain", NULL) &&
         !ll_without(args, of_all, "is for the whole trace; --explain stands alone"))
         return LL_WRONG;
@@ -420,7 +422,11 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    return draw_rooflines(simulation) && draw_footprints(simulation) ? show(simulation) : LL_FAILED;
+    if (!draw_rooflines(simulation) || !draw_footprints(simulation))
+        return LL_FAILED;
+    int checked = ll_check_reports(args, simulation->reports, count);
+    status = checked == LL_WRONG ? LL_WRONG : show(simulation);
+    return status == LL_DONE ? checked : status;
 }
 
 static int ll_run_compat(const struct ll_args *args);
@@ -473,6 +479,8 @@ static const struct ll_option options[] = {
      "print what is alive at the memory peak, what allocators reserve, and memory mitigations"},
     {"footprint", 0, "FILE", "draw memory over time to this SVG file"},
     {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
+    {"check", 0, "CONDITION",
+     "exit with status 1 unless this holds of each result, as in --check 'time_s <= 5ms'; again for more"},
     {"compat", 0, "scalesim2", "run a SCALE-Sim v2 configuration (-c) and topology as SCALE-Sim does"},
     {"input", 'i', "KIND", "with --compat: what the topology's rows are, conv (default) or gemm"},
     {"output", 'o', "DIR", "with --compat: write SCALE-Sim's three reports to this folder"},
@@ -525,11 +533,15 @@ const struct ll_command ll_command_sim = {
         "grow or shrink, and everything else follows; time outside of recorded calls stays. A trace of an "
         "external program does not say its batch; --batch-was does.\n"
         "\n"
+        "--check reads an expression of sweep files; its names are the paths of numbers in a result of "
+        "--json: "
+        "memory.peak_bytes, bottlenecks.host, by_kind.matmul.time_s.\n"
+        "\n"
         "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
         "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
         "own beside them.\n",
     .options = options,
-    .repeated = (const char *const[]){"machine", "set", NULL},
+    .repeated = (const char *const[]){"machine", "set", "check", NULL},
     .writes = (const char *const[]){"roofline", "footprint", "output", NULL},
     .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 1,
@@ -586,7 +598,7 @@ static int check_args(const struct ll_args *args)
 {
     static const char *const not_here[] = {"set",      "as",        "as-recorded", "gemm-dtype", "weights-as",
                                            "prune",    "batch-was", "plan",        "what-if",    "per-op",
-                                           "roofline", "memory",    "footprint",   "explain",
+                                           "roofline", "memory",    "footprint",   "explain",    "check",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY

@@ -218,6 +218,15 @@ static struct ll_bounds bounds_of(const struct ll_result *result, uint32_t signa
     return known->at[id];
 }
 
+static void put_signature(const struct ll_op_signature *signature, struct ll_json *json)
+{
+    struct ll_str text = {0};
+    ll_signature_text(&signature->view, &text);
+    json->out->failed |= text.failed;
+    ll_json_put_text(json, "signature", text.text);
+    ll_str_release(&text);
+}
+
 static void one_op(const struct ll_result *result, uint32_t seq, struct known_bounds *known,
                    struct ll_json *json)
 {
@@ -232,6 +241,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
     ll_json_put_text(json, "kind", trace->strings[signature->kind_name]);
     ll_json_put_text(json, "scope", trace->strings[signature->scope]);
     ll_json_put_text(json, "phase", ll_phase_name(signature->phase));
+    put_signature(signature, json);
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);

@@ -709,21 +709,10 @@ static void write_names(struct timeline *t)
     ll_str_release(&process);
 }
 
-/* "f32[64,224,224,3]" of all tensors. */
-static void add_shapes(struct ll_str *text, const struct ll_shape *shapes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        ll_str_addf(text, "%s%s[", i ? " " : "", ll_dtype_name((enum ll_dtype)shapes[i].dtype));
-        for (unsigned d = 0; d < shapes[i].rank; d++)
-            ll_str_addf(text, "%s%llu", d ? "," : "", (unsigned long long)shapes[i].dim[d]);
-        ll_str_add(text, "]");
-    }
-}
-
 static void put_shapes(struct ll_json *json, const char *key, const struct ll_shape *shapes, uint32_t count)
 {
     struct ll_str text = {0};
-    add_shapes(&text, shapes, count);
+    ll_shapes_text(shapes, count, &text);
     ll_json_put_text(json, key, text.text ? text.text : "");
     ll_str_release(&text);
 }

@@ -376,6 +376,23 @@ bool ll_signature_renew(struct ll_trace *trace, struct ll_op_signature *signatur
     return !*trouble;
 }
 
+void ll_shapes_text(const struct ll_shape *shapes, uint32_t count, struct ll_str *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ll_str_addf(out, "%s%s[", i ? " " : "", ll_dtype_name((enum ll_dtype)shapes[i].dtype));
+        for (unsigned d = 0; d < shapes[i].rank; d++)
+            ll_str_addf(out, "%s%llu", d ? "," : "", (unsigned long long)shapes[i].dim[d]);
+        ll_str_add(out, "]");
+    }
+}
+
+void ll_signature_text(const struct ll_op_view *view, struct ll_str *out)
+{
+    ll_shapes_text(view->in, view->input_count, out);
+    ll_str_add(out, view->input_count ? " -> " : "-> ");
+    ll_shapes_text(view->out, view->output_count, out);
+}
+
 bool *ll_views(const struct ll_trace *trace, struct ll_arena *arena)
 {
     bool *views = ll_alloc(arena, trace->signature_count + 1, sizeof *views);

@@ -19,6 +19,7 @@
 #define LL_TRACER_IR_TRACE_H
 
 #include "tracer/base/arena.h"
+#include "tracer/base/str.h"
 #include "tracer/ir/ops.h"
 
 #define LL_NONE UINT32_MAX /* no op, no tensor, no alias */
@@ -225,6 +226,11 @@ const char *ll_signature_count(const struct ll_op_view *view, struct ll_signatur
  * are those of the trace's arena; counts of kinds that this program does not know stay. False when memory ran
  * out or *trouble, a static sentence, says what does not work out. */
 bool ll_signature_renew(struct ll_trace *trace, struct ll_op_signature *signature, const char **trouble);
+
+/* Appends tensors as text, "f32[64,3] f32[3,8]", and those of an op, inputs before outputs:
+ * "f32[64,3] f32[3,8] -> f32[64,8]". */
+void ll_shapes_text(const struct ll_shape *shapes, uint32_t count, struct ll_str *out);
+void ll_signature_text(const struct ll_op_view *view, struct ll_str *out);
 
 /* By signature: whether it is another look at the same memory, which costs nothing. In the arena; NULL when
  * memory ran out. */
