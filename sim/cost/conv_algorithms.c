@@ -345,16 +345,26 @@ static size_t add_skipping(struct ll_variant *out, size_t count)
     return count + 1;
 }
 
-/* Kernels that read windows may want the operands laid out anew, whole, even where windows leave pixels out;
- * but not those of 1x1 filters that go from pixel to pixel: a plain GEMM, whatever the layout. */
+/* 1x1 filters that go from pixel to pixel are a plain GEMM, whatever the layout, where the pixels of a
+ * channel are whole loads. */
+static bool is_plain_gemm(const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    uint64_t taps = ll_mul(c->kernel_h, c->kernel_w), strides = ll_mul(c->stride_h, c->stride_w);
+    uint64_t bits = ll_mul(ll_mul(c->in_h, c->in_w), ll_dtype_bits((enum ll_dtype)work->dtype));
+    return taps == 1 && strides == 1 && bits % LL_LOAD_BITS == 0;
+}
+
+/* Kernels that read windows may want the operands laid out anew, whole, even where windows leave pixels out:
+ * a kernel each for image, result and filters, of which those of one tap lie as they should. */
 static void lay_out_anew(const struct ll_software *software, const struct ll_work *work, struct ll_variant *v)
 {
     const struct ll_conv *c = &work->conv;
     double share = software->layout_transform[work->dtype];
-    if (work->kind != LL_WORK_CONV || !v->windows || share == 0 ||
-        ll_mul(ll_mul(c->kernel_h, c->kernel_w), ll_mul(c->stride_h, c->stride_w)) == 1)
+    if (work->kind != LL_WORK_CONV || !v->windows || share == 0 || is_plain_gemm(work))
         return;
     v->relaid = true;
+    v->relaid_passes = ll_mul(c->kernel_h, c->kernel_w) == 1 ? 2 : 3;
     v->apart_bytes += relaid_bytes(work, v);
     v->apart_share = share;
 }

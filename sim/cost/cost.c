@@ -231,19 +231,26 @@ static bool sides_suit(const struct ll_unit *unit, const struct ll_work *work)
 }
 
 /* Kernels that load pieces of lines take GEMMs whose lines are whole pieces: they run along n and k, but
- * for a left operand that is given transposed, whose m is not asked. Convolutions are another library's. */
-static bool lines_suit(const struct ll_unit *unit, const struct ll_work *work)
+ * for a left operand that is given transposed, whose m is not asked. Of convolutions by implicit GEMM these
+ * are the channels of the image and of the result, which a pass that lays them out anew pads; others are
+ * another library's. */
+static bool lines_suit(const struct ll_machine *machine, const struct ll_unit *unit,
+                       const struct ll_work *work)
 {
     const struct ll_gemm *d = work->kind == LL_WORK_SEQUENCE ? &work->sequence.step : &work->gemm;
-    uint64_t each = ll_dtype_bits((enum ll_dtype)work->dtype), piece = unit->line_align;
+    const struct ll_conv *c = &work->conv;
+    uint64_t each = ll_dtype_bits((enum ll_dtype)work->dtype), piece = 8 * unit->line_align;
+    if (piece > 0 && work->kind == LL_WORK_CONV && unit->model == LL_UNIT_MATRIX &&
+        unit->matrix.implicit_gemm_given && machine->software.layout_transform[work->dtype] == 0)
+        return c->in_c / c->groups * each % piece == 0 && c->out_c / c->groups * each % piece == 0;
     bool asked = piece > 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
                  (work->kind == LL_WORK_GEMM || work->kind == LL_WORK_SEQUENCE);
-    return !asked || (d->n * each % (8 * piece) == 0 && d->k * each % (8 * piece) == 0);
+    return !asked || (d->n * each % piece == 0 && d->k * each % piece == 0);
 }
 
-static bool suits(const struct ll_unit *unit, const struct ll_work *work)
+static bool suits(const struct ll_machine *machine, const struct ll_unit *unit, const struct ll_work *work)
 {
-    return sides_suit(unit, work) && lines_suit(unit, work);
+    return sides_suit(unit, work) && lines_suit(machine, unit, work);
 }
 
 /* The first unit that names this kind in its `runs` and suits the work, or names it, or is without `runs`. */
@@ -255,7 +262,7 @@ static uint32_t unit_for(const struct ll_machine *machine, enum ll_op_kind kind,
         for (uint32_t i = 0; i < machine->unit_count; i++) {
             const struct ll_unit *unit = &machine->units[i];
             bool meant = try == UNLISTED ? !unit->runs_listed : unit->runs_listed && unit->runs[kind];
-            if (meant && can_run(machine, unit, work, dtype) && (try != SUITS || suits(unit, work)))
+            if (meant && can_run(machine, unit, work, dtype) && (try != SUITS || suits(machine, unit, work)))
                 return i;
         }
     return LL_NO_UNIT;
@@ -442,8 +449,11 @@ struct derivation {
 static bool by_library(const struct ll_kernel_timing *s)
 {
     const struct ll_work *work = s->task.work;
-    return s->unit.model == LL_UNIT_MATRIX && s->unit.matrix.gemm_given && s->task.is_gemm &&
-           work->kind != LL_WORK_CONV && work->between == 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
+    if (s->unit.model != LL_UNIT_MATRIX || !s->task.is_gemm)
+        return false;
+    if (work->kind == LL_WORK_CONV)
+        return s->unit.matrix.implicit_gemm_given;
+    return s->unit.matrix.gemm_given && work->between == 0 && !(work->along_k & LL_LINES_ELSEWHERE) &&
            ll_dtype_bits(s->task.dtype) <= 16;
 }
 
@@ -478,6 +488,8 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     }
     s->unit.count = ll_kernel_time_units(s);
     s->by_library = by_library(s);
+    if (s->by_library && work->kind == LL_WORK_CONV)
+        s->unit.matrix.gemm = s->unit.matrix.implicit_gemm;
     s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work) : NULL;
     ll_kernel_time_start(s);
 }
@@ -504,7 +516,8 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     }
     d->passes_s = 0;
     if (variant->apart_bytes > 0) {
-        d->passes_s = pass_apart_s(machine, doer->kernel, variant);
+        d->passes_s = pass_apart_s(machine, doer->kernel, variant) +
+                      variant->relaid_passes * machine->software.step_overhead_s;
         cost->apart_bytes = variant->apart_bytes;
         cost->apart_s += d->passes_s;
     }
@@ -834,10 +847,11 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     ll_explain_group(why, "overlap");
     if (d->passes_s > 0) {
         const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
-        ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) = %.10g s",
+        ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g * %.10g = %.10g s",
                d->variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency,
                a->doer.kernel->bandwidth_efficiency,
-               d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->passes_s);
+               d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->variant->relaid_passes,
+               machine->software.step_overhead_s, d->passes_s);
     }
 }
 

@@ -911,11 +911,15 @@ bool ll_transform(const struct ll_transform *transform, const struct ll_work *co
 
 enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 3 };
 
+/* Kernels for tensor cores load 16 bytes at once: whole ones of what lies side by side. */
+enum { LL_LOAD_BITS = 128 };
+
 struct ll_variant {
     const char *name; /* NULL: as it is */
     struct ll_work work;
     double apart_bytes;                   /* that passes before and after it move */
     bool relaid;                          /* all operands are among them */
+    double relaid_passes;                 /* kernels that do so */
     double apart_share;                   /* of the bandwidth that these passes reach; 0: all of it */
     double rate;                          /* share of the kernel's rate */
     double overhead_s;                    /* what starting it costs; 0: what the kernel does */

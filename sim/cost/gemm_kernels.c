@@ -25,7 +25,10 @@
  * power and load no operands. Partial sums of four bytes are written and read. Parts of k come in a fixed
  * ladder and stay within one round, so that the time never falls when a side of the GEMM grows. Menus of
  * tiles: CUTLASS's generator (Ampere), DeepGEMM's heuristics (Hopper, Blackwell). Split k, then a kernel
- * that adds up: cuBLAS's splitK kernels, and Stream-K (Osama et al., PPoPP 2023). */
+ * that adds up: cuBLAS's splitK kernels, and Stream-K (Osama et al., PPoPP 2023).
+ *
+ * A convolution is the same as an implicit GEMM: memory holds its image once, tiles load it as often as
+ * windows have it. */
 #include "sim/cost/cost_parts.h"
 
 #include <assert.h>
@@ -37,7 +40,7 @@ static const uint64_t ladder[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 enum { PARTS_CHOICES = sizeof ladder / sizeof *ladder };
 
 /* Bytes of an operand along k that a step takes: a line of 128 bytes, in which shared memory is swizzled. */
-enum { STEP_BITS = 1024, TILE_K_BITS = 16 };
+enum { STEP_BITS = 1024 };
 
 /* A tile as the kernels offer it. */
 struct shape {
@@ -88,18 +91,48 @@ struct gemm {
     double count;                     /* units */
 };
 
+/* A convolution: pixels that windows reach, channels in whole loads. The gradient of the image is gathered
+ * from the windows that a pixel lies in, whose taps are as many as there are multiplications. */
+static void set_convolution(const struct ll_task *task, struct gemm *g)
+{
+    const struct ll_conv *c = &task->work->conv;
+    const struct ll_gemm *d = &task->problem.dims;
+    const struct ll_windows *w = &task->problem.windows;
+    double load = LL_LOAD_BITS / (double)ll_dtype_bits(task->dtype), groups = (double)c->groups;
+    double in = (double)c->in_c / groups, out = (double)c->out_c / groups;
+    double more_in = ceil(in / load) * load / in, more_out = ceil(out / load) * load / out;
+    g->element[w->image] *= w->expansion;
+    switch ((enum ll_conv_pass)c->pass) {
+    case LL_CONV_FORWARD:
+        g->k *= more_in;
+        break;
+    case LL_CONV_FILTER:
+        g->m *= more_in;
+        g->n *= more_out;
+        break;
+    case LL_CONV_DATA:
+        g->m = fmax(1, (double)c->batch * (double)c->in_h * (double)c->in_w * ll_share_in_windows(c));
+        g->n = in;
+        g->k = fmax(1, (double)d->m * (double)d->n * (double)d->k / (g->m * in)) * more_out;
+        break;
+    }
+}
+
 static struct gemm gemm_of(const struct ll_unit *unit, const struct ll_task *task)
 {
     const struct ll_gemm *d = &task->problem.dims;
     const double *element = task->problem.element;
-    return (struct gemm){.batch = (double)d->batch,
-                         .m = (double)d->m,
-                         .n = (double)d->n,
-                         .k = (double)d->k,
-                         .element = {element[LL_OPERAND_A], element[LL_OPERAND_B], element[LL_OPERAND_C]},
-                         .step = STEP_BITS / (double)ll_dtype_bits(task->dtype),
-                         .rate = unit->matrix.macs[task->dtype] * unit->matrix.gemm.efficiency,
-                         .count = (double)unit->count};
+    struct gemm g = {.batch = (double)d->batch,
+                     .m = (double)d->m,
+                     .n = (double)d->n,
+                     .k = (double)d->k,
+                     .element = {element[LL_OPERAND_A], element[LL_OPERAND_B], element[LL_OPERAND_C]},
+                     .step = STEP_BITS / (double)ll_dtype_bits(task->dtype),
+                     .rate = unit->matrix.macs[task->dtype] * unit->matrix.gemm.efficiency,
+                     .count = (double)unit->count};
+    if (task->work->kind == LL_WORK_CONV)
+        set_convolution(task, &g);
+    return g;
 }
 
 /* A shape laid over the output. */
@@ -279,8 +312,8 @@ void ll_gemm_config(const struct ll_unit *unit, const struct ll_task *task, uint
         .units_used = (uint64_t)fmin(used, g.count),
         .at_work = fmin(g.count, k.all / k.rounds * l.shape.together),
         .cycles = k.compute,
-        .share = {1, ll_min(d->m, (uint64_t)l.shape.m), ll_min(d->n, (uint64_t)l.shape.n),
-                  ll_min(d->k, (uint64_t)k.depth)},
+        .share = {1, (uint64_t)fmin(g.m, l.shape.m), (uint64_t)fmin(g.n, l.shape.n),
+                  (uint64_t)fmin(g.k, k.depth)},
         .macs = ll_gemm_macs(d),
         .asked_bytes = {k.loaded[LL_OPERAND_A], k.loaded[LL_OPERAND_B], task->unit_pass[LL_OPERAND_C]},
     };

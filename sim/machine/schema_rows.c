@@ -170,6 +170,10 @@ static const struct ll_field matrix_fields[] = {
      .given_offset = offsetof(struct ll_unit, matrix.gemm_given),
      .help = "a library's kernels for GEMMs of 16 bits and narrower on the tensor cores of a GPU, which these go by "
              "instead of `tiles`; when not given, they go by those like all else"},
+    {.key = "implicit_gemm", .type = LL_TYPE_OBJECT, AT(matrix.implicit_gemm), .table = &gemm_table,
+     .given_offset = offsetof(struct ll_unit, matrix.implicit_gemm_given),
+     .help = "the same for convolutions, as implicit GEMMs of channels in loads of 16 bytes; when not given, they go by "
+             "`tiles`"},
 };
 
 static const struct ll_field spatial_fields[] = {
@@ -502,7 +506,8 @@ static const struct ll_field software_fields[] = {
              "next one fills"},
     {.key = "step_overhead", .type = LL_TYPE_QUANTITY, AT(step_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
      .max = MOST_SECONDS, .otherwise = "0s",
-     .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work"},
+     .help = "time that each dependent step of a sequence, such as a recurrent layer, costs beside its work, and "
+             "each pass that lays an operand of a convolution out anew"},
     {.key = "grain", .type = LL_TYPE_NUMBER, AT(grain), .min = 0, .max = 1e15, .otherwise = "0",
      .help = "FLOPs (or bytes, if more) for which one unit is used: an op gets its work divided by this, at "
              "least one unit; 0: all units"},
@@ -520,7 +525,7 @@ static const struct ll_field software_fields[] = {
     {.key = "layout_transform", .type = LL_TYPE_DTYPES, AT(layout_transform), .min = 0, .max = 1,
      .help = "by dtype: share of the outermost level's bandwidth that the passes reach in which operands and result of a "
              "convolution are laid out anew, because its kernels want channels last; 1x1 filters of stride 1 need "
-             "none. 0, and of dtypes not given: they are taken as they are"},
+             "none where the pixels of a channel are whole loads of 16 bytes. 0, and of dtypes not given: they are taken as they are"},
     {.key = "depthwise_efficiency", .type = LL_TYPE_NUMBER, AT(depthwise_efficiency), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
              "element by element (needs a vector unit for them); 0: those are convolved as others are"},

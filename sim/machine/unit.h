@@ -68,6 +68,8 @@ struct ll_matrix {
     double split_k_reduce_cycles; /* to start adding up partial sums, where units share k */
     struct ll_gemm_kernels gemm;  /* where gemm_given; plain GEMMs of 16 bits and narrower go by it alone */
     bool gemm_given;
+    struct ll_gemm_kernels implicit_gemm; /* the same of convolutions, of all types */
+    bool implicit_gemm_given;
 };
 
 /* The loops of a convolution, by the names that ZigZag gives them (Mei et al., IEEE TC 70, 2021): word, what

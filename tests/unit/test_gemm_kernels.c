@@ -162,6 +162,47 @@ static void activations_are_quantized_first(void **state)
     assert_near(timing.time_s, 1, 1e-15);
 }
 
+/* Cycles of a 3x3 convolution of one image; units_used: where asked for, and k may be split. */
+static double convolved(struct ll_conv conv, uint64_t *units_used)
+{
+    struct ll_machine machine = gpu();
+    machine.units[0].matrix.implicit_gemm = machine.units[0].matrix.gemm;
+    machine.units[0].matrix.implicit_gemm_given = true;
+    machine.units[0].matrix.implicit_gemm.split_k_reduce_s = units_used ? 0 : 1;
+    conv.batch = conv.groups = 1;
+    conv.kernel_h = conv.kernel_w = 3;
+    struct ll_work work = conv_work(LL_F16, conv);
+    struct ll_cost cost;
+    const char *trouble;
+    assert_true(ll_cost_op(&machine, LL_OP_CONV2D, &work, &cost, &trouble));
+    assert_true(cost.partly_overlaps);
+    if (units_used)
+        *units_used = cost.units_used;
+    return cost.compute_cycles;
+}
+
+/* Three channels are loaded as eight: 9 * 8 of k are two steps of 64. A gradient of the image at a stride of
+ * 2 has 256 pixels and a quarter of 9 * 64 of k in three steps. That of filters has 9 * 8 x 128 results, two
+ * tiles, and four units share the pixels of each. */
+static void convolutions_are_implicit_gemms(void **state)
+{
+    struct ll_conv conv = {.in_h = 10, .in_w = 10, .in_c = 3, .out_h = 8, .out_w = 8, .out_c = 128};
+    uint64_t units_used;
+    (void)state;
+    conv.stride_h = conv.stride_w = 1;
+    assert_near(convolved(conv, NULL), 64 * 128 * 128 / 1000.0, 1e-12);
+    conv.in_h = conv.in_w = 16, conv.in_c = 128, conv.out_c = 64;
+    conv.stride_h = conv.stride_w = 2;
+    conv.pass = LL_CONV_DATA;
+    assert_near(convolved(conv, NULL), 64 * 128 * 192 / 1000.0, 1e-12);
+    conv.in_h = conv.in_w = conv.out_h = conv.out_w = 256;
+    conv.in_c = 7, conv.out_c = 128;
+    conv.stride_h = conv.stride_w = 1;
+    conv.pass = LL_CONV_FILTER;
+    assert_near(convolved(conv, &units_used), 64 * 128 * 16384 / 1000.0, 1e-12);
+    assert_int_equal(units_used, 8);
+}
+
 /* f32, and what goes on between GEMMs of an attention, go by the unit's own tiles. */
 static void other_work_goes_by_the_unit(void **state)
 {
@@ -188,6 +229,7 @@ int main(void)
         cmocka_unit_test(memory_overlaps_in_part),
         cmocka_unit_test(padding_takes_no_power),
         cmocka_unit_test(activations_are_quantized_first),
+        cmocka_unit_test(convolutions_are_implicit_gemms),
         cmocka_unit_test(other_work_goes_by_the_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
