@@ -3,6 +3,7 @@
  * workloads and reads machines for a study's plan, the third is the command. */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/quiet.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -386,6 +388,20 @@ static struct ll_losses losses_of(const struct ll_library *library, const struct
                                   : (struct ll_losses){NULL, 0};
 }
 
+/* Records, and what runs natively only after other programs have stopped, as long as there is patience. */
+static int record_quietly(struct ll_library *library, const struct ll_model *model,
+                          struct ll_library_entry *entry)
+{
+    const bool native = !entry->recording.dry_run;
+    const struct ll_quiet_mark before = ll_quiet_mark();
+    bool quiet = !native || ll_quiet_wait(library->patience_s);
+    const struct ll_quiet_mark mark = ll_quiet_mark();
+    library->patience_s = fmax(0, library->patience_s - (mark.at_s - before.at_s));
+    int status = record_workload(model, &entry->recording, entry->losses, &entry->trace);
+    entry->quiet = !native || (quiet && ll_quiet_others(&mark) < LL_QUIET_CPUS);
+    return status;
+}
+
 int ll_bring_one(struct ll_library *library, const struct ll_recording *recording,
                  const struct ll_trace **trace)
 {
@@ -404,7 +420,7 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     if (model && !recording->dry_run && !(entry->losses = calloc(recording->steps, sizeof *entry->losses)))
         return ll_cli_fail("memory ran out");
     if (model)
-        status = record_workload(model, recording, entry->losses, &entry->trace);
+        status = record_quietly(library, model, entry);
     else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
@@ -441,6 +457,7 @@ struct brought {
     struct ll_machine **machines;
     uint64_t machine_count;
     const struct ll_experiment_result **experiments;
+    bool quiet; /* nothing else ran while any of the traces was recorded */
 };
 
 /* Records what is missing, says so on standard error, and reads the machines. An exit status, after saying
@@ -450,6 +467,7 @@ static int bring_plan(struct ll_library *library, const struct ll_study_plan *pl
                       struct brought *brought)
 {
     const char *const *folders = ll_machine_folders(arena);
+    brought->quiet = true;
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
     brought->losses = ll_alloc(arena, plan->recording_count, sizeof *brought->losses);
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
@@ -474,6 +492,8 @@ static int bring_plan(struct ll_library *library, const struct ll_study_plan *pl
         if (status != LL_DONE)
             return status;
         brought->losses[i] = losses_of(library, recording);
+        const struct ll_library_entry *entry = find(library, recording);
+        brought->quiet &= !entry || !entry->trace || entry->quiet;
     }
     for (uint64_t i = 0; i < plan->experiment_count; i++) {
         int status = obtain_experiment(library, &plan->experiments[i], &brought->experiments[i]);
@@ -610,12 +630,16 @@ static bool write_files(const struct ll_args *args, const char *folder, const st
     return written;
 }
 
+/* How often what failed is recorded anew, before it is said to fail. */
+enum { REPETITIONS = 2 };
+
 /* What the studies have in common while they run one after the other. */
 struct session {
     const struct ll_args *args;
     const char *folder;
     struct ll_library library;
-    struct ll_str text; /* for standard output */
+    struct ll_library again[REPETITIONS]; /* what was recorded anew */
+    struct ll_str text;                   /* for standard output */
     struct ll_json json;
     size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
     struct ll_str failing;           /* the studies with some that failed, ", " between them */
@@ -640,11 +664,14 @@ static int show(struct session *session, const struct ll_study *study, const str
     return ll_print(&session->text);
 }
 
+/* Judges what was brought. An exit status, after saying what is wrong. The result is to be released. */
 static int judge(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
-                 const struct brought *brought, struct ll_diags *diags)
+                 const struct brought *brought, struct ll_study_result *result)
 {
     struct ll_arena arena = {0};
-    struct ll_study_result result = {0};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    if (!diags)
+        return ll_cli_fail("memory ran out");
     const struct ll_runs runs = {plan,
                                  brought->traces,
                                  (const struct ll_machine *const *)brought->machines,
@@ -655,33 +682,66 @@ static int judge(struct session *session, const struct ll_study *study, const st
                                  diags,
                                  brought->losses};
     int status = LL_DONE;
-    if (!ll_study_judge(study, &runs, &result))
+    if (!ll_study_judge(study, &runs, result))
         status = diags->count ? LL_WRONG : ll_cli_fail("%s: memory ran out", study->id);
-    else if (!write_files(session->args, session->folder, study, plan, &result))
-        status = LL_FAILED;
-    else
-        status = show(session, study, plan, &result);
     ll_print_diags(diags);
-    ll_study_result_release(&result);
+    ll_diags_release(diags);
+    free(diags);
     ll_arena_release(&arena);
+    return status;
+}
+
+/* Brings and judges once; what was brought is kept by the library alone. */
+static int measure(struct session *session, struct ll_library *library, const struct ll_study *study,
+                   const struct ll_study_plan *plan, bool *quiet, struct ll_study_result *result)
+{
+    struct brought brought = {0};
+    int status = bring_plan(library, plan, session->args->arena, &brought);
+    *quiet = brought.quiet;
+    if (status == LL_DONE)
+        status = judge(session, study, plan, &brought, result);
+    brought_release(&brought);
+    return status;
+}
+
+/* Records and judges again, and joins what was found into the result. */
+static int repeat(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
+                  bool quiet, struct ll_study_result *result)
+{
+    struct ll_study_result repetitions[REPETITIONS] = {{.failed = false}};
+    size_t count = 0;
+    int status = LL_DONE;
+    while (count < REPETITIONS && status == LL_DONE) {
+        bool quiet_too;
+        fprintf(stderr, "%s: once more, for some criteria do not hold\n", study->id);
+        session->again[count].patience_s = session->library.patience_s;
+        status = measure(session, &session->again[count], study, plan, &quiet_too, &repetitions[count]);
+        quiet &= quiet_too;
+        count++;
+    }
+    if (status == LL_DONE)
+        ll_study_join(result, repetitions, count, quiet);
+    for (size_t i = 0; i < count; i++)
+        ll_study_result_release(&repetitions[i]);
     return status;
 }
 
 static int run_study(struct session *session, const struct ll_study *study)
 {
     struct ll_study_plan plan = {.whole = ll_flag(session->args, "whole")};
-    struct brought brought = {0};
-    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_study_result result = {.failed = false};
+    bool quiet = true;
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
-    int status = plan.failed || !diags ? ll_cli_fail("memory ran out")
-                                       : bring_plan(&session->library, &plan, session->args->arena, &brought);
+    int status = plan.failed ? ll_cli_fail("memory ran out")
+                             : measure(session, &session->library, study, &plan, &quiet, &result);
+    if (status == LL_DONE && ll_study_records(&plan) && ll_count_verdicts(&result, LL_FAIL))
+        status = repeat(session, study, &plan, quiet, &result);
+    if (status == LL_DONE && !write_files(session->args, session->folder, study, &plan, &result))
+        status = LL_FAILED;
     if (status == LL_DONE)
-        status = judge(session, study, &plan, &brought, diags);
-    if (diags)
-        ll_diags_release(diags);
-    free(diags);
-    brought_release(&brought);
+        status = show(session, study, &plan, &result);
+    ll_study_result_release(&result);
     ll_study_plan_release(&plan);
     return status;
 }
@@ -731,6 +791,9 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     return ll_print(&session->text);
 }
 
+/* How long a run of the program waits for others to stop, all recordings together. */
+static const double longest_wait_s = 60;
+
 /* The rows of all files that --data names. False after printing what is wrong with them. */
 static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 {
@@ -754,11 +817,14 @@ static int run(const struct ll_args *args)
         return LL_WRONG;
     struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
     session.json = (struct ll_json){.out = &session.text, .indent = true};
+    session.library.patience_s = longest_wait_s;
     int status = LL_WRONG;
     if (read_data(args, &session.rows))
         status = ll_make_folder(session.folder) ? run_all(&session, chosen, count) : LL_FAILED;
     ll_str_release(&session.failing);
     ll_library_release(&session.library);
+    for (size_t i = 0; i < REPETITIONS; i++)
+        ll_library_release(&session.again[i]);
     free(session.rows.at);
     return status == LL_DONE && session.verdicts[LL_FAIL] ? LL_FAILED : status;
 }

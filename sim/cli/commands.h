@@ -46,6 +46,7 @@ struct ll_library_entry {
     struct ll_recording recording;
     struct ll_trace *trace; /* NULL: there is no such workload */
     double *losses;         /* by step; NULL in a dry run */
+    bool quiet;             /* nothing else ran meanwhile; true of a dry run */
 };
 
 struct ll_experiment_entry {
@@ -59,6 +60,7 @@ struct ll_library {
     uint64_t entry_count, capacity;
     struct ll_experiment_entry *experiments;
     uint64_t experiment_count, experiment_capacity;
+    double patience_s; /* how long recordings still wait, all together, for other programs to stop */
 };
 
 /* Frees all traces and results. */

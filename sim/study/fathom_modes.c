@@ -365,8 +365,23 @@ enum { ONE, TWO, FOUR, EIGHT, THREADS };
 static const char *const native_variants[] = {"1 thread here", "2 threads here"};
 enum { NATIVE = sizeof native_variants / sizeof *native_variants };
 
+/* memnet with one question's stories, of which every op stays on one core. */
+static const char small_variant[] = "small";
+
+static void plan_small(struct ll_study_plan *plan)
+{
+    ll_study_plan_recording(plan, &(struct ll_recording){.row = ll_fathom[LL_MEMNET].name,
+                                                         .variant = small_variant,
+                                                         .model = ll_fathom[LL_MEMNET].model,
+                                                         .train = true,
+                                                         .dry_run = true,
+                                                         .batch = ll_fathom[LL_MEMNET].batch,
+                                                         .steps = THREADS_STEPS});
+}
+
 static void plan_threads(struct ll_study_plan *plan)
 {
+    plan_small(plan);
     for (size_t p = 0; p < PANELS; p++) {
         const struct ll_fathom_workload *workload = &ll_fathom[planned[p].row];
         struct ll_recording dry = {.row = workload->name,
@@ -417,6 +432,22 @@ static double kind_s(const struct ll_result *replay, const char *kind)
     for (uint64_t i = 0; i < replay->kind_count; i++)
         if (strcmp(replay->kinds[i].kind, kind) == 0)
             return replay->kinds[i].time_s;
+    return 0;
+}
+
+static double kind_bytes(const struct ll_result *replay, const char *kind)
+{
+    for (uint64_t i = 0; i < replay->kind_count; i++)
+        if (strcmp(replay->kinds[i].kind, kind) == 0)
+            return replay->kinds[i].bytes;
+    return 0;
+}
+
+static double kind_count(const struct ll_result *replay, const char *kind)
+{
+    for (uint64_t i = 0; i < replay->kind_count; i++)
+        if (strcmp(replay->kinds[i].kind, kind) == 0)
+            return replay->kinds[i].count;
     return 0;
 }
 
@@ -535,9 +566,37 @@ static void draw_threads(const struct panel *panels, size_t count, struct ll_stu
     ll_svg_close(&svg);
 }
 
-static void judge_deepq(const struct panel *panel, struct ll_study_result *result)
+/* Explains the last criterion: the optimizer waits for memory, and how much of a step that is depends on what
+ * threads gain elsewhere. */
+static void explain_optimizer(const struct panel *panel, double low, double high,
+                              struct ll_study_result *result)
+{
+    static const double published = 0.07;
+    const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
+    const double update_s = kind_s(eight, "rmsprop"), bytes = kind_bytes(eight, "rmsprop");
+    const double one_s = one->time_s - kind_s(one, "rmsprop"), eight_s = eight->time_s - update_s;
+    const double times = round(10 * one_s / (update_s / published - update_s)) / 10;
+    char needed[96];
+    ll_snprintf(needed, sizeof needed, "8 threads that speed up all other ops %.1f times instead of %.1f",
+                times, one_s / eight_s);
+    const struct ll_explanation explanation = {
+        .cause = LL_ASSUMPTION,
+        .needed = needed,
+        .reached = {100 * update_s / (update_s + one_s / times), 1, " %"},
+        .low = low,
+        .high = high};
+    ll_criterion_explain(
+        result, &explanation,
+        "RMSProp moves %.0f MB in %.2f ms, %.0f GB/s, what memory gives to one thread and to "
+        "eight; all else takes %.1f ms on one thread and %.1f ms on eight, for which the "
+        "paper has no numbers",
+        1e-6 * bytes, 1e3 * update_s, 1e-9 * bytes / update_s, 1e3 * one_s, 1e3 * eight_s);
+}
+
+static void judge_deepq(const struct ll_runs *runs, const struct panel *panel, struct ll_study_result *result)
 {
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
+    (void)runs;
     double products = class_share(one, LL_CLASS_CONV) + class_share(one, LL_CLASS_MATRIX);
     ll_criterion_at_most(result,
                          (struct ll_measured_value){100 * class_share(one, LL_CLASS_OPTIMIZATION), 1, " %"},
@@ -545,13 +604,16 @@ static void judge_deepq(const struct panel *panel, struct ll_study_result *resul
     ll_criterion_between(result,
                          (struct ll_measured_value){100 * class_share(eight, LL_CLASS_OPTIMIZATION), 1, " %"},
                          4, 10, "deepq, 8 threads: share of the optimizer");
+    explain_optimizer(panel, 4, 10, result);
     ll_criterion_at_least(result, (struct ll_measured_value){100 * products, 1, " %"}, 90,
                           "deepq, 1 thread: share of convolutions and GEMMs");
 }
 
-static void judge_seq2seq(const struct panel *panel, struct ll_study_result *result)
+static void judge_seq2seq(const struct ll_runs *runs, const struct panel *panel,
+                          struct ll_study_result *result)
 {
     char measured[96];
+    (void)runs;
     double shares[THREADS];
     bool grows = true;
     for (size_t t = 0; t < THREADS; t++) {
@@ -564,14 +626,80 @@ static void judge_seq2seq(const struct panel *panel, struct ll_study_result *res
                        "seq2seq: the loss grows in share with 1, 2, 4, 8 threads");
 }
 
-static void judge_memnet(const struct panel *panel, struct ll_study_result *result)
+/* The work of an op of a kind against what it takes to start it, as measured and simulated. */
+static void explain_work(const struct panel *panel, const char *kind,
+                         const struct ll_explanation *explanation, struct ll_study_result *result)
+{
+    const struct ll_result *one = panel->results[ONE];
+    const struct ll_software *software = &one->machine->software;
+    const double count = kind_count(one, kind);
+    ll_criterion_explain(
+        result, explanation,
+        "an op of this kind moves %.0f kB on average and takes %.1f us on one thread, of which starting it "
+        "takes %.1f; it gets another core for each %.0f kB, below which forking costs more than it gains, "
+        "and "
+        "one core fills the memory's bandwidth: recorded here, a step's ops of the kind take %.3f ms on one "
+        "thread and %.3f on two",
+        1e-3 * kind_bytes(one, kind) / count, 1e6 * kind_s(one, kind) / count, 1e6 * software->op_overhead_s,
+        1e-3 * software->grain, 1e3 * native_kind_s(panel->native[0], kind),
+        1e3 * native_kind_s(panel->native[1], kind));
+}
+
+/* Explains the last criterion: threads gain where a core, not memory or the start of ops, is what ops wait
+ * for. With starts of n x 10 us and w of work, (n + w) / (n + w / 4) is at least 1.5 from w = 0.8 n on. */
+static void explain_elements(const struct panel *panel, const char *kind, double element_bytes, double least,
+                             struct ll_study_result *result)
+{
+    enum { CORES_OF_EIGHT = 4 };
+    const struct ll_result *one = panel->results[ONE];
+    const double starts_s = kind_count(one, kind) * one->machine->software.op_overhead_s;
+    const double elements = kind_bytes(one, kind) / element_bytes;
+    const double work_s = starts_s * (least - 1) / (1 - least / CORES_OF_EIGHT);
+    const double element_ns = ceil(1e10 * work_s / elements) / 10;
+    char needed[96];
+    ll_snprintf(needed, sizeof needed, "a core that takes %.1f ns for each element", element_ns);
+    const struct ll_explanation explanation = {
+        .cause = LL_ASSUMPTION,
+        .needed = needed,
+        .reached = {(starts_s + 1e-9 * element_ns * elements) /
+                        (starts_s + 1e-9 * element_ns * elements / CORES_OF_EIGHT),
+                    2, " times"},
+        .low = least,
+        .high = CORES_OF_EIGHT};
+    explain_work(panel, kind, &explanation, result);
+}
+
+/* Explains the last criterion: of shorter stories no op of the kind is worth a second core. */
+static void explain_stories(const struct ll_runs *runs, const struct panel *panel, const char *kind,
+                            double most, struct ll_study_result *result)
+{
+    const char *name = ll_fathom[LL_MEMNET].name;
+    const struct ll_result *one = ll_runs_replay(runs, name, small_variant, targets[ONE].name),
+                           *eight = ll_runs_replay(runs, name, small_variant, targets[EIGHT].name);
+    if (!one || !eight)
+        return;
+    const struct ll_explanation explanation = {
+        .cause = LL_ASSUMPTION,
+        .needed = "the stories of one question, of which every op stays on one core",
+        .reached = {kind_s(one, kind) / kind_s(eight, kind), 2, " times"},
+        .low = 1,
+        .high = most};
+    explain_work(panel, kind, &explanation, result);
+}
+
+static void judge_memnet(const struct ll_runs *runs, const struct panel *panel,
+                         struct ll_study_result *result)
 {
     static const char *const wide[] = {"mul", "adam"};
+    static const double element_bytes[] = {3 * 4,
+                                           7 * 4}; /* two operands and a result; Adam's four and three */
     const struct ll_result *one = panel->results[ONE], *eight = panel->results[EIGHT];
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         ll_criterion_at_least(
             result, (struct ll_measured_value){kind_s(one, wide[i]) / kind_s(eight, wide[i]), 2, ""}, 1.5,
             "memnet: 8 threads speed up %s", wide[i]);
+        explain_elements(panel, wide[i], element_bytes[i], 1.5, result);
+    }
     const struct ll_kind_result *fastest = NULL;
     double most = 0;
     for (uint64_t k = 0; k < one->kind_count; k++) {
@@ -584,21 +712,23 @@ static void judge_memnet(const struct panel *panel, struct ll_study_result *resu
             fastest = kind;
         }
     }
-    if (fastest)
-        ll_criterion_at_most(result, (struct ll_measured_value){most, 2, ""}, 1.2,
-                             "memnet: what 8 threads speed up most of all other op kinds (%s)",
-                             fastest->kind);
+    if (!fastest)
+        return;
+    ll_criterion_at_most(result, (struct ll_measured_value){most, 2, ""}, 1.2,
+                         "memnet: what 8 threads speed up most of all other op kinds (%s)", fastest->kind);
+    explain_stories(runs, panel, fastest->kind, 1.2, result);
 }
 
 static void judge_threads(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static void (*const judges[PANELS])(const struct panel *, struct ll_study_result *) = {
-        judge_deepq, judge_seq2seq, judge_memnet};
+    static void (*const judges[PANELS])(const struct ll_runs *, const struct panel *,
+                                        struct ll_study_result *) = {judge_deepq, judge_seq2seq,
+                                                                     judge_memnet};
     struct panel panels[PANELS];
     size_t count = 0;
     for (size_t p = 0; p < PANELS; p++)
         if (fill(runs, planned[p].row, &panels[count])) {
-            judges[p](&panels[count], result);
+            judges[p](runs, &panels[count], result);
             const struct panel *panel = &panels[count++];
             ll_criterion_at_most(result,
                                  (struct ll_measured_value){

@@ -223,13 +223,10 @@ void ll_criterion_explain(struct ll_study_result *result, const struct ll_explan
     result->failed |= criterion->needed == NULL;
 }
 
-void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet)
+/* Of a criterion whose repetitions lie between low and high. */
+static void repeat(struct ll_criterion *criterion, double low, double high, bool quiet)
 {
-    assert(result->failed || result->criterion_count > 0);
     assert(!(low > high));
-    if (result->failed)
-        return;
-    struct ll_criterion *criterion = &result->criteria[result->criterion_count - 1];
     bool lowest = lies_between(low, criterion->least, criterion->most);
     bool highest = lies_between(high, criterion->least, criterion->most);
     bool agree = criterion->verdict == LL_PASS ? lowest && highest : quiet && !lowest && !highest;
@@ -237,6 +234,52 @@ void ll_criterion_repeated(struct ll_study_result *result, double low, double hi
         return;
     criterion->verdict = LL_INCONCLUSIVE;
     criterion->spread = high - low;
+}
+
+void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet)
+{
+    assert(result->failed || result->criterion_count > 0);
+    if (!result->failed)
+        repeat(&result->criteria[result->criterion_count - 1], low, high, quiet);
+}
+
+/* The criterion in the same place of each repetition, of which there are some. */
+static void join(struct ll_criterion *criterion, const struct ll_study_result *repetitions, size_t count,
+                 size_t place, bool quiet)
+{
+    double low = criterion->value, high = criterion->value;
+    size_t failed = criterion->verdict == LL_FAIL;
+    bool same = true;
+    if (criterion->verdict != LL_PASS && criterion->verdict != LL_FAIL)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_criterion *again = &repetitions[i].criteria[place];
+        same = same && strcmp(again->measured, criterion->measured) == 0 &&
+               (again->value == criterion->value || isnan(criterion->value));
+        low = fmin(low, again->value);
+        high = fmax(high, again->value);
+        failed += again->verdict == LL_FAIL;
+    }
+    if (same)
+        return;
+    if (!isnan(criterion->value)) {
+        repeat(criterion, low, high, quiet);
+        return;
+    }
+    if (failed == 0 || (failed == count + 1 && quiet))
+        return;
+    criterion->verdict = LL_INCONCLUSIVE;
+    criterion->spread = (double)failed / (double)(count + 1);
+}
+
+void ll_study_join(struct ll_study_result *result, const struct ll_study_result *repetitions, size_t count,
+                   bool quiet)
+{
+    size_t known = result->criterion_count;
+    for (size_t i = 0; i < count; i++)
+        known = repetitions[i].criterion_count < known ? repetitions[i].criterion_count : known;
+    for (size_t place = 0; place < known && count > 0; place++)
+        join(&result->criteria[place], repetitions, count, place, quiet);
 }
 
 void ll_criterion_info(struct ll_study_result *result, const char *why, const char *measured,
@@ -391,6 +434,14 @@ const struct ll_study *ll_study_find(const char *id)
         if (strcmp(studies[i]->id, id) == 0)
             return studies[i];
     return NULL;
+}
+
+bool ll_study_records(const struct ll_study_plan *plan)
+{
+    bool records = false;
+    for (uint64_t i = 0; i < plan->recording_count; i++)
+        records |= !plan->recordings[i].dry_run;
+    return records;
 }
 
 void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording)

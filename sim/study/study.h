@@ -163,6 +163,13 @@ void ll_criterion_explain(struct ll_study_result *result, const struct ll_explan
  * besides; otherwise the criterion becomes INCONCLUSIVE. A criterion without a number stays as it is. */
 void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet);
 
+/* Joins results of the same study, recorded and judged anew, into the first of them, criterion by criterion. A
+ * criterion that came out the same to the last digit in all rests on no clock and stays as it is; else what
+ * ll_criterion_repeated says holds of its values, and of one in words that it must come out alike, where the
+ * share of repetitions in which it did not hold is its spread. */
+void ll_study_join(struct ll_study_result *result, const struct ll_study_result *repetitions, size_t count,
+                   bool quiet);
+
 /* What is shown beside what is published and not judged; `why` says what a judgement lacks. */
 void ll_criterion_info(struct ll_study_result *result, const char *why, const char *measured,
                        const char *published, const char *claim, ...) __attribute__((format(printf, 5, 6)));
@@ -331,6 +338,9 @@ struct ll_study_plan {
     uint64_t experiment_count, experiment_capacity;
     bool failed; /* memory ran out */
 };
+
+/* Whether a plan records what really runs, and so depends on the machine and on what else runs there. */
+bool ll_study_records(const struct ll_study_plan *plan);
 
 /* Adds to a plan; the texts must outlive it (those made for it go into its arena). */
 void ll_study_plan_recording(struct ll_study_plan *plan, const struct ll_recording *recording);

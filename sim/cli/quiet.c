@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU time of others is that of all programs less the own one. The first line of /proc/stat has the
+ * former in clock ticks: user, nice, system, idle, iowait, irq, softirq, steal (man 5 proc); all but idle
+ * and iowait are work, of this machine or, stolen, of another one on the same host. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, nanosleep */
+#include "sim/cli/quiet.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double look_s = 0.5;
+
+static double seconds(clockid_t clock)
+{
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* NaN where the system does not say. */
+static double all_programs_s(void)
+{
+    enum { FIELDS = 8, IDLE = 3, IOWAIT = 4 };
+    unsigned long long ticks[FIELDS];
+    FILE *file = fopen("/proc/stat", "re");
+    int found = file ? fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &ticks[0], &ticks[1],
+                              &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7])
+                     : 0;
+    const long ticks_per_s = sysconf(_SC_CLK_TCK);
+    double sum = 0;
+    if (file)
+        fclose(file);
+    for (int i = 0; i < found; i++)
+        sum += i == IDLE || i == IOWAIT ? 0 : (double)ticks[i];
+    return found == FIELDS && ticks_per_s > 0 ? sum / (double)ticks_per_s : NAN;
+}
+
+struct ll_quiet_mark ll_quiet_mark(void)
+{
+    return (struct ll_quiet_mark){seconds(CLOCK_MONOTONIC), all_programs_s(),
+                                  seconds(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+double ll_quiet_others(const struct ll_quiet_mark *since)
+{
+    const struct ll_quiet_mark now = ll_quiet_mark();
+    assert(now.at_s >= since->at_s && now.own_s >= since->own_s);
+    const double others_s = (now.all_s - since->all_s) - (now.own_s - since->own_s);
+    return fmax(0, others_s) / (now.at_s - since->at_s);
+}
+
+bool ll_quiet_wait(double limit_s)
+{
+    const double end_s = seconds(CLOCK_MONOTONIC) + limit_s;
+    assert(limit_s >= 0);
+    do {
+        const struct ll_quiet_mark mark = ll_quiet_mark();
+        const struct timespec pause = {(time_t)look_s, (long)(1e9 * (look_s - floor(look_s)))};
+        nanosleep(&pause, NULL);
+        const double others = ll_quiet_others(&mark);
+        if (others < LL_QUIET_CPUS)
+            return true;
+        if (isnan(others))
+            return false;
+    } while (seconds(CLOCK_MONOTONIC) < end_s);
+    return false;
+}
