@@ -35,18 +35,21 @@ static void judge(const char *id, make_point *make, struct ll_study_result *resu
     const struct ll_study *study = ll_study_find(id);
     struct ll_study_plan plan = {.failed = false};
     const struct ll_trace *traces[MOST] = {NULL};
-    const struct ll_machine *machines[MOST] = {NULL};
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_machine *machines[MOST] = {NULL};
     struct ll_experiment_result *experiments[MOST] = {NULL};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     study->plan(&plan);
-    assert_true(plan.recording_count <= MOST && plan.experiment_count <= MOST);
+    assert_true(plan.recording_count <= MOST && plan.experiment_count <= MOST && plan.target_count <= MOST);
+    for (uint64_t i = 0; i < plan.target_count; i++)
+        assert_non_null(machines[i] = ll_machine_read(plan.targets[i].machine, folders, NULL, 0, &diags));
     for (uint64_t i = 0; i < plan.experiment_count; i++)
         if (ll_family_size(plan.experiments[i].family) > 1)
             experiments[i] = made_up(&plan.experiments[i], make);
     const struct ll_runs runs = {.plan = &plan,
                                  .traces = traces,
-                                 .machines = machines,
+                                 .machines = (const struct ll_machine *const *)machines,
                                  .experiments = (const struct ll_experiment_result *const *)experiments,
                                  .arena = &arena,
                                  .diags = &diags};
@@ -55,6 +58,8 @@ static void judge(const char *id, make_point *make, struct ll_study_result *resu
         free(experiments[i] ? experiments[i]->at : NULL);
         free(experiments[i]);
     }
+    for (uint64_t i = 0; i < plan.target_count; i++)
+        ll_machine_free(machines[i]);
     ll_study_plan_release(&plan);
     ll_arena_release(&arena);
     ll_diags_release(&diags);

@@ -101,6 +101,42 @@ static void repetitions_on_both_sides_of_a_bound_judge_nothing(void **state)
     assert_int_equal(repeated(NAN, NAN, NAN, false), LL_FAIL);
 }
 
+/* Three results of one study: a number, words, and a number that rests on no clock. */
+static void measured_thrice(struct ll_study_result of[3], const double numbers[3], const bool holds[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        of[i] = (struct ll_study_result){.failed = false};
+        ll_criterion_at_most(&of[i], (struct ll_measured_value){numbers[i], 1, " s"}, 6, "x");
+        ll_criterion_holds(&of[i], holds[i], holds[i] ? "yes" : "no", "yes", "y");
+        ll_criterion_at_most(&of[i], (struct ll_measured_value){9, 1, ""}, 6, "z");
+    }
+}
+
+static void joined(const double numbers[3], const bool holds[3], bool quiet, const enum ll_verdict wanted[3])
+{
+    struct ll_study_result of[3];
+    measured_thrice(of, numbers, holds);
+    ll_study_join(&of[0], &of[1], 2, quiet);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(of[0].criteria[i].verdict, wanted[i]);
+    for (size_t i = 0; i < 3; i++)
+        ll_study_result_release(&of[i]);
+}
+
+static void only_what_fails_each_time_on_a_quiet_machine_fails(void **state)
+{
+    static const double slow[] = {7, 8, 9}, mixed[] = {7, 5, 9};
+    static const bool never[3] = {false}, once[] = {false, true, false};
+    static const enum ll_verdict fails[] = {LL_FAIL, LL_FAIL, LL_FAIL},
+                                 unsure[] = {LL_INCONCLUSIVE, LL_INCONCLUSIVE, LL_FAIL},
+                                 busy[] = {LL_INCONCLUSIVE, LL_FAIL, LL_FAIL};
+    (void)state;
+    joined(slow, never, true, fails);
+    joined(mixed, once, true, unsure);
+    joined(slow, once, false, unsure);
+    joined(slow, never, false, busy); /* words that never differ rest on no clock */
+}
+
 static void a_criterion_holds_at_its_bound_and_never_for_what_is_no_number(void **state)
 {
     (void)state;
@@ -255,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_miss_is_explained_only_while_its_arithmetic_gives_the_paper_s_figure),
         cmocka_unit_test(the_explanation_is_shown_and_no_failure),
         cmocka_unit_test(repetitions_on_both_sides_of_a_bound_judge_nothing),
+        cmocka_unit_test(only_what_fails_each_time_on_a_quiet_machine_fails),
         cmocka_unit_test(measured_and_bound_are_shown_alike),
         cmocka_unit_test(values_with_commas_are_quoted_and_numbers_are_whole),
         cmocka_unit_test(the_screen_shows_table_and_verdicts),
