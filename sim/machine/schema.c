@@ -462,6 +462,15 @@ static void write_row(struct ll_str *out, const struct ll_field *field)
                 field->otherwise ? "`" : "", field->help);
 }
 
+/* Whether a row before this one has the same table, which stands there already. */
+static bool repeats_table(const struct ll_field_table *table, size_t row)
+{
+    for (size_t i = 0; i < row; i++)
+        if (table->fields[i].table == table->fields[row].table)
+            return true;
+    return false;
+}
+
 static void write_table(struct ll_str *out, const struct ll_field_table *table)
 {
     ll_str_addf(out, "\n### Keys of %s\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
@@ -471,7 +480,7 @@ static void write_table(struct ll_str *out, const struct ll_field_table *table)
     for (size_t i = 0; i < table->variant_count; i++)
         write_table(out, table->variants[i]);
     for (size_t i = 0; i < table->count; i++)
-        if (table->fields[i].table)
+        if (table->fields[i].table && !repeats_table(table, i))
             write_table(out, table->fields[i].table);
 }
 
