@@ -15,6 +15,7 @@ struct ll_quiet_mark {
     double at_s, all_s, own_s;
 };
 
+/* This moment. */
 struct ll_quiet_mark ll_quiet_mark(void);
 
 /* How many CPUs others kept busy on average from a moment until now; NaN where nothing is known. */

@@ -477,7 +477,7 @@ static void draw(const struct single *one, double alone_s, struct ll_study_resul
 
 static const double most_days_off = 2; /* percent */
 
-/* On one accelerator the figure has fewer days than the text; its shares of the peak agree with the text's. */
+/* On one accelerator the figure has fewer days than the text; its shares of the peak agree with the text. */
 static void explain_days(const struct single *one, double alone_s, struct ll_study_result *result)
 {
     double most = 0, low = INFINITY, high = 0;

@@ -599,7 +599,7 @@ static void explain_depthwise(const struct ll_runs *runs, const struct ll_experi
         100 * times.channels_s / times.all_s, 100 * times.blocks_s / times.all_s);
 }
 
-/* Explains the last criterion, ResNet-50's, by networks as wide as it is: the family's others are narrower. */
+/* Explains the last criterion, ResNet-50's, by networks as wide as it is: most of the family is narrower. */
 static void explain_width(const struct ll_experiment_result *family, const double *speedup, double ours,
                           struct ll_study_result *result)
 {
@@ -672,8 +672,8 @@ static void judge_speedups(const struct ll_runs *runs, struct drawn *drawn, stru
     }
 }
 
-/* The most of its peak, in percent, that a platform would reach if each layer took so much longer in each step
- * of time. */
+/* The most of its peak, in percent, that a platform would reach if each layer took so much longer in each
+ * step of time. */
 static double most_with_loops(const struct ll_experiment_result *experiment, size_t platform, double loop_s)
 {
     const struct ll_family *family = experiment->experiment.family;

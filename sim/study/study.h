@@ -163,7 +163,7 @@ void ll_criterion_explain(struct ll_study_result *result, const struct ll_explan
  * besides; otherwise the criterion becomes INCONCLUSIVE. A criterion without a number stays as it is. */
 void ll_criterion_repeated(struct ll_study_result *result, double low, double high, bool quiet);
 
-/* Joins results of the same study, recorded and judged anew, into the first of them, criterion by criterion. A
+/* Joins results of the same study, recorded and judged anew, into the first of them, by criterion. A
  * criterion that came out the same to the last digit in all rests on no clock and stays as it is; else what
  * ll_criterion_repeated says holds of its values, and of one in words that it must come out alike, where the
  * share of repetitions in which it did not hold is its spread. */

@@ -304,7 +304,7 @@ static const char *slow_name(const char *target, const char *suffix, struct ll_a
     return name ? name : "";
 }
 
-/* A card of the paper whose framework launches slowly: as much as explains GPU utilization, and throughput. */
+/* A card of the paper whose framework launches slowly: as explains GPU utilization, and throughput. */
 static void plan_slow(struct ll_study_plan *plan, const char *target)
 {
     const bool titan = strcmp(target, LL_TBD_TITAN) == 0;

@@ -13,9 +13,10 @@ awk -F'"' '
     $2 == "id" { studies++ }
     END {
         print studies, "studies,", n["FAIL"] + 0, "criteria fail"
-        print n["PASS"] > 300 ? "more than 300 hold" : "few hold: " n["PASS"]
-        print cause == n["EXPLAINED"] && arithmetic == cause && needed == cause && cause > 0 ?
-            "all that are explained have cause, arithmetic and what is needed" :
-            n["EXPLAINED"] " explained: " cause " causes, " arithmetic " arithmetics, " needed " needed"
-        print why == n["INFO"] ? "all that are not judged say why" : n["INFO"] " not judged, " why " say why"
+        if (n["PASS"] > 300) print "more than 300 hold"; else print "few hold:", n["PASS"]
+        e = n["EXPLAINED"]
+        if (e > 0 && cause == e && arithmetic == e && needed == e)
+            print "all that are explained have cause, arithmetic and what is needed"
+        else print e, "explained:", cause, "causes,", arithmetic, "arithmetics,", needed, "needed"
+        if (why == n["INFO"]) print "all that are not judged say why"; else print n["INFO"], "not judged,", why, "say why"
     }' page.json
