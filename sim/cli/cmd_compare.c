@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cli/load.h"
@@ -29,12 +30,16 @@ struct compared {
     struct ll_diags diags;
 };
 
-/* Whether a file begins as JSON does; of a compressed one nobody looks inside before it is read. */
+/* Whether a file begins as JSON does; of a compressed one nobody looks inside before it is read. What can be
+ * read once, a pipe, is taken for a document. */
 static bool is_document(const char *path)
 {
     char begin[64] = "";
     size_t length = strlen(path);
     if (length > 8 && strcmp(path + length - 8, ".json.gz") == 0)
+        return true;
+    struct stat there;
+    if (stat(path, &there) == 0 && S_ISFIFO(there.st_mode))
         return true;
     FILE *file = fopen(path, "rb");
     size_t read = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
@@ -281,5 +286,6 @@ const struct ll_command ll_command_compare = {
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = 2,
+    .reads_input = true,
     .run = run,
 };

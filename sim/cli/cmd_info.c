@@ -407,5 +407,6 @@ const struct ll_command ll_command_info = {
     .options = options,
     .least_words = 1,
     .most_words = 1,
+    .reads_input = true,
     .run = run,
 };

@@ -224,5 +224,6 @@ const struct ll_command ll_command_plan = {
     .repeated = (const char *const[]){"set", NULL},
     .least_words = 1,
     .most_words = 1,
+    .reads_input = true,
     .run = run,
 };

@@ -546,6 +546,7 @@ const struct ll_command ll_command_sim = {
     .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 1,
     .most_words = 1000,
+    .reads_input = true,
     .run = run,
 };
 

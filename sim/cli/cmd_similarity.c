@@ -324,5 +324,6 @@ const struct ll_command ll_command_similarity = {
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = LL_MOST_PROFILES,
+    .reads_input = true,
     .run = run,
 };

@@ -248,6 +248,7 @@ const struct ll_command ll_command_dump = {
     .options = options,
     .least_words = 1,
     .most_words = 1,
+    .reads_input = true,
     .run = run,
 };
 
@@ -304,6 +305,7 @@ const struct ll_command ll_command_verify = {
         "recorded program found no room, but the rest can be used; 2 when nothing of it can be used.\n",
     .least_words = 1,
     .most_words = 1,
+    .reads_input = true,
     .run = run_verify,
 };
 
@@ -407,6 +409,7 @@ const struct ll_command ll_command_export = {
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = 2,
+    .reads_input = true,
     .run = run_export,
 };
 #undef LL_FORMAT

@@ -245,6 +245,20 @@ static int check_given(const struct ll_command *command, const struct ll_args *a
     return outputs_are_sound(args) ? LL_DONE : LL_WRONG;
 }
 
+/* A word "-" is standard input, which can be read once. The words are those of the command line, replaced in
+ * place. */
+static int name_standard_input(const struct ll_command *command, char **words, size_t count)
+{
+    static char standard_input[] = "/dev/stdin";
+    size_t dashes = 0;
+    for (size_t i = 0; i < count && command->reads_input; i++)
+        if (strcmp(words[i], "-") == 0) {
+            words[i] = standard_input;
+            dashes++;
+        }
+    return dashes < 2 ? LL_DONE : ll_cli_reject("- is given twice; standard input can be read once");
+}
+
 /* getopt over the command's rows and the common ones; then words and values are checked, and the command
  * runs. A value that looks like an option is taken for a forgotten value. */
 static int parse_and_run(const struct ll_command *command, int argc, char **argv, struct ll_arena *arena)
@@ -281,6 +295,8 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
                                  .dashes = dashes,
                                  .arena = arena};
     int status = check_words(command, &args);
+    if (status == LL_DONE)
+        status = name_standard_input(command, argv + optind, args.word_count);
     if (status == LL_DONE)
         status = check_given(command, &args);
     return status == LL_DONE ? command->run(&args) : status;
@@ -581,13 +597,25 @@ bool ll_hold_streams(void)
     return true;
 }
 
+/* Of the first of these that is a terminal: standard output, standard error, the one that the program was
+ * started from. The last two know the width for a pager that reads what is printed. */
+static long terminal_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0)
+        return size.ws_col;
+    int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    bool known = terminal >= 0 && ioctl(terminal, TIOCGWINSZ, &size) == 0;
+    if (terminal >= 0)
+        close(terminal);
+    return known ? size.ws_col : 0;
+}
+
 unsigned ll_screen_width(void)
 {
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
-    struct winsize size;
-    if (width < 20 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        width = size.ws_col;
+    width = width < 20 ? terminal_width() : width;
     return width >= 20 && width <= 1000 ? (unsigned)width : 120;
 }
 

@@ -56,6 +56,7 @@ struct ll_command {
      * count as well. */
     const char *const *writes, *const *reads;
     size_t least_words, most_words;
+    bool reads_input;                       /* words are files to read, "-" among them standard input */
     int (*run)(const struct ll_args *args); /* an exit status */
 };
 
@@ -115,7 +116,7 @@ bool ll_may_replace(const char *path);
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
-/* Width of the terminal or of COLUMNS, 120 when neither is known. */
+/* COLUMNS, or the width of the terminal, also of one that a pager writes to; 120 when neither is known. */
 unsigned ll_screen_width(void);
 
 /* A command line, taken apart by the rows of its command. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LL_COMMAND(word) extern const struct ll_command ll_command_##word;
 #include "sim/cli/commands.def"
@@ -59,6 +60,8 @@ static bool is_any_of(const char *word, const char *const *words)
 static int answer(int argc, char **argv)
 {
     static const char *const help_words[] = {"--help", "-h", "help", NULL};
+    static char asked_help[] = "--help";
+    static const char *const version_words[] = {"--version", "-V", NULL};
     struct ll_str out = {0};
     if (argc == 3 && strcmp(argv[1], "help") == 0) {
         const struct ll_command *command = find_command(argv[2]);
@@ -73,11 +76,13 @@ static int answer(int argc, char **argv)
         ll_str_release(&out);
         return LL_WRONG;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (is_any_of(argv[1], version_words)) {
         ll_str_add(&out, "leadline " LL_VERSION "\n");
         return ll_print(&out);
     }
     const struct ll_command *command = find_command(argv[1]);
+    if (argc == 3 && strcmp(argv[2], "help") == 0 && access("help", F_OK) != 0)
+        argv[2] = asked_help;
     return command ? ll_command_run(command, argc - 1, argv + 1) : LL_WRONG;
 }
 
