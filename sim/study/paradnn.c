@@ -489,29 +489,23 @@ void ll_paradnn_put_weights(struct ll_study_table *table, const char *what, cons
     }
 }
 
-/* Weights have signs, bars have none: above the line stands what a parameter raises, and what it lowers is of
- * another colour. */
+/* What a parameter raises stands above the line, what it lowers hangs from it. */
 void ll_paradnn_draw_weights(struct ll_svg *svg, struct ll_rect box, const char *title,
                              const struct ll_family *family, const struct ll_paradnn_weights *weights)
 {
-    static const char *const series[] = {"raises", "lowers"};
+    static const char *const series[] = {"weight"};
     const char *groups[LL_MOST_FAMILY_AXES];
-    double values[LL_MOST_FAMILY_AXES][2];
     size_t axes = ll_family_axes(family);
-    for (size_t axis = 0; axis < axes; axis++) {
+    for (size_t axis = 0; axis < axes; axis++)
         groups[axis] = family->axes[axis].key;
-        values[axis][0] = fmax(0, weights->of[axis]);
-        values[axis][1] = fmax(0, -weights->of[axis]);
-    }
     ll_draw_bars(svg, box,
                  &(struct ll_bars){.title = title,
                                    .y_label = "weight (standard deviations)",
                                    .groups = groups,
                                    .group_count = axes,
                                    .series = series,
-                                   .series_count = 2,
-                                   .values = values[0],
-                                   .stacked = true});
+                                   .series_count = 1,
+                                   .values = weights->of});
 }
 
 static size_t place_of(const struct ll_family_axis *axis, uint64_t value)

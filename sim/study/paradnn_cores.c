@@ -758,12 +758,16 @@ static void draw_throughput(const struct ll_experiment_result *fc, const struct 
     const struct ll_curve series = {NULL, c->measured_s, c->simulated_s, c->count};
     size_t nodes = ll_family_axis(fc->experiment.family, "nodes"),
            batch = ll_family_axis(fc->experiment.family, "batch");
+    const size_t size = ll_family_axis_values(&fc->experiment.family->axes[nodes]) *
+                        ll_family_axis_values(&fc->experiment.family->axes[batch]);
     ll_page_open(&svg, &page);
+    double full = 0, *cells[3]; /* one scale for all platforms, so that they can be compared */
     for (size_t p = 0; p < 3; p++) {
-        double full = 0,
-               *cells = ll_paradnn_cells(fc, rates_at(fc, platforms[p], arena), nodes, batch, arena);
-        for (size_t i = 0; cells && i < 81; i++)
-            full = fmax(full, isfinite(cells[i]) ? cells[i] : 0);
+        cells[p] = ll_paradnn_cells(fc, rates_at(fc, platforms[p], arena), nodes, batch, arena);
+        for (size_t i = 0; cells[p] && i < size; i++)
+            full = fmax(full, isfinite(cells[p][i]) ? cells[p][i] : 0);
+    }
+    for (size_t p = 0; p < 3; p++)
         ll_paradnn_draw_cells(&svg, ll_page_panel(&page, p),
                               &(struct ll_paradnn_heat){.title = ll_paradnn_platforms[platforms[p]].name,
                                                         .unit = "thousands a second",
@@ -771,9 +775,8 @@ static void draw_throughput(const struct ll_experiment_result *fc, const struct 
                                                         .family = fc->experiment.family,
                                                         .row_axis = nodes,
                                                         .column_axis = batch,
-                                                        .cells = cells,
+                                                        .cells = cells[p],
                                                         .full = full});
-    }
     ll_draw_scatter(&svg, ll_page_panel(&page, 3),
                     &(struct ll_scatter){.title = "TPU v2, simulated over measured",
                                          .x_label = "measured step (s)",

@@ -308,6 +308,32 @@ static void the_same_data_is_the_same_figure(void **state)
     ll_str_release(&again);
 }
 
+/* 2 and -1 on an axis from -1 to 2: both bars meet at zero, the second below the first and half as high. */
+static void negative_bars_hang_from_zero(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {"up", "down"}, *const series[] = {"a"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    ll_draw_bars(&svg, (struct ll_rect){0, 0, 200, 100},
+                 &(struct ll_bars){.y_label = "y",
+                                   .groups = groups,
+                                   .group_count = 2,
+                                   .series = series,
+                                   .series_count = 1,
+                                   .values = (double[]){2, -1}});
+    double y[2], height[2];
+    size_t count = 0;
+    for (const char *p = text.text; (p = strstr(p, "<rect ")) && count < 2; p++, count++)
+        assert_int_equal(
+            sscanf(p, "<rect x=\"%*f\" y=\"%lf\" width=\"%*f\" height=\"%lf\"", &y[count], &height[count]),
+            2);
+    assert_int_equal(count, 2);
+    assert_near(height[0], 2 * height[1], 0.02);
+    assert_near(y[0] + height[0], y[1], 0.011);
+    ll_str_release(&text);
+}
+
 /* One group, stacked 1 on 3 of an axis to 4 (steps of 1): the second bar is a quarter of the height of the
  * area. */
 static void stacked_bars_stand_on_each_other(void **state)
@@ -584,6 +610,7 @@ int main(void)
         cmocka_unit_test(every_value_finds_room_on_its_axis),
         cmocka_unit_test(any_data_makes_a_sound_figure),
         cmocka_unit_test(the_same_data_is_the_same_figure),
+        cmocka_unit_test(negative_bars_hang_from_zero),
         cmocka_unit_test(stacked_bars_stand_on_each_other),
         cmocka_unit_test(a_scatter_plot_has_one_axis_and_no_dot_twice),
         cmocka_unit_test(points_at_the_limit_lie_on_the_roof),

@@ -111,8 +111,8 @@ struct ll_bars {
     size_t group_count;
     const char *const *series;
     size_t series_count;
-    const double *values; /* of group g and series s at g * series_count + s; not negative */
-    bool stacked, log;    /* log: the y axis is logarithmic; not with stacked */
+    const double *values; /* of group g and series s at g * series_count + s; negative ones hang from zero */
+    bool stacked, log;    /* stacked: none is negative; log: of the y axis, not with stacked */
     double line;          /* a level to compare with, 0 for none, and what it is called */
     const char *line_name;
 };
@@ -140,7 +140,7 @@ struct ll_curve {
 };
 struct ll_lines {
     const char *title, *x_label, *y_label;
-    const struct ll_curve *curves;
+    const struct ll_curve *curves; /* earlier ones lie over later ones: ours come before published ones */
     size_t curve_count;
     bool joined; /* else marks alone: a scatter plot */
     bool x_log, y_log;

@@ -24,10 +24,22 @@ static struct ll_axis axis_of(const struct ll_bars *bars)
             double value = value_at(bars, g, s);
             sum += value;
             high = fmax(high, bars->stacked ? sum : value);
-            low = value > 0 ? fmin(low, value) : low;
+            low = value > 0 || !bars->log ? fmin(low, value) : low;
         }
     }
     return ll_axis_for(low, high, bars->log);
+}
+
+/* From its foot, which is zero or the part below it, up or down. On a logarithmic axis there is no zero, and
+ * only what is positive has a bar, from the bottom. */
+static void draw_bar(struct ll_svg *svg, struct ll_rect column, const struct ll_bars *bars,
+                     const struct ll_axis *axis, double base, double value, size_t series)
+{
+    if (bars->log ? value <= 0 : value == 0)
+        return;
+    double foot = bars->log ? 0 : ll_axis_place(axis, base), head = ll_axis_place(axis, base + value);
+    ll_svg_rect(svg, column.x, column.y + column.height * (1 - fmax(foot, head)), column.width,
+                fmax(0.5, column.height * fabs(head - foot)), ll_colour(series));
 }
 
 /* A group takes four fifths of its slot; bars side by side share that. */
@@ -39,13 +51,20 @@ static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_
     double width = 0.8 * slot / (bars->stacked ? 1 : (double)bars->series_count), base = 0;
     for (size_t s = 0; s < bars->series_count; s++) {
         double value = value_at(bars, group, s);
-        double foot = bars->stacked ? ll_axis_place(axis, base) : 0, head = ll_axis_place(axis, base + value);
-        if (value > 0)
-            ll_svg_rect(svg, left, area.y + area.height * (1 - head), width * (bars->stacked ? 1 : 0.94),
-                        fmax(0.5, area.height * (head - foot)), ll_colour(s));
+        assert(!bars->stacked || value >= 0);
+        struct ll_rect column = {left, area.y, width * (bars->stacked ? 1 : 0.94), area.height};
+        draw_bar(svg, column, bars, axis, base, value, s);
         base += bars->stacked ? value : 0;
         left += bars->stacked ? 0 : width;
     }
+}
+
+/* Where bars go down, they hang from a line. */
+static void draw_zero(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis)
+{
+    double y = area.y + area.height * (1 - ll_axis_place(axis, 0));
+    if (!axis->log && axis->low < 0)
+        ll_svg_line(svg, LL_PEN_AXIS, area.x, y, area.x + area.width, y);
 }
 
 /* A level across the area, with its name above its right end; nothing when it is not positive. */
@@ -75,6 +94,7 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
     for (size_t g = 0; g < bars->group_count; g++)
         draw_group(svg, area, bars, &axis, g);
+    draw_zero(svg, area, &axis);
     draw_level(svg, area, &axis, bars->line, bars->line_name);
     ll_draw_names(svg, area, bars->groups, bars->group_count);
 }
@@ -274,7 +294,7 @@ void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines
     draw_level(svg, area, &y_axis, lines->line, lines->line_name);
     if (lines->diagonal)
         draw_diagonal(svg, area, &x_axis, &y_axis);
-    for (size_t i = 0; i < lines->curve_count; i++)
+    for (size_t i = lines->curve_count; i-- > 0;)
         draw_curve(svg, area, lines, i, &x_axis, &y_axis);
 }
 
