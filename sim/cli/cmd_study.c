@@ -643,8 +643,29 @@ struct session {
     struct ll_json json;
     size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
     struct ll_str failing;           /* the studies with some that failed, ", " between them */
+    struct ll_str index;             /* of --all: the page with all of them */
     struct ll_measured_rows rows;    /* of --data */
 };
+
+static bool add_to_index(struct session *session, const struct ll_study *study,
+                         const struct ll_study_result *result)
+{
+    const char *page = path_of(session->args->arena, session->folder, study, NULL, "html");
+    if (page)
+        ll_present_html_part(study, result, page + strlen(session->folder) + 1, &session->index);
+    return page && !session->index.failed;
+}
+
+/* FOLDER/index.html; false after saying what is wrong. */
+static bool write_index(struct session *session)
+{
+    const char *path = ll_format(session->args->arena, "%s/index.html", session->folder);
+    ll_present_html_close(&session->index);
+    if (path)
+        return ll_write_file(path, &session->index);
+    ll_cli_fail("memory ran out");
+    return false;
+}
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
                 const struct ll_study_result *result)
@@ -654,6 +675,8 @@ static int show(struct session *session, const struct ll_study *study, const str
         ll_str_addf(&session->failing, "%s%s", session->verdicts[LL_FAIL] ? ", " : "", study->id);
     for (enum ll_verdict v = LL_PASS; v <= LL_SKIPPED; v++)
         session->verdicts[v] += ll_count_verdicts(result, v);
+    if (ll_flag(session->args, "all") && !add_to_index(session, study, result))
+        return ll_cli_fail("memory ran out");
     if (ll_flag(session->args, "json")) {
         ll_present_json(study, plan, result, &session->json);
         return LL_DONE;
@@ -726,22 +749,50 @@ static int repeat(struct session *session, const struct ll_study *study, const s
     return status;
 }
 
+/* Of a study that --quick leaves out: its page and the rest say so, and that nothing was recorded. */
+static int skip(struct session *session, const struct ll_study *study)
+{
+    const struct ll_study_plan nothing = {0};
+    struct ll_study_result result = {.failed = false};
+    int status = LL_FAILED;
+    ll_criterion_skipped(&result, "it records workloads on this computer, which --quick leaves out",
+                         "the study as a whole");
+    if (result.failed)
+        ll_cli_fail("memory ran out");
+    else if (write_files(session->args, session->folder, study, &nothing, &result))
+        status = show(session, study, &nothing, &result);
+    ll_study_result_release(&result);
+    return status;
+}
+
+static int run_planned(struct session *session, const struct ll_study *study,
+                       const struct ll_study_plan *plan)
+{
+    struct ll_study_result result = {.failed = false};
+    bool quiet = true;
+    int status = measure(session, &session->library, study, plan, &quiet, &result);
+    if (status == LL_DONE && ll_study_records(plan) && ll_count_verdicts(&result, LL_FAIL))
+        status = repeat(session, study, plan, quiet, &result);
+    if (status == LL_DONE && !write_files(session->args, session->folder, study, plan, &result))
+        status = LL_FAILED;
+    if (status == LL_DONE)
+        status = show(session, study, plan, &result);
+    ll_study_result_release(&result);
+    return status;
+}
+
 static int run_study(struct session *session, const struct ll_study *study)
 {
     struct ll_study_plan plan = {.whole = ll_flag(session->args, "whole")};
-    struct ll_study_result result = {.failed = false};
-    bool quiet = true;
+    int status;
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
-    int status = plan.failed ? ll_cli_fail("memory ran out")
-                             : measure(session, &session->library, study, &plan, &quiet, &result);
-    if (status == LL_DONE && ll_study_records(&plan) && ll_count_verdicts(&result, LL_FAIL))
-        status = repeat(session, study, &plan, quiet, &result);
-    if (status == LL_DONE && !write_files(session->args, session->folder, study, &plan, &result))
-        status = LL_FAILED;
-    if (status == LL_DONE)
-        status = show(session, study, &plan, &result);
-    ll_study_result_release(&result);
+    if (plan.failed)
+        status = ll_cli_fail("memory ran out");
+    else if (ll_flag(session->args, "quick") && ll_study_records(&plan))
+        status = skip(session, study);
+    else
+        status = run_planned(session, study, &plan);
     ll_study_plan_release(&plan);
     return status;
 }
@@ -778,8 +829,12 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
         ll_json_key(&session->json, "studies");
         ll_json_open_list(&session->json);
     }
+    if (ll_flag(session->args, "all"))
+        ll_present_html_open("Figures and tables of papers", &session->index);
     for (size_t i = 0; i < count && status == LL_DONE; i++)
         status = run_study(session, chosen[i]);
+    if (ll_flag(session->args, "all") && status == LL_DONE && !write_index(session))
+        status = LL_FAILED;
     if (!as_json && status == LL_DONE && count > 1)
         status = sum_up(session, count);
     if (!as_json || status != LL_DONE) {
@@ -807,11 +862,13 @@ static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 static int run(const struct ll_args *args)
 {
     const struct ll_study *chosen[2 * MOST_STUDIES];
-    static const char *const of_running[] = {"output", "data", "whole", NULL};
+    static const char *const of_running[] = {"output", "data", "whole", "quick", NULL};
     if (args->word_count == 0 && !ll_flag(args, "all"))
         return ll_without(args, of_running, "is for a study: name one, or --all")
                    ? list_studies(ll_flag(args, "json"))
                    : LL_WRONG;
+    if (ll_flag(args, "quick") && ll_flag(args, "whole"))
+        return ll_cli_reject("--quick takes samples, --whole all points: one of them");
     size_t count = choose(args, chosen);
     if (count == 0 || !is_of_use(args, chosen, count))
         return LL_WRONG;
@@ -822,6 +879,7 @@ static int run(const struct ll_args *args)
     if (read_data(args, &session.rows))
         status = ll_make_folder(session.folder) ? run_all(&session, chosen, count) : LL_FAILED;
     ll_str_release(&session.failing);
+    ll_str_release(&session.index);
     ll_library_release(&session.library);
     for (size_t i = 0; i < REPETITIONS; i++)
         ll_library_release(&session.again[i]);
@@ -834,6 +892,7 @@ static const struct ll_option options[] = {
     {"all", 0, NULL, "run every study"},
     {"data", 0, "DATA.csv",
      "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
+    {"quick", 0, NULL, "leave out studies that record workloads on this computer; they are SKIPPED"},
     {"whole", 0, NULL, "simulate all points of a study, not only a sample; takes minutes"},
     {0},
 };
@@ -846,7 +905,8 @@ const struct ll_command ll_command_study = {
                 "  leadline study F3 F4 -o figures\n",
     .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
                "figure ID.svg, "
-               "too; further tables are in files ID-NAME.csv. It prints its tables and whether each of its "
+               "too; further tables are in files ID-NAME.csv. --all writes index.html, all figures beside "
+               "their criteria. It prints its tables and whether each of its "
                "criteria holds: PASS, FAIL, EXPLAINED (not what the paper prints, with the arithmetic that "
                "shows why), INCONCLUSIVE (repetitions of a measurement differ too much), INFO (shown beside "
                "what is published, with the reason why it is not judged) or SKIPPED. FAIL alone makes the "

@@ -271,7 +271,8 @@ static const char head[] =
     "body{font:15px/1.5 Helvetica,Arial,'Liberation Sans','DejaVu "
     "Sans',sans-serif;max-width:1500px;margin:2em "
     "auto;padding:0 1.5em;background:#fff;color:#1f2328}\n"
-    "h1{font-size:1.5em;margin:0 0 .2em}h2{font-size:1.1em;margin:1.6em 0 .4em}\n"
+    "h1{font-size:1.5em;margin:0 0 "
+    ".2em}section{margin-top:3em}a{color:inherit}h2{font-size:1.1em;margin:1.6em 0 .4em}\n"
     ".paper{color:#57606a}.pair{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}\n"
     "figure{margin:0}figcaption,caption{font-size:.9em;color:#57606a;text-align:left;max-width:60em;padding:."
     "3em 0}\n"
@@ -422,20 +423,35 @@ static void plan_html(const struct ll_study_plan *plan, struct ll_str *out)
     ll_str_add(out, plan->target_count ? "</ul>\n" : "");
 }
 
-void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_study_result *result, struct ll_str *out)
+void ll_present_html_open(const char *title, struct ll_str *out)
 {
     ll_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width\">\n");
-    element(out, "title", study->title);
+    element(out, "title", title);
     ll_str_add(out, head);
     ll_str_add(out, "</head>\n<body>\n");
-    element(out, "h1", study->title);
+}
+
+void ll_present_html_close(struct ll_str *out)
+{
+    ll_str_add(out, "</body>\n</html>\n");
+}
+
+static void paper_html(const struct ll_study *study, struct ll_str *out)
+{
     ll_str_add(out, "<p class=\"paper\">");
     ll_xml_add(out, study->id);
     ll_str_add(out, ", after ");
     ll_xml_add(out, study->paper);
     ll_str_add(out, "</p>\n");
+}
+
+void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
+                     const struct ll_study_result *result, struct ll_str *out)
+{
+    ll_present_html_open(study->title, out);
+    element(out, "h1", study->title);
+    paper_html(study, out);
     element(out, "p", study->doc);
     size_t most = result->table_count > result->figure_count ? result->table_count : result->figure_count;
     for (size_t i = 0; i < most; i++) {
@@ -452,5 +468,22 @@ void ll_present_html(const struct ll_study *study, const struct ll_study_plan *p
     for (size_t i = 0; i < result->note_count; i++)
         element(out, "p", result->notes[i]);
     plan_html(plan, out);
-    ll_str_add(out, "</body>\n</html>\n");
+    ll_present_html_close(out);
+}
+
+void ll_present_html_part(const struct ll_study *study, const struct ll_study_result *result,
+                          const char *page, struct ll_str *out)
+{
+    ll_str_add(out, "<section>\n<h1><a href=\"");
+    ll_xml_add(out, page);
+    ll_str_add(out, "\">");
+    ll_xml_add(out, study->title);
+    ll_str_add(out, "</a></h1>\n");
+    paper_html(study, out);
+    ll_str_add(out, "<div class=\"pair\">\n");
+    for (size_t i = 0; i < result->figure_count; i++)
+        drawing_html(&result->figures[i], out);
+    ll_str_add(out, "<div>\n");
+    criteria_html(result, out);
+    ll_str_add(out, "</div>\n</div>\n</section>\n");
 }
