@@ -12,6 +12,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/cost/cost.h"
+#include "sim/page/page.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
@@ -152,7 +153,9 @@ static bool remember(struct simulation *simulation, size_t t, size_t m)
 {
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     const struct ll_args *args = simulation->args;
-    if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL))
+    bool for_page =
+        ll_value(args, "html", NULL) && !report->together && ll_memory_is_known(simulation->traces[t]);
+    if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL) && !for_page)
         return true;
     if (!ll_memory_is_known(simulation->traces[t]))
         return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
@@ -320,6 +323,39 @@ static bool draw_footprints(const struct simulation *simulation)
     return ll_write_file(path, &svg);
 }
 
+/* The command line as one can type it again. */
+static const char *typed(const struct ll_args *args)
+{
+    struct ll_str line = {0};
+    ll_str_add(&line, "leadline sim");
+    for (size_t i = 0; i < args->given_count; i++) {
+        const struct ll_given *given = &args->given[i];
+        ll_str_addf(&line, " --%s", given->option->name);
+        if (given->value)
+            ll_str_addf(&line, strpbrk(given->value, " <>()|&;*'\"$`") ? " \"%s\"" : " %s", given->value);
+    }
+    for (size_t i = 0; i < args->word_count; i++)
+        ll_str_addf(&line, strpbrk(args->words[i], " <>()|&;*'\"$`") ? " \"%s\"" : " %s", args->words[i]);
+    const char *copy = line.failed ? NULL : ll_copy_text(args->arena, line.text, line.length);
+    ll_str_release(&line);
+    return copy;
+}
+
+static bool write_page(const struct simulation *simulation)
+{
+    const struct ll_args *args = simulation->args;
+    const char *path = ll_value(args, "html", NULL);
+    const struct ll_page_origin origin = {"Leadline: simulation", typed(args), LL_VERSION};
+    struct ll_str page = {0};
+    if (!path)
+        return true;
+    page.failed = !origin.command;
+    if (origin.command)
+        ll_page_of_simulation(simulation->reports, args->word_count * simulation->machine_count, &origin,
+                              &page);
+    return ll_write_file(path, &page);
+}
+
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
@@ -399,7 +435,7 @@ static int run_simulation(struct simulation *simulation)
     if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
         return LL_WRONG;
     static const char *const of_all[] = {"per-op",    "what-if", "roofline", "memory",
-                                         "footprint", "check",   NULL};
+                                         "footprint", "check",   "html",     NULL};
     if (ll_value(args, "explain", NULL) &&
         !ll_without(args, of_all, "is for the whole trace; --explain stands alone"))
         return LL_WRONG;
@@ -415,14 +451,15 @@ static int run_simulation(struct simulation *simulation)
     simulation->reports = ll_alloc(args->arena, count, sizeof *simulation->reports);
     simulation->spreads = ll_alloc(args->arena, count, sizeof(void *));
     bool explaining = ll_value(args, "explain", NULL) != NULL;
-    bool want_gains = !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if"));
+    bool want_gains =
+        !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if") || ll_value(args, "html", NULL));
     if (!simulation->reports || !simulation->spreads || !simulate(simulation, want_gains))
         return simulation->diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
     if (!find_bars(simulation))
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    if (!draw_rooflines(simulation) || !draw_footprints(simulation))
+    if (!draw_rooflines(simulation) || !draw_footprints(simulation) || !write_page(simulation))
         return LL_FAILED;
     int checked = ll_check_reports(args, simulation->reports, count);
     status = checked == LL_WRONG ? LL_WRONG : show(simulation);
@@ -477,6 +514,8 @@ static const struct ll_option options[] = {
     {"roofline", 0, "FILE", "draw a roofline plot of the ops to this SVG file"},
     {"memory", 0, NULL,
      "print what is alive at the memory peak, what allocators reserve, and memory mitigations"},
+    {"html", 0, "FILE",
+     "write a page to this file: time breakdown, roofline, ops, timeline, memory, what-if"},
     {"footprint", 0, "FILE", "draw memory over time to this SVG file"},
     {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
     {"check", 0, "CONDITION",
@@ -542,7 +581,7 @@ const struct ll_command ll_command_sim = {
         "own beside them.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", "check", NULL},
-    .writes = (const char *const[]){"roofline", "footprint", "output", NULL},
+    .writes = (const char *const[]){"roofline", "footprint", "html", "output", NULL},
     .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 1,
     .most_words = 1000,
@@ -597,13 +636,13 @@ struct compat {
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {"set",      "as",        "as-recorded", "gemm-dtype", "weights-as",
-                                           "prune",    "batch-was", "plan",        "what-if",    "per-op",
-                                           "roofline", "memory",    "footprint",   "explain",    "check",
+    static const char *const not_here[] = {
+        "set",     "as",     "as-recorded", "gemm-dtype", "weights-as", "prune",   "batch-was", "plan",
+        "what-if", "per-op", "roofline",    "memory",     "footprint",  "explain", "html",      "check",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
-                                           NULL};
+        NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0)
         return ll_cli_reject("--compat %s: expected scalesim2", program);

@@ -167,11 +167,6 @@ bool ll_is_dominated(const struct ll_space *space, const struct ll_archive *fron
 /* Whether all objectives of the space have a bound. */
 bool ll_has_bounds(const struct ll_space *space);
 
-/* Bytes as text that a page can carry: gzip (RFC 1952), then base64 (RFC 4648). Same bytes, same text. */
-
-/* Appends the packed bytes to out. False when memory ran out. */
-bool ll_pack(const void *bytes, size_t length, struct ll_str *out);
-
 /* Inside the room: the steps of reading a sweep file. space.c walks them in this order. */
 
 struct ll_space_reading {

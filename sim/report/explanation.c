@@ -49,15 +49,20 @@ static void add_shapes(const struct ll_shape *shapes, uint32_t count, struct ll_
         ll_str_addf(out, " and %" PRIu32 " more", count - MOST_SHAPES);
 }
 
+void ll_report_shapes(const struct ll_op_signature *signature, struct ll_str *out)
+{
+    ll_str_add(out, "reads ");
+    add_shapes(signature->view.in, signature->view.input_count, out);
+    ll_str_add(out, "; writes ");
+    add_shapes(signature->view.out, signature->view.output_count, out);
+}
+
 /* What the sizes in the lines below come from. */
 static void explain_operands(const struct ll_op_signature *signature, struct ll_explain *why)
 {
     struct ll_str text = {0};
     ll_explain_group(why, "shape");
-    ll_str_add(&text, "reads ");
-    add_shapes(signature->view.in, signature->view.input_count, &text);
-    ll_str_add(&text, "; writes ");
-    add_shapes(signature->view.out, signature->view.output_count, &text);
+    ll_report_shapes(signature, &text);
     why->failed |= text.failed;
     if (!text.failed)
         ll_say(why, "%s", text.text);
@@ -211,6 +216,29 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
     }
 }
 
+/* The keys `lines` and `groups`. */
+static void lines_json(const struct ll_explain *why, struct ll_json *json)
+{
+    ll_json_key(json, "lines");
+    ll_json_open_list(json);
+    for (uint64_t line = 0; line < why->line_count; line++)
+        ll_json_text(json, why->lines[line]);
+    ll_json_close_list(json);
+    ll_json_key(json, "groups");
+    ll_json_open_list(json);
+    for (uint64_t line = 0; line < why->line_count; line++)
+        ll_json_text(json, why->marks[line].group ? why->marks[line].group : "");
+    ll_json_close_list(json);
+}
+
+void ll_report_derivation_json(const struct ll_report *report, uint32_t seq, struct ll_json *json)
+{
+    struct ll_explain why = {0};
+    json->out->failed |= !explain(report, seq, &why);
+    lines_json(&why, json);
+    ll_explain_release(&why);
+}
+
 static void one_explanation(const struct ll_report *report, const char *machine, uint32_t seq,
                             struct ll_json *json)
 {
@@ -226,16 +254,7 @@ static void one_explanation(const struct ll_report *report, const char *machine,
     ll_json_put_count(json, "seq", seq);
     ll_json_put_text(json, "kind", strings[signature->kind_name]);
     ll_json_put_text(json, "scope", strings[signature->scope]);
-    ll_json_key(json, "lines");
-    ll_json_open_list(json);
-    for (uint64_t line = 0; line < why.line_count; line++)
-        ll_json_text(json, why.lines[line]);
-    ll_json_close_list(json);
-    ll_json_key(json, "groups");
-    ll_json_open_list(json);
-    for (uint64_t line = 0; line < why.line_count; line++)
-        ll_json_text(json, why.marks[line].group ? why.marks[line].group : "");
-    ll_json_close_list(json);
+    lines_json(&why, json);
     ll_json_close_object(json);
     ll_explain_release(&why);
 }
@@ -397,6 +416,66 @@ static bool make_units(struct drawing *d)
             d->unit_count++;
         }
     return true;
+}
+
+static void roofs_json(const char *key, const struct ll_roof *roofs, size_t count, struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_list(json);
+    for (size_t i = 0; i < count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "name", roofs[i].name);
+        ll_json_put_number(json, "height", roofs[i].height);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+/* Signatures with work, the longest first, each as [signature, FLOP, bytes, seconds], of all replayed
+ * steps. */
+static bool points_json(const struct ll_result *result, struct ll_arena *arena, struct ll_json *json)
+{
+    uint64_t count = result->prepared->trace->signature_count;
+    struct sum *sums = ll_alloc(arena, count, sizeof *sums);
+    if (!sums)
+        return false;
+    sum_ops(result, sums);
+    qsort(sums, count, sizeof *sums, by_time);
+    ll_json_key(json, "points");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!is_work(&sums[i]))
+            continue;
+        ll_json_open_list(json);
+        ll_json_count(json, sums[i].signature);
+        ll_json_number(json, sums[i].flops);
+        ll_json_number(json, sums[i].bytes);
+        ll_json_number(json, sums[i].time_s);
+        ll_json_close_list(json);
+    }
+    ll_json_close_list(json);
+    return true;
+}
+
+void ll_report_roofline_json(const struct ll_report *report, struct ll_json *json)
+{
+    struct ll_arena arena = {0};
+    struct drawing *d = ll_alloc(&arena, 1, sizeof *d);
+    if (d) {
+        d->result = report->result;
+        d->arena = &arena;
+    }
+    bool done = d && make_memories(d) && make_units(d);
+    ll_json_key(json, "roofline");
+    ll_json_open_object(json);
+    if (done) {
+        roofs_json("memories", d->memories, report->result->machine->level_count, json);
+        roofs_json("units", d->units, d->unit_count, json);
+        done = points_json(report->result, &arena, json);
+    }
+    ll_json_close_object(json);
+    json->out->failed |= !done;
+    ll_arena_release(&arena);
 }
 
 static bool draw(const struct ll_report *report, const char *machine, struct ll_arena *arena,

@@ -103,6 +103,15 @@ void ll_report_explanations(const struct ll_report *reports, size_t count, uint3
 void ll_report_explanations_json(const struct ll_report *reports, size_t count, uint32_t seq,
                                  struct ll_json *json);
 
+/* Parts of these, for pages. The shapes of an op: "reads f32 8x4, f32 4x2; writes f32 8x2"; the keys `lines`
+ * and `groups` of a derivation, into the object that is open. */
+void ll_report_shapes(const struct ll_op_signature *signature, struct ll_str *out);
+void ll_report_derivation_json(const struct ll_report *report, uint32_t seq, struct ll_json *json);
+
+/* The key `roofline` into the open object: `memories` (height in B/s) and `units` (height in FLOP/s), each
+ * with its name, and `points`: [signature, FLOP, bytes, seconds] of all replayed steps, the longest first. */
+void ll_report_roofline_json(const struct ll_report *report, struct ll_json *json);
+
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);
 

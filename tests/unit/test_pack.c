@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
-#include "sim/explore/database.h"
+#include "sim/page/page.h"
 
 #include <unistd.h>
 
