@@ -23,7 +23,6 @@
 #include "tracer/base/json.h"
 
 /* Everything of one run; traces and machines are freed at its end, all else lives in the arena. */
-enum { MOST_RESIDUALS = 1 << 24 }; /* bytes of their file */
 
 struct simulation {
     const struct ll_args *args;
@@ -274,20 +273,13 @@ static bool find_bars(struct simulation *simulation)
     const struct ll_args *args = simulation->args;
     const char *const *folders = ll_machine_folders(args->arena);
     struct ll_residuals residuals = {0};
-    struct ll_contents text = {0};
-    enum ll_status status = LL_NO_FILE;
-    const char *path = NULL, *folder = NULL;
+    const char *folder = NULL;
     if (ll_value(args, "set", NULL) || ll_flag(args, "as-recorded"))
         return true;
-    for (size_t i = 0; folders && folders[i] && status != LL_OK; i++) {
-        folder = folders[i];
-        path = ll_format(args->arena, "%s/residuals.csv", folder);
-        status = path ? ll_read_whole(path, MOST_RESIDUALS, args->arena, &text) : LL_NO_MEMORY;
-    }
-    if (status != LL_OK)
-        return true;
-    if (!ll_residuals_read(text.bytes, text.length, path, args->arena, &simulation->diags, &residuals))
+    if (!ll_load_residuals(folders, args->arena, &simulation->diags, &residuals, &folder))
         return false;
+    if (!folder)
+        return true;
     for (size_t i = 0; i < args->word_count * simulation->machine_count; i++) {
         struct ll_report *report = &simulation->reports[i];
         if (!lies_in(report->result->machine, folder))

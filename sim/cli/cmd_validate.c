@@ -289,7 +289,55 @@ static void tell_operands(const struct ll_validation *v, struct ll_str *out)
         ll_str_add(out, "\n");
 }
 
-static int report_json(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted)
+static void coverage_json(const struct ll_interval_hits *coverage, const char *key, struct ll_json *json)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_points", key);
+    ll_json_put_count(json, name, coverage->points);
+    ll_json_put_number(json, key, coverage->within);
+}
+
+static void interval_json(const struct ll_interval_cell *cell, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    if (cell->machine)
+        ll_json_put_text(json, "machine", cell->machine->stem);
+    if (cell->family)
+        ll_json_put_text(json, "family", cell->family);
+    ll_json_put_count(json, "points", cell->points);
+    coverage_json(&cell->table, "within", json);
+    coverage_json(&cell->shapes, "within_unseen_shapes", json);
+    coverage_json(&cell->devices, "within_unseen_devices", json);
+    ll_json_put_number(json, "width", cell->width);
+    ll_json_close_object(json);
+}
+
+static void intervals_json(const struct ll_intervals *intervals, struct ll_json *json)
+{
+    ll_json_key(json, "intervals");
+    ll_json_open_object(json);
+    ll_json_key(json, "machines");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < intervals->cell_count; i++)
+        interval_json(&intervals->cells[i], json);
+    ll_json_close_list(json);
+    ll_json_key(json, "families");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < intervals->family_count; i++)
+        interval_json(&intervals->families[i], json);
+    ll_json_close_list(json);
+    ll_json_key(json, "overall");
+    interval_json(&intervals->overall, json);
+    ll_json_close_object(json);
+}
+
+/* What is shown beside the errors, where it was asked for; NULL: it was not. */
+struct beside {
+    const struct ll_fitted_rooflines *fitted;
+    const struct ll_intervals *intervals;
+};
+
+static int report_json(const struct ll_validation *v, const struct beside *beside)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -315,8 +363,10 @@ static int report_json(const struct ll_validation *v, const struct ll_fitted_roo
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
-    if (fitted)
-        fitted_json(fitted, &json);
+    if (beside->fitted)
+        fitted_json(beside->fitted, &json);
+    if (beside->intervals)
+        intervals_json(beside->intervals, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
@@ -406,7 +456,35 @@ static void report_fitted(const struct ll_validation *v, const struct ll_fitted_
     ll_table_free(table);
 }
 
-static int report(const struct ll_validation *v, const struct ll_fitted_rooflines *fitted)
+static void interval_row(const struct ll_interval_cell *cell, struct ll_table *table)
+{
+    struct ll_human text[4];
+    const struct ll_interval_hits *all[] = {&cell->table, &cell->shapes, &cell->devices};
+    const char *within[3];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        within[i] = all[i]->points > 0 ? ll_format_percent(&text[i], all[i]->within) : "-";
+    ll_table_row(table, "%s|%s|%" PRIu64 "|%s|%s|%s|%s", cell->machine ? cell->machine->stem : "all",
+                 cell->family ? cell->family : "", cell->points, within[0], within[1], within[2],
+                 cell->shapes.points > 0 ? ll_format_percent(&text[3], expm1(cell->width)) : "-");
+}
+
+static void report_intervals(const struct ll_intervals *intervals, struct ll_str *out)
+{
+    struct ll_table *table =
+        ll_table_new("machine|family|>points|>within|>unseen shapes|>unseen devices|>?width");
+    for (size_t i = 0; i < intervals->cell_count; i++)
+        interval_row(&intervals->cells[i], table);
+    for (size_t i = 0; i < intervals->family_count; i++)
+        interval_row(&intervals->families[i], table);
+    interval_row(&intervals->overall, table);
+    ll_str_add(out,
+               "\nrows within the 80 % prediction interval: that of residuals.csv, one of this data's other "
+               "shapes, one of its other devices:\n");
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
+}
+
+static int report(const struct ll_validation *v, const struct beside *beside)
 {
     char hardware[256];
     struct ll_str out = {0};
@@ -432,8 +510,10 @@ static int report(const struct ll_validation *v, const struct ll_fitted_roofline
         ll_str_add(&out, v->family_count > 0 ? "\n" : "");
         ll_table_print(unscored, ll_screen_width(), &out);
     }
-    if (fitted && v->family_count > 0)
-        report_fitted(v, fitted, &out);
+    if (beside->fitted && v->family_count > 0)
+        report_fitted(v, beside->fitted, &out);
+    if (beside->intervals && v->family_count > 0)
+        report_intervals(beside->intervals, &out);
     ll_table_free(errors);
     ll_table_free(unscored);
     return ll_print(&out);
@@ -633,6 +713,20 @@ static bool write_residuals(const char *path, const struct ll_validation *v)
     return ll_write_file(path, &csv);
 }
 
+/* The table beside the machines in use; of no rows where there is none. */
+static bool read_residuals(const struct ll_args *args, struct ll_residuals *table)
+{
+    const char *folder = ll_value(args, "machines", NULL);
+    const char *const only[] = {folder, NULL};
+    struct ll_diags diags = {0};
+    *table = (struct ll_residuals){0};
+    bool read = ll_load_residuals(folder ? only : ll_machine_folders(args->arena), args->arena, &diags, table,
+                                  &folder);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    return read;
+}
+
 static int show(const struct ll_args *args, const struct ll_validation *v)
 {
     const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
@@ -640,11 +734,17 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
     if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
         (residuals && !write_residuals(residuals, v)))
         return LL_FAILED;
-    const struct ll_fitted_rooflines *fitted =
-        ll_flag(args, "fitted") ? ll_fit_rooflines(v, args->arena) : NULL;
-    if (ll_flag(args, "fitted") && !fitted)
+    struct beside beside = {0};
+    if (ll_flag(args, "fitted") && !(beside.fitted = ll_fit_rooflines(v, args->arena)))
         return ll_cli_fail("memory ran out");
-    return (ll_flag(args, "json") ? report_json : report)(v, fitted);
+    if (ll_flag(args, "intervals")) {
+        struct ll_residuals table;
+        if (!read_residuals(args, &table))
+            return LL_WRONG;
+        if (!(beside.intervals = ll_intervals_of(v, &table, args->arena)))
+            return ll_cli_fail("memory ran out");
+    }
+    return (ll_flag(args, "json") ? report_json : report)(v, &beside);
 }
 
 /* What rows want to be recorded is, once each. */
@@ -706,6 +806,7 @@ static int run(const struct ll_args *args)
 static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
     {"fitted", 0, NULL, "compare also with a roofline of three figures fitted to every second row"},
+    {"intervals", 0, NULL, "how often the measured times lie within the 80 % prediction intervals"},
     {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
     {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
     {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
@@ -735,8 +836,12 @@ const struct ll_command ll_command_validate = {
         "mean "
         "error, and the other rows are predicted by it.\n"
         "\n"
-        "leadline sim takes its error bars from the file residuals.csv in the machines' folder; --residuals "
-        "writes it.\n",
+        "leadline sim takes its 80 % prediction intervals from the file residuals.csv in the machines' "
+        "folder; "
+        "--residuals writes it. --intervals shows how many of the rows lie within: by that file; by the "
+        "residuals of the data's other shapes on the same machine (five folds of blocks of shapes); by those "
+        "of "
+        "the other devices in the data.\n",
     .options = options,
     .writes = (const char *const[]){"svg", "residuals", "rows", NULL},
     .least_words = 1,

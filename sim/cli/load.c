@@ -696,3 +696,22 @@ struct ll_trace *ll_know_batch(const struct ll_args *args, struct ll_trace *trac
                       ll_trace_batch(trace), trouble);
     return take_batch(trace, 0, was, path, status);
 }
+
+bool ll_load_residuals(const char *const *folders, struct ll_arena *arena, struct ll_diags *diags,
+                       struct ll_residuals *residuals, const char **folder)
+{
+    struct ll_contents text = {0};
+    enum ll_status status = LL_NO_FILE;
+    const char *path = NULL;
+    *residuals = (struct ll_residuals){0};
+    *folder = NULL;
+    for (size_t i = 0; folders && folders[i] && status != LL_OK; i++) {
+        *folder = folders[i];
+        path = ll_format(arena, "%s/residuals.csv", folders[i]);
+        status = path ? ll_read_whole(path, MOST_BYTES, arena, &text) : LL_NO_MEMORY;
+    }
+    if (status == LL_OK)
+        return ll_residuals_read(text.bytes, text.length, path, arena, diags, residuals);
+    *folder = NULL;
+    return true;
+}

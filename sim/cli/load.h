@@ -8,6 +8,7 @@
 #include "sim/cli/command.h"
 #include "sim/machine/machine.h"
 #include "sim/parallel/plan.h"
+#include "sim/validate/residuals.h"
 #include "sim/validate/row.h"
 #include "tracer/base/arena.h"
 #include "tracer/convert/convert.h"
@@ -30,6 +31,11 @@ const char *const *ll_folders_before(struct ll_arena *arena, const char *folder,
 /* The library that a recorded program is given: lib/leadline/ beside the bin/ in which this program lies, or
  * where the build puts it. In the arena; NULL when it is in neither place. */
 const char *ll_preload_library(struct ll_arena *arena);
+
+/* Reads the first residuals.csv of the folders (a NULL-terminated list, which may be NULL) into the arena;
+ * *folder is the one that has it, NULL when none does. False after complaints. */
+bool ll_load_residuals(const char *const *folders, struct ll_arena *arena, struct ll_diags *diags,
+                       struct ll_residuals *residuals, const char **folder);
 
 /* Measured data that a command line names. */
 

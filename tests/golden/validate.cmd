@@ -42,6 +42,15 @@ grep -o '[0-9]* rows, [^<]*' both.svg
 # Beside a roofline of three figures that was fitted to every second row.
 leadline validate --machines machines both.csv --fitted
 leadline validate --machines machines both.csv --fitted --json | sed -n '/"fitted"/,$p'
+# How often the intervals hold that other rows give, and those of the table beside the machines.
+leadline validate --machines machines both.csv --intervals
+sed 's/0.2231,0.2231,0.2231/0.2,0.21,0.3/' residuals.csv > machines/residuals.csv
+leadline validate --machines machines both.csv --intervals --json | sed -n '/"intervals"/,/]/p'
+echo 'machine,family,size,points,p10,p50,p90' > machines/residuals.csv
+echo 'slow,elementwise,all,20,0.3,0.2,0.1' >> machines/residuals.csv
+leadline validate --machines machines both.csv --intervals
+echo "exit $?"
+rm machines/residuals.csv
 # A machine with a residual table: what the model says alone, and with the table.
 printf 'name: Tuned\ninherits: custom_example.yaml\noverlay: [{name: matmul, shapes: [64x64x64=1.1/2]}]\nsoftware: {kernels: [{name: matmul, ops: [matmul]}]}\n' \
     > machines/tuned.yaml
