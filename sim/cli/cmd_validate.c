@@ -179,7 +179,23 @@ static void tables_json(const struct ll_score_set *set, struct ll_json *json)
     part_json(&set->with_table, "with_table", json);
 }
 
-static void family_json(const struct ll_family_errors *family, struct ll_json *json)
+/* The cell's rows that the fitted rooflines predicted: ours and theirs. Nothing where none was fitted. */
+static void cell_fitted_json(const struct ll_family_errors *cell, const struct ll_fitted_rooflines *fitted,
+                             struct ll_json *json)
+{
+    for (size_t i = 0; fitted && i < fitted->machine_count; i++) {
+        const struct ll_compared *at = &fitted->machines[i];
+        if (at->machine != cell->machine || strcmp(at->hardware, cell->hardware) != 0 ||
+            strcmp(at->family, cell->family) != 0)
+            continue;
+        ll_json_put_count(json, "roofline_fitted_points", at->fitted.points);
+        ll_json_put_number(json, "roofline_fitted_mape", at->fitted.mape);
+        ll_json_put_number(json, "same_rows_mape", at->ours.mape);
+    }
+}
+
+static void family_json(const struct ll_family_errors *family, const struct ll_fitted_rooflines *fitted,
+                        struct ll_json *json)
 {
     ll_json_open_object(json);
     ll_json_put_text(json, "hardware", family->hardware);
@@ -188,6 +204,7 @@ static void family_json(const struct ll_family_errors *family, struct ll_json *j
     ll_json_put_count(json, "points", family->errors.ours.points);
     errors_json(&family->errors.ours, "", json);
     errors_json(&family->errors.roofline, "roofline_", json);
+    cell_fitted_json(family, fitted, json);
     part_json(&family->errors.launch_bound, "launch_bound", json);
     part_json(&family->errors.large, "large", json);
     tables_json(&family->errors, json);
@@ -195,12 +212,12 @@ static void family_json(const struct ll_family_errors *family, struct ll_json *j
 }
 
 static void families_json(const char *key, const struct ll_family_errors *at, size_t count,
-                          struct ll_json *json)
+                          const struct ll_fitted_rooflines *fitted, struct ll_json *json)
 {
     ll_json_key(json, key);
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)
-        family_json(&at[i], json);
+        family_json(&at[i], fitted, json);
     ll_json_close_list(json);
 }
 
@@ -342,8 +359,8 @@ static int report_json(const struct ll_validation *v, const struct beside *besid
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     ll_json_open_object(&json);
-    families_json("families", v->families, v->family_count, &json);
-    families_json("machines", v->machines, v->machine_count, &json);
+    families_json("families", v->families, v->family_count, NULL, &json);
+    families_json("machines", v->machines, v->machine_count, beside->fitted, &json);
     ll_json_key(&json, "overall");
     ll_json_open_object(&json);
     ll_json_put_count(&json, "points", v->overall.ours.points);

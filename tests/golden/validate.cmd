@@ -42,6 +42,7 @@ grep -o '[0-9]* rows, [^<]*' both.svg
 # Beside a roofline of three figures that was fitted to every second row.
 leadline validate --machines machines both.csv --fitted
 leadline validate --machines machines both.csv --fitted --json | sed -n '/"fitted"/,$p'
+leadline validate --machines machines both.csv --fitted --json | grep 'roofline_fitted\|same_rows'
 # How often the intervals hold that other rows give, and those of the table beside the machines.
 leadline validate --machines machines both.csv --intervals
 sed 's/0.2231,0.2231,0.2231/0.2,0.21,0.3/' residuals.csv > machines/residuals.csv
