@@ -419,8 +419,8 @@ void ll_present_csv(const struct ll_study_table *table, struct ll_str *out);
 void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_study_result *result, struct ll_str *out);
 
-/* A page of many studies: its head, of each study a part with its figures and criteria side by side and a link
- * to its own page, and its end. `page` is the file of that page, beside this one. It holds no script. */
+/* A page of many studies: its head, of each study a part with figures and criteria side by side and a link to
+ * its own page, and its end. `page` is the file of that page, beside this one. It holds no script. */
 void ll_present_html_open(const char *title, struct ll_str *out);
 void ll_present_html_part(const struct ll_study *study, const struct ll_study_result *result,
                           const char *page, struct ll_str *out);
