@@ -35,8 +35,8 @@ static enum ll_dtype cache_of(struct ll_row_works *r)
 {
     if (ll_row_says(r, "kv_dtype", "fp8"))
         return LL_F8;
-    if (!ll_row_says(r, "kv_dtype", "bfloat16"))
-        ll_row_refuse(r, "the cache's kv_dtype is neither bfloat16 nor fp8");
+    if (!ll_row_says(r, "kv_dtype", "bfloat16") && !ll_row_says(r, "kv_dtype", "bf16"))
+        ll_row_refuse(r, "the cache's kv_dtype is neither bf16 nor fp8");
     return LL_BF16;
 }
 
@@ -60,15 +60,25 @@ static void add(struct ll_row_works *r, const struct ll_attention *a, uint64_t c
     r->out->family = family;
 }
 
+/* Servers mask what comes later: a row that says nothing of it is causal. */
+static bool is_causal(struct ll_row_works *r)
+{
+    bool all = ll_row_says(r, "causal", "0");
+    if (ll_row_text(r, "causal") && !all && !ll_row_says(r, "causal", "1"))
+        ll_row_refuse(r, "causal is neither 0 nor 1");
+    return !all;
+}
+
 void ll_row_attention(struct ll_row_works *r)
 {
+    bool causal = is_causal(r);
     struct ll_attention a = {.batch = ll_row_dim(r, "b"),
                              .queries = ll_row_dim(r, "q"),
                              .keys = ll_row_dim(r, "kv"),
                              .heads = ll_row_dim(r, "heads"),
                              .kv_heads = ll_row_dim(r, "kv_heads"),
                              .head_qk = ll_row_dim(r, "d"),
-                             .causal = !ll_row_says(r, "causal", "0"),
+                             .causal = causal,
                              .backend = (uint8_t)backend_of(r),
                              .cache = (uint8_t)cache_of(r),
                              .cached = 1};

@@ -525,8 +525,10 @@ static bool notes_say(const struct ll_measured *row, const char *word)
 static void add_exchange(struct ll_row_works *r, enum ll_collective collective)
 {
     uint64_t devices = ll_row_dim(r, "devices"), bytes = ll_row_dim(r, "bytes");
-    uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", devices / ll_row_dim_or(r, "nodes", 1));
-    if (node_devices == 0 || devices % node_devices != 0)
+    uint64_t nodes = ll_row_dim_or(r, "nodes", 1);
+    uint64_t node_devices = ll_row_dim_or(r, "devices_per_node", devices / nodes);
+    bool uneven = node_devices == 0 || devices % node_devices != 0;
+    if (uneven || (ll_row_text(r, "nodes") && ll_mul(nodes, node_devices) != devices))
         ll_row_refuse(r, "its devices are not evenly spread over nodes");
     r->devices = devices;
     ll_row_add(r, LL_WORK_COLLECTIVE, r->kind)->a_bytes = bytes;

@@ -213,7 +213,7 @@ static void rows_that_are_no_ops_are_named(void **state)
     (void)state;
     struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
-    assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 1)"));
+    assert_true(complained(&c, "spmm: no op of a trace stands for rows of this name (rows: 1)"));
     assert_true(complained(&c, "gemm: a dimension is missing or impossible"));
     assert_true(complained(&c, "gemm: the element type is not known"));
     assert_int_equal(c.diags.kept[2].place.line, 4);
@@ -271,8 +271,8 @@ static void a_name_that_is_no_op_is_told_once(void **state)
     struct conversion c = import_choosing(ll_import_CSV, rows, NULL, NULL);
     assert_null(c.trace);
     assert_int_equal(c.diags.count, 2);
-    assert_true(complained(&c, "spmm: no op of measured data has this name (rows: 2)"));
-    assert_true(complained(&c, "fft: no op of measured data has this name (rows: 1)"));
+    assert_true(complained(&c, "spmm: no op of a trace stands for rows of this name (rows: 2)"));
+    assert_true(complained(&c, "fft: no op of a trace stands for rows of this name (rows: 1)"));
     end_conversion(&c);
 }
 

@@ -372,7 +372,7 @@ bool ll_export_CSV(struct ll_export *export)
 /* Rows of measured data as a trace, and a trace as such rows: an op a row, or the few ops that a
  * row stands for, which share its time. */
 
-static const char no_rule[] = "no op of measured data has this name";
+static const char no_rule[] = "no op of a trace stands for rows of this name";
 
 struct csv_row;
 typedef const char *ll_csv_rule(struct csv_row *r);
