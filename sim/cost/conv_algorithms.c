@@ -364,7 +364,7 @@ static void lay_out_anew(const struct ll_software *software, const struct ll_wor
     if (work->kind != LL_WORK_CONV || !v->windows || share == 0 || is_plain_gemm(work))
         return;
     v->relaid = true;
-    v->relaid_passes = ll_mul(c->kernel_h, c->kernel_w) == 1 ? 2 : 3;
+    v->layout_kernels = ll_mul(c->kernel_h, c->kernel_w) == 1 ? 2 : 3;
     v->apart_bytes += relaid_bytes(work, v);
     v->apart_share = share;
 }

@@ -441,7 +441,7 @@ struct derivation {
     struct ll_task whole; /* before zeros are skipped */
     struct ll_kernel_timing sized;
     struct ll_chosen chosen;
-    double passes_s; /* apart, of the variant */
+    double apart_s; /* of the variant, before and after the rest */
 };
 
 /* Whether the kernels of a library do it (gemm_kernels.c): not what goes on between the GEMMs of an
@@ -514,12 +514,12 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
         *cost = *doer->alone;
         return true;
     }
-    d->passes_s = 0;
+    d->apart_s = 0;
     if (variant->apart_bytes > 0) {
-        d->passes_s = pass_apart_s(machine, doer->kernel, variant) +
-                      variant->relaid_passes * machine->software.step_overhead_s;
+        d->apart_s = pass_apart_s(machine, doer->kernel, variant) +
+                     variant->layout_kernels * machine->software.step_overhead_s;
         cost->apart_bytes = variant->apart_bytes;
-        cost->apart_s += d->passes_s;
+        cost->apart_s += d->apart_s;
     }
     double other_s = cost->overhead_s - cost->behind_s + cost->more_s + cost->apart_s + cost->gap_s;
     if (isfinite(limit_s) && !ll_kernel_time_is_within(s, limit_s - other_s))
@@ -717,8 +717,8 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     struct ll_bounds bounds = {timing.time_s, timing.time_s};
     if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         bounds.pipelined_s = ll_tiled_s(machine, &cost, &nest);
-    bounds.bound_s += d->passes_s;
-    bounds.pipelined_s += d->passes_s;
+    bounds.bound_s += d->apart_s;
+    bounds.pipelined_s += d->apart_s;
     return bounds;
 }
 
@@ -845,13 +845,13 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         ll_tiled_explain(machine, &proper, &nest, why);
     ll_explain_group(why, "overlap");
-    if (d->passes_s > 0) {
+    if (d->apart_s > 0) {
         const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
         ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g * %.10g = %.10g s",
                d->variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency,
                a->doer.kernel->bandwidth_efficiency,
-               d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->variant->relaid_passes,
-               machine->software.step_overhead_s, d->passes_s);
+               d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->variant->layout_kernels,
+               machine->software.step_overhead_s, d->apart_s);
     }
 }
 

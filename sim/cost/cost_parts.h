@@ -919,7 +919,7 @@ struct ll_variant {
     struct ll_work work;
     double apart_bytes;                   /* that passes before and after it move */
     bool relaid;                          /* all operands are among them */
-    double relaid_passes;                 /* kernels that do so */
+    double layout_kernels;                /* kernels that do so */
     double apart_share;                   /* of the bandwidth that these passes reach; 0: all of it */
     double rate;                          /* share of the kernel's rate */
     double overhead_s;                    /* what starting it costs; 0: what the kernel does */
