@@ -14,6 +14,7 @@
 #include "sim/cost/attention.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/experts.h"
+#include "sim/cost/gemm_kernels.h"
 #include "tracer/ir/experts.h"
 
 /* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */

@@ -29,7 +29,7 @@
  *
  * A convolution is the same as an implicit GEMM: memory holds its image once, tiles load it as often as
  * windows have it. */
-#include "sim/cost/cost_parts.h"
+#include "sim/cost/gemm_kernels.h"
 
 #include <assert.h>
 #include <inttypes.h>

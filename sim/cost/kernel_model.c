@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/cost/cost_parts.h"
+#include "sim/cost/gemm_kernels.h"
 #include "tracer/base/num.h"
 
 /* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one

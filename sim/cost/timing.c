@@ -9,6 +9,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
+#include "sim/cost/gemm_kernels.h"
 #include "tracer/base/num.h"
 #include "tracer/base/str.h"
 

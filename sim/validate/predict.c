@@ -5,6 +5,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
+#include "sim/cost/gemm_kernels.h"
 #include "sim/memory/residency.h"
 #include "sim/network/network.h"
 #include "sim/replay/replay.h"

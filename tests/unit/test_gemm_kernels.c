@@ -4,6 +4,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
+#include "sim/cost/gemm_kernels.h"
 
 /* Ten units of 1000 multiply-accumulates a cycle at 1 GHz, tiles of 64 x 128; memory and cache of 1 TB/s. */
 static struct ll_machine gpu(void)
