@@ -207,7 +207,7 @@ struct ll_software {
     double message_overhead_s;    /* to start a message between two devices; 0: as a collective */
     double collective_dispatch_s; /* what a framework adds before the library starts a collective */
     double eager_collective_s; /* host time of a collective outside of a captured graph: a floor; 0: none */
-    struct ll_collective_kernel collective_kernels[LL_MAX_COLLECTIVE_KERNELS]; /* the first that serves */
+    struct ll_collective_kernel collective_kernels[LL_MAX_COLLECTIVE_KERNELS]; /* network.h: which serves */
     uint64_t collective_kernel_count;
     struct ll_kernel kernels[LL_MAX_KERNELS];
     uint64_t kernel_count;

@@ -558,7 +558,7 @@ static const struct ll_field software_fields[] = {
      .count_offset = offsetof(struct ll_software, collective_kernel_count), .table = &collective_kernel_table,
      .max = LL_MAX_COLLECTIVE_KERNELS,
      .help = "kernels of the stack's own for collectives; the first that serves is used in place of "
-             "the library"},
+             "the library, of an all-reduce the fastest of these and the library"},
     {.key = "kernels", .type = LL_TYPE_LIST, AT(kernels), .count_offset = offsetof(struct ll_software, kernel_count),
      .table = &kernel_table, .max = LL_MAX_KERNELS,
      .help = "how well the stack's kernels use the machine"},

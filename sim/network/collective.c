@@ -241,28 +241,79 @@ static double eager_copy_s(const struct ll_machine *machine, double bytes)
     return machine->software.collective_overhead_s + 2 * bytes / ll_machine_memory_Bps(machine);
 }
 
+/* By the library: the preferred algorithm where that serves this collective, else the fastest one. */
+static enum ll_exchange_trouble exchange_by_library(struct ll_solver *solver,
+                                                    const struct ll_exchange *exchange,
+                                                    struct ll_exchanged *exchanged)
+{
+    const struct ll_software *software = &ll_net_machine(ll_solver_net(solver))->software;
+    struct ll_exchange way = *exchange;
+    way.kernel = NULL;
+    way.algorithm = software->collectives;
+    enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
+    way.algorithm = LL_ALGORITHM_COUNT;
+    if (trouble == LL_EXCHANGE_NO_WAY)
+        trouble = exchange_with(solver, &way, exchanged);
+    exchanged->overhead_s = start_of(software, &way);
+    return trouble;
+}
+
+/* By a kernel of the stack's own. */
+static enum ll_exchange_trouble exchange_by_kernel(struct ll_solver *solver,
+                                                   const struct ll_exchange *exchange,
+                                                   const struct ll_collective_kernel *kernel,
+                                                   struct ll_exchanged *exchanged)
+{
+    struct ll_exchange way = *exchange;
+    way.kernel = kernel;
+    way.algorithm = kernel->algorithm;
+    enum ll_exchange_trouble trouble = exchange_with(solver, &way, exchanged);
+    exchanged->overhead_s = start_of(&ll_net_machine(ll_solver_net(solver))->software, &way);
+    return trouble;
+}
+
+/* An exchange by one of the ways that serve it, the best so far. */
+struct best {
+    enum ll_exchange_trouble trouble;
+    struct ll_exchanged *exchanged;
+};
+
+/* Servers choose by time between their own kernels of an all-reduce and the library's, by sizes that they
+ * measured. Other kernels do more than to exchange (they permute tokens, quantize them), so that nothing
+ * takes the place of the first that serves. */
+static void keep_better(const struct ll_exchange *exchange, enum ll_exchange_trouble now,
+                        const struct ll_exchanged *tried, struct best *best)
+{
+    bool by_time = exchange->collective == LL_COLLECTIVE_ALL_REDUCE;
+    if (now == LL_EXCHANGE_NO_WAY || best->trouble == LL_EXCHANGE_NO_MEMORY)
+        return;
+    bool better = best->trouble == LL_EXCHANGE_NO_WAY || now == LL_EXCHANGE_NO_MEMORY ||
+                  (by_time &&
+                   tried->time_s + tried->overhead_s < best->exchanged->time_s + best->exchanged->overhead_s);
+    if (better) {
+        *best->exchanged = *tried;
+        best->trouble = now;
+    }
+}
+
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged)
 {
     assert(exchange->size > 0 && exchange->groups > 0 && exchange->bytes >= 0);
     const struct ll_net *net = ll_solver_net(solver);
     const struct ll_software *software = &ll_net_machine(net)->software;
-    struct ll_exchange way = *exchange;
-    enum ll_exchange_trouble trouble = LL_EXCHANGE_NO_WAY;
-    way.kernel = ll_library_kernel(net, exchange);
-    if (way.kernel) {
-        way.algorithm = way.kernel->algorithm;
-        trouble = exchange_with(solver, &way, exchanged);
+    struct best best = {LL_EXCHANGE_NO_WAY, exchanged};
+    struct ll_exchanged tried;
+    const struct ll_collective_kernel *kernel = ll_library_kernel(net, exchange, NULL);
+    for (; kernel; kernel = ll_library_kernel(net, exchange, kernel)) {
+        enum ll_exchange_trouble now = exchange_by_kernel(solver, exchange, kernel, &tried);
+        keep_better(exchange, now, &tried, &best);
     }
-    if (trouble == LL_EXCHANGE_NO_WAY) {
-        way.kernel = NULL;
-        way.algorithm = software->collectives;
-        trouble = exchange_with(solver, &way, exchanged);
-    }
-    way.algorithm = LL_ALGORITHM_COUNT;
+    enum ll_exchange_trouble now = exchange_by_library(solver, exchange, &tried);
+    keep_better(exchange, now, &tried, &best);
+    enum ll_exchange_trouble trouble = best.trouble;
     if (trouble == LL_EXCHANGE_NO_WAY)
-        trouble = exchange_with(solver, &way, exchanged);
-    exchanged->overhead_s = start_of(software, &way);
+        *exchanged = tried;
     exchanged->time_s += exchanged->overhead_s;
     if (exchange->eager)
         exchanged->time_s = fmax(software->eager_collective_s,

@@ -443,6 +443,14 @@ static void explain_PEERS(struct printing *p, const struct ll_ended *ended)
                     ended->time_s);
 }
 
+static void explain_SMALLER(struct printing *p, const struct ll_ended *ended)
+{
+    ll_explain_line(
+        p->lines,
+        "no message is faster than a smaller one, and one of %.10g B by %s takes longer by: %.10g s",
+        ended->bytes, ended->protocol.name, ended->time_s);
+}
+
 static void explain_NESTED(struct printing *p, const struct ll_ended *ended)
 {
     ll_explain_line(p->lines, "%s of %.10g B among %" PRIu64 ", %s", ll_collective_name(ended->collective),
@@ -455,7 +463,7 @@ static void (*const endings[])(struct printing *p, const struct ll_ended *ended)
     [LL_ENDED_HOPS] = explain_HOPS,     [LL_ENDED_IN_NETWORK] = explain_IN_NETWORK,
     [LL_ENDED_STREAM] = explain_STREAM, [LL_ENDED_CHUNKS] = explain_CHUNKS,
     [LL_ENDED_TREES] = explain_TREES,   [LL_ENDED_PEERS] = explain_PEERS,
-    [LL_ENDED_NESTED] = explain_NESTED,
+    [LL_ENDED_NESTED] = explain_NESTED, [LL_ENDED_SMALLER] = explain_SMALLER,
 };
 
 /* --- all steps --- */

@@ -339,6 +339,66 @@ static bool send_to_peers(struct ll_steps *steps, const struct ll_network *level
     return true;
 }
 
+/* Sends what the exchange asks by one of the ways, in its protocol. */
+static bool send_by(const struct within *way, struct ll_steps *steps, const struct ll_network *level)
+{
+    struct ll_protocol protocol = protocol_of(way, steps, level);
+    steps->exchange.algorithm = way->algorithm;
+    steps->protocol = &protocol;
+    bool done = way->algorithm == LL_ALGORITHM_RING ? ll_send_RING(steps) : ll_send_IN_NETWORK(steps);
+    steps->protocol = NULL;
+    return done;
+}
+
+/* The bytes from which on the tuner leaves a way for another one; infinite where it never does. */
+static double last_bytes(const struct within *way, const struct ll_network *level,
+                         const struct ll_exchange *e)
+{
+    struct ll_exchange none = *e, one = *e;
+    double last = INFINITY;
+    none.bytes = 0;
+    one.bytes = 1;
+    for (size_t i = 0; i < WITHINS; i++) {
+        double behind_s = expected_s(&withins[i], level, &none) - expected_s(way, level, &none);
+        double gained_s = expected_s(way, level, &one) - expected_s(way, level, &none) -
+                          (expected_s(&withins[i], level, &one) - expected_s(&withins[i], level, &none));
+        if (is_offered(&withins[i], level, e) && gained_s > 0)
+            last = fmin(last, fmax(0, behind_s) / gained_s);
+    }
+    return last;
+}
+
+/* What the tuner expects and what a way takes cross at different sizes, so that a message could be faster
+ * than a smaller one, which was left to another way too long. The time is taken to be no less than that of the
+ * largest message of any way that the tuner has left by then. */
+static void bound_below(const struct ll_steps *start, const struct within *taken,
+                        const struct ll_network *level, struct ll_steps *steps)
+{
+    struct ll_ended least = {.ending = LL_ENDED_SMALLER};
+    for (size_t i = 0; i < WITHINS; i++) {
+        struct ll_steps smaller = *start;
+        struct ll_exchange *e = &smaller.exchange;
+        if (&withins[i] == taken || !is_offered(&withins[i], level, e))
+            continue;
+        e->bytes = last_bytes(&withins[i], level, e);
+        if (e->bytes <= 0 || e->bytes > steps->exchange.bytes ||
+            expected_s(expected_fastest(level, e), level, e) < expected_s(&withins[i], level, e) * (1 - 1e-9))
+            continue;
+        smaller.record = NULL;
+        smaller.path = NULL;
+        double time_s = send_by(&withins[i], &smaller, level) ? smaller.time_s - start->time_s : 0;
+        if (time_s > steps->time_s - start->time_s + least.time_s) {
+            least.time_s = time_s - (steps->time_s - start->time_s);
+            least.bytes = e->bytes;
+            least.protocol.name = withins[i].name;
+        }
+    }
+    if (least.time_s == 0)
+        return;
+    ll_steps_record_add(steps->record, &least);
+    ll_steps_add(steps, least.time_s, 0);
+}
+
 /* By the way that the tuner expects to be the fastest, in its protocol. */
 static bool send_within(struct ll_steps *steps, const struct ll_network *level)
 {
@@ -349,12 +409,11 @@ static bool send_within(struct ll_steps *steps, const struct ll_network *level)
     }
     if (ring_steps(&steps->exchange) == 0)
         return false;
+    const struct ll_steps start = *steps;
     const struct within *way = expected_fastest(level, &steps->exchange);
-    struct ll_protocol protocol = protocol_of(way, steps, level);
-    steps->exchange.algorithm = way->algorithm;
-    steps->protocol = &protocol;
-    bool done = way->algorithm == LL_ALGORITHM_RING ? ll_send_RING(steps) : ll_send_IN_NETWORK(steps);
-    steps->protocol = NULL;
+    bool done = send_by(way, steps, level);
+    if (done)
+        bound_below(&start, way, level, steps);
     return done;
 }
 
@@ -392,10 +451,12 @@ static double kernel_limit(const struct ll_collective_kernel *kernel, uint64_t d
     return row < kernel->limit_count ? kernel->limits_bytes[row] : 0;
 }
 
-const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e)
+const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e,
+                                                     const struct ll_collective_kernel *after)
 {
     const struct ll_software *software = &ll_net_machine(net)->software;
-    for (uint64_t i = 0; !e->by_library && e->size > 1 && i < software->collective_kernel_count; i++) {
+    uint64_t i = after ? (uint64_t)(after - software->collective_kernels) + 1 : 0;
+    for (; !e->by_library && e->size > 1 && i < software->collective_kernel_count; i++) {
         const struct ll_collective_kernel *kernel = &software->collective_kernels[i];
         double limit = kernel_limit(kernel, e->size);
         if (kernel->runs == e->collective && limit > 0 && e->bytes <= limit)

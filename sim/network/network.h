@@ -151,8 +151,10 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
 
 /* Times an exchange as the machine's software runs it, with its `collective_overhead` or `message_overhead`
  * and `collective_dispatch`: by the first of the stack's `collective_kernels` that serves it, else by the
- * preferred algorithm where that serves this collective, else by the fastest one. exchange->algorithm and
- * ->kernel are ignored. An eager exchange takes at least the host's time for it, and a copy more. */
+ * preferred algorithm where that serves this collective, else by the fastest one. Of an all-reduce, the
+ * fastest of the stack's kernels that serve it and of the library is taken, and none is faster than a smaller
+ * one. exchange->algorithm and ->kernel are ignored. An eager exchange takes at least the host's time for it,
+ * and a copy more. */
 enum ll_exchange_trouble ll_exchange_by_software(struct ll_solver *solver, const struct ll_exchange *exchange,
                                                  struct ll_exchanged *exchanged);
 

@@ -59,6 +59,7 @@ enum ll_ending {
     LL_ENDED_CHUNKS,     /* ll_steps_end_chunks: in `chunks` of them */
     LL_ENDED_TREES,      /* no step: what a chain of `places` and trees of `nodes` come to, hop by hop */
     LL_ENDED_PEERS,      /* no step: the two ways to send to all peers at once */
+    LL_ENDED_SMALLER,    /* no step: how much longer a smaller message takes, of `bytes` in `protocol` */
     LL_ENDED_NESTED,     /* no step: another exchange begins, whose steps follow */
     LL_ENDED_NEST        /* no step: it has ended */
 };
@@ -127,7 +128,7 @@ struct ll_ended {
     double in_network;                /* IN_NETWORK: share of the bandwidth at which switches add up */
     double chunk_bytes, devices;      /* IN_NETWORK: a device's first chunk; how many devices have one */
     double first;                     /* IN_NETWORK: all first chunks, as a share of the bytes */
-    double bytes;                     /* IN_NETWORK, NESTED: M */
+    double bytes;                     /* IN_NETWORK, NESTED, SMALLER: M */
     struct ll_tree_hops trees;        /* TREES; HOPS: `all` alone */
     struct ll_peers peers;            /* PEERS */
     enum ll_collective collective;    /* NESTED */
@@ -295,9 +296,10 @@ void ll_steps_record_explain(const struct ll_steps_record *record, const struct 
 /* Adds a line, printf style. */
 void ll_explain_line(struct ll_str *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The first of the stack's own kernels that serves the exchange; NULL: the library does it. And what steps
- * take in it. */
-const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e);
+/* The next of the stack's own kernels that serves the exchange, after that one (NULL: the first); NULL: there
+ * is none. And what steps take in it. */
+const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e,
+                                                     const struct ll_collective_kernel *after);
 struct ll_protocol ll_library_kernel_protocol(const struct ll_collective_kernel *kernel, uint64_t devices);
 
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
