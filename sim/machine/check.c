@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no single key can say of a machine: the first section finds keys that would change nothing, the second
  * checks networks, the third names, memory levels, units and what depends on several of them. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "sim/machine/edge.h"
 #include "sim/machine/path.h"
 #include "sim/machine/steps.h"
+#include "tracer/base/str.h"
 
 /* Keys that are given and would change nothing, since what they are about is not there: whoever wrote them
  * takes them for simulated. What a sweep may turn on and off as it explores is left alone. */
@@ -329,6 +331,91 @@ static bool check_software_names(struct ll_reading *reading)
     right = check_distinct(reading, &experts) && right;
     right = check_distinct(reading, &attention) && right;
     return check_distinct(reading, &transforms) && right;
+}
+
+/* Which collectives an algorithm serves (algorithms.def). */
+#define LL_ONLY(word) (1u << LL_COLLECTIVE_##word)
+#define LL_SUMS (LL_ONLY(ALL_REDUCE) | LL_ONLY(REDUCE_SCATTER) | LL_ONLY(ALL_GATHER))
+#define LL_ROOTED (LL_ONLY(BROADCAST) | LL_ONLY(REDUCE))
+static const struct algorithm {
+    const char *name;
+    uint32_t serves;
+} algorithms[] = {
+#define LL_ALGORITHM(word, name, serves, ...) {name, serves},
+#include "sim/machine/algorithms.def"
+#undef LL_ALGORITHM
+    {"fastest", UINT32_MAX},
+};
+#undef LL_ROOTED
+#undef LL_SUMS
+#undef LL_ONLY
+
+bool ll_algorithm_serves(enum ll_algorithm algorithm, enum ll_collective collective)
+{
+    assert(algorithm <= LL_ALGORITHM_COUNT && collective < LL_COLLECTIVE_COUNT);
+    return algorithms[algorithm].serves >> collective & 1;
+}
+
+static const char *const collectives[] = {
+#define LL_COLLECTIVE(word, name, ...) name,
+#include "sim/machine/collectives.def"
+#undef LL_COLLECTIVE
+};
+
+enum { COLLECTIVE_LIMITS = 4 }; /* among 2, 3 or 4, 5 to 8, more devices */
+
+static bool complain_of_algorithm(struct ll_reading *reading, const struct ll_collective_kernel *kernel,
+                                  struct ll_place place)
+{
+    struct ll_str others = {0};
+    for (enum ll_algorithm a = 0; a < LL_ALGORITHM_COUNT; a++)
+        if (ll_algorithm_serves(a, kernel->runs))
+            ll_str_addf(&others, "%s%s", others.length > 0 ? ", " : "", algorithms[a].name);
+    ll_complain(reading->diags, place, "`%s` cannot carry out `%s`; expected one of %s",
+                algorithms[kernel->algorithm].name, collectives[kernel->runs],
+                others.failed ? "another one" : others.text);
+    ll_str_release(&others);
+    return false;
+}
+
+/* Kernels of a stack's own for collectives: sizes for so many numbers of devices, an algorithm that can. */
+static bool check_collective_kernels(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    bool right = true;
+    for (uint64_t i = 0; i < software->collective_kernel_count; i++) {
+        const struct ll_collective_kernel *kernel = &software->collective_kernels[i];
+        const struct ll_node *item = software_node(reading, "collective_kernels", i);
+        if (kernel->limit_count > COLLECTIVE_LIMITS)
+            right = ll_complain(reading->diags, place_of_item(item, "limits_KiB"),
+                                "%" PRIu64 " sizes; expected %d at most, among 2, among 3 or 4, among 5 to 8 "
+                                "devices and among more",
+                                kernel->limit_count, COLLECTIVE_LIMITS);
+        if (!ll_algorithm_serves(kernel->algorithm, kernel->runs))
+            right = complain_of_algorithm(reading, kernel, place_of_item(item, "algorithm"));
+    }
+    return right;
+}
+
+/* Tiles for a narrow n need a width, and tiles beyond it. */
+static bool check_linear_tiles(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    bool right = true;
+    for (uint64_t i = 0; i < software->linear_count; i++) {
+        const struct ll_linear_kernel *linear = &software->linear[i];
+        const struct ll_node *item = software_node(reading, "linear", i);
+        if (linear->narrow_tile_count > 0 && linear->narrow_n == 0)
+            right = ll_complain(reading->diags, place_of_item(item, "narrow_tiles"),
+                                "expected `narrow_n` beside them, the largest n that they are for");
+        if (linear->narrow_tile_count == 0 && linear->narrow_n > 0)
+            right = ll_complain(reading->diags, place_of_item(item, "narrow_n"),
+                                "expected `narrow_tiles` beside it, the tiles for an n of at most that");
+        if (linear->narrow_tile_count > 0 && linear->tile_count == 0)
+            right = ll_complain(reading->diags, place_of_item(item, "narrow_tiles"),
+                                "expected `tiles` beside them, for a larger n");
+    }
+    return right;
 }
 
 /* The least energy cannot be looked for where nothing has any. */
@@ -729,6 +816,8 @@ bool ll_machine_check(struct ll_reading *reading)
     bool right = check_names(reading);
     if (ll_read_well(reading, "software")) {
         right &= check_software_names(reading);
+        right &= check_collective_kernels(reading);
+        right &= check_linear_tiles(reading);
         right &= check_objective(reading);
     }
     right &= check_reported_names(reading);

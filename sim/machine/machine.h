@@ -170,6 +170,10 @@ enum ll_collective {
     LL_COLLECTIVE_COUNT
 };
 
+/* Whether an algorithm (LL_ALGORITHM_COUNT: the fastest of all) can serve a collective on some network and
+ * number of devices. Pure, thread-safe. */
+bool ll_algorithm_serves(enum ll_algorithm algorithm, enum ll_collective collective);
+
 /* A kernel of the stack's own that carries out a collective in place of the library (NCCL), as servers have
  * for all-reduces of small messages. It takes start_s + (devices - 1) peer_s, and the bytes over `efficiency`
  * of what the links reach. */

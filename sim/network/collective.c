@@ -79,6 +79,7 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
     free(path.links);
     if (!done)
         return LL_EXCHANGE_NO_WAY;
+    assert(ll_algorithm_serves(algorithm, exchange->collective));
     *exchanged = (struct ll_exchanged){
         .time_s = steps.time_s,
         .sent_bytes = steps.sent_bytes,

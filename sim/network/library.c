@@ -369,8 +369,8 @@ static double last_bytes(const struct within *way, const struct ll_network *leve
 }
 
 /* What the tuner expects and what a way takes cross at different sizes, so that a message could be faster
- * than a smaller one, which was left to another way too long. The time is taken to be no less than that of the
- * largest message of any way that the tuner has left by then. */
+ * than a smaller one, which was left to another way too long. The time is taken to be no less than that of
+ * the largest message of any way that the tuner has left by then. */
 static void bound_below(const struct ll_steps *start, const struct within *taken,
                         const struct ll_network *level, struct ll_steps *steps)
 {
