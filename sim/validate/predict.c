@@ -123,16 +123,32 @@ static double ring_share(const struct ll_measured_part *part)
     }
 }
 
-/* What a ring would have each device send over the slowest link of the datasheet on the way, without latency:
- * that of the outermost level, or for a single node of the level that joins so many. */
-static double wire_s(const struct ll_machine *machine, const struct ll_measured_part *part)
+/* The links into a level that the devices of one group which it joins use, of those that take part: a message
+ * uses one, and so does a device by itself. */
+static double links_into(const struct ll_net *net, const struct layout *layout,
+                         const struct ll_measured_part *part, uint64_t level)
 {
+    uint64_t links = 1, devices = ll_min(ll_min(layout->in_node, part->devices), ll_net_group(net, level));
+    for (uint64_t i = 1; part->collective != LL_COLLECTIVE_SEND_RECEIVE && i < devices; i++)
+        links += ll_net_rail(net, level, member(layout, i)) != ll_net_rail(net, level, member(layout, i - 1));
+    return (double)links;
+}
+
+/* What rings would have each device send over the slowest links of the datasheet on the way, as many rings as
+ * a group has links, without latency: those of the outermost level, or for a single node of the level that
+ * joins so many. */
+static double wire_s(const struct ll_net *net, const struct layout *layout,
+                     const struct ll_measured_part *part)
+{
+    const struct ll_machine *machine = ll_net_machine(net);
     bool one_node = part->node_devices == 0 || part->devices <= part->node_devices;
     uint64_t l = one_node ? 0 : machine->network_count - 1, joined = machine->networks[0].devices;
     while (one_node && joined < part->devices && l + 1 < machine->network_count)
         joined = ll_mul(joined, machine->networks[++l].devices);
     const struct ll_network *level = &machine->networks[l];
-    return ring_share(part) * (double)part->work.a_bytes / level->bandwidth_Bps;
+    double Bps = level->bandwidth_Bps * links_into(net, layout, part, l);
+    Bps = level->group_port_Bps > 0 ? fmin(Bps, level->group_port_Bps) : Bps;
+    return ring_share(part) * (double)part->work.a_bytes / Bps;
 }
 
 /* Why it could not be told how long an exchange takes; NULL: it was. */
@@ -164,7 +180,7 @@ static bool predict_collective(const struct ll_machine *machine, const struct ll
                                struct ll_predicted *p, const char **trouble)
 {
     struct ll_exchanged done = {0};
-    struct layout layout;
+    struct layout layout = {0};
     struct ll_net *net = ll_net_new(machine, trouble);
     if (net && !lay_out(net, part, &layout))
         *trouble = "the machine describes no network of so many devices";
@@ -173,7 +189,7 @@ static bool predict_collective(const struct ll_machine *machine, const struct ll
     p->time_s += (double)part->times * done.time_s;
     p->overhead_s += (double)part->times * done.overhead_s;
     p->bytes += (double)part->times * (double)part->work.a_bytes;
-    p->roofline_s += *trouble ? 0 : (double)part->times * wire_s(machine, part);
+    p->roofline_s += *trouble ? 0 : (double)part->times * wire_s(net, &layout, part);
     ll_net_free(net);
     return !*trouble;
 }
