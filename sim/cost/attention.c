@@ -714,9 +714,7 @@ bool ll_attention_cost(const struct ll_machine *machine, enum ll_op_kind kind, c
     cost->level_s[outermost] = bytes / l->dram_Bps;
     cost->level_pieces[outermost] = 1;
     cost->apart_s = c.write_s + c.cast_s + c.copies_s + l->combine_s;
-    double others_s = cost->apart_s + fmax(cost->compute_s, cost->level_s[outermost]);
-    cost->gap_s =
-        does(c.kernel, LL_TRAIT_IN_STREAM) ? fmax(0, c.kernel->launch_s - others_s) : c.kernel->launch_s;
+    *(does(c.kernel, LL_TRAIT_IN_STREAM) ? &cost->stream_s : &cost->gap_s) = c.kernel->launch_s;
     double peak = c.device.flops * c.device.units * cost->compute_cycles;
     cost->utilization = peak > 0 ? (double)work->flops / peak : 0;
     return true;

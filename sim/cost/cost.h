@@ -119,7 +119,7 @@ struct ll_cost {
     double apart_bytes;     /* passes over the outermost level before and after the rest */
     double apart_s;         /* what they take, and what lies between dependent steps */
     double around_s; /* starting and ending a library's GEMM kernel, and adding up parts of k behind it */
-    double stream_s; /* host's time for a quantized linear layer that no graph holds; 0: one does */
+    double stream_s; /* host's time for a linear layer or attention that no graph holds; 0: one does */
     bool partly_overlaps; /* the outermost level with the rest, as a library's GEMMs (gemm_kernels.c) */
     double gap_s;         /* before it, on the device; not of an op that is joined to another */
     double serial;        /* share of the stages beside the slowest that does not overlap with it */

@@ -494,7 +494,7 @@ static void wait_for_others(const struct ll_machine *machine, const struct ll_co
 
 /* Kernels of tensor cores (gemm_kernels.c): the longest of all but the outermost level, which overlaps
  * with it in part. There are no first pieces. */
-static void overlap_partly(double stream_s, struct paced *p)
+static void overlap_partly(struct paced *p)
 {
     const struct ll_stage *outermost = &p->stages[p->count - 1];
     p->inside_s = 0;
@@ -503,7 +503,12 @@ static void overlap_partly(double stream_s, struct paced *p)
     double both_s = ll_partial_overlap_s(p->inside_s, outermost->whole_s);
     p->exposed_s = p->waits_s + p->apart_s + both_s - p->stages[p->slowest].whole_s;
     p->time_s = p->waits_s + p->apart_s + both_s;
-    p->held_s = fmax(0, stream_s - p->time_s);
+}
+
+/* What no graph holds takes no less than the host, whatever is on chip. */
+static void wait_for_host(const struct ll_cost *cost, struct paced *p)
+{
+    p->held_s = fmax(0, cost->stream_s - cost->overhead_s - p->time_s);
     p->exposed_s += p->held_s;
     p->time_s += p->held_s;
 }
@@ -529,14 +534,15 @@ static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
     p->waiting_s = serial_s(cost, p);
     p->apart_s = cost->apart_s + cost->gap_s + p->beyond_s + p->waiting_s + cost->around_s;
     if (cost->partly_overlaps) {
-        overlap_partly(cost->stream_s - cost->overhead_s, p);
-        return;
+        overlap_partly(p);
+    } else {
+        p->exposed_s = p->waits_s + (p->first_s - p->stages[p->slowest].first_s) + p->apart_s;
+        for (uint64_t i = 0; i < p->count; i++)
+            if (p->sets_pace[i] && i != p->slowest)
+                p->exposed_s += ll_stage_rest_s(&p->stages[i]);
+        p->time_s = p->exposed_s + p->stages[p->slowest].whole_s;
     }
-    p->exposed_s = p->waits_s + (p->first_s - p->stages[p->slowest].first_s) + p->apart_s;
-    for (uint64_t i = 0; i < p->count; i++)
-        if (p->sets_pace[i] && i != p->slowest)
-            p->exposed_s += ll_stage_rest_s(&p->stages[i]);
-    p->time_s = p->exposed_s + p->stages[p->slowest].whole_s;
+    wait_for_host(cost, p);
 }
 
 /* By the model alone. */
@@ -731,9 +737,6 @@ static void explain_partly(const struct ll_machine *machine, const struct paced 
            "%s(%.10g^3 + %.10g^3)^(1 / 3) = %.10g s",
            machine->levels[machine->level_count - 1].name, sum, p->inside_s, outermost->whole_s,
            p->time_s - p->held_s);
-    if (p->held_s > 0)
-        ll_say(why, "until the host is done with it, which no graph holds: %.10g + %.10g = %.10g s",
-               p->time_s - p->held_s, p->held_s, p->time_s);
 }
 
 static void explain_time(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)
@@ -749,7 +752,8 @@ static void explain_time(const struct ll_machine *machine, const struct paced *p
            p->apart_s > 0 ? "passes and steps apart, latencies and first pieces, then the slowest, "
            : *sum         ? "latencies and first pieces, then the slowest, "
                           : "the slowest, ",
-           ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s, p->time_s);
+           ll_bound_name(machine, bound_of(p->slowest)), sum, p->stages[p->slowest].whole_s,
+           p->time_s - p->held_s);
 }
 
 void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -784,6 +788,9 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
         explain_partly(machine, &p, why);
     else
         explain_time(machine, &p, why);
+    if (p.held_s > 0)
+        ll_say(why, "until the host is done with it, which no graph holds: %.10g + %.10g = %.10g s",
+               p.time_s - p.held_s, p.held_s, p.time_s);
     if (cost->overlay.shapes == 0)
         return;
     struct ll_timing timing;

@@ -127,6 +127,30 @@ static void steps_are_those_of_a_walk_over_all_tiles(void **state)
     }
 }
 
+/* Whatever is on chip already. */
+static void without_a_graph_no_call_is_faster_than_its_launch(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= CASES / 4; seed++) {
+        struct dice dice = {seed};
+        struct ll_machine machine;
+        random_gpu(&dice, &machine);
+        const struct ll_attention a = random_shape(&dice);
+        struct ll_attention_kernel *k = &machine.software.attention[a.pass];
+        k->traits |= LL_TRAIT_IN_STREAM;
+        k->launch_s = roll_real(&dice, 1e-5, 1e-3);
+        const struct ll_cost cost = cost_of_shape(&machine, &a);
+        struct ll_warm_bytes warm = {.saved_bytes = {0, roll_real(&dice, 0, 1) * cost.level_bytes[1]}};
+        struct ll_timing cold, found;
+        ll_cost_time(&machine, &cost, NULL, &cold);
+        ll_cost_time(&machine, &cost, &warm, &found);
+        claim(found.time_s >= k->launch_s * (1 - 1e-12) && found.time_s <= cold.time_s * (1 + 1e-12), seed,
+              "a warm cache is faster than the host, or slower than a cold one");
+        claim(fabs(cold.time_s - fmax(k->launch_s, time_of(&machine, &a))) <= 1e-12 * cold.time_s, seed,
+              "the launch is no floor");
+    }
+}
+
 static void more_to_do_is_never_faster(void **state)
 {
     (void)state;
@@ -230,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_those_of_a_walk_over_all_tiles),
+        cmocka_unit_test(without_a_graph_no_call_is_faster_than_its_launch),
         cmocka_unit_test(more_to_do_is_never_faster),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
         cmocka_unit_test(the_last_kernel_for_what_is_asked_runs_it),
