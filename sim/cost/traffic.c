@@ -594,6 +594,21 @@ static int parts_of(const struct ll_machine *machine, const struct ll_task *task
     return count;
 }
 
+/* What narrow blocks of several groups make a unit load again of an operand that passes by: the unit loads it
+ * as often as the narrowest has it, not for each group anew. Of the bytes so counted, those beyond that. */
+static void merge_repeats(const struct part *parts, int count, double beyond[LL_OPERAND_COUNT])
+{
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+        double all = 0, most = 0;
+        for (int i = 0; i < count; i++) {
+            double again = parts[i].group.has[o] ? 0 : parts[i].flow.of[o];
+            all += again;
+            most = fmax(most, again);
+        }
+        beyond[o] = all - most;
+    }
+}
+
 /* Reads and writes that go different ways share a level's ports. Where a way has both, they are taken to
  * follow one another: which of its blockings is best was decided without the others; but for a budget. */
 static void out_of(const struct ll_machine *machine, const struct ll_task *task,
@@ -615,10 +630,16 @@ static void out_of(const struct ll_machine *machine, const struct ll_task *task,
             traffic->of[level][o] += flow->of[o];
         mixed |= has[LL_OPERAND_C] && (has[LL_OPERAND_A] || has[LL_OPERAND_B]);
     }
-    if (count > 1 && !mixed) {
-        struct ll_port_cost toll = ll_level_port_cost(&machine->levels[level]);
-        traffic->price[level] = ll_port_cost_price(&toll, traffic->bytes[level], traffic->written[level]);
+    const struct ll_port_cost toll = ll_level_port_cost(&machine->levels[level]);
+    double beyond[LL_OPERAND_COUNT];
+    merge_repeats(parts, count, beyond);
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+        traffic->bytes[level] -= beyond[o];
+        traffic->of[level][o] -= beyond[o];
+        traffic->price[level] -= beyond[o] * fmax(1, toll.read);
     }
+    double least = ll_port_cost_price(&toll, traffic->bytes[level], traffic->written[level]);
+    traffic->price[level] = count > 1 && !mixed ? least : fmax(least, traffic->price[level]);
 }
 
 /* --- searches --- */
@@ -904,6 +925,14 @@ void ll_traffic_explain(const struct ll_machine *machine, const struct ll_task *
     int count = parts_of(machine, task, way, nested, paces->budget[level], level, parts);
     for (int i = 0; i < count; i++)
         explain_passages(&(struct route){machine, task, way, nested, &parts[i].group}, why);
+    double beyond[LL_OPERAND_COUNT];
+    merge_repeats(parts, count, beyond);
+    double less = beyond[LL_OPERAND_A] + beyond[LL_OPERAND_B] + beyond[LL_OPERAND_C];
+    if (less > 0)
+        ll_say(why,
+               "what blocks of several operands make the unit load again is loaded for the narrowest alone: "
+               "%.10g B less",
+               less);
     if (count > 1)
         ll_say(why, "out of %s together: %.10g B, of which %.10g B are written", machine->levels[level].name,
                traffic->bytes[level], traffic->written[level]);
