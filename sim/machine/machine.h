@@ -191,6 +191,7 @@ struct ll_collective_kernel {
 struct ll_software {
     double op_overhead_s;   /* to start one op */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
+    double loop_overhead_s; /* idle time of the device before each further turn of a loop over time */
     double gap_s;           /* idle time of the device before an op, however far ahead the host is */
     double step_overhead_s; /* of each dependent step of a sequence, beside its work */
     double grain;           /* FLOPs, or bytes if more, for which one unit is used; 0: all units are used */

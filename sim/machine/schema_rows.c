@@ -500,6 +500,11 @@ static const struct ll_field software_fields[] = {
     {.key = "queue", .type = LL_TYPE_WHOLE, AT(queue), .min = 0, .max = MOST_UNITS, .otherwise = "0",
      .help = "ops that the host may start ahead of the device, which hides the time to start them; 0: an op "
              "is started only when its turn has come"},
+    {.key = "loop_overhead", .type = LL_TYPE_QUANTITY, AT(loop_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "with a queue: time from when the device has done a turn of a loop over time until the host has decided "
+             "on the next one and starts its first op; a turn begins with the op that reads the same weights "
+             "again. 0: the host does not wait, as where loops are unrolled"},
     {.key = "gap", .type = LL_TYPE_QUANTITY, AT(gap_s), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS,
      .otherwise = "0s",
      .help = "time that the device idles before an op even when the host is ahead: one kernel drains, the "

@@ -150,8 +150,9 @@ static double ll_taken_s(const struct ll_slowed *slowed, const double *level_end
  *       late[k] = max(0, started[k] - behind[k] + more[k] - start[k])
  *
  * where `behind` is what the software still does once the device has begun, and `more` what a way of several
- * kernels takes until it begins (sim/cost/cost_parts.h); all is over when both have done. Without a queue an
- * op ends when both have done with it:
+ * kernels takes until it begins (sim/cost/cost_parts.h); all is over when both have done. Before each further
+ * turn of a loop the host waits for the device: end[k - 1] + loop_overhead then stands in place of end[k -
+ * queue]. Without a queue an op ends when both have done with it:
  *
  *       late[k] = overhead[k] + more[k] - min(behind[k], more[k] + time[k])
  *
@@ -209,9 +210,10 @@ struct run {
     double stream_end_s[STREAM_COUNT];
     double accessed_bytes[LL_MAX_LEVELS]; /* of all that has been placed */
     double end_s;                         /* of all that has been placed */
-    double active_s, starting_s;        /* all that the device works, all that the software takes to start */
-    double started_s;                   /* when the software has started the last op */
-    uint32_t *queued, queued_count;     /* ops that go through its queue: those of the device */
+    double active_s, starting_s;    /* all that the device works, all that the software takes to start */
+    double started_s;               /* when the software has started the last op */
+    uint32_t *queued, queued_count; /* ops that go through its queue: those of the device */
+    const bool *turns; /* by op: it begins a further turn of a loop; NULL where that costs nothing */
     uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
@@ -249,15 +251,25 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
     return op->start_s + op->time_s;
 }
 
-/* The op goes through the software's queue, which may have to wait for room in it. */
+static double end_of(const struct run *run, uint32_t queued)
+{
+    const struct ll_op_result *op = &run->ops[run->queued[queued]];
+    return op->start_s + op->time_s;
+}
+
+/* The op goes through the software's queue, which may have to wait for room in it, or before a turn of a loop
+ * for the device to have done all that was queued before. */
 static void queue_op(struct run *run, uint32_t seq)
 {
-    uint64_t queue = run->machine->software.queue, before = run->queued_count;
-    run->queued[run->queued_count++] = seq - run->prepared->first_op;
-    if (queue > 0 && before >= queue) {
-        const struct ll_op_result *op = &run->ops[run->queued[before - queue]];
-        run->started_s = fmax(run->started_s, op->start_s + op->time_s);
-    }
+    const struct ll_software *software = &run->machine->software;
+    const uint32_t before = run->queued_count, i = seq - run->prepared->first_op;
+    run->queued[run->queued_count++] = i;
+    if (software->queue == 0 || before == 0)
+        return;
+    if (before >= software->queue)
+        run->started_s = fmax(run->started_s, end_of(run, before - (uint32_t)software->queue));
+    if (run->turns && run->turns[i])
+        run->started_s = fmax(run->started_s, end_of(run, before - 1)) + software->loop_overhead_s;
 }
 
 /* How long the device waits for the software to start this op, which it could begin at start_s. */
@@ -578,6 +590,8 @@ static bool make_room(struct run *run)
     run->so_far = (struct ll_so_far){run->begun_s, prepared->first_op, run->history};
     run->parts = ll_alloc(run->scratch, ops, sizeof *run->parts);
     run->queued = ll_alloc(run->scratch, ops, sizeof *run->queued);
+    if (run->machine->software.loop_overhead_s > 0 && !(run->turns = ll_loop_turns(prepared, run->scratch)))
+        return false;
     for (unsigned i = 0; i < STREAM_COUNT; i++)
         run->stream_last[i] = LL_NONE;
     if (!run->ops || !run->costs || !run->begun_s || !run->history || !run->parts || !run->queued ||
@@ -727,8 +741,8 @@ static void explain_wait(double before_s, double lead_s, double late_s, struct l
                "max(0, %.10g - %.10g) = %.10g s",
                before_s, lead_s, late_s);
     else
-        ll_say(why, "waits for the software, which still has earlier ops to start: %.10g + %.10g = %.10g s",
-               before_s, -lead_s, late_s);
+        ll_say(why, "waits for the software, which turns to it only later: %.10g + %.10g = %.10g s", before_s,
+               -lead_s, late_s);
 }
 
 /* What of the op's time in this replay the software took to start it. */

@@ -131,6 +131,41 @@ static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
     return right;
 }
 
+/* What has read a weight last, and how many times in a row. */
+struct reads {
+    enum ll_op_kind kind;
+    enum ll_phase phase;
+    uint32_t step, count;
+};
+
+const bool *ll_loop_turns(const struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct reads *reads = ll_alloc(arena, trace->storage_count + 1, sizeof *reads);
+    bool *turns = ll_alloc(arena, prepared->end_op - prepared->first_op, sizeof *turns);
+    uint32_t turn = 1;
+    if (!reads || !turns)
+        return NULL;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const struct ll_op_signature *op = &trace->signatures[trace->ops[seq].signature];
+        const uint32_t step = trace->ops[seq].step;
+        uint32_t most = 0; /* times that its like have read one of its weights */
+        for (uint32_t i = 0; i < op->view.input_count; i++) {
+            const struct ll_tensor *tensor = &trace->tensors[ll_op_input(trace, seq, i)];
+            if (trace->descs[tensor->desc].memory != LL_WEIGHT)
+                continue;
+            struct reads *read = &reads[tensor->storage];
+            const bool again = read->count > 0 && read->step == step && read->kind == op->view.kind &&
+                               read->phase == op->phase;
+            *read = (struct reads){op->view.kind, op->phase, step, again ? read->count + 1 : 1};
+            most = read->count > most ? read->count : most;
+        }
+        turns[seq - prepared->first_op] = most > 1 && most > turn;
+        turn = most > 0 && (most == 1 || most > turn) ? most : turn;
+    }
+    return turns;
+}
+
 static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                           struct ll_arena *arena);
 

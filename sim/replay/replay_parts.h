@@ -29,6 +29,12 @@ static inline double ll_work_begins_s(const struct ll_machine *machine, double s
     return start_s + (machine->software.queue > 0 ? late_s : alone_s);
 }
 
+/* By op of the replay: whether it begins a further turn of a loop over time, which a trace holds unrolled. A
+ * turn begins with an op that reads a weight which an op of its kind and phase has read before in its step,
+ * more often than the ops of the turn so far have read theirs: of a stack of layers in one loop the first
+ * one. In the arena; NULL when memory ran out. */
+const bool *ll_loop_turns(const struct ll_prepared *prepared, struct ll_arena *arena);
+
 /* An op that exchanges may slow: as for ll_time_op, which says that it takes alone_s. */
 struct ll_slowed {
     const struct ll_prepared *prepared;

@@ -225,6 +225,44 @@ static void a_short_queue_keeps_the_software_waiting(void **state)
     close_scene(&many);
 }
 
+/* Two layers in a loop of three turns, and one behind it. */
+static struct ll_trace *record_loop(void)
+{
+    struct toy *toy = calloc(1, sizeof *toy);
+    char path[64];
+    uint32_t weights[3];
+    toy_open(toy, path);
+    uint32_t x = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_ACTIVATION);
+    for (int i = 0; i < 3; i++)
+        weights[i] = toy_bring(toy, toy_matrix(SIDE, SIDE), LL_WEIGHT);
+    ll_recorder_step_begin(toy->recorder);
+    for (int i = 0; i < 7; i++)
+        x = toy_op(toy, LL_OP_MATMUL, LL_PHASE_FORWARD, (uint32_t[]){x, weights[i < 6 ? i % 2 : 2]}, 2, NULL,
+                   0, LL_ACTIVATION, NULL);
+    ll_recorder_step_end(toy->recorder);
+    return toy_close(toy, path);
+}
+
+/* Seven products, the first of which waits for its start; before the second and the third turn the device
+ * waits for the host to decide, and to start the turn's first product. */
+static void the_host_decides_on_each_further_turn_of_a_loop(void **state)
+{
+    static const char looping[] = "{op_overhead: 1us, queue: 64, loop_overhead: 20us}";
+    (void)state;
+    struct scene unrolled = open_scene_set(record_loop(), yaml, "software", "{op_overhead: 1us, queue: 64}");
+    struct scene loop = open_scene_set(record_loop(), yaml, "software", looping);
+    play(&unrolled);
+    play(&loop);
+    assert_near(unrolled.result->time_s, 1e-6 + 7 * unrolled.result->ops[3].active_s, 1e-9);
+    assert_near(loop.result->time_s - unrolled.result->time_s, 2 * 21e-6, 1e-9);
+    for (uint32_t i = 0; i < 7; i++) {
+        const double late_s = loop.result->ops[i].time_s - loop.result->ops[i].active_s;
+        assert_near(late_s, i == 0 ? 1e-6 : i == 2 || i == 4 ? 21e-6 : 0, 1e-9);
+    }
+    close_scene(&unrolled);
+    close_scene(&loop);
+}
+
 static void starting_ops_is_a_share_of_its_own(void **state)
 {
     (void)state;
@@ -438,6 +476,7 @@ int main(void)
         cmocka_unit_test(what_the_software_does_behind_the_launch_hides_the_work),
         cmocka_unit_test(a_queue_does_not_hide_gaps),
         cmocka_unit_test(a_short_queue_keeps_the_software_waiting),
+        cmocka_unit_test(the_host_decides_on_each_further_turn_of_a_loop),
         cmocka_unit_test(starting_ops_is_a_share_of_its_own),
         cmocka_unit_test(energy_is_counted_by_operation_by_byte_and_by_time),
         cmocka_unit_test(a_step_that_was_cut_off_is_not_counted),

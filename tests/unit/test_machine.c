@@ -196,7 +196,7 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"bandwidth\":10000000000,"
         "\"efficiency\":1,\"latency\":1e-07,\"scope\":\"device\",\"double_buffer\":\"true\"}],\"software\":{"
         "\"op_overhead\":0,\"queue\":"
-        "0,\"gap\":0,"
+        "0,\"loop_overhead\":0,\"gap\":0,"
         "\"step_overhead\":0,\"grain\":0,\"fusion\":"
         "\"none\","
         "\"convolution\":\"direct\","
