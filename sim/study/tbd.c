@@ -388,8 +388,8 @@ static const struct hardware_printed {
     const char *name, *machine, *unit; /* the unit whose instances are multiprocessors or cores */
     double multiprocessors, cores, clock_MHz, memory_GB, cache_MB, bandwidth_GBps;
 } hardware_printed[] = {
-    {LL_TBD_TITAN, "titan_xp+archive/deepbench", "fma", 30, 3840, 1582, 12, 3, 547.6},
-    {LL_TBD_P4000, "quadro_p4000+archive/deepbench", "fma", 14, 1792, 1480, 8, 2, 243},
+    {"TITAN Xp", "titan_xp+archive/deepbench", "fma", 30, 3840, 1582, 12, 3, 547.6},
+    {"Quadro P4000", "quadro_p4000+archive/deepbench", "fma", 14, 1792, 1480, 8, 2, 243},
     {"Xeon E5-2680", "xeon_e5_2680v4", "fma", 0, 28, 2900, 128, 35, 76.8},
 };
 enum { DEVICES = sizeof hardware_printed / sizeof *hardware_printed, TITAN = 0, P4000 = 1 };

@@ -46,7 +46,7 @@ static void plan(struct ll_study_plan *plan)
         for (size_t b = 0; row == LL_TBD_DEEP_SPEECH && b < ll_tbd_batch_count(row); b++)
             ll_tbd_plan_batch_with(plan, row, ll_tbd[row].batches[b], longest);
     }
-    ll_tbd_plan_machine(plan, LL_TBD_P4000);
+    ll_tbd_plan_card(plan, LL_TBD_P4000);
 }
 
 /* What a training step holds of each kind at most, by mini-batch. */
@@ -76,8 +76,8 @@ static void collect(const struct ll_runs *runs, struct held all[LL_TBD_COUNT])
         struct held *held = &all[row];
         *held = (struct held){.row = (enum ll_tbd_row)row};
         for (size_t i = 0; i < ll_tbd_batch_count(held->row); i++) {
-            const struct ll_result *replay =
-                ll_tbd_replay(runs, held->row, ll_tbd[row].batches[i], LL_TBD_P4000);
+            const struct ll_result *replay = ll_tbd_replay(runs, held->row, ll_tbd[row].batches[i],
+                                                           ll_tbd_target(LL_TBD_P4000, ll_tbd[row].first));
             if (!replay)
                 continue;
             const struct ll_machine *machine = replay->machine;
@@ -199,7 +199,8 @@ static void judge_share(const struct held *held, struct ll_study_result *result)
 /* The translators with the longest sentences, for which most is ever allocated. */
 static void judge_sentences(const struct ll_runs *runs, enum ll_tbd_row row, struct ll_study_result *result)
 {
-    const struct ll_result *replay = ll_runs_replay(runs, ll_tbd[row].name, longest_variant, LL_TBD_P4000);
+    const struct ll_result *replay = ll_runs_replay(runs, ll_tbd[row].name, longest_variant,
+                                                    ll_tbd_target(LL_TBD_P4000, ll_tbd[row].first));
     const bool printed = row == LL_TBD_SOCKEYE; /* 89 %, as ResNet-50's */
     double all = 0;
     if (!replay)
@@ -289,7 +290,7 @@ static const struct {
 static void plan_kernels(struct ll_study_plan *plan)
 {
     ll_tbd_plan_batch(plan, LL_TBD_RESNET, BATCH);
-    ll_tbd_plan_machine(plan, LL_TBD_P4000);
+    ll_tbd_plan_card(plan, LL_TBD_P4000);
 }
 
 struct kernel {
@@ -446,7 +447,8 @@ static void judge_longest(const struct kernels *kernels, struct ll_study_result 
 
 static void judge_kernels(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    const struct ll_result *replay = ll_tbd_replay(runs, LL_TBD_RESNET, BATCH, LL_TBD_P4000);
+    const struct ll_result *replay =
+        ll_tbd_replay(runs, LL_TBD_RESNET, BATCH, ll_tbd_target(LL_TBD_P4000, ll_tbd[LL_TBD_RESNET].first));
     struct kernels kernels;
     if (!replay)
         return;
