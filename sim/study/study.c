@@ -314,37 +314,32 @@ size_t ll_count_verdicts(const struct ll_study_result *result, enum ll_verdict v
     return count;
 }
 
+/* Words of the two lists, by verdict and by cause. */
+#define WORD(word, ...) #word,
+static const char *const verdict_names[] = {LL_VERDICT_LIST(WORD)};
+#undef WORD
+#define WORD(id, word, text) {word, text},
+static const struct {
+    const char *word, *text;
+} causes[] = {LL_CAUSE_LIST(WORD)};
+#undef WORD
+
 const char *ll_verdict_name(enum ll_verdict verdict)
 {
-    static const char *const names[] = {
-#define X(word) #word,
-        LL_VERDICT_LIST(X)
-#undef X
-    };
-    assert((size_t)verdict < sizeof names / sizeof *names);
-    return names[verdict];
+    assert((size_t)verdict < sizeof verdict_names / sizeof *verdict_names);
+    return verdict_names[verdict];
 }
 
 const char *ll_cause_name(enum ll_cause cause)
 {
-    static const char *const names[] = {
-#define X(id, word, text) word,
-        LL_CAUSE_LIST(X)
-#undef X
-    };
-    assert((size_t)cause < sizeof names / sizeof *names);
-    return names[cause];
+    assert((size_t)cause < sizeof causes / sizeof *causes);
+    return causes[cause].word;
 }
 
 const char *ll_cause_text(enum ll_cause cause)
 {
-    static const char *const texts[] = {
-#define X(id, word, text) text,
-        LL_CAUSE_LIST(X)
-#undef X
-    };
-    assert((size_t)cause < sizeof texts / sizeof *texts);
-    return texts[cause];
+    assert((size_t)cause < sizeof causes / sizeof *causes);
+    return causes[cause].text;
 }
 
 size_t ll_family_axes(const struct ll_family *family)
