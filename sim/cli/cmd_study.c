@@ -784,6 +784,7 @@ static int run_planned(struct session *session, const struct ll_study *study,
 static int run_study(struct session *session, const struct ll_study *study)
 {
     struct ll_study_plan plan = {.whole = ll_flag(session->args, "whole")};
+    const double begin_s = ll_quiet_mark().at_s;
     int status;
     study->plan(&plan);
     fprintf(stderr, "%s: %s\n", study->id, study->title);
@@ -794,6 +795,8 @@ static int run_study(struct session *session, const struct ll_study *study)
     else
         status = run_planned(session, study, &plan);
     ll_study_plan_release(&plan);
+    if (status == LL_DONE && ll_flag(session->args, "all"))
+        fprintf(stderr, "%s: %.1f s\n", study->id, ll_quiet_mark().at_s - begin_s);
     return status;
 }
 
@@ -831,8 +834,11 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     }
     if (ll_flag(session->args, "all"))
         ll_present_html_open("Figures and tables of papers", &session->index);
+    const double begin_s = ll_quiet_mark().at_s;
     for (size_t i = 0; i < count && status == LL_DONE; i++)
         status = run_study(session, chosen[i]);
+    if (ll_flag(session->args, "all") && status == LL_DONE)
+        fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - begin_s);
     if (ll_flag(session->args, "all") && status == LL_DONE && !write_index(session))
         status = LL_FAILED;
     if (!as_json && status == LL_DONE && count > 1)
