@@ -264,6 +264,7 @@ static inline void random_software(struct dice *dice, struct ll_machine *machine
     software->strided = (enum ll_strided)roll_between(dice, LL_STRIDED_EXACT, LL_STRIDED_PHASES);
     software->convolving = roll_between(dice, 0, 3) ? LL_CONVOLVING_DIRECT : LL_CONVOLVING_COLUMNS;
     software->depthwise_efficiency = roll_between(dice, 0, 1) ? roll_real(dice, 0.05, 1) : 0;
+    software->group_block = roll_between(dice, 0, 1) ? roll_between(dice, 1, 256) : 0;
     software->transform_count = roll_between(dice, 0, 2);
     for (uint64_t i = 0; i < software->transform_count; i++) {
         struct ll_transform *transform = &software->transforms[i];

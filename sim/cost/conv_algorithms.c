@@ -335,6 +335,46 @@ static struct ll_variant on_lanes(const struct ll_software *software, const stru
     return v;
 }
 
+/* How many groups make up a block: the most that divide all of them and whose channels find room in it. */
+static uint64_t groups_of_block(const struct ll_software *software, const struct ll_work *work)
+{
+    const struct ll_conv *c = &work->conv;
+    if (work->kind != LL_WORK_CONV || c->groups < 2)
+        return 1;
+    const uint64_t channels = ll_max(c->in_c, c->out_c) / c->groups;
+    uint64_t merged = channels > 0 ? ll_min(c->groups, software->group_block / channels) : 0;
+    while (merged > 1 && c->groups % merged != 0)
+        merged--;
+    return ll_max(1, merged);
+}
+
+static void explain_blocks(const struct ll_work *work, const struct ll_variant *v, struct ll_explain *why)
+{
+    const uint64_t merged = work->conv.groups / v->work.conv.groups;
+    explain_pixels(work, v, why);
+    ll_say(why,
+           "%" PRIu64 " groups at a time, their filters with zeros for the channels of the others: %" PRIu64
+           " groups of %" PRIu64 " and %" PRIu64 " channels",
+           merged, v->work.conv.groups, work->conv.in_c / v->work.conv.groups,
+           work->conv.out_c / v->work.conv.groups);
+}
+
+/* Filters of a block hold zeros for the channels of its other groups, so that all of a matrix unit's rows and
+ * columns have something to do: as often the work, and the filters, as a block has groups. */
+static struct ll_variant in_blocks(const struct ll_work *work, uint64_t merged)
+{
+    struct ll_variant v = as_it_is(work);
+    v.name = "blocks of groups, zeros between them";
+    v.explain = explain_blocks;
+    v.work.conv.groups /= merged;
+    v.work.flops = ll_mul(work->flops, merged);
+    if (work->conv.pass == LL_CONV_FILTER)
+        v.work.c_bytes = ll_mul(work->c_bytes, merged);
+    else
+        v.work.b_bytes = ll_mul(work->b_bytes, merged);
+    return v;
+}
+
 /* The same by kernels that skip zeros, if there are some. */
 static size_t add_skipping(struct ll_variant *out, size_t count)
 {
@@ -390,6 +430,9 @@ static size_t all_variants(const struct ll_software *software, const struct ll_w
                   work->conv.pass == LL_CONV_DATA;
     out[count++] = phases ? in_phases(work) : as_it_is(work);
     count = add_skipping(out, count);
+    const uint64_t merged = groups_of_block(software, work);
+    if (merged > 1)
+        out[count++] = in_blocks(work, merged);
     for (uint64_t i = 0; work->kind == LL_WORK_CONV && i < software->transform_count; i++) {
         const struct ll_transform *t = &software->transforms[i];
         struct ll_transformed transformed;

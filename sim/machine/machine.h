@@ -201,6 +201,8 @@ struct ll_software {
     /* By dtype, for kernels that want channels last (NHWC): share of the bandwidth that the passes reach which
      * transform the layout of a convolution's operands; 0: they are taken as they are. */
     double layout_transform[LL_DTYPE_COUNT];
+    /* Channels that a grouped convolution may take together, zeros between its groups; 0: groups stay apart. */
+    uint64_t group_block;
     /* Share of their rate that vector lanes reach in a depthwise convolution; 0: computed as others are. */
     double depthwise_efficiency;
     enum ll_mapped mapping;

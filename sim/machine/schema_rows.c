@@ -531,6 +531,9 @@ static const struct ll_field software_fields[] = {
      .help = "by dtype: share of the outermost level's bandwidth that the passes reach in which operands and result of a "
              "convolution are laid out anew, because its kernels want channels last; 1x1 filters of stride 1 need "
              "none where the pixels of a channel are whole loads of 16 bytes. 0, and of dtypes not given: they are taken as they are"},
+    {.key = "group_block", .type = LL_TYPE_WHOLE, AT(group_block), .min = 0, .max = MOST_UNITS, .otherwise = "0",
+     .help = "channels of a grouped convolution that the compiler may compute together as those of a dense one, with zeros "
+             "between their groups, where that is faster; 0: each group by itself"},
     {.key = "depthwise_efficiency", .type = LL_TYPE_NUMBER, AT(depthwise_efficiency), .min = 0, .max = 1, .otherwise = "0",
      .help = "share of their rate that vector lanes reach in convolutions whose groups take one channel each, "
              "element by element (needs a vector unit for them); 0: those are convolved as others are"},

@@ -461,25 +461,8 @@ static const struct {
                       {0, 0, "between 3 and 6.8"}};
 enum { REAL = sizeof real / sizeof *real };
 
-/* MobileNet alone, of which it matters what its depthwise convolutions take on one core. */
-static const char *const depthwise_row = "MobileNet", *const core_target = "TPU v2 core";
-
-static void plan_depthwise(struct ll_study_plan *plan)
-{
-    ll_study_plan_machine(
-        plan, &(struct ll_study_machine){.name = core_target, .machine = "tpu_v2_core+archive/paradnn"});
-    ll_study_plan_recording(plan, &(struct ll_recording){.row = depthwise_row,
-                                                         .variant = "training",
-                                                         .model = "mobilenet",
-                                                         .train = true,
-                                                         .dry_run = true,
-                                                         .batch = 32,
-                                                         .steps = 1});
-}
-
 static void plan_all(struct ll_study_plan *plan)
 {
-    plan_depthwise(plan);
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++)
         ll_paradnn_plan(plan, (enum ll_paradnn_family)f);
     for (size_t i = 0; i < REAL; i++)
@@ -546,66 +529,6 @@ static void draw(const struct drawn *left, const struct drawn *right, struct ll_
     ll_svg_close(&svg);
 }
 
-/* The groups of a convolution, 1 of other ops. */
-static double groups_of(const struct ll_op_view *view)
-{
-    for (uint32_t i = 0; i < view->attr_count && ll_op_class(view->kind) == LL_CLASS_CONV; i++)
-        if (view->attrs[i].key == LL_ATTR_GROUPS)
-            return (double)view->attrs[i].count;
-    return 1;
-}
-
-/* The times of a step on a core: all ops, and its depthwise convolutions as they are, and in blocks of as
- * many channels as an array has columns. */
-struct depthwise {
-    double all_s, channels_s, blocks_s;
-};
-
-static struct depthwise depthwise_of(const struct ll_result *step)
-{
-    enum { COLUMNS = 128, TAPS = 9 };
-    struct depthwise times = {0};
-    const struct ll_trace *trace = step->prepared->trace;
-    for (uint32_t seq = step->prepared->first_op; seq < step->prepared->end_op; seq++) {
-        const struct ll_op_view *view = &trace->signatures[trace->ops[seq].signature].view;
-        const double time_s = step->ops[seq - step->prepared->first_op].time_s, groups = groups_of(view);
-        if (ll_op_class(view->kind) != LL_CLASS_INPUT)
-            times.all_s += time_s;
-        if (groups > 1) {
-            times.channels_s += time_s;
-            times.blocks_s += time_s * fmin(1, TAPS * ceil(groups / COLUMNS) / groups);
-        }
-    }
-    return times;
-}
-
-/* Explains the last criterion, MobileNet's. One channel of 3 x 3 taps fills 9 rows and one column of the
- * array: as many passes as channels; a block of 128 channels, zero but on its diagonal, 9 passes. */
-static void explain_depthwise(const struct ll_runs *runs, const struct ll_experiment_result *experiment,
-                              double low, double high, struct ll_study_result *result)
-{
-    const struct ll_result *step = ll_runs_replay(runs, depthwise_row, "training", core_target);
-    const struct ll_experiment_point *tpu = ll_experiment_at(experiment, 0, LL_PARADNN_TPU2),
-                                     *gpu = ll_experiment_at(experiment, 0, LL_PARADNN_V100);
-    if (!step)
-        return;
-    const struct depthwise times = depthwise_of(step);
-    const double left = 1 - (times.channels_s - times.blocks_s) / times.all_s;
-    const double step_s = fmax(tpu->host_s, (tpu->device_s - tpu->exchange_s) * left + tpu->exchange_s);
-    const struct ll_explanation explanation = {
-        .cause = LL_ASSUMPTION,
-        .needed = "depthwise convolutions as dense ones of blocks of 128 channels, zero off their diagonals",
-        .reached = {tpu->samples / step_s / ll_experiment_rate(gpu), 2, ""},
-        .low = low,
-        .high = high};
-    ll_criterion_explain(
-        result, &explanation,
-        "a channel of 3 x 3 taps by itself fills 9 rows and one column of a 128 x 128 array, "
-        "so that depthwise convolutions take %.0f %% of a core's step; blocks of 128 channels "
-        "take 9 passes where these take 128, %.0f %% of the step as it is now",
-        100 * times.channels_s / times.all_s, 100 * times.blocks_s / times.all_s);
-}
-
 /* Real networks are within twice what is printed of them; of which nothing is, follow the family: they lie
  * between the whiskers of the convolutional ones. */
 static void judge_real(const struct ll_runs *runs, struct ll_study_result *result)
@@ -631,8 +554,6 @@ static void judge_real(const struct ll_runs *runs, struct ll_study_result *resul
                              "%s: TPU v2 over V100, %s (published: %s)", real[i].doc,
                              printed ? "within twice the paper's" : "as nearly all CNN of bottlenecks",
                              real_published[i].text);
-        if (strcmp(real[i].name, depthwise_row) == 0)
-            explain_depthwise(runs, experiment, low, high, result);
     }
 }
 

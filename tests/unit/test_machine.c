@@ -200,7 +200,7 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"step_overhead\":0,\"grain\":0,\"fusion\":"
         "\"none\","
         "\"convolution\":\"direct\","
-        "\"strided_data_gradient\":\"exact\",\"depthwise_efficiency\":0,\"mapping\":"
+        "\"strided_data_gradient\":\"exact\",\"group_block\":0,\"depthwise_efficiency\":0,\"mapping\":"
         "\"closed_form\","
         "\"objective\":\"time\","
         "\"early_updates\":false,\"collectives\":"

@@ -201,9 +201,39 @@ static void channels_of_their_own_are_convolved_on_lanes(void **state)
     assert_false(ll_on_lanes(&software, &work));
 }
 
+/* Sixteen groups of one channel that becomes two: a block of 8 channels has room for the results of four. */
+static void groups_are_computed_together_with_zeros_between(void **state)
+{
+    (void)state;
+    struct ll_software software = {.group_block = 8};
+    struct ll_variant v[LL_MOST_VARIANTS];
+    struct ll_work work = halving(3);
+    work.conv.pass = LL_CONV_FORWARD;
+    work.conv.groups = 16;
+    work.flops /= 16;
+    assert_int_equal(ll_variants(&software, &work, v), 2);
+    assert_int_equal(v[0].work.conv.groups, 16);
+    assert_int_equal(v[1].work.conv.groups, 4);
+    assert_int_equal(v[1].work.flops, 4 * work.flops);
+    assert_int_equal(v[1].work.b_bytes, 4 * work.b_bytes);
+    assert_int_equal(v[1].work.c_bytes, work.c_bytes);
+    work.conv.pass = LL_CONV_FILTER;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[1].work.c_bytes, 4 * work.c_bytes);
+    software.group_block = 1000;
+    ll_variants(&software, &work, v);
+    assert_int_equal(v[1].work.conv.groups, 1);
+    software.group_block = 3; /* a group has two results, two of them four */
+    assert_int_equal(ll_variants(&software, &work, v), 1);
+    work.conv.groups = 1;
+    software.group_block = 1000;
+    assert_int_equal(ll_variants(&software, &work, v), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_are_computed_together_with_zeros_between),
         cmocka_unit_test(what_a_machine_says_nothing_of_is_done_as_it_is),
         cmocka_unit_test(operands_are_laid_out_anew_where_kernels_want_channels_last),
         cmocka_unit_test(pixels_between_windows_are_laid_out_anew_but_not_read),
