@@ -630,8 +630,10 @@ static bool write_files(const struct ll_args *args, const char *folder, const st
     return written;
 }
 
-/* How often what failed is recorded anew, before it is said to fail. */
+/* How often what failed is recorded anew, before it is said to fail: once at least, and not again when the
+ * command has run so long, so that all studies end within a quarter of an hour. */
 enum { REPETITIONS = 2 };
+static const double repeating_s = 480;
 
 /* What the studies have in common while they run one after the other. */
 struct session {
@@ -639,6 +641,7 @@ struct session {
     const char *folder;
     struct ll_library library;
     struct ll_library again[REPETITIONS]; /* what was recorded anew */
+    double begin_s;                       /* when the first study began */
     struct ll_str text;                   /* for standard output */
     struct ll_json json;
     size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
@@ -734,7 +737,8 @@ static int repeat(struct session *session, const struct ll_study *study, const s
     struct ll_study_result repetitions[REPETITIONS] = {{.failed = false}};
     size_t count = 0;
     int status = LL_DONE;
-    while (count < REPETITIONS && status == LL_DONE) {
+    while (count < REPETITIONS && status == LL_DONE &&
+           (count == 0 || ll_quiet_mark().at_s - session->begin_s < repeating_s)) {
         bool quiet_too;
         fprintf(stderr, "%s: once more, for some criteria do not hold\n", study->id);
         session->again[count].patience_s = session->library.patience_s;
@@ -834,11 +838,11 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     }
     if (ll_flag(session->args, "all"))
         ll_present_html_open("Figures and tables of papers", &session->index);
-    const double begin_s = ll_quiet_mark().at_s;
+    session->begin_s = ll_quiet_mark().at_s;
     for (size_t i = 0; i < count && status == LL_DONE; i++)
         status = run_study(session, chosen[i]);
     if (ll_flag(session->args, "all") && status == LL_DONE)
-        fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - begin_s);
+        fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
     if (ll_flag(session->args, "all") && status == LL_DONE && !write_index(session))
         status = LL_FAILED;
     if (!as_json && status == LL_DONE && count > 1)
