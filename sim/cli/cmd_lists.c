@@ -351,7 +351,7 @@ static int show(const struct ll_args *args, const char *const *folders)
         ll_machine_yaml(machine, &out);
     }
     ll_machine_free(machine);
-    return ll_print(&out);
+    return ll_print_data(&out);
 }
 
 static int run_machines(const struct ll_args *args)
@@ -367,7 +367,7 @@ static int run_machines(const struct ll_args *args)
     if (ll_flag(args, "keys")) {
         struct ll_str out = {0};
         ll_machine_reference(&out);
-        return ll_print(&out);
+        return ll_print_data(&out);
     }
     return args->word_count ? show(args, folders) : list(args, folders);
 }

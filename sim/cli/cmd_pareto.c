@@ -529,7 +529,7 @@ static int print_csv(const struct answer *a)
         }
         ll_str_add(&out, "\n");
     }
-    return ll_print(&out);
+    return ll_print_data(&out);
 }
 
 /* A row for each parameter, the heaviest first; the last says how much all of them explain. */
@@ -554,7 +554,7 @@ static int print_weights_csv(const struct answer *a)
         }
     }
     ll_str_add(&out, "\n");
-    return ll_print(&out);
+    return ll_print_data(&out);
 }
 
 static void put_point(const struct answer *a, uint64_t row, struct ll_json *json)

@@ -164,11 +164,12 @@ static int summarise(const struct ll_run_options *options, const struct ll_model
     ll_str_addf(&out, "%s  %s, %s parameters, %" PRIu64 " op%s in %" PRIu64 " step%s", model->name,
                 options->train ? "training" : "inference", ll_format_grouped(&parameters, report->parameters),
                 report->ops, ll_plural(report->ops), report->steps, ll_plural(report->steps));
+    ll_str_addf(&out, " -> %s\n", options->path);
     if (!options->dry_run)
-        ll_str_addf(&out, ", %s per step (median)", ll_format_si(&time, report->median_step_s, "s"));
+        ll_str_addf(&out, "  %s per step (median)", ll_format_si(&time, report->median_step_s, "s"));
     if (!options->dry_run && options->train && report->steps > 1)
         ll_str_addf(&out, ", loss %.4g to %.4g", report->first_loss, report->last_loss);
-    ll_str_addf(&out, " -> %s\n", options->path);
+    ll_str_add(&out, options->dry_run ? "" : "\n");
     if (report->waited_s >= long_s)
         ll_str_addf(&out,
                     "waited %s, between ops and outside of their times, for cores near each other without "

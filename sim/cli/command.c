@@ -82,12 +82,55 @@ static void add_details(const char *details, unsigned width, struct ll_str *out)
     ll_str_add(out, "\n");
 }
 
+/* A command that is wider than the screen goes on behind a backslash, so that it can be pasted; what is said
+ * of it, behind three spaces, stands below then. */
+static void add_example(const char *line, size_t length, unsigned width, struct ll_str *out)
+{
+    enum { INDENT = 6 };
+    const char *remark = NULL;
+    for (size_t i = strspn(line, " "); i + 3 < length && !remark; i++)
+        remark = strncmp(line + i, "   ", 3) == 0 ? line + i : NULL;
+    if (length <= width || (remark && (size_t)(remark - line) > width)) {
+        ll_str_add_bytes(out, line, length);
+        ll_str_add(out, "\n");
+        return;
+    }
+    size_t command = remark ? (size_t)(remark - line) : length;
+    for (size_t room = width - 2; command > room; room = width - 2 - INDENT) {
+        size_t cut = room;
+        while (cut > 0 && line[cut] != ' ')
+            cut--;
+        if (cut == 0)
+            break;
+        ll_str_add_bytes(out, line, cut);
+        ll_str_addf(out, " \\\n%*s", INDENT, "");
+        line += cut + 1;
+        command -= cut + 1;
+    }
+    ll_str_add_bytes(out, line, command);
+    ll_str_add(out, "\n");
+    if (remark) {
+        remark += strspn(remark, " ");
+        ll_str_addf(out, "%*s%.*s\n", INDENT, "", (int)strcspn(remark, "\n"), remark);
+    }
+}
+
+static void add_examples(const char *examples, unsigned width, struct ll_str *out)
+{
+    while (*examples) {
+        size_t length = strcspn(examples, "\n");
+        add_example(examples, length, width, out);
+        examples += length + (examples[length] == '\n');
+    }
+}
+
 static int print_command_help(const struct ll_command *command)
 {
     struct ll_str out = {0};
     unsigned width = ll_screen_width() < MOST_HELP_WIDTH ? ll_screen_width() : MOST_HELP_WIDTH;
-    ll_str_addf(&out, "%s\n\nleadline %s %s\n\n%s\n", command->summary, command->name, command->synopsis,
-                command->examples);
+    ll_str_addf(&out, "%s\n\nleadline %s %s\n\n", command->summary, command->name, command->synopsis);
+    add_examples(command->examples, width, &out);
+    ll_str_add(&out, "\n");
     if (command->details)
         add_details(command->details, width, &out);
     ll_str_add(&out, "Options:\n");
@@ -98,6 +141,7 @@ static int print_command_help(const struct ll_command *command)
 
 /* The command whose JSON is printed with the keys of version 0.1 beside those of today; NULL: without. */
 static const char *with_old_keys;
+static bool prints_json;
 
 /* The command's rows and the common ones, for getopt: options[i] belongs to long_options[i]. An old spelling
  * of an option has an element of its own. */
@@ -282,6 +326,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
         report_old_spelling(&parser, letter);
+        prints_json |= strcmp(option->name, "json") == 0;
         if (strcmp(option->name, "json") == 0 && read_json_version(command, optarg) != LL_DONE)
             return LL_WRONG;
         given[given_count++] = (struct ll_given){option, optarg};
@@ -503,7 +548,25 @@ int ll_cli_reject_unknown(const char *thing, const char *word, const char *const
 
 static void add_old_keys(const char *command, struct ll_str *text);
 
+/* Lines of prose become as long as the screen is wide. */
+static void fit_to_screen(struct ll_str *text)
+{
+    struct ll_str out = {0};
+    if (text->failed || !text->text)
+        return;
+    ll_wrap_all(text->text, ll_screen_width(), &out);
+    ll_str_release(text);
+    *text = out;
+}
+
 int ll_print(struct ll_str *text)
+{
+    if (!prints_json)
+        fit_to_screen(text);
+    return ll_print_data(text);
+}
+
+int ll_print_data(struct ll_str *text)
 {
     if (with_old_keys)
         add_old_keys(with_old_keys, text);
@@ -616,7 +679,7 @@ unsigned ll_screen_width(void)
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
     width = width < 20 ? terminal_width() : width;
-    return width >= 20 && width <= 1000 ? (unsigned)width : 120;
+    return width >= 20 && width <= 1000 ? (unsigned)width : 80;
 }
 
 /* Names of version 0.1: look-ups in old_names.def, and JSON as that version wrote it. The document is

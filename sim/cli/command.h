@@ -98,8 +98,11 @@ int ll_cli_reject_unknown(const char *thing, const char *word, const char *const
                           const char *lister);
 
 /* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. Its
- * control characters become question marks, but for tabs and ends of lines; JSON has none. */
+ * control characters become question marks, but for tabs and ends of lines; JSON has none. Lines for people
+ * that are longer than the screen is wide are broken; those of JSON are not, nor is what else programs read:
+ * YAML, CSV, a page of Markdown. */
 int ll_print(struct ll_str *text);
+int ll_print_data(struct ll_str *text);
 
 /* Makes a folder unless it is there; false after saying why not. */
 bool ll_make_folder(const char *path);
@@ -116,7 +119,7 @@ bool ll_may_replace(const char *path);
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
-/* COLUMNS, or the width of the terminal, also of one that a pager writes to; 120 when neither is known. */
+/* COLUMNS, or the width of the terminal, also of one that a pager writes to; 80 when neither is known. */
 unsigned ll_screen_width(void);
 
 /* A command line, taken apart by the rows of its command. */

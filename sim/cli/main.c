@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/report/table.h"
+
 #define LL_COMMAND(word) extern const struct ll_command ll_command_##word;
 #include "sim/cli/commands.def"
 #undef LL_COMMAND
@@ -26,12 +28,14 @@ static void add_help(struct ll_str *out)
              "  leadline record alexnet --train --batch 8 -o alexnet.llt\n"
              "  leadline sim -c v100_sxm_16gb -c custom_example alexnet.llt\n\nCommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        ll_str_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    ll_str_add(
-        out,
-        "\nA file that is written replaces one of that name when it is whole, and not before; behind a "
-        "symbolic link it is\nwhere the link points. leadline help COMMAND describes a command; leadline "
-        "--version prints the version.\n");
+        ll_str_addf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+    ll_str_add(out, "\n");
+    ll_wrap_behind(
+        out, 0,
+        "A file that is written replaces one of that name when it is whole, and not before; behind "
+        "a symbolic link it is where the link points. leadline help COMMAND describes a command; "
+        "leadline --version prints the version.",
+        0, ll_screen_width());
 }
 
 static const struct ll_command *find_command(const char *name)

@@ -176,7 +176,7 @@ static void report_remarks(const struct ll_report *report, unsigned width, struc
 /* Results for people. The eye should meet, in this order: how long, what binds, how far from the speed of
  * light, where the time goes, and what to change. */
 
-enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, WIDE = 100 };
+enum { TOP_KINDS = 9, TOP_GAINS = 6, BAR_WIDTH = 20, SHORT_BAR = 10, NARROW = 70 };
 
 static const char *fact(const struct ll_result *result, const char *key, const char *otherwise)
 {
@@ -204,6 +204,44 @@ double ll_report_tokens(const struct ll_trace *trace)
         tokens = (double)ll_elements(&signature->view.in[1]);
     }
     return lookups == 1 ? tokens / (double)batch : 0;
+}
+
+/* The time of a step as the page has it, "42.4" under a heading or before "ms/step". */
+static const char *format_ms(struct ll_human *human, double time_s, const char *unit)
+{
+    const double ms = 1e3 * time_s;
+    if (!(ms >= 1e-6 && ms < 0.9995))
+        return ll_format_count(human, ms, unit);
+    ll_snprintf(human->text, sizeof human->text, "%.*f%s%s", 2 - (int)floor(log10(ms)), ms, *unit ? " " : "",
+                unit);
+    return human->text;
+}
+
+/* Integers compute operations, not floating-point ones. */
+static const char *operation_rate(enum ll_dtype dtype)
+{
+    switch (dtype) {
+    case LL_I64:
+    case LL_I32:
+    case LL_I16:
+    case LL_INT8:
+    case LL_INT4:
+    case LL_U8:
+    case LL_BOOL:
+        return "OP/s";
+    default:
+        return "FLOP/s";
+    }
+}
+
+/* A row of facts: what they are of, and the facts, as many lines as they need. */
+static void fact_row(const char *label, struct ll_str *facts, unsigned width, struct ll_str *out)
+{
+    enum { LABEL = 9 };
+    ll_str_addf(out, "  %-*s", LABEL, label);
+    ll_wrap_behind(out, 2 + LABEL, facts->text ? facts->text : "", 2 + LABEL + 1, width);
+    out->failed |= facts->failed;
+    ll_str_release(facts);
 }
 
 /* "388 samples/s", of a language model "54.1 samples/s, 110,797 tokens/s"; nothing where the batch is
@@ -275,16 +313,14 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
     return &machine->levels[machine->level_count - 1];
 }
 
-/* A speed-of-light bar: so much of so much. The note goes where the screen is narrow. */
+/* A speed-of-light bar: so much of so much. */
 static void light_bar(const char *name, const char *reached, const char *limit, double fraction,
-                      const char *note, unsigned width, struct ll_str *out)
+                      const char *of_what, unsigned width, struct ll_str *out)
 {
-    ll_str_addf(out, "  %-11s %13s of %13s  ", name, reached, limit);
-    ll_bar(out, fraction, width < WIDE ? SHORT_BAR : BAR_WIDTH);
-    ll_str_addf(out, " %3.0f %%", 100 * fraction);
-    if (width >= WIDE && *note)
-        ll_str_addf(out, "   %s", note);
-    ll_str_add(out, "\n");
+    ll_str_addf(out, "  %-9s ", name);
+    ll_bar(out, fraction, width < NARROW ? SHORT_BAR : BAR_WIDTH);
+    ll_str_addf(out, " %4.0f %%   %s of %s%s%s\n", 100 * fraction, reached, limit, *of_what ? " " : "",
+                of_what);
 }
 
 /* Whether FLOPs are counted again that a model needs once: their share of the peak is then the hardware's
@@ -298,12 +334,12 @@ static void compute_bar(const struct ll_report *report, unsigned width, struct l
 {
     const struct ll_result *result = report->result;
     struct ll_human reached, peak;
-    char note[32];
     const struct ll_metrics metrics = ll_metrics_of(result);
-    snprintf(note, sizeof note, "%s in %s", recomputes(report) ? "HFU" : "MFU",
-             ll_dtype_name(metrics.computed));
-    light_bar("compute", ll_format_si(&reached, result->prepared->flops / result->time_s, "FLOP/s"),
-              ll_format_si(&peak, metrics.peak_flops, "FLOP/s"), result->flop_utilization, note, width, out);
+    const char *unit = operation_rate(metrics.computed);
+    light_bar(recomputes(report) ? "HFU" : "MFU",
+              ll_format_si(&reached, result->prepared->flops / result->time_s, unit),
+              ll_format_si(&peak, metrics.peak_flops, unit), result->flop_utilization,
+              ll_dtype_name(metrics.computed), width, out);
 }
 
 static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -311,11 +347,19 @@ static void memory_bar(const struct ll_result *result, unsigned width, struct ll
     const struct ll_machine *machine = result->machine;
     double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
     struct ll_human reached, limit;
-    char note[96];
-    ll_snprintf(note, sizeof note, "MBU; %.1f FLOP/B, ridge point %.1f",
-                result->prepared->flops / result->prepared->bytes, ll_metrics_of(result).peak_flops / peak);
-    light_bar(outermost(machine)->name, ll_format_si(&reached, share * peak, "B/s"),
-              ll_format_si(&limit, peak, "B/s"), share, note, width, out);
+    light_bar("MBU", ll_format_si(&reached, share * peak, "B/s"), ll_format_si(&limit, peak, "B/s"), share,
+              outermost(machine)->name, width, out);
+}
+
+/* Arithmetic intensity, beside that from which on a machine computes at its peak. */
+static void intensity_row(const struct ll_result *result, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    const double peak_Bps = ll_machine_memory_Bps(result->machine);
+    ll_str_addf(&line, "%.1f FLOP/B, ridge point %.1f FLOP/B",
+                result->prepared->flops / result->prepared->bytes,
+                ll_metrics_of(result).peak_flops / peak_Bps);
+    fact_row("intensity", &line, width, out);
 }
 
 static void peak_memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
@@ -323,16 +367,20 @@ static void peak_memory_bar(const struct ll_result *result, unsigned width, stru
     double peak = (double)result->footprint->peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
+    struct ll_str line = {0};
     if (result->footprint->unknown) {
-        ll_str_addf(out, "  %-11s %13s of %13s  the trace does not say which tensors are the same\n",
-                    "peak memory", "unknown", ll_format_binary(&capacity, size));
+        ll_str_addf(&line, "unknown, of %s: the trace does not say which tensors are the same",
+                    ll_format_binary(&capacity, size));
+        fact_row("memory", &line, width, out);
         return;
     }
-    light_bar("peak memory", ll_format_binary(&used, peak), ll_format_binary(&capacity, size), peak / size,
-              "", width, out);
-    if (!result->fits)
-        ll_str_addf(out, "  DOES NOT FIT into %s: the times assume that it did; --memory lists mitigations\n",
-                    outermost(result->machine)->name);
+    light_bar("memory", ll_format_binary(&used, peak), ll_format_binary(&capacity, size), peak / size, "peak",
+              width, out);
+    if (result->fits)
+        return;
+    ll_str_addf(&line, "DOES NOT FIT into %s: the times assume that it did; --memory lists mitigations",
+                outermost(result->machine)->name);
+    fact_row("", &line, width, out);
 }
 
 static int by_share(const void *left, const void *right, const double *shares)
@@ -363,11 +411,10 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     }
     assert(result->time_s == 0 || fabs(sum - 1) < 1e-6); /* every second on the critical path has one cause */
     sort_causes(causes, result->shares);
-    ll_str_add(&line, "bound by");
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
-        ll_str_addf(&line, "%s %s %.1f %%", i ? "," : "", ll_bound_name(result->machine, causes[i]),
+        ll_str_addf(&line, "%s%s %.1f %%", i ? ", " : "", ll_bound_name(result->machine, causes[i]),
                     100 * result->shares[causes[i]]);
-    ll_end_line(&line, width, out);
+    fact_row("bound by", &line, width, out);
 }
 
 /* "communication takes 30 ms, of which 12 ms are exposed (nvlink 12 ms, nics 10 ms)": a collective counts
@@ -394,33 +441,31 @@ static void network_line(const struct ll_result *result, unsigned width, struct 
 }
 
 /* Gaps and other ops without bytes and FLOPs have none. */
-static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind)
+static const char *kind_rate(struct ll_human *human, const struct ll_kind_result *kind, const char *unit)
 {
     bool moves =
         kind->bound >= LL_BOUND_LEVEL || kind->bound == LL_BOUND_HOST || kind->bound == LL_BOUND_NETWORK;
-    return kind->rate > 0 ? ll_format_si(human, kind->rate, moves ? "B/s" : "FLOP/s") : "";
+    return kind->rate > 0 ? ll_format_si(human, kind->rate, moves ? "B/s" : unit) : "";
 }
 
-static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind, unsigned width,
+static void kind_row(const struct ll_result *result, const struct ll_kind_result *kind,
                      struct ll_table *table)
 {
-    struct ll_human time, share, rate;
+    struct ll_human time, rate;
     char peak[24] = "", intensity[24] = "";
-    if (width >= WIDE && kind->peak_share > 0)
-        ll_snprintf(peak, sizeof peak, "%.0f %% of peak", 100 * kind->peak_share);
+    if (kind->peak_share > 0)
+        ll_snprintf(peak, sizeof peak, "%.0f %%", 100 * kind->peak_share);
     if (kind->bytes > 0)
         ll_snprintf(intensity, sizeof intensity, "%.1f", kind->flops / kind->bytes);
-    ll_table_row(table, "  %s|%.0f|%s|%s|%s|%s|%s|%s", kind->kind, kind->count,
-                 ll_format_si(&time, kind->time_s, "s"), ll_format_percent(&share, kind->share), intensity,
-                 ll_bound_name(result->machine, kind->bound), width >= WIDE ? kind_rate(&rate, kind) : "",
-                 peak);
+    ll_table_row(table, "  %s|%.0f|%s|%.1f|%s|%s|%s|%s", kind->kind, kind->count,
+                 format_ms(&time, kind->time_s, ""), 100 * kind->share, intensity,
+                 ll_bound_name(result->machine, kind->bound),
+                 kind_rate(&rate, kind, operation_rate(ll_metrics_of(result).computed)), peak);
 }
 
 static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table =
-        ll_table_new(width < WIDE ? "  where the time goes|>ops|>time|>share|>intensity|bound by"
-                                  : "  where the time goes|>ops|>time|>share|>intensity|bound by|>rate|");
+    struct ll_table *table = ll_table_new("  kind|>ops|>ms/step|>%|>?FLOP/B|bound by|>??rate|>?of peak");
     double rest_time = 0, rest_share = 0, rest_count = 0;
     size_t shown = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
@@ -428,34 +473,31 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
         if (kind->time_s <= 0)
             continue;
         if (shown++ < TOP_KINDS) {
-            kind_row(result, kind, width, table);
+            kind_row(result, kind, table);
         } else {
             rest_time += kind->time_s;
             rest_share += kind->share;
             rest_count += kind->count;
         }
     }
-    struct ll_human time, share;
+    struct ll_human time;
     if (rest_count > 0)
-        ll_table_row(table, "  %zu more|%.0f|%s|%s", shown - TOP_KINDS, rest_count,
-                     ll_format_si(&time, rest_time, "s"), ll_format_percent(&share, rest_share));
+        ll_table_row(table, "  ... %zu more|%.0f|%s|%.1f", shown - TOP_KINDS, rest_count,
+                     format_ms(&time, rest_time, ""), 100 * rest_share);
     ll_table_print(table, width, out);
     ll_table_free(table);
 }
 
 static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
-    struct ll_table *table = ll_table_new("  what-if 2x|>step|>speedup|");
+    struct ll_table *table = ll_table_new("  what-if 2x|>ms/step|>speedup|");
     for (size_t i = 0; i < report->gain_count && (report->all_gains || i < TOP_GAINS); i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
-        ll_bar(&bar, gain->speedup - 1, width < WIDE ? SHORT_BAR : BAR_WIDTH);
+        ll_bar(&bar, gain->speedup - 1, width < NARROW ? SHORT_BAR : BAR_WIDTH);
         struct ll_human time, times;
-        ll_table_row(table, "  %s|%s|%s|%s%s", gain->knob.label, ll_format_si(&time, gain->time_s, "s"),
-                     ll_format_times(&times, gain->speedup), bar.text ? bar.text : "",
-                     i == 0 && gain->speedup >= 1.005
-                         ? (width < WIDE ? "  <- best" : "  <- the largest speedup")
-                         : "");
+        ll_table_row(table, "  %s|%s|%s|%s", gain->knob.label, format_ms(&time, gain->time_s, ""),
+                     ll_format_times(&times, gain->speedup), bar.text ? bar.text : "");
         ll_str_release(&bar);
     }
     ll_table_print(table, width, out);
@@ -485,7 +527,7 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     double percent = 100 * part_j / all_j;
     if (percent < 0.5)
         return;
-    ll_str_addf(line, "%s%s %.0f %%", *some ? ", " : " (", name, percent);
+    ll_str_addf(line, "%s%s %.0f %%", *some ? ", " : ": ", name, percent);
     *some = true;
 }
 
@@ -499,6 +541,12 @@ static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum l
     return dtype;
 }
 
+static void gap(const char *name, uint64_t *gaps, struct ll_str *line)
+{
+    ll_str_addf(line, "%s%s", *gaps ? ", " : "; not described: ", name);
+    (*gaps)++;
+}
+
 /* What has no figure counts nothing, what has that of another type may count too little: who reads the sum
  * should know. */
 static void energy_gaps(const struct ll_result *result, struct ll_str *line)
@@ -506,34 +554,25 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
     const struct ll_machine *machine = result->machine;
     enum ll_dtype dtype = result->prepared->dtype;
     uint64_t gaps = 0;
-    if (result->prepared->flops > 0 && result->energy.compute_j == 0) {
-        ll_str_add(line, " without arithmetic");
-        gaps++;
-    }
-    for (uint64_t l = 0, levels = 0; l < machine->level_count; l++)
+    if (result->prepared->flops > 0 && result->energy.compute_j == 0)
+        gap("arithmetic", &gaps, line);
+    for (uint64_t l = 0; l < machine->level_count; l++)
         if (ll_machine_level_j(machine, l) == 0)
-            ll_str_addf(line, "%s%s",
-                        levels++ ? ", "
-                        : gaps++ ? ", accesses to "
-                                 : " without accesses to ",
-                        machine->levels[l].name);
+            gap(machine->levels[l].name, &gaps, line);
     for (uint64_t l = 0; l < machine->network_count; l++)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
-            ll_str_addf(line, "%s%s", gaps++ ? ", traffic over " : " without traffic over ",
-                        machine->networks[l].name);
+            gap(machine->networks[l].name, &gaps, line);
     if (result->host_bytes > 0 && machine->host.bandwidth_Bps > 0 && machine->energy.host_j_per_byte == 0)
-        ll_str_addf(line, "%shost transfers", gaps++ ? ", " : " without ");
+        gap("host transfers", &gaps, line);
     if (ll_machine_static_w(machine) == 0)
-        ll_str_add(line, gaps ? " and without static power" : " without static power");
-    if (gaps)
-        ll_str_add(line, ", which the machine does not describe");
+        gap("static power", &gaps, line);
     enum ll_dtype taken = type_of_figure(machine->energy.mac_j, dtype, ll_machine_mac_j(machine, dtype));
     if (taken != dtype)
-        ll_str_addf(line, ", arithmetic in %s with the figure of %s", ll_dtype_name(dtype),
+        ll_str_addf(line, "; arithmetic in %s with the figure of %s", ll_dtype_name(dtype),
                     ll_dtype_name(taken));
 }
 
-/* "energy 330 mJ a step (compute 12 %, hbm 60 %, static 28 %)"; parts below half a per cent are left out. */
+/* "330 mJ/step: compute 12 %, hbm 60 %, static 28 %"; parts below half a per cent are left out. */
 static void energy_words(const struct ll_result *result, double energy_j, const struct ll_energy_parts *parts,
                          const char *of_whom, struct ll_str *line)
 {
@@ -541,18 +580,16 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
     struct ll_human energy;
     bool some = false;
     if (!isfinite(energy_j)) {
-        ll_str_add(line, "energy not described");
+        ll_str_add(line, "not described");
         return;
     }
-    ll_str_addf(line, "energy %s per step%s", ll_format_si(&energy, energy_j, "J"), of_whom);
+    ll_str_addf(line, "%s%s", ll_format_si(&energy, energy_j, "J/step"), of_whom);
     energy_part("compute", parts->compute_j, energy_j, &some, line);
     for (uint64_t l = 0; l < machine->level_count; l++)
         energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
     energy_part("host", parts->host_j, energy_j, &some, line);
     energy_part("network", parts->network_j, energy_j, &some, line);
     energy_part("static", parts->static_j, energy_j, &some, line);
-    if (some)
-        ll_str_add(line, ")");
     energy_gaps(result, line);
 }
 
@@ -593,12 +630,12 @@ static void area_words(const struct ll_machine *machine, double area_m2, uint64_
                        struct ll_str *line)
 {
     if (!isfinite(area_m2))
-        ll_str_add(line, ", area not described");
+        ll_str_add(line, "not described");
     else if (devices > 1)
-        ll_str_addf(line, ", area %.1f mm2 per device, %.1f mm2 in total", area_m2 * 1e6,
+        ll_str_addf(line, "%.1f mm2 per device, %.1f mm2 in total", area_m2 * 1e6,
                     area_m2 * 1e6 * (double)devices);
     else
-        ll_str_addf(line, ", area %.1f mm2", area_m2 * 1e6);
+        ll_str_addf(line, "%.1f mm2", area_m2 * 1e6);
     if (isfinite(area_m2))
         area_gaps(machine, line);
 }
@@ -607,9 +644,11 @@ static void price_words(const struct ll_machine *machine, uint64_t devices, stru
 {
     struct ll_priced priced;
     struct ll_human dies, yield, memory;
-    if (!ll_machine_price(machine, &priced))
+    if (!ll_machine_price(machine, &priced)) {
+        ll_str_add(line, "not described");
         return;
-    ll_str_addf(line, ", price %.0f USD%s", priced.all_usd, devices > 1 ? " per device" : "");
+    }
+    ll_str_addf(line, "%.0f USD%s", priced.all_usd, devices > 1 ? " per device" : "");
     if (priced.dies_usd > 0)
         ll_str_addf(line, " (dies %s at %s yield", ll_format_percent(&dies, priced.dies_usd / priced.all_usd),
                     ll_format_percent(&yield, priced.yield));
@@ -626,22 +665,25 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     const struct ll_result *result = report->result;
     const struct ll_parallel_result *p = report->parallel;
     uint64_t devices = p ? p->spread->sizes.devices : report->together ? report->together->rank_count : 1;
-    struct ll_str line = {0};
+    struct ll_str energy = {0}, area = {0}, price = {0}, config = {0};
     char of_whom[48] = "";
     if (devices > 1 && !p)
         snprintf(of_whom, sizeof of_whom, " and device, on average");
     else if (devices > 1)
         snprintf(of_whom, sizeof of_whom, " of all %" PRIu64 " devices", devices);
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
-                 &line);
-    area_words(result->machine, result->area_m2, devices, &line);
-    price_words(result->machine, devices, &line);
+                 &energy);
+    fact_row("energy", &energy, width, out);
+    area_words(result->machine, result->area_m2, devices, &area);
+    fact_row("area", &area, width, out);
+    price_words(result->machine, devices, &price);
+    fact_row("price", &price, width, out);
+    ll_str_addf(&config, "%08x", result->machine->config_hash);
     if (result->prepared->as_recorded)
-        ll_str_add(&line, ", ops take their recorded times: only communication is simulated");
+        ll_str_add(&config, "; ops take their recorded times: only communication is simulated");
     if (result->network.count == 0 && devices == 1)
-        ll_str_add(&line, ", network not used: one device");
-    ll_str_addf(&line, ", config %08x", result->machine->config_hash);
-    ll_end_line(&line, width, out);
+        ll_str_add(&config, "; network not used: one device");
+    fact_row("config", &config, width, out);
 }
 
 /* Stages in the middle of a long pipeline do the same: a table shows the first and the last few. */
@@ -775,16 +817,17 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
     if (report->parallel)
         report_parallel_headline(report->parallel, width, out);
-    ll_str_addf(out, "\n  %s per step", ll_format_si(&time, result->time_s, "s"));
-    if (report->time_high_s > 0)
-        ll_str_addf(out, " (80 %% prediction interval %s to %s)", ll_format_si(&low, report->time_low_s, "s"),
-                    ll_format_si(&high, report->time_high_s, "s"));
+    ll_str_addf(out, "\n  %s", format_ms(&time, result->time_s, "ms/step"));
     add_rate(report, out);
-    ll_str_add(out, "\n\n");
+    ll_str_add(out, "\n");
+    if (report->time_high_s > 0)
+        ll_str_addf(out, "  80 %% prediction interval %s to %s\n", format_ms(&low, report->time_low_s, ""),
+                    format_ms(&high, report->time_high_s, "ms/step"));
+    ll_str_add(out, "\n");
     compute_bar(report, width, out);
     memory_bar(result, width, out);
     peak_memory_bar(result, width, out);
-    ll_str_add(out, "\n");
+    intensity_row(result, width, out);
     cause_line(result, width, out);
     report_remarks(report, width, out);
     network_line(result, width, out);
@@ -802,15 +845,6 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     sentence(report, report->result->machine->stem, width, out);
     ll_str_add(out, "\n");
     footer(report, width, out);
-}
-
-static const char *short_bar(struct ll_human *human, double fraction)
-{
-    struct ll_str bar = {0};
-    ll_bar(&bar, fraction, SHORT_BAR);
-    ll_snprintf(human->text, sizeof human->text, "%s %3.0f %%", bar.text ? bar.text : "", 100 * fraction);
-    ll_str_release(&bar);
-    return human->text;
 }
 
 const char *ll_report_machine(const struct ll_report *reports, size_t count, const struct ll_report *one)
@@ -839,7 +873,8 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
 {
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
-    struct ll_human time, rate, compute, memory;
+    const double samples = ll_report_samples(report), tokens = report->tokens_per_sample;
+    struct ll_human time, rate, token_rate, compute, memory;
     char bound[48], best[64] = "";
     ll_snprintf(bound, sizeof bound, "%s %.0f %%", ll_bound_name(result->machine, cause),
                 100 * result->shares[cause]);
@@ -850,12 +885,12 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
     if (result->time_s >= fastest_s)
         ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);
     ll_table_row(
-        table, "  %s%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
-        ll_format_si(&time, result->time_s, "s"), ratio, short_bar(&compute, result->flop_utilization),
-        short_bar(&memory, result->level_share[result->machine->level_count - 1]),
-        ll_report_samples(report) > 0 ? ll_format_count(&rate, ll_report_samples(report) / result->time_s, "")
-                                      : "",
-        bound, best);
+        table, "  %s%s|%s|%s|%s|%s|%s|%s|%s|%s", machine, result->fits ? "" : " (does not fit)",
+        format_ms(&time, result->time_s, ""), ratio, bound, best,
+        samples > 0 ? ll_format_count(&rate, samples / result->time_s, "") : "",
+        samples > 0 && tokens > 0 ? ll_format_count(&token_rate, samples * tokens / result->time_s, "") : "",
+        ll_format_percent(&compute, result->flop_utilization),
+        ll_format_percent(&memory, result->level_share[result->machine->level_count - 1]));
 }
 
 static double start_s(const struct ll_report *report)
@@ -897,8 +932,9 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
     ll_str_add(out, "\n");
     coverage_line(reports[0].result, width, out);
     ll_str_add(out, "\n");
-    struct ll_table *table =
-        ll_table_new("  machine|>step|>vs. fastest|?compute|?memory|?>samples/s|bound by|what-if 2x");
+    struct ll_table *table = ll_table_new(
+        "  machine|>ms/step|>??vs. fastest|bound by|?what-if 2x|>???samples/s|>???tokens/s|>????MFU|"
+        ">?????MBU");
     for (size_t i = 0; i < count; i++)
         comparison_row(&reports[i], ll_report_machine(reports, count, &reports[i]), fastest_s, table);
     ll_table_print(table, width, out);

@@ -142,10 +142,19 @@ void ll_hide_controls(char *text, size_t length)
     }
 }
 
+/* A word, and behind a number its unit too: they stay on one line. */
+static size_t unbroken(const char *text)
+{
+    size_t length = strcspn(text, " \n");
+    if (text[0] >= '0' && text[0] <= '9' && text[length] == ' ')
+        length += 1 + strcspn(text + length + 1, " \n");
+    return length;
+}
+
 void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, unsigned indent, unsigned width)
 {
     for (const char *word = text; *word;) {
-        size_t length = strcspn(word, " ");
+        size_t length = unbroken(word);
         if (characters > indent && characters + 1 + length > width) {
             ll_str_add(out, "\n");
             characters = 0;
@@ -170,23 +179,105 @@ void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out)
     ll_str_release(line);
 }
 
+/* Characters, not bytes: UTF-8 continuation bytes do not count. */
+static size_t text_width(const char *text, size_t length)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return width;
+}
+
+/* Bytes of a text whose characters take this width at most. */
+static size_t bytes_within(const char *text, size_t length, size_t width)
+{
+    size_t bytes = 0;
+    for (size_t used = 0; bytes < length; bytes++) {
+        used += ((unsigned char)text[bytes] & 0xC0) != 0x80;
+        if (used > width)
+            break;
+    }
+    return bytes;
+}
+
+/* Where further lines of a line begin: behind its label, if it has one that ends before the middle of the
+ * screen (two spaces or more follow it), else a little further in than the line itself. */
+static unsigned hanging_indent(const char *line, size_t length, unsigned width)
+{
+    size_t lead = strspn(line, " "), indent = lead + 2;
+    for (size_t i = lead; i + 2 < length && i < width / 2; i++)
+        if (line[i] == ' ' && line[i + 1] == ' ' && line[i + 2] != ' ')
+            indent = i + 2;
+    return indent < width / 2 ? (unsigned)indent : 2;
+}
+
+/* Whether the line may break at this space: not behind a number, whose unit follows, nor behind an arrow. */
+static bool may_break(const char *line, size_t space)
+{
+    size_t word = space;
+    while (word > 0 && line[word - 1] != ' ')
+        word--;
+    bool is_number = line[word] >= '0' && line[word] <= '9', is_arrow = strncmp(line + word, "->", 2) == 0;
+    return line[space] == ' ' && !is_number && !is_arrow;
+}
+
+static void wrap_line(const char *line, size_t length, unsigned width, struct ll_str *out)
+{
+    unsigned indent = hanging_indent(line, length, width);
+    for (size_t room = width; text_width(line, length) > room; room = width - indent) {
+        size_t most = bytes_within(line, length, room), cut = most, lead = strspn(line, " ");
+        while (cut > lead && !may_break(line, cut))
+            cut--;
+        if (cut <= lead)
+            for (cut = most; cut > lead && line[cut] != ' ';)
+                cut--;
+        if (cut <= lead) /* a long word stays whole, so that it can be copied */
+            cut = lead + strcspn(line + lead, " \n");
+        ll_str_add_bytes(out, line, cut);
+        cut += strspn(line + cut, " ");
+        line += cut;
+        length -= cut;
+        if (length == 0)
+            return;
+        ll_str_addf(out, "\n%*s", (int)indent, "");
+    }
+    ll_str_add_bytes(out, line, length);
+}
+
+void ll_wrap_all(const char *text, unsigned width, struct ll_str *out)
+{
+    assert(width > 0);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        wrap_line(text, length, width, out);
+        text += length;
+        if (*text)
+            ll_str_add(out, "\n");
+        text += *text != '\0';
+    }
+}
+
 /* All cells lie in one text, rows ended by a newline, with ASCII's unit separator between cells; two passes
  * over it measure and print, and between them the columns are fitted to the screen. */
 
-enum { MOST_COLUMNS = 16, GAP = 2, LEAST_WRAPPED = 12 };
+enum { MOST_COLUMNS = 16, GAP = 2, LEAST_WRAPPED = 16, LEAST_CUT = 12 };
 #define SEPARATOR "\x1f"
+static const char ellipsis[] = "...";
 
 struct ll_table {
     struct ll_str cells;
     bool within_row; /* cells of it have been added */
-    bool right[MOST_COLUMNS], spare[MOST_COLUMNS];
+    bool right[MOST_COLUMNS];
+    unsigned spare[MOST_COLUMNS]; /* those with the largest number go first; 0: after all others */
     size_t column_count;
 };
 
 /* A table on a screen. */
 struct fit {
     size_t width[MOST_COLUMNS];
-    bool shown[MOST_COLUMNS], filled[MOST_COLUMNS]; /* some cell below the heading is */
+    bool shown[MOST_COLUMNS], filled[MOST_COLUMNS]; /* filled: some cell below the heading is */
+    bool hidden[MOST_COLUMNS];                      /* filled, but there is no room */
+    bool wrapped;                                   /* the last column goes on in further lines */
     size_t last, before_last;                       /* the last column that is shown, and where it begins */
 };
 
@@ -197,8 +288,10 @@ struct ll_table *ll_table_new(const char *headings)
         return NULL;
     for (const char *p = headings; p && table->column_count < MOST_COLUMNS;) {
         size_t column = table->column_count++;
-        for (; *p == '>' || *p == '?'; p++)
-            *(*p == '>' ? &table->right[column] : &table->spare[column]) = true;
+        for (; *p == '>' || *p == '?'; p++) {
+            table->right[column] |= *p == '>';
+            table->spare[column] += *p == '?';
+        }
         const char *end = strchr(p, '|');
         ll_str_add_bytes(&table->cells, p, end ? (size_t)(end - p) : strlen(p));
         ll_str_add(&table->cells, end ? SEPARATOR : "");
@@ -267,31 +360,22 @@ void ll_table_end_row(struct ll_table *table)
     table->within_row = false;
 }
 
-/* Characters, not bytes: UTF-8 continuation bytes do not count. */
-static size_t text_width(const char *text, size_t length)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return width;
-}
-
 static void pad(struct ll_str *out, size_t count)
 {
     while (count--)
         ll_str_add(out, " ");
 }
 
-/* How much of a text goes into a line: all that is left, or the words that fit. */
+/* How much of a text goes into a line: all that is left, or the words that fit, or what fits of the first. */
 static size_t line_length(const char *text, size_t length, size_t width)
 {
-    size_t fitting = 0;
-    if (text_width(text, length) <= width)
+    size_t most = bytes_within(text, length, width);
+    if (most == length)
         return length;
-    for (size_t i = 1; i < length; i++)
-        if (text[i] == ' ' && (fitting == 0 || text_width(text, i) <= width))
-            fitting = i;
-    return fitting ? fitting : length;
+    for (size_t i = most; i > 0; i--)
+        if (text[i] == ' ')
+            return i;
+    return most;
 }
 
 /* The last cell of a row, in as many lines as it needs. */
@@ -302,11 +386,27 @@ static void print_wrapped(const struct fit *fit, const char *text, size_t length
         ll_str_add_bytes(out, text, part);
         if (part == length)
             return;
-        text += part + 1;
-        length -= part + 1;
+        part += text[part] == ' ';
+        text += part;
+        length -= part;
         ll_str_add(out, "\n");
         pad(out, fit->before_last);
     }
+}
+
+/* A cell that is wider than its column loses its middle: long names often differ at their ends. */
+static void print_cut(const char *text, size_t length, size_t width, struct ll_str *out)
+{
+    const size_t dots = sizeof ellipsis - 1, all = text_width(text, length);
+    if (all <= width || width <= dots) {
+        ll_str_add_bytes(out, text, length);
+        return;
+    }
+    const size_t begin = (width - dots + 1) / 2, end = width - dots - begin;
+    const size_t tail = bytes_within(text, length, all - end);
+    ll_str_add_bytes(out, text, bytes_within(text, length, begin));
+    ll_str_add(out, ellipsis);
+    ll_str_add_bytes(out, text + tail, length - tail);
 }
 
 static void print_cell(const struct ll_table *table, const struct fit *fit, size_t column, const char *text,
@@ -319,11 +419,11 @@ static void print_cell(const struct ll_table *table, const struct fit *fit, size
         pad(out, GAP);
     if (table->right[column])
         pad(out, room);
-    if (column == fit->last && !table->right[column]) {
+    if (column == fit->last && fit->wrapped) {
         print_wrapped(fit, text, length, out);
         return;
     }
-    ll_str_add_bytes(out, text, length);
+    print_cut(text, length, fit->width[column], out);
     if (!table->right[column])
         pad(out, room);
 }
@@ -373,28 +473,90 @@ static size_t lay_out(const struct ll_table *table, struct fit *fit)
     return width;
 }
 
+/* The column that a narrow screen does without next: of those with most `?` the last one; none of those
+ * without where `any` is false, and never the first. 0 where there is no such column. */
+static size_t next_to_hide(const struct ll_table *table, const struct fit *fit, bool any)
+{
+    size_t next = 0;
+    for (size_t i = 1; i < table->column_count; i++)
+        if (fit->shown[i] && (any || table->spare[i] > 0) &&
+            (next == 0 || table->spare[i] >= table->spare[next]))
+            next = i;
+    return next;
+}
+
+static void hide(struct fit *fit, size_t column)
+{
+    assert(column > 0 && column < MOST_COLUMNS);
+    fit->shown[column] = false;
+    fit->hidden[column] = fit->filled[column];
+}
+
+/* Takes from the widest columns of text, the widest first, until the table fits or all are as narrow as names
+ * may be cut. */
+static size_t cut_names(const struct ll_table *table, struct fit *fit, size_t screen)
+{
+    size_t width = lay_out(table, fit);
+    while (width > screen) {
+        size_t widest = MOST_COLUMNS;
+        for (size_t i = 0; i < table->column_count; i++)
+            if (fit->shown[i] && !table->right[i] && fit->width[i] > LEAST_CUT &&
+                (widest == MOST_COLUMNS || fit->width[i] > fit->width[widest]))
+                widest = i;
+        if (widest == MOST_COLUMNS)
+            break;
+        fit->width[widest]--;
+        width = lay_out(table, fit);
+    }
+    return width;
+}
+
 static void fit_to(const struct ll_table *table, struct fit *fit, unsigned screen)
 {
     for (size_t i = 0; i < table->column_count; i++)
         fit->shown[i] = fit->filled[i] || !table->spare[i];
     size_t width = lay_out(table, fit);
-    for (size_t i = table->column_count; i-- > 0 && width > screen;)
-        if (table->spare[i]) {
-            fit->shown[i] = false;
-            width = lay_out(table, fit);
-        }
-    if (width > screen && fit->before_last + LEAST_WRAPPED <= screen)
+    for (size_t i; width > screen && (i = next_to_hide(table, fit, false)) > 0; width = lay_out(table, fit))
+        hide(fit, i);
+    if (width > screen && !table->right[fit->last] && fit->before_last + LEAST_WRAPPED <= screen) {
         fit->width[fit->last] = screen - fit->before_last;
+        fit->wrapped = true;
+        return;
+    }
+    struct fit cut = *fit;
+    for (size_t i; cut_names(table, &cut, screen) > screen && (i = next_to_hide(table, fit, true)) > 0;
+         cut = *fit)
+        hide(fit, i);
+    *fit = cut;
+}
+
+/* Behind a table that lacks columns for want of room: which. */
+static void name_hidden(const struct ll_table *table, const struct fit *fit, unsigned screen,
+                        struct ll_str *out)
+{
+    struct ll_str line = {0};
+    size_t indent = strspn(table->cells.text, " "), column = 0;
+    for (const char *p = table->cells.text; column < table->column_count; column++) {
+        size_t length = strcspn(p, SEPARATOR "\n");
+        if (fit->hidden[column] && length > 0)
+            ll_str_addf(&line, "%s%.*s", line.length ? ", " : "hidden for want of room: ", (int)length, p);
+        p += length + 1;
+    }
+    if (line.length > 0 && !line.failed)
+        ll_wrap_behind(out, 0, line.text, (unsigned)indent, screen);
+    out->failed |= line.failed;
+    ll_str_release(&line);
 }
 
 void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out)
 {
     struct fit fit = {0};
-    if (!table)
+    if (!table || table->cells.failed)
         return;
     walk(table, &fit, NULL);
     fit_to(table, &fit, width);
     walk(table, &fit, out);
+    name_hidden(table, &fit, width, out);
 }
 
 void ll_table_free(struct ll_table *table)

@@ -49,10 +49,15 @@ void ll_wrap(struct ll_str *out, const char *text, unsigned width);
 /* Adds a line broken like that, and releases it. */
 void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out);
 
+/* A finished text with its lines broken at spaces before the width; further lines stand behind the label that
+ * begins the line (two spaces end it), or a little further in. A word that is wider stays whole. */
+void ll_wrap_all(const char *text, unsigned width, struct ll_str *out);
+
 /* Tables for people: columns as wide as they need, numbers to the right.
  *
  * A heading that begins with `>` aligns its column to the right, one that begins with `?` names a column that
- * a narrow screen may do without.
+ * a narrow screen may do without: the more of them, the sooner it is hidden (`>` before them: C
+ * reads some question marks as trigraphs).
  * When memory runs out the table prints as far as it got. One thread at a time; freed with ll_table_free. */
 
 struct ll_table;
@@ -69,8 +74,10 @@ void ll_table_cell(struct ll_table *table, const char *format, ...) __attribute_
 void ll_table_end_row(struct ll_table *table);
 
 /* Adds the whole table to a text, without columns with `?` that nobody filled. Where it is wider than the
- * screen, further columns with `?` are left out, the last one first; then the last column is wrapped. What is
- * still too wide stays so. */
+ * screen, columns are hidden: those with most `?` first, of equals the last one. Where that is not enough the
+ * last column is wrapped, if it is text and has the room, else names are cut, the longest first, which an
+ * ellipsis shows; where even that is not enough further columns are hidden, the last one first, but never the
+ * first column. A line below names what is hidden. */
 void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out);
 
 /* NULL is fine. */

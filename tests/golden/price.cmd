@@ -4,7 +4,7 @@ cat >mine.yaml <<'END'
 inherits: [custom_example, technology/price_n5, technology/price_hbm]
 name: The same at 5 nm, with newer memory
 END
-leadline sim -c mine.yaml traces/alexnet_infer_b1.llt | tail -2
+leadline sim -c mine.yaml traces/alexnet_infer_b1.llt | tail -4
 leadline sim -c mine.yaml --json traces/alexnet_infer_b1.llt | grep -A 8 price_usd
 cat >sweep.yaml <<'END'
 base: mine.yaml

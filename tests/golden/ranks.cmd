@@ -6,14 +6,14 @@ leadline export chakra one.llt -o rank.0.et
 cp rank.0.et rank.1.et
 leadline import chakra rank.0.et rank.1.et -o two.llt
 for trace in one two; do
-    leadline sim -c archive/vidur_a100 $trace.llt | grep -E 'per step|peak memory|ranks:'
+    leadline sim -c archive/vidur_a100 $trace.llt | grep -E '[0-9] ms/step|^  memory|ranks:|^  energy'
 done
 # A file of Chakra is of one rank; both come back as they were.
 leadline export chakra two.llt -o both.et
 leadline export chakra two.llt -p rank=2 -o third.et
 for rank in 0 1; do leadline export chakra two.llt -p rank=$rank -o back.$rank.et; done
 leadline import chakra back.0.et back.1.et -o back.llt
-leadline sim -c archive/vidur_a100 back.llt | grep -E 'per step|peak memory|ranks:'
+leadline sim -c archive/vidur_a100 back.llt | grep -E '[0-9] ms/step|^  memory|ranks:|^  energy'
 # A rank that is missing is no end.
 cp back.0.et back.3.et
 leadline import chakra back -o gap.llt

@@ -3,4 +3,4 @@ leadline record --dry-run --train --batch 1 -p preset=llama3-8b -p layers=4 -p s
     -o llama.llt llama >/dev/null
 leadline sim -c archive/vidur_a100 --cp 2 --tp 4 --dp 2 --zero 1 llama.llt
 leadline sim -c archive/vidur_a100 --cp 4 --zero 3 llama.llt | grep exposed
-for cp in 1 2 4; do leadline sim -c archive/vidur_a100 --cp $cp llama.llt | sed -n '5p;9p;12p'; done
+for cp in 1 2 4; do leadline sim -c archive/vidur_a100 --cp $cp llama.llt | sed -n '5p;10p;13p'; done

@@ -102,14 +102,86 @@ static void a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column(v
     expect_at(44, "name    cycles  share  meaning of it all\n"
                   "conv2d     100   50 %  windows times filters\n");
     expect_at(43, "name    cycles  meaning of it all\n"
-                  "conv2d     100  windows times filters\n");
+                  "conv2d     100  windows times filters\n"
+                  "hidden for want of room: share\n");
     expect_at(30, "name    meaning of it all\n"
-                  "conv2d  windows times filters\n");
+                  "conv2d  windows times filters\n"
+                  "hidden for want of room:\n"
+                  "cycles, share\n");
     expect_at(27, "name    meaning of it all\n"
                   "conv2d  windows times\n"
-                  "        filters\n");
-    expect_at(18, "name    meaning of it all\n" /* no room to wrap into */
-                  "conv2d  windows times filters\n");
+                  "        filters\n"
+                  "hidden for want of room:\n"
+                  "cycles, share\n");
+    expect_at(20, "name    meani... all\n" /* no room to wrap into */
+                  "conv2d  windo...ters\n"
+                  "hidden for want of\n"
+                  "room: cycles, share\n");
+}
+
+static void expect_of(const char *headings, const char *row, unsigned width, const char *expected)
+{
+    struct ll_table *table = ll_table_new(headings);
+    struct ll_str out = {0};
+    ll_table_cell(table, "%s", "a_machine_with_a_long_name");
+    for (; *row; row++)
+        ll_table_cell(table, "%c", *row);
+    ll_table_end_row(table);
+    ll_table_print(table, width, &out);
+    assert_string_equal(out.text, expected);
+    ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void columns_with_most_question_marks_are_hidden_first_of_equals_the_last(void **state)
+{
+    (void)state;
+    const char *headings = "machine|>?first|>???third|>ms|>???fourth|>??second";
+    expect_of(headings, "12345", 64,
+              "machine                     first  third  ms  fourth  second\n"
+              "a_machine_with_a_long_name      1      2   3       4       5\n");
+    expect_of(headings, "12345", 55,
+              "machine                     first  third  ms  second\n"
+              "a_machine_with_a_long_name      1      2   3       5\n"
+              "hidden for want of room: fourth\n");
+    expect_of(headings, "12345", 48,
+              "machine                     first  ms  second\n"
+              "a_machine_with_a_long_name      1   3       5\n"
+              "hidden for want of room: third, fourth\n");
+}
+
+static void what_no_hiding_makes_fit_is_cut_and_then_loses_columns_from_the_right(void **state)
+{
+    (void)state;
+    expect_of("machine|>ms|?>x", "12", 24,
+              "machine               ms\n"
+              "a_machine...ong_name   1\n"
+              "hidden for want of room:\n"
+              "x\n");
+    expect_of("machine|>milliseconds|>watts", "12", 28,
+              "machine         milliseconds\n"
+              "a_mach..._name             1\n"
+              "hidden for want of room:\n"
+              "watts\n");
+}
+
+static void expect_wrapped(const char *text, unsigned width, const char *expected)
+{
+    struct ll_str out = {0};
+    ll_wrap_all(text, width, &out);
+    assert_string_equal(out.text, expected);
+    ll_str_release(&out);
+}
+
+static void lines_break_at_spaces_and_go_on_behind_their_label(void **state)
+{
+    (void)state;
+    expect_wrapped("fits\n\nfits too\n", 10, "fits\n\nfits too\n");
+    expect_wrapped("one two three four\n", 10, "one two\n  three\n  four\n");
+    expect_wrapped("  label  what it is of all the things\n", 22,
+                   "  label  what it is of\n         all the\n         things\n");
+    expect_wrapped("a /path/that/is/longer/than/a/line b\n", 12,
+                   "a\n  /path/that/is/longer/than/a/line\n  b\n");
 }
 
 static void what_is_spare_and_empty_is_left_out(void **state)
@@ -134,6 +206,9 @@ int main(void)
         cmocka_unit_test(a_line_end_in_a_cell_does_not_break_the_row),
         cmocka_unit_test(a_column_may_have_no_heading),
         cmocka_unit_test(a_narrow_screen_loses_what_is_spare_and_then_wraps_the_last_column),
+        cmocka_unit_test(columns_with_most_question_marks_are_hidden_first_of_equals_the_last),
+        cmocka_unit_test(what_no_hiding_makes_fit_is_cut_and_then_loses_columns_from_the_right),
+        cmocka_unit_test(lines_break_at_spaces_and_go_on_behind_their_label),
         cmocka_unit_test(what_is_spare_and_empty_is_left_out),
         cmocka_unit_test(a_bar_within_a_cell_is_no_other_cell),
         cmocka_unit_test(a_row_may_be_long),
