@@ -99,6 +99,7 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     struct ll_str out = {0};
     unsigned width = ll_screen_width();
     struct ll_table *table = ll_table_new("  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
+    ll_table_mark(table, LL_MARK_VALUE);
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
     ll_warnings_text(warnings, &out);

@@ -632,7 +632,7 @@ void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *re
 void ll_warnings_text(const struct ll_warnings *warnings, struct ll_str *out)
 {
     for (size_t i = 0; i < warnings->count; i++)
-        ll_str_addf(out, "warning: %s\n", warnings->texts[i]);
+        ll_str_addf(out, LL_MARK_WARN "warning:" LL_MARK_END " %s\n", warnings->texts[i]);
     out->failed |= warnings->failed;
 }
 

@@ -238,7 +238,7 @@ static const char *operation_rate(enum ll_dtype dtype)
 static void fact_row(const char *label, struct ll_str *facts, unsigned width, struct ll_str *out)
 {
     enum { LABEL = 9 };
-    ll_str_addf(out, "  %-*s", LABEL, label);
+    ll_str_addf(out, "  " LL_MARK_KEY "%-*s" LL_MARK_END, LABEL, label);
     ll_wrap_behind(out, 2 + LABEL, facts->text ? facts->text : "", 2 + LABEL + 1, width);
     out->failed |= facts->failed;
     ll_str_release(facts);
@@ -317,7 +317,7 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
 static void light_bar(const char *name, const char *reached, const char *limit, double fraction,
                       const char *of_what, unsigned width, struct ll_str *out)
 {
-    ll_str_addf(out, "  %-9s ", name);
+    ll_str_addf(out, "  " LL_MARK_KEY "%-9s" LL_MARK_END " ", name);
     ll_bar(out, fraction, width < NARROW ? SHORT_BAR : BAR_WIDTH);
     ll_str_addf(out, " %4.0f %%   %s of %s%s%s\n", 100 * fraction, reached, limit, *of_what ? " " : "",
                 of_what);
@@ -378,7 +378,9 @@ static void peak_memory_bar(const struct ll_result *result, unsigned width, stru
               width, out);
     if (result->fits)
         return;
-    ll_str_addf(&line, "DOES NOT FIT into %s: the times assume that it did; --memory lists mitigations",
+    ll_str_addf(&line,
+                LL_MARK_BAD "DOES NOT FIT" LL_MARK_END
+                            " into %s: the times assume that it did; --memory lists mitigations",
                 outermost(result->machine)->name);
     fact_row("", &line, width, out);
 }
@@ -412,8 +414,9 @@ static void cause_line(const struct ll_result *result, unsigned width, struct ll
     assert(result->time_s == 0 || fabs(sum - 1) < 1e-6); /* every second on the critical path has one cause */
     sort_causes(causes, result->shares);
     for (unsigned i = 0; i < LL_BOUND_COUNT && result->shares[causes[i]] >= 0.0005; i++)
-        ll_str_addf(&line, "%s%s %.1f %%", i ? ", " : "", ll_bound_name(result->machine, causes[i]),
-                    100 * result->shares[causes[i]]);
+        ll_str_addf(&line, "%s%s %.1f %%%s", i ? ", " : LL_MARK_FIND,
+                    ll_bound_name(result->machine, causes[i]), 100 * result->shares[causes[i]],
+                    i ? "" : LL_MARK_END);
     fact_row("bound by", &line, width, out);
 }
 
@@ -496,6 +499,8 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < NARROW ? SHORT_BAR : BAR_WIDTH);
         struct ll_human time, times;
+        if (i == 0 && gain->speedup >= 1.005)
+            ll_table_mark(table, LL_MARK_FIND);
         ll_table_row(table, "  %s|%s|%s|%s", gain->knob.label, format_ms(&time, gain->time_s, ""),
                      ll_format_times(&times, gain->speedup), bar.text ? bar.text : "");
         ll_str_release(&bar);
@@ -511,12 +516,12 @@ static void sentence(const struct ll_report *report, const char *machine, unsign
     const struct ll_result *result = report->result;
     unsigned cause = main_cause(result);
     struct ll_str line = {0};
-    ll_str_addf(&line, "%s is bound by %s (%.0f %% of the time)", machine,
+    ll_str_addf(&line, "%s is bound by " LL_MARK_FIND "%s" LL_MARK_END " (%.0f %% of the time)", machine,
                 ll_bound_name(result->machine, cause), 100 * result->shares[cause]);
     if (report->gain_count && report->gains[0].speedup >= 1.005) {
         const struct ll_gain *best = &report->gains[0];
         ll_str_addf(&line, best->knob.factor > 0 ? "; with twice the %s" : "; with %s", best->knob.label);
-        ll_str_addf(&line, " the step would be %.2fx faster", best->speedup);
+        ll_str_addf(&line, " the step would be " LL_MARK_FIND "%.2fx" LL_MARK_END " faster", best->speedup);
     }
     ll_str_add(&line, ".");
     ll_end_line(&line, width, out);
@@ -817,7 +822,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
     if (report->parallel)
         report_parallel_headline(report->parallel, width, out);
-    ll_str_addf(out, "\n  %s", format_ms(&time, result->time_s, "ms/step"));
+    ll_str_addf(out, "\n  " LL_MARK_VALUE "%s" LL_MARK_END, format_ms(&time, result->time_s, "ms/step"));
     add_rate(report, out);
     ll_str_add(out, "\n");
     if (report->time_high_s > 0)
@@ -881,6 +886,8 @@ static void comparison_row(const struct ll_report *report, const char *machine, 
     if (report->gain_count && report->gains[0].speedup >= 1.005)
         ll_snprintf(best, sizeof best, "%s %.2fx", report->gains[0].knob.label, report->gains[0].speedup);
     assert(fastest_s > 0 || result->time_s == 0);
+    if (result->time_s == fastest_s)
+        ll_table_mark(table, LL_MARK_VALUE);
     char ratio[32] = "-";
     if (result->time_s >= fastest_s)
         ll_snprintf(ratio, sizeof ratio, "%.2fx", result->time_s / fastest_s);

@@ -142,6 +142,25 @@ void ll_hide_controls(char *text, size_t length)
     }
 }
 
+static bool is_mark(char byte)
+{
+    return byte >= *LL_MARK_END && byte <= *LL_MARK_PATH;
+}
+
+/* Characters, not bytes: UTF-8 continuation bytes do not count, nor do marks. */
+static bool takes_room(char byte)
+{
+    return ((unsigned char)byte & 0xC0) != 0x80 && !is_mark(byte);
+}
+
+static size_t text_width(const char *text, size_t length)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++)
+        width += takes_room(text[i]);
+    return width;
+}
+
 /* A word, and behind a number its unit too: they stay on one line. */
 static size_t unbroken(const char *text)
 {
@@ -155,14 +174,14 @@ void ll_wrap_behind(struct ll_str *out, size_t characters, const char *text, uns
 {
     for (const char *word = text; *word;) {
         size_t length = unbroken(word);
-        if (characters > indent && characters + 1 + length > width) {
+        if (characters > indent && characters + 1 + text_width(word, length) > width) {
             ll_str_add(out, "\n");
             characters = 0;
         }
         int gap = characters ? 1 : (int)indent;
         ll_str_addf(out, "%*s", gap, "");
         ll_str_add_bytes(out, word, length);
-        characters += (size_t)gap + length;
+        characters += (size_t)gap + text_width(word, length);
         word += length + (word[length] == ' ');
     }
     ll_str_add(out, "\n");
@@ -179,21 +198,12 @@ void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out)
     ll_str_release(line);
 }
 
-/* Characters, not bytes: UTF-8 continuation bytes do not count. */
-static size_t text_width(const char *text, size_t length)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return width;
-}
-
 /* Bytes of a text whose characters take this width at most. */
 static size_t bytes_within(const char *text, size_t length, size_t width)
 {
     size_t bytes = 0;
     for (size_t used = 0; bytes < length; bytes++) {
-        used += ((unsigned char)text[bytes] & 0xC0) != 0x80;
+        used += takes_room(text[bytes]);
         if (used > width)
             break;
     }
@@ -244,6 +254,37 @@ static void wrap_line(const char *line, size_t length, unsigned width, struct ll
     ll_str_add_bytes(out, line, length);
 }
 
+/* A mark, or the end of what it marks, as the terminal wants it. */
+static const char *sgr_of(char mark)
+{
+    static const char *const codes[] = {"\x1b[0m",  "\x1b[2m",    "\x1b[1m",  "\x1b[1;35m",
+                                        "\x1b[32m", "\x1b[1;31m", "\x1b[33m", "\x1b[36m"};
+    assert(is_mark(mark));
+    return codes[mark - *LL_MARK_END];
+}
+
+void ll_add_painted(char *text, bool colour, struct ll_str *out)
+{
+    bool marked = false;
+    while (*text) {
+        size_t length = 0;
+        while (text[length] && text[length] != '\n' && !is_mark(text[length]))
+            length++;
+        ll_hide_controls(text, length);
+        ll_str_add_bytes(out, text, length);
+        text += length;
+        if (!*text)
+            break;
+        bool ends = *text == '\n' || *text == *LL_MARK_END;
+        if (colour && (marked || !ends))
+            ll_str_add(out, ends ? sgr_of(*LL_MARK_END) : sgr_of(*text));
+        marked = !ends;
+        if (*text == '\n')
+            ll_str_add(out, "\n");
+        text++;
+    }
+}
+
 void ll_wrap_all(const char *text, unsigned width, struct ll_str *out)
 {
     assert(width > 0);
@@ -266,7 +307,8 @@ static const char ellipsis[] = "...";
 
 struct ll_table {
     struct ll_str cells;
-    bool within_row; /* cells of it have been added */
+    bool within_row;  /* cells of it have been added */
+    const char *mark; /* of the row that comes; NULL: none */
     bool right[MOST_COLUMNS];
     unsigned spare[MOST_COLUMNS]; /* those with the largest number go first; 0: after all others */
     size_t column_count;
@@ -286,6 +328,7 @@ struct ll_table *ll_table_new(const char *headings)
     struct ll_table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
+    ll_str_add(&table->cells, LL_MARK_KEY);
     for (const char *p = headings; p && table->column_count < MOST_COLUMNS;) {
         size_t column = table->column_count++;
         for (; *p == '>' || *p == '?'; p++) {
@@ -318,9 +361,20 @@ static void clean(struct ll_table *table, size_t from)
 
 static void add_cells(struct ll_table *table, const char *format, va_list arguments)
 {
+    if (table->mark)
+        ll_str_add(&table->cells, table->mark);
+    table->mark = NULL;
     size_t from = table->cells.length;
     ll_str_addv(&table->cells, format, arguments);
     clean(table, from);
+}
+
+void ll_table_mark(struct ll_table *table, const char *mark)
+{
+    if (table) {
+        assert(!table->within_row && is_mark(mark[0]) && !mark[1]);
+        table->mark = mark;
+    }
 }
 
 void ll_table_row(struct ll_table *table, const char *format, ...)
@@ -535,11 +589,13 @@ static void name_hidden(const struct ll_table *table, const struct fit *fit, uns
                         struct ll_str *out)
 {
     struct ll_str line = {0};
-    size_t indent = strspn(table->cells.text, " "), column = 0;
-    for (const char *p = table->cells.text; column < table->column_count; column++) {
+    size_t indent = strspn(table->cells.text + 1, " "), column = 0;
+    for (const char *p = table->cells.text + 1; column < table->column_count; column++) {
         size_t length = strcspn(p, SEPARATOR "\n");
         if (fit->hidden[column] && length > 0)
-            ll_str_addf(&line, "%s%.*s", line.length ? ", " : "hidden for want of room: ", (int)length, p);
+            ll_str_addf(&line, "%s%.*s",
+                        line.length ? ", " : "hidden for want of room: ", (int)(length - strspn(p, " ")),
+                        p + strspn(p, " "));
         p += length + 1;
     }
     if (line.length > 0 && !line.failed)

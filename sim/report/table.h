@@ -4,6 +4,8 @@
 #ifndef LL_SIM_REPORT_TABLE_H
 #define LL_SIM_REPORT_TABLE_H
 
+#include <stdbool.h>
+
 #include "tracer/base/str.h"
 
 struct ll_human {
@@ -49,6 +51,21 @@ void ll_wrap(struct ll_str *out, const char *text, unsigned width);
 /* Adds a line broken like that, and releases it. */
 void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out);
 
+/* What part of a page plays which role: a byte in the text that takes no room. It holds until LL_MARK_END or
+ * the end of the line. Pages may be read without: no mark is the only copy of a fact. */
+#define LL_MARK_END "\x10"
+#define LL_MARK_KEY "\x11"   /* labels, heads of columns */
+#define LL_MARK_VALUE "\x12" /* the figure of the page, the name that counts */
+#define LL_MARK_FIND "\x13"  /* the finding: bottleneck, best upgrade, what decides */
+#define LL_MARK_GOOD "\x14"
+#define LL_MARK_BAD "\x15" /* does not fit, failed */
+#define LL_MARK_WARN "\x16"
+#define LL_MARK_PATH "\x17" /* what can be pasted: a command */
+
+/* Adds a page without its marks or, in colour, with the colours of a terminal (ECMA-48, SGR) in their place.
+ * Control characters that are none become question marks. The text is changed. */
+void ll_add_painted(char *text, bool colour, struct ll_str *out);
+
 /* A finished text with its lines broken at spaces before the width; further lines stand behind the label that
  * begins the line (two spaces end it), or a little further in. A word that is wider stays whole. */
 void ll_wrap_all(const char *text, unsigned width, struct ll_str *out);
@@ -72,6 +89,9 @@ void ll_table_row(struct ll_table *table, const char *format, ...) __attribute__
 /* The same cell by cell: one more of the row at hand, until it ends. */
 void ll_table_cell(struct ll_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ll_table_end_row(struct ll_table *table);
+
+/* The row that comes next plays a role: one of the marks above. */
+void ll_table_mark(struct ll_table *table, const char *mark);
 
 /* Adds the whole table to a text, without columns with `?` that nobody filled. Where it is wider than the
  * screen, columns are hidden: those with most `?` first, of equals the last one. Where that is not enough the

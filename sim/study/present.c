@@ -112,6 +112,8 @@ void ll_present_text(const struct ll_study *study, const struct ll_study_plan *p
     struct ll_table *shown_table = ll_table_new("  verdict|>measured|wanted|claim");
     for (uint64_t i = 0; i < result->criterion_count; i++) {
         const struct ll_criterion *criterion = &result->criteria[i];
+        if (criterion->verdict == LL_FAIL)
+            ll_table_mark(shown_table, LL_MARK_BAD);
         ll_table_row(shown_table, "  %s|%s|%s|%s", ll_verdict_name(criterion->verdict), criterion->measured,
                      criterion->bound, criterion->claim);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "sim/report/table.h"
 #include "sim/study/study.h"
 
 static const struct ll_study study = {
@@ -185,8 +186,10 @@ static void the_screen_shows_table_and_verdicts(void **state)
     (void)state;
     struct ll_study_result result = sample();
     struct ll_study_plan plan = {.failed = false};
-    struct ll_str text = {0};
-    ll_present_text(&study, &plan, &result, 120, &text);
+    struct ll_str text = {0}, marked = {0};
+    ll_present_text(&study, &plan, &result, 120, &marked);
+    ll_add_painted(marked.text, false, &text);
+    ll_str_release(&marked);
     assert_string_equal(text.text, "X1  A paper, figure 1: A <title>\n"
                                    "\n"
                                    "A table.\n"

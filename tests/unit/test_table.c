@@ -3,6 +3,15 @@
 
 #include "sim/report/table.h"
 
+/* What a table prints on a screen of this width, without marks. */
+static void print_plain(struct ll_table *table, unsigned width, struct ll_str *out)
+{
+    struct ll_str marked = {0};
+    ll_table_print(table, width, &marked);
+    ll_add_painted(marked.text, false, out);
+    ll_str_release(&marked);
+}
+
 static void columns_are_as_wide_as_their_widest_cell(void **state)
 {
     (void)state;
@@ -10,7 +19,7 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     ll_table_row(table, "%s|%d", "conv2d", 7);
     ll_table_row(table, "%s|%d", "x", 1234567);
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "name       time\n"
                                   "conv2d        7\n"
                                   "x       1234567\n");
@@ -25,7 +34,7 @@ static void a_line_end_in_a_cell_does_not_break_the_row(void **state)
     ll_table_row(table, "%s|%s", "one\ntwo", "three");
     ll_table_row(table, "%s|%s", "\x1b[2J\x7f", "\xC3\xA9\t\xC2\x9B");
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "a        b\none two  three\n?[2J?    \xC3\xA9 ??\n");
     ll_str_release(&out);
     ll_table_free(table);
@@ -41,7 +50,7 @@ static void a_bar_within_a_cell_is_no_other_cell(void **state)
     ll_table_cell(table, "\x1b");
     ll_table_end_row(table);
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "a    b    c\n1|2  x    ||\n     3|4  ?\n");
     ll_str_release(&out);
     ll_table_free(table);
@@ -55,7 +64,7 @@ static void a_row_may_be_long(void **state)
     struct ll_table *table = ll_table_new("a|b");
     ll_table_row(table, "%s|%s", name, "behind");
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_non_null(strstr(out.text, "  behind\n"));
     ll_str_release(&out);
     ll_table_free(table);
@@ -67,7 +76,7 @@ static void letters_of_several_bytes_are_one_wide(void **state)
     struct ll_table *table = ll_table_new("a|b");
     ll_table_row(table, "\xC3\xA9|x");
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "a  b\n\xC3\xA9  x\n");
     ll_str_release(&out);
     ll_table_free(table);
@@ -79,7 +88,7 @@ static void a_column_may_have_no_heading(void **state)
     struct ll_table *table = ll_table_new("rate|");
     ll_table_row(table, "%s|%s", "fast", "the best");
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "rate\nfast  the best\n");
     ll_str_release(&out);
     ll_table_free(table);
@@ -90,7 +99,7 @@ static void expect_at(unsigned width, const char *expected)
     struct ll_table *table = ll_table_new("name|?>cycles|?>share|meaning of it all");
     ll_table_row(table, "conv2d|100|50 %%|windows times filters");
     struct ll_str out = {0};
-    ll_table_print(table, width, &out);
+    print_plain(table, width, &out);
     assert_string_equal(out.text, expected);
     ll_str_release(&out);
     ll_table_free(table);
@@ -127,7 +136,7 @@ static void expect_of(const char *headings, const char *row, unsigned width, con
     for (; *row; row++)
         ll_table_cell(table, "%c", *row);
     ll_table_end_row(table);
-    ll_table_print(table, width, &out);
+    print_plain(table, width, &out);
     assert_string_equal(out.text, expected);
     ll_str_release(&out);
     ll_table_free(table);
@@ -191,11 +200,41 @@ static void what_is_spare_and_empty_is_left_out(void **state)
     ll_table_row(table, "a|10 %%||1|");
     ll_table_row(table, "b|||2|");
     struct ll_str out = {0};
-    ll_table_print(table, 80, &out);
+    print_plain(table, 80, &out);
     assert_string_equal(out.text, "machine  memory  rest  bound\n"
                                   "a          10 %     1\n"
                                   "b                   2\n");
     ll_str_release(&out);
+    ll_table_free(table);
+}
+
+static void marks_become_colours_or_nothing_and_end_with_the_line(void **state)
+{
+    (void)state;
+    struct ll_str colour = {0}, plain = {0};
+    char text[] = "a " LL_MARK_FIND "b" LL_MARK_END " \x1b[2J\n" LL_MARK_BAD "c\nd\n", again[sizeof text];
+    memcpy(again, text, sizeof text);
+    ll_add_painted(text, true, &colour);
+    ll_add_painted(again, false, &plain);
+    assert_string_equal(colour.text, "a \x1b[1;35mb\x1b[0m ?[2J\n\x1b[1;31mc\x1b[0m\nd\n");
+    assert_string_equal(plain.text, "a b ?[2J\nc\nd\n");
+    ll_str_release(&colour);
+    ll_str_release(&plain);
+}
+
+static void a_marked_row_is_as_wide_as_others(void **state)
+{
+    (void)state;
+    struct ll_table *table = ll_table_new("a|>b");
+    struct ll_str out = {0}, painted = {0};
+    ll_table_mark(table, LL_MARK_VALUE);
+    ll_table_row(table, "one|1");
+    ll_table_row(table, "two|2");
+    ll_table_print(table, 80, &out);
+    ll_add_painted(out.text, true, &painted);
+    assert_string_equal(painted.text, "\x1b[2ma    b\x1b[0m\n\x1b[1mone  1\x1b[0m\ntwo  2\n");
+    ll_str_release(&out);
+    ll_str_release(&painted);
     ll_table_free(table);
 }
 
@@ -209,6 +248,8 @@ int main(void)
         cmocka_unit_test(columns_with_most_question_marks_are_hidden_first_of_equals_the_last),
         cmocka_unit_test(what_no_hiding_makes_fit_is_cut_and_then_loses_columns_from_the_right),
         cmocka_unit_test(lines_break_at_spaces_and_go_on_behind_their_label),
+        cmocka_unit_test(marks_become_colours_or_nothing_and_end_with_the_line),
+        cmocka_unit_test(a_marked_row_is_as_wide_as_others),
         cmocka_unit_test(what_is_spare_and_empty_is_left_out),
         cmocka_unit_test(a_bar_within_a_cell_is_no_other_cell),
         cmocka_unit_test(a_row_may_be_long),

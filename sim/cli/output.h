@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What reaches the streams of the program: tables and documents on standard output, complaints and progress
+ * on standard error, files. Functions of this room run on one thread. */
+#ifndef LL_SIM_CLI_OUTPUT_H
+#define LL_SIM_CLI_OUTPUT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/base/diag.h"
+#include "tracer/base/str.h"
+
+/* Exit statuses of the program. */
+enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2, LL_INTERRUPTED = 130 };
+
+/* When pages have colours: AUTO where standard output is a terminal that has them. */
+enum ll_colour { LL_COLOUR_AUTO, LL_COLOUR_ALWAYS, LL_COLOUR_NEVER };
+void ll_output_colour(enum ll_colour colour);
+
+/* From now on what is printed is JSON; old_keys names the command whose keys of version 0.1 stand beside
+ * those of today, NULL for none. */
+void ll_output_json(const char *old_keys);
+
+/* The first thing that a program does: whichever of its three streams its caller has closed goes to
+ * /dev/null, so that no file it opens takes the stream's descriptor and with it what is said. False when that
+ * fails. */
+bool ll_hold_streams(void);
+
+/* Prints complaints to standard error, each with its place, the line it stands in and a caret. */
+void ll_print_diags(const struct ll_diags *diags);
+
+/* One line to standard error: "leadline: ...". Always LL_WRONG or LL_FAILED as named. */
+int ll_cli_reject(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int ll_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same of what does not stop the command. */
+void ll_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The status that the program ends with: LL_FAILED once memory ran out, after saying so unless that was done,
+ * else the one given. Until then complaints are replaced by that sentence, said once. */
+int ll_end(int status);
+
+/* Says that there is no such thing, which of the candidates was probably meant, and which command lists
+ * them all. Always LL_WRONG. */
+int ll_cli_reject_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
+                          const char *lister);
+
+/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. Its
+ * control characters become question marks, but for tabs and ends of lines; JSON has none. Lines for people
+ * that are longer than the screen is wide are broken; those of JSON are not, nor is what else programs read:
+ * YAML, CSV, a page of Markdown. */
+int ll_print(struct ll_str *text);
+int ll_print_data(struct ll_str *text);
+
+/* Makes a folder unless it is there; false after saying why not. */
+bool ll_make_folder(const char *path);
+
+/* Whether a file can be written, before work begins that takes long; what is there stays. False after saying
+ * why not. */
+bool ll_can_write(const char *path);
+
+/* Whether a file is neither a recorded trace nor a database of results, either of which may have taken
+ * hours. False after saying so. */
+bool ll_may_replace(const char *path);
+
+/* Writes a finished text to a file and releases it; false after saying why not, and what was there stays. So
+ * does a trace or a database, named where a page or a figure was meant. */
+bool ll_write_file(const char *path, struct ll_str *text);
+
+/* COLUMNS, or the width of the terminal, also of one that a pager writes to; 80 when neither is known. */
+unsigned ll_screen_width(void);
+
+/* What long commands share: interrupts and progress. */
+
+/* Being stopped by the user, for commands that end what they are at first. */
+
+/* From now on SIGINT and SIGTERM set what is returned, which is 0 until then; the second time either ends
+ * the program as ever. Static storage. */
+const volatile sig_atomic_t *ll_catch_interrupts(void);
+
+/* How far long work is: one line on standard error that overwrites itself, where that is a terminal. A log
+ * gets nothing. */
+
+struct ll_ticker {
+    bool terminal;
+    uint64_t told_ns;
+};
+
+/* One that tells if `tells` and standard error is a terminal. */
+struct ll_ticker ll_ticker_new(bool tells);
+
+/* Whether it is time for another line, five times a second or when the work is at its end: then the line is
+ * empty, and whoever asks writes it on standard error. */
+bool ll_ticker_due(struct ll_ticker *ticker, bool at_end);
+
+/* Takes the line away. */
+void ll_ticker_clear(const struct ll_ticker *ticker);
+
+#endif
