@@ -245,8 +245,7 @@ static int show(const struct shown *shown)
     title(shown, &out);
     add_rows(shown, table);
     ll_str_add(&out, "\n");
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     compare(shown, &out);
     tell_memory(shown, &out);
     return ll_print(&out);
@@ -490,6 +489,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_cache = {
     .name = "cache",
+    .rows = "levels",
+    .cuts_tables = true,
     .synopsis = "-c MACHINE --op SEQ TRACE",
     .summary = "run the memory accesses of one op through a machine's caches and DRAM",
     .examples =
@@ -708,8 +709,7 @@ static int list_text(void)
                      ll_format_percent(&scattered, estimate.efficiency), all[i].source);
     }
     struct ll_str out = {0};
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     return ll_print(&out);
 }
 
@@ -756,8 +756,7 @@ static int show_text(const struct asked *asked)
     ll_str_addf(&out, "%s, %" PRIu64 " channel%s of %" PRIu32 " bits, %s at the most\n\n", asked->dram->name,
                 asked->channels, ll_plural(asked->channels), asked->dram->bus_bits,
                 ll_format_si(&peak, ll_dram_channel_Bps(asked->dram) * (double)asked->channels, "B/s"));
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     if (right)
         return ll_print(&out);
     ll_str_release(&out);
@@ -825,6 +824,8 @@ static const struct ll_option dram_options[] = {
 
 const struct ll_command ll_command_dram = {
     .name = "dram",
+    .rows = "patterns|presets",
+    .cuts_tables = true,
     .synopsis = "[PRESET]",
     .summary = "list kinds of DRAM, and what access patterns reach on one",
     .examples = "  leadline dram\n  leadline dram hbm2 --channels 16\n"

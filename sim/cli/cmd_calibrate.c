@@ -178,8 +178,7 @@ static int report(const struct ll_tuning *r)
                      ll_number_words(tuned->number, tuned->low).text,
                      ll_number_words(tuned->number, tuned->high).text, bound_text(tuned));
     }
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     return ll_print(&out);
 }
 
@@ -553,8 +552,7 @@ static int report_machine(const struct ll_calibration *c)
                      ll_format_si(&text[2], kernel->launch_overhead_s, "s"), kernel->compute_efficiency,
                      kernel->bandwidth_efficiency, kernel->dram_efficiency);
     }
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     return ll_print(&out);
 }
 
@@ -668,6 +666,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_calibrate = {
     .name = "calibrate",
+    .rows = "fits|numbers",
+    .cuts_tables = true,
     .synopsis = "[TRACE]",
     .summary = "measure this machine and write its description",
     .examples =

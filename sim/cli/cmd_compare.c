@@ -270,6 +270,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_compare = {
     .name = "compare",
+    .rows = "contributions",
+    .cuts_tables = true,
     .synopsis = "A B",
     .summary = "two steps: what changed, and where",
     .examples = "  leadline compare -c h100_sxm before.llt after.llt\n"

@@ -334,8 +334,7 @@ static void kind_table(const struct ll_profile *profile, struct ll_str *out)
             timed && kind->flops > 0 ? ll_format_si(&rate, kind->flops / kind->time_s, "FLOP/s") : "");
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 static int show(const struct ll_trace *trace, const struct ll_args *args)
@@ -367,7 +366,7 @@ static int show(const struct ll_trace *trace, const struct ll_args *args)
     kind_table(profile, &out);
     if (memory) {
         ll_str_add(&out, "\n");
-        ll_memory_text(memory, ll_screen_width(), &out);
+        ll_memory_text(memory, ll_screen_width(), ll_output_top(), &out);
     }
     return ll_print(&out);
 }
@@ -398,6 +397,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_info = {
     .name = "info",
+    .rows = "by_kind",
+    .cuts_tables = true,
     .synopsis = "TRACE",
     .summary = "show what a trace holds: totals, op kinds, memory, host",
     .examples = "  leadline info alexnet.llt\n  leadline info alexnet.llt --json\n"

@@ -28,7 +28,10 @@ enum { TERM_COUNT = sizeof terms / sizeof terms[0] };
 static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
 {
     if (json) {
-        ll_json_put_text(json, terms[i].term, terms[i].meaning);
+        ll_json_open_object(json);
+        ll_json_put_text(json, "term", terms[i].term);
+        ll_json_put_text(json, "meaning", terms[i].meaning);
+        ll_json_close_object(json);
         return;
     }
     ll_str_addf(out, "%s\n", terms[i].term);
@@ -60,17 +63,23 @@ static int run(const struct ll_args *args)
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     bool as_json = ll_flag(args, "json");
-    if (as_json)
+    if (as_json) {
         ll_json_open_object(&json);
+        ll_json_key(&json, "terms");
+        ll_json_open_list(&json);
+    }
     for (size_t i = first; i < end; i++)
         add_term(i, as_json ? &json : NULL, &out);
-    if (as_json)
+    if (as_json) {
+        ll_json_close_list(&json);
         ll_json_close_object(&json);
+    }
     return ll_print(&out);
 }
 
 const struct ll_command ll_command_explain = {
     .name = "explain",
+    .rows = "terms",
     .synopsis = "[TERM]",
     .summary = "explain a word of the output",
     .examples = "  leadline explain\n  leadline explain dependency\n",
@@ -240,6 +249,7 @@ static int list_part(const struct listing *listing, const char *heading, const c
         ll_str_add(listing->out, listing->out->length ? "\n" : "");
         ll_wrap_behind(listing->out, 0, title.failed ? heading : title.text, 0, ll_screen_width());
         ll_str_release(&title);
+        ll_table_top(table, ll_output_top());
         ll_table_print(table, ll_screen_width(), listing->out);
     }
     ll_table_free(table);
@@ -380,6 +390,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_machines = {
     .name = "machines",
+    .rows = "machines",
+    .cuts_tables = true,
     .synopsis = "[NAME | FILE]",
     .summary = "list the machines; check one and show it resolved",
     .examples = "  leadline machines\n  leadline machines mine.yaml\n"
@@ -470,8 +482,7 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
                          param->min, param->max, param->doc);
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 static void data_row(const struct ll_model *model, struct ll_str *out)
@@ -479,8 +490,7 @@ static void data_row(const struct ll_model *model, struct ll_str *out)
     struct ll_table *table = ll_table_new("option|what it is to name");
     ll_table_row(table, "--data PATH|%s", model->data);
     ll_str_add(out, "\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 static void model_page(const struct ll_model *model, struct ll_str *out)
@@ -524,6 +534,7 @@ static int list_models(const struct ll_args *args)
         ll_json_close_list(&json);
         ll_json_close_object(&json);
     } else {
+        ll_table_top(table, ll_output_top());
         ll_table_print(table, ll_screen_width(), &out);
         if (args->word_count)
             model_page(ll_model_find(args->words[0]), &out);
@@ -593,6 +604,8 @@ static const struct ll_option models_options[] = {
 
 const struct ll_command ll_command_models = {
     .name = "models",
+    .rows = "models",
+    .cuts_tables = true,
     .synopsis = "[NAME]",
     .summary = "list the reference workloads and their parameters",
     .examples = "  leadline models\n  leadline models alexnet --json\n"
@@ -644,8 +657,7 @@ static int list_text(enum ll_op_kind first, enum ll_op_kind last)
                      words.shape, words.flops, words.bytes, words.work, words.gradient, words.runs);
     }
     struct ll_str out = {0};
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     return ll_print(&out);
 }
 
@@ -665,6 +677,8 @@ static int run_ops(const struct ll_args *args)
 
 const struct ll_command ll_command_ops = {
     .name = "ops",
+    .rows = "ops",
+    .cuts_tables = true,
     .synopsis = "[NAME]",
     .summary = "list the op kinds and the rules of each",
     .examples = "  leadline ops\n  leadline ops conv2d --json\n",

@@ -345,8 +345,7 @@ static void show_front(const struct answer *a, struct ll_str *out)
         ll_table_cell(table, "%s", bound_of(frame, row));
         ll_table_end_row(table);
     }
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
     ll_str_release(&head);
     if (shown < found->front_count)
         ll_str_addf(out, "%" PRIu64 " of them, evenly chosen; --all shows all\n", shown);
@@ -451,8 +450,7 @@ static void show_weights(const struct answer *a, struct ll_str *out)
         out, "\nsensitivity: standardised coefficients of a linear regression over all points, and the share "
              "of the\nvariance that it explains");
     ll_str_add(out, a->found->logs ? "; between logarithms\n" : "\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 /* Objectives that no point has a number for, though it can be built: who wants them waits in vain. */
@@ -687,6 +685,8 @@ static const struct ll_option pareto_options[] = {
 
 const struct ll_command ll_command_pareto = {
     .name = "pareto",
+    .rows = "front",
+    .cuts_tables = true,
     .synopsis = "R.db",
     .summary = "show the best designs of a sweep, and why they are the best",
     .examples =

@@ -105,10 +105,12 @@ static int show(const struct ll_machine *machine, const struct ll_plan_search *s
     ll_warnings_text(warnings, &out);
     ll_str_addf(&out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
-    if (result->found_count > 0)
+    if (result->found_count > 0) {
+        ll_table_top(table, ll_output_top());
         ll_table_print(table, width, &out);
-    else
+    } else {
         none_found(machine, search, result, width, &out);
+    }
     ll_str_addf(&out,
                 "\n%" PRIu64 " plan%s considered: %" PRIu64 " do not fit, %" PRIu64 " estimated; %" PRIu64
                 " program%s\n",
@@ -205,6 +207,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_plan = {
     .name = "plan",
+    .rows = "plans",
+    .cuts_tables = true,
     .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
     .summary = "find the fastest parallel plan for a step on many devices",
     .examples = "  leadline plan -c dgx_a100 --batch 1024 gpt.llt\n"

@@ -390,8 +390,7 @@ static int summarise_training(const struct ll_run_options *train_options, const 
     for (size_t i = 0; i < report->after.count; i++)
         ll_table_row(table, "%s|%.4g|%.4g|%s", report->after.at[i].name, report->before.at[i].value,
                      report->after.at[i].value, report->after.at[i].doc);
-    ll_table_print(table, ll_screen_width(), &out);
-    ll_table_free(table);
+    ll_show_table(table, &out);
     return ll_print(&out);
 }
 
@@ -426,6 +425,7 @@ static const struct ll_option train_options[] = {
 
 const struct ll_command ll_command_train = {
     .name = "train",
+    .rows = "scores",
     .synopsis = "MODEL",
     .summary = "train a small version of a reference workload and score it on unseen samples",
     .examples = "  leadline train memnet\n"

@@ -178,6 +178,7 @@ static bool simulate(struct simulation *simulation, bool want_gains)
             struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
             report->trace_name = simulation->args->words[t];
             report->tokens_per_sample = ll_report_tokens(simulation->traces[t]);
+            report->top = ll_output_top();
             report->all_gains = ll_flag(simulation->args, "what-if");
             done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
                    remember(simulation, t, m);
@@ -244,7 +245,7 @@ static int show(const struct simulation *simulation)
             }
             if (ll_flag(args, "memory")) {
                 ll_str_add(&out, "\n");
-                ll_memory_text(reports[m].memory, ll_screen_width(), &out);
+                ll_memory_text(reports[m].memory, ll_screen_width(), ll_output_top(), &out);
             }
             if (ll_flag(args, "per-op")) {
                 ll_str_addf(&out, "\nops on %s\n", reports[m].result->machine->stem);
@@ -520,6 +521,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_sim = {
     .name = "sim",
+    .rows = "explanations/lines|results/ops|results/what_if|results/memory/alive|results",
+    .cuts_tables = true,
     .synopsis = "-c MACHINE [-c MACHINE]... TRACE...",
     .summary = "replay traces on machines: how long, and what holds them back",
     .examples =
@@ -817,8 +820,7 @@ static void add_table(const struct compat *compat, struct ll_str *out)
         used[account->reason] = true;
     }
     ll_str_add(out, "cycles of a layer\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
     ll_str_add(out, "\n");
     for (enum reason i = 0; i < REASON_COUNT; i++) {
         struct ll_str line = {0};

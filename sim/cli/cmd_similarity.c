@@ -138,8 +138,7 @@ static void classes_text(const struct similarity *a, struct ll_str *out)
         ll_table_cell(table, "%zu", a->workloads[i].kinds);
         ll_table_end_row(table);
     }
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
     ll_str_release(&head);
 }
 
@@ -164,8 +163,7 @@ static void merges_text(const struct similarity *a, struct ll_str *out)
         ll_str_release(&names);
     }
     ll_str_add(out, "\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 static void workload_json(const struct similarity *a, size_t i, struct ll_json *json)
@@ -308,6 +306,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_similarity = {
     .name = "similarity",
+    .rows = "traces",
+    .cuts_tables = true,
     .synopsis = "TRACE TRACE...",
     .summary = "compare where workloads spend their time, and cluster them",
     .examples = "  leadline similarity alexnet.llt vgg.llt speech.llt\n"

@@ -535,6 +535,7 @@ static int list_studies(bool as_json)
     ll_json_close_object(&json);
     if (!as_json) {
         ll_str_release(&out);
+        ll_table_top(table, ll_output_top());
         ll_table_print(table, ll_screen_width(), &out);
     }
     ll_table_free(table);
@@ -909,6 +910,7 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_study = {
     .name = "study",
+    .rows = "studies/tables/rows|studies",
     .synopsis = "[ID...]",
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"

@@ -463,6 +463,7 @@ static void report_fitted(const struct ll_validation *v, const struct ll_fitted_
     compared_row("all", &fitted->overall, table);
     if (fitted->machine_count > 0) {
         ll_str_add(out, "\nevery second row, predicted as above and by a roofline fitted to the others:\n");
+        ll_table_top(table, ll_output_top());
         ll_table_print(table, ll_screen_width(), out);
     }
     if (fitted->left_out > 0)
@@ -497,8 +498,7 @@ static void report_intervals(const struct ll_intervals *intervals, struct ll_str
     ll_str_add(out,
                "\nrows within the 80 % prediction interval: that of residuals.csv, one of this data's other "
                "shapes, one of its other devices:\n");
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
+    ll_show_table(table, out);
 }
 
 static int report(const struct ll_validation *v, const struct beside *beside)
@@ -519,12 +519,14 @@ static int report(const struct ll_validation *v, const struct beside *beside)
     for (size_t i = 0; i < v->unscored_count; i++)
         ll_table_row(unscored, "%" PRIu64 "|%s", v->unscored[i].points, v->unscored[i].reason);
     if (v->family_count > 0) {
+        ll_table_top(errors, ll_output_top());
         ll_table_print(errors, ll_screen_width(), &out);
         tell_parts(&v->overall, &out);
         tell_operands(v, &out);
     }
     if (v->unscored_count > 0) {
         ll_str_add(&out, v->family_count > 0 ? "\n" : "");
+        ll_table_top(unscored, ll_output_top());
         ll_table_print(unscored, ll_screen_width(), &out);
     }
     if (beside->fitted && v->family_count > 0)
@@ -832,6 +834,8 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_validate = {
     .name = "validate",
+    .rows = "families",
+    .cuts_tables = true,
     .synopsis = "DATA.csv...",
     .summary = "compare predicted times with measured ones",
     .examples = "  leadline validate deepbench.csv neusight.csv --svg errors.svg\n"

@@ -30,35 +30,50 @@ enum { FIRST_LONG = 256 };
 static const struct ll_option common[] = {
     {"json", 0, NULL,
      "one JSON document; --json=0.1 also has the keys of version 0.1 that have other names now"},
+    {"format", 0, "FORMAT", "text (default), csv, json (the same as --json) or markdown"},
+    {"top", 0, "N", "rows of each table"},
     {"color", 0, "WHEN",
      "colours: auto (default: on a terminal, unless NO_COLOR is set or TERM is dumb), always, never"},
     {"help", 'h', NULL, "this page"},
     {0},
 };
 
-/* Whether these rows have an option of this name. A command may tell in its own words what a common option
- * does. */
-static bool is_told(const struct ll_option *own, const char *name)
+static bool has_option(const struct ll_option *rows, const char *name)
 {
-    for (; own && own->name; own++)
-        if (strcmp(own->name, name) == 0)
+    for (; rows && rows->name; rows++)
+        if (strcmp(rows->name, name) == 0)
             return true;
     return false;
 }
 
-static void add_options_help(const struct ll_option *option, const struct ll_option *but, unsigned width,
-                             struct ll_str *out)
+/* Whether a command takes a common option: not one of which it says in its own words what it does, not --top
+ * where it would cut nothing, and no format where what it prints is JSON by nature. */
+static bool takes(const struct ll_command *command, const char *name)
 {
-    for (; option && option->name; option++) {
-        if (is_told(but, option->name))
-            continue;
-        char left[64];
-        snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
-                 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
-                 option->value ? " " : "", option->value ? option->value : "");
-        ll_str_addf(out, "  %-*s", OPTION_WIDTH, left);
-        ll_wrap_behind(out, 2 + OPTION_WIDTH, option->help, 2 + OPTION_WIDTH + 1, width);
-    }
+    if (has_option(command->options, name))
+        return false;
+    if (strcmp(name, "format") == 0)
+        return !has_option(command->options, "json");
+    return strcmp(name, "top") != 0 || command->cuts_tables;
+}
+
+static void add_option_help(const struct ll_option *option, unsigned width, struct ll_str *out)
+{
+    char left[64];
+    snprintf(left, sizeof left, "%c%c%s --%s%s%s", option->letter ? '-' : ' ',
+             option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+             option->value ? " " : "", option->value ? option->value : "");
+    ll_str_addf(out, "  %-*s", OPTION_WIDTH, left);
+    ll_wrap_behind(out, 2 + OPTION_WIDTH, option->help, 2 + OPTION_WIDTH + 1, width);
+}
+
+static void add_options_help(const struct ll_command *command, unsigned width, struct ll_str *out)
+{
+    for (const struct ll_option *option = command->options; option && option->name; option++)
+        add_option_help(option, width, out);
+    for (const struct ll_option *option = common; option->name; option++)
+        if (takes(command, option->name))
+            add_option_help(option, width, out);
 }
 
 /* Each line of the details is a paragraph, or an item of a list when spaces lead it. */
@@ -129,8 +144,7 @@ static int print_command_help(const struct ll_command *command)
     if (command->details)
         add_details(command->details, width, &out);
     ll_str_add(&out, "Options:\n");
-    add_options_help(command->options, NULL, width, &out);
-    add_options_help(common, command->options, width, &out);
+    add_options_help(command, width, &out);
     return ll_print(&out);
 }
 
@@ -154,22 +168,26 @@ static void add_spelling(struct parser *parser, const struct ll_option *option, 
 
 static const char *old_option(const char *command, const char *option);
 
-static void add_options(struct parser *parser, const char *command, const struct ll_option *option,
-                        const struct ll_option *but)
+static void add_option(struct parser *parser, const char *command, const struct ll_option *option)
 {
-    for (; option && option->name; option++) {
-        if (is_told(but, option->name))
-            continue;
-        bool is_json = strcmp(option->name, "json") == 0;
-        int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
-        add_spelling(parser, option, option->name, argument);
-        const char *old = old_option(command, option->name);
-        if (old)
-            add_spelling(parser, option, old, argument);
-        char *end = parser->letters + strlen(parser->letters);
-        if (option->letter)
-            snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
-    }
+    bool is_json = strcmp(option->name, "json") == 0;
+    int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
+    add_spelling(parser, option, option->name, argument);
+    const char *old = old_option(command, option->name);
+    if (old)
+        add_spelling(parser, option, old, argument);
+    char *end = parser->letters + strlen(parser->letters);
+    if (option->letter)
+        snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
+}
+
+static void add_options(struct parser *parser, const struct ll_command *command)
+{
+    for (const struct ll_option *option = command->options; option && option->name; option++)
+        add_option(parser, command->name, option);
+    for (const struct ll_option *option = common; option->name; option++)
+        if (takes(command, option->name))
+            add_option(parser, command->name, option);
 }
 
 static int complain_option(const struct parser *parser, const struct ll_command *command, const char *text,
@@ -195,15 +213,6 @@ static int complain_option(const struct parser *parser, const struct ll_command 
     return status;
 }
 
-/* What --json is given: nothing, or a version. */
-static int read_json_version(const struct ll_command *command, const char *version)
-{
-    if (version && strcmp(version, "0.1") != 0 && strcmp(version, "0.2") != 0)
-        return ll_cli_reject("--json=%s: expected 0.1 or 0.2, or no version", version);
-    ll_output_json(version && strcmp(version, "0.1") == 0 ? command->name : NULL);
-    return LL_DONE;
-}
-
 /* The place of a word in a list that NULL ends; its length where it is none of them. */
 static size_t place_in(const char *const *words, const char *word)
 {
@@ -213,24 +222,42 @@ static size_t place_in(const char *const *words, const char *word)
     return i;
 }
 
-static int read_colour(const char *when)
+/* What the common options say of the output. CSV is made of the JSON document. */
+static int read_output(const struct ll_args *args, struct ll_output *output)
 {
-    static const char *const words[] = {"auto", "always", "never", NULL};
-    size_t place = place_in(words, when);
-    if (!words[place])
+    static const char *const times[] = {"auto", "always", "never", NULL}, *const formats[] = {
+                                                                              "text", "csv", "json",
+                                                                              "markdown", NULL};
+    const char *version = ll_value(args, "json", NULL), *format = ll_value(args, "format", NULL),
+               *when = ll_value(args, "color", "auto");
+    output->rows = args->command->rows;
+    output->colour = (enum ll_colour)place_in(times, when);
+    if (output->colour > LL_COLOUR_NEVER)
         return ll_cli_reject("--color %s: expected auto, always or never", when);
-    ll_output_colour((enum ll_colour)place);
-    return LL_DONE;
+    if (version && strcmp(version, "0.1") != 0 && strcmp(version, "0.2") != 0)
+        return ll_cli_reject("--json=%s: expected 0.1 or 0.2, or no version", version);
+    output->old_keys = version && strcmp(version, "0.1") == 0 ? args->command->name : NULL;
+    output->format = format ? (enum ll_page_format)place_in(formats, format) : LL_FORMAT_TEXT;
+    if (output->format > LL_FORMAT_MARKDOWN)
+        return ll_cli_reject("--format %s: expected text, csv, json or markdown", format);
+    if (ll_flag(args, "json") && format && output->format != LL_FORMAT_JSON)
+        return ll_cli_reject("--json and --format %s are two formats; only one can count", format);
+    if (ll_flag(args, "json"))
+        output->format = LL_FORMAT_JSON;
+    if (!ll_value(args, "top", NULL))
+        return LL_DONE;
+    if (output->format == LL_FORMAT_JSON && !has_option(args->command->options, "top"))
+        return ll_cli_reject("--top is for tables; a JSON document is whole");
+    return ll_value_count(args, "top", 1, UINT64_MAX, 0, &output->top) ? LL_DONE : LL_WRONG;
 }
 
-/* What the common options say, read as they come. */
-static int read_common(const struct ll_command *command, const struct ll_option *option, const char *value)
+/* --format json and csv are --json to commands: the option is added to what was given. */
+static void add_json(struct ll_args *args, struct ll_given *given, const struct ll_output *output)
 {
-    if (strcmp(option->name, "color") == 0)
-        return read_colour(value);
-    if (strcmp(option->name, "json") != 0)
-        return LL_DONE;
-    return read_json_version(command, value);
+    const struct ll_option *json = common;
+    assert(strcmp(json->name, "json") == 0);
+    if (!ll_flag(args, "json") && (output->format == LL_FORMAT_JSON || output->format == LL_FORMAT_CSV))
+        given[args->given_count++] = (struct ll_given){json, NULL};
 }
 
 /* One message for an old spelling; it is read on for one minor version. */
@@ -329,8 +356,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
 {
     struct parser parser = {.letters = ":"};
     assert(command->least_words <= command->most_words);
-    add_options(&parser, command->name, command->options, NULL);
-    add_options(&parser, command->name, common, command->options);
+    add_options(&parser, command);
     struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
     if (!given)
         return ll_cli_fail("memory ran out");
@@ -346,19 +372,22 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
         report_old_spelling(&parser, letter);
-        if (read_common(command, option, optarg) != LL_DONE)
-            return LL_WRONG;
         given[given_count++] = (struct ll_given){option, optarg};
     }
     bool dashes = strcmp(argv[optind - 1], "--") == 0 && argv[optind - 1] != optarg;
-    const struct ll_args args = {.command = command,
-                                 .given = given,
-                                 .given_count = given_count,
-                                 .words = (const char *const *)argv + optind,
-                                 .word_count = (size_t)(argc - optind),
-                                 .dashes = dashes,
-                                 .arena = arena};
-    int status = check_words(command, &args);
+    struct ll_args args = {.command = command,
+                           .given = given,
+                           .given_count = given_count,
+                           .words = (const char *const *)argv + optind,
+                           .word_count = (size_t)(argc - optind),
+                           .dashes = dashes,
+                           .arena = arena};
+    struct ll_output output = {.top = 0};
+    int status = read_output(&args, &output);
+    add_json(&args, given, &output);
+    ll_output_set(&output);
+    if (status == LL_DONE)
+        status = check_words(command, &args);
     if (status == LL_DONE)
         status = name_standard_input(command, argv + optind, args.word_count);
     if (status == LL_DONE)
@@ -377,7 +406,7 @@ int ll_command_run(const struct ll_command *command, int argc, char **argv)
 
 const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
 {
-    assert(is_told(common, name) || is_told(args->command->options, name));
+    assert(has_option(common, name) || has_option(args->command->options, name));
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0 && i-- == 0)
             return args->given[g].value;
@@ -386,7 +415,7 @@ const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
 
 bool ll_flag(const struct ll_args *args, const char *name)
 {
-    assert(is_told(common, name) || is_told(args->command->options, name));
+    assert(has_option(common, name) || has_option(args->command->options, name));
     for (size_t g = 0; g < args->given_count; g++)
         if (strcmp(args->given[g].option->name, name) == 0)
             return true;

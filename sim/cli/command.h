@@ -51,7 +51,10 @@ struct ll_command {
      * count as well. */
     const char *const *writes, *const *reads;
     size_t least_words, most_words;
-    bool reads_input;                       /* words are files to read, "-" among them standard input */
+    /* Which lists of its JSON document are rows of CSV (ll_document_csv); NULL: the document is one row. */
+    const char *rows;
+    bool cuts_tables; /* --top is an option: tables have as many rows as the user wants */
+    bool reads_input; /* words are files to read, "-" among them standard input */
     int (*run)(const struct ll_args *args); /* an exit status */
 };
 

@@ -487,6 +487,7 @@ static int print_text(const struct line *lines)
         struct ll_human number;
         ll_table_row(table, "%s|%s", lines[i].name, ll_format_grouped(&number, lines[i].value));
     }
+    ll_table_top(table, ll_output_top());
     ll_table_print(table, ll_screen_width(), &out);
     ll_table_free(table);
     return ll_print(&out);

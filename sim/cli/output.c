@@ -16,27 +16,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/report/table.h"
+#include "sim/report/document.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/file.h"
 #include "tracer/format/format.h"
 
 /* What the command line says of the output; one command runs in a process. */
-static struct {
-    enum ll_colour colour;
-    bool json;
-    const char *old_keys; /* the command whose keys of version 0.1 stand beside those of today; NULL: none */
-} output;
+static struct ll_output output;
 
-void ll_output_colour(enum ll_colour colour)
+void ll_output_set(const struct ll_output *wanted)
 {
-    output.colour = colour;
+    output = *wanted;
 }
 
-void ll_output_json(const char *old_keys)
+uint64_t ll_output_top(void)
 {
-    output.json = true;
-    output.old_keys = old_keys;
+    return output.top;
+}
+
+/* Whether commands write JSON documents, which are what CSV is made of. */
+static bool prints_json(void)
+{
+    return output.format == LL_FORMAT_JSON || output.format == LL_FORMAT_CSV;
+}
+
+void ll_show_table(struct ll_table *table, struct ll_str *out)
+{
+    ll_table_top(table, output.top);
+    ll_table_print(table, ll_screen_width(), out);
+    ll_table_free(table);
 }
 
 /* JSON as version 0.1 wrote it (old_names.def). The document is copied, and before each member whose key was
@@ -283,6 +291,12 @@ static void paint(struct ll_str *text)
     struct ll_str wrapped = {0}, out = {0};
     if (text->failed || !text->text)
         return;
+    if (output.format == LL_FORMAT_MARKDOWN) {
+        ll_add_markdown(text->text, &out);
+        ll_str_release(text);
+        *text = out;
+        return;
+    }
     ll_wrap_all(text->text, ll_screen_width(), &wrapped);
     if (!wrapped.failed && wrapped.text)
         ll_add_painted(wrapped.text, has_colour(), &out);
@@ -296,7 +310,7 @@ static int print_bytes(struct ll_str *text);
 
 int ll_print(struct ll_str *text)
 {
-    if (output.json)
+    if (prints_json())
         return ll_print_data(text);
     paint(text);
     return print_bytes(text);
@@ -308,6 +322,12 @@ int ll_print_data(struct ll_str *text)
         add_old_keys(output.old_keys, text);
     if (!text->failed && text->length)
         ll_hide_controls(text->text, text->length);
+    if (output.format == LL_FORMAT_CSV && !text->failed && text->length && text->text[0] == '{') {
+        struct ll_str rows = {0};
+        rows.failed |= !ll_document_csv(text->text, text->length, output.rows, output.top, &rows);
+        ll_str_release(text);
+        *text = rows;
+    }
     return print_bytes(text);
 }
 
@@ -415,12 +435,17 @@ static long terminal_width(void)
     return known ? size.ws_col : 0;
 }
 
-unsigned ll_screen_width(void)
+static unsigned screen_width(void)
 {
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
     width = width < 20 ? terminal_width() : width;
     return width >= 20 && width <= 1000 ? (unsigned)width : 80;
+}
+
+unsigned ll_screen_width(void)
+{
+    return output.format == LL_FORMAT_MARKDOWN ? LL_MARKDOWN_WIDTH : screen_width();
 }
 
 /* What long commands share: interrupts, progress on the terminal. */
@@ -451,7 +476,7 @@ struct ll_ticker ll_ticker_new(bool tells)
 void ll_ticker_clear(const struct ll_ticker *ticker)
 {
     if (ticker->terminal) /* spaces: an escape sequence is not for every terminal */
-        fprintf(stderr, "\r%*s\r", (int)ll_screen_width() - 1, "");
+        fprintf(stderr, "\r%*s\r", (int)screen_width() - 1, "");
 }
 
 bool ll_ticker_due(struct ll_ticker *ticker, bool at_end)

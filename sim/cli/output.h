@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sim/report/table.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/str.h"
 
@@ -17,11 +18,23 @@ enum { LL_DONE = 0, LL_FAILED = 1, LL_WRONG = 2, LL_INTERRUPTED = 130 };
 
 /* When pages have colours: AUTO where standard output is a terminal that has them. */
 enum ll_colour { LL_COLOUR_AUTO, LL_COLOUR_ALWAYS, LL_COLOUR_NEVER };
-void ll_output_colour(enum ll_colour colour);
 
-/* From now on what is printed is JSON; old_keys names the command whose keys of version 0.1 stand beside
- * those of today, NULL for none. */
-void ll_output_json(const char *old_keys);
+/* What pages and documents are printed as. */
+enum ll_page_format { LL_FORMAT_TEXT, LL_FORMAT_CSV, LL_FORMAT_JSON, LL_FORMAT_MARKDOWN };
+
+/* How what is printed from now on looks. */
+struct ll_output {
+    enum ll_colour colour;
+    enum ll_page_format format;
+    const char
+        *old_keys;    /* the command whose JSON has keys of version 0.1 beside those of today; NULL: none */
+    const char *rows; /* of CSV: what are rows of the command's document, as ll_document_csv takes it */
+    uint64_t top;     /* rows of a table; 0: as many as the command thinks right */
+};
+void ll_output_set(const struct ll_output *output);
+
+/* Rows of each table, as the user wants them; 0: nobody said. */
+uint64_t ll_output_top(void);
 
 /* The first thing that a program does: whichever of its three streams its caller has closed goes to
  * /dev/null, so that no file it opens takes the stream's descriptor and with it what is said. False when that
@@ -47,10 +60,13 @@ int ll_end(int status);
 int ll_cli_reject_unknown(const char *thing, const char *word, const char *const *candidates, size_t count,
                           const char *lister);
 
-/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. Its
- * control characters become question marks, but for tabs and ends of lines; JSON has none. Lines for people
- * that are longer than the screen is wide are broken; those of JSON are not, nor is what else programs read:
- * YAML, CSV, a page of Markdown. */
+/* Adds a table as the user wants it, and releases it. */
+void ll_show_table(struct ll_table *table, struct ll_str *out);
+
+/* Writes a finished text to standard output and releases it; LL_DONE, or LL_FAILED after saying why not. A
+ * JSON document becomes CSV where that was asked for. Its control characters become question marks, but for
+ * tabs and ends of lines; JSON has none. Lines for people that are longer than the screen is wide are broken;
+ * those of JSON are not, nor is what else programs read: YAML, CSV, a page of Markdown. */
 int ll_print(struct ll_str *text);
 int ll_print_data(struct ll_str *text);
 
@@ -69,7 +85,8 @@ bool ll_may_replace(const char *path);
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
-/* COLUMNS, or the width of the terminal, also of one that a pager writes to; 80 when neither is known. */
+/* For pages: LL_MARKDOWN_WIDTH where they are to be Markdown, else COLUMNS, or the width of the terminal,
+ * also of one that a pager writes to; 80 when neither is known. */
 unsigned ll_screen_width(void);
 
 /* What long commands share: interrupts and progress. */

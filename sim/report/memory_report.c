@@ -200,23 +200,25 @@ static void headline(const struct ll_memory_report *report, unsigned width, stru
     ll_end_line(&line, width, out);
 }
 
-static void alive_table(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+static void alive_table(const struct ll_memory_report *report, unsigned width, uint64_t top,
+                        struct ll_str *out)
 {
     const struct ll_all_alive *alive = report->alive;
     struct ll_table *table = ll_table_new("  alive at the peak|class|>size|?>from op|?>to op");
+    const uint64_t most = top ? top : LARGEST;
     uint64_t rest_bytes = 0;
     for (uint64_t i = 0; i < alive->count; i++) {
         const struct ll_alive *a = &alive->at[i];
         struct ll_human size;
-        if (i >= LARGEST)
+        if (i >= most)
             rest_bytes = ll_add(rest_bytes, a->bytes);
         else
             ll_table_row(table, "  %s|%s|%s|%" PRIu32 "|%" PRIu32, a->name, ll_memory_name(a->memory),
                          ll_format_binary(&size, (double)a->bytes), a->first, a->last);
     }
     struct ll_human rest;
-    if (alive->count > LARGEST)
-        ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - LARGEST,
+    if (alive->count > most)
+        ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - most,
                      ll_format_binary(&rest, (double)rest_bytes));
     if (report->beside_bytes > 0)
         ll_table_row(table, "  of other passes in flight||%s||",
@@ -285,10 +287,10 @@ static void cures_table(const struct ll_memory_report *report, unsigned width, s
     troubles(report, width, out);
 }
 
-void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
+void ll_memory_text(const struct ll_memory_report *report, unsigned width, uint64_t top, struct ll_str *out)
 {
     headline(report, width, out);
-    alive_table(report, width, out);
+    alive_table(report, width, top, out);
     allocators_table(report, width, out);
     if (report->cures)
         cures_table(report, width, out);

@@ -40,8 +40,8 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
  * object; with a plan also `stage`, `in_flight` and `beside_bytes`. */
 void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json);
 
-/* Tables of the same. width in characters. */
-void ll_memory_text(const struct ll_memory_report *report, unsigned width, struct ll_str *out);
+/* Tables of the same: of what is alive the `top` largest, 0 for a dozen. width in characters. */
+void ll_memory_text(const struct ll_memory_report *report, unsigned width, uint64_t top, struct ll_str *out);
 
 /* The course of memory by class as SVG, a panel each; of a plan its fullest stage, with what other passes
  * hold. False when memory ran out. */
@@ -54,6 +54,7 @@ struct ll_report {
     const struct ll_gain *gains; /* best first; NULL when they were not asked for */
     size_t gain_count;
     bool all_gains;                        /* a page lists every gain, else the largest few */
+    uint64_t top;                          /* rows of each table; 0: as many as are worth a look */
     const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;

@@ -466,16 +466,18 @@ static void kind_row(const struct ll_result *result, const struct ll_kind_result
                  kind_rate(&rate, kind, operation_rate(ll_metrics_of(result).computed)), peak);
 }
 
-static void kind_table(const struct ll_result *result, unsigned width, struct ll_str *out)
+static void kind_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
+    const struct ll_result *result = report->result;
+    const uint64_t most = report->top ? report->top : TOP_KINDS;
     struct ll_table *table = ll_table_new("  kind|>ops|>ms/step|>%|>?FLOP/B|bound by|>??rate|>?of peak");
     double rest_time = 0, rest_share = 0, rest_count = 0;
-    size_t shown = 0;
+    uint64_t shown = 0;
     for (uint64_t i = 0; i < result->kind_count; i++) {
         const struct ll_kind_result *kind = &result->kinds[i];
         if (kind->time_s <= 0)
             continue;
-        if (shown++ < TOP_KINDS) {
+        if (shown++ < most) {
             kind_row(result, kind, table);
         } else {
             rest_time += kind->time_s;
@@ -485,7 +487,7 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
     }
     struct ll_human time;
     if (rest_count > 0)
-        ll_table_row(table, "  ... %zu more|%.0f|%s|%.1f", shown - TOP_KINDS, rest_count,
+        ll_table_row(table, "  ... %" PRIu64 " more|%.0f|%s|%.1f", shown - most, rest_count,
                      format_ms(&time, rest_time, ""), 100 * rest_share);
     ll_table_print(table, width, out);
     ll_table_free(table);
@@ -494,7 +496,8 @@ static void kind_table(const struct ll_result *result, unsigned width, struct ll
 static void gain_table(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new("  what-if 2x|>ms/step|>speedup|");
-    for (size_t i = 0; i < report->gain_count && (report->all_gains || i < TOP_GAINS); i++) {
+    const uint64_t most = report->top ? report->top : report->all_gains ? report->gain_count : TOP_GAINS;
+    for (size_t i = 0; i < report->gain_count && i < most; i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
         ll_bar(&bar, gain->speedup - 1, width < NARROW ? SHORT_BAR : BAR_WIDTH);
@@ -841,7 +844,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     if (report->together)
         report_together(report->together, width, out);
     ll_str_add(out, "\n");
-    kind_table(result, width, out);
+    kind_table(report, width, out);
     if (report->gain_count) {
         ll_str_add(out, "\n");
         gain_table(report, width, out);
@@ -944,6 +947,7 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
         ">?????MBU");
     for (size_t i = 0; i < count; i++)
         comparison_row(&reports[i], ll_report_machine(reports, count, &reports[i]), fastest_s, table);
+    ll_table_top(table, reports[0].top);
     ll_table_print(table, width, out);
     ll_table_free(table);
     ll_str_add(out, "\n");
@@ -971,6 +975,7 @@ void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str
                      ll_format_si(&start, op->start_s, "s"), ll_format_si(&time, op->time_s, "s"),
                      ll_format_percent(&percent, utilization), ll_bound_name(result->machine, op->bound));
     }
+    ll_table_top(table, report->top);
     ll_table_print(table, width, out);
     ll_table_free(table);
 }

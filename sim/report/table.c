@@ -4,6 +4,7 @@
 #include "sim/report/table.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -285,6 +286,47 @@ void ll_add_painted(char *text, bool colour, struct ll_str *out)
     }
 }
 
+/* A line of prose: bold where a mark says so, with what Markdown would take for its own made plain. */
+static void markdown_line(char *line, size_t length, struct ll_str *out)
+{
+    bool strong = false;
+    ll_str_add(out, line[0] == '#' || line[0] == '>' || line[0] == '-' || line[0] == '+' ? "\\" : "");
+    for (size_t i = 0; i < length; i++) {
+        if (is_mark(line[i])) {
+            bool was = strong;
+            strong = line[i] == *LL_MARK_VALUE || line[i] == *LL_MARK_FIND || line[i] == *LL_MARK_BAD;
+            ll_str_add(out, was != strong ? "**" : "");
+            continue;
+        }
+        ll_hide_controls(line + i, 1);
+        ll_str_add(out, strchr("*<`[", line[i]) ? "\\" : "");
+        ll_str_add_bytes(out, line + i, 1);
+    }
+    ll_str_add(out, strong ? "**" : "");
+}
+
+void ll_add_markdown(char *text, struct ll_str *out)
+{
+    bool blank = true; /* the line before */
+    while (*text) {
+        char *line = text + strspn(text, " ");
+        size_t length = strcspn(line, "\n");
+        char *next = line + length + (line[length] == '\n');
+        bool table = line[0] == '|', goes_on = *next != '\n' && *next != '|' && *next != '\0';
+        if (length > 0 || !blank) {
+            if (table) {
+                ll_hide_controls(line, length);
+                ll_str_add_bytes(out, line, length);
+            } else {
+                markdown_line(line, length, out);
+            }
+            ll_str_add(out, length > 0 && !table && goes_on ? "  \n" : "\n");
+        }
+        blank = length == 0;
+        text = next;
+    }
+}
+
 void ll_wrap_all(const char *text, unsigned width, struct ll_str *out)
 {
     assert(width > 0);
@@ -312,6 +354,7 @@ struct ll_table {
     bool right[MOST_COLUMNS];
     unsigned spare[MOST_COLUMNS]; /* those with the largest number go first; 0: after all others */
     size_t column_count;
+    uint64_t most; /* rows that are printed; 0: all */
 };
 
 /* A table on a screen. */
@@ -319,6 +362,7 @@ struct fit {
     size_t width[MOST_COLUMNS];
     bool shown[MOST_COLUMNS], filled[MOST_COLUMNS]; /* filled: some cell below the heading is */
     bool hidden[MOST_COLUMNS];                      /* filled, but there is no room */
+    uint64_t left_out;                              /* rows */
     bool wrapped;                                   /* the last column goes on in further lines */
     size_t last, before_last;                       /* the last column that is shown, and where it begins */
 };
@@ -490,14 +534,27 @@ static void end_row(struct ll_str *out)
     ll_str_add(out, "\n");
 }
 
+void ll_table_top(struct ll_table *table, uint64_t most)
+{
+    if (table)
+        table->most = most;
+}
+
 /* Prints what is shown when out is given, else widens the columns to what they hold. */
 static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *out)
 {
     size_t column = 0;
-    bool heading = true;
+    uint64_t row = 0; /* 0: the heading */
+    fit->left_out = 0;
     for (const char *p = table->cells.text; p && *p;) {
         size_t length = strcspn(p, SEPARATOR "\n");
-        bool last = p[length] == '\n';
+        bool last = p[length] == '\n', heading = row == 0;
+        if (table->most && row > table->most) {
+            p += strcspn(p, "\n");
+            p += *p == '\n';
+            fit->left_out++;
+            continue;
+        }
         if (column < table->column_count) {
             size_t width = text_width(p, length);
             fit->filled[column] |= !heading && length > 0;
@@ -509,7 +566,7 @@ static void walk(const struct ll_table *table, struct fit *fit, struct ll_str *o
         if (last && out)
             end_row(out);
         column = last ? 0 : column + 1;
-        heading = heading && !last;
+        row += last;
         p += length + (p[length] != '\0');
     }
 }
@@ -604,14 +661,74 @@ static void name_hidden(const struct ll_table *table, const struct fit *fit, uns
     ll_str_release(&line);
 }
 
+/* A cell without spaces around it, marks, and what would end it. */
+static void markdown_cell(const char *text, size_t length, struct ll_str *out)
+{
+    ll_str_add(out, " ");
+    for (size_t i = 0, begun = 0; i < length; i++) {
+        begun |= text[i] != ' ' && !is_mark(text[i]);
+        if (!begun || is_mark(text[i]))
+            continue;
+        ll_str_add(out, text[i] == '|' ? "\\" : "");
+        ll_str_add_bytes(out, text + i, 1);
+    }
+    ll_str_add(out, " |");
+}
+
+static void markdown_rule(const struct ll_table *table, const struct fit *fit, struct ll_str *out)
+{
+    ll_str_add(out, "|");
+    for (size_t i = 0; i < table->column_count; i++)
+        if (fit->shown[i])
+            ll_str_add(out, table->right[i] ? " ---: |" : " --- |");
+    ll_str_add(out, "\n");
+}
+
+/* Every column that has something in it, of any width. */
+static void print_markdown(const struct ll_table *table, struct ll_str *out)
+{
+    struct fit fit = {0};
+    walk(table, &fit, NULL);
+    for (size_t i = 0; i < table->column_count; i++)
+        fit.shown[i] = fit.filled[i] || !table->spare[i];
+    ll_str_add(out, out->length ? "\n" : "");
+    const char *p = table->cells.text;
+    for (uint64_t row = 0; *p && (!table->most || row <= table->most); row++) {
+        ll_str_add(out, "|");
+        size_t column = 0;
+        for (bool last = false; !last; column++) {
+            size_t length = strcspn(p, SEPARATOR "\n");
+            last = p[length] == '\n';
+            if (column < table->column_count && fit.shown[column])
+                markdown_cell(p, length, out);
+            p += length + 1;
+        }
+        for (; column < table->column_count; column++) /* a row may be short */
+            ll_str_add(out, fit.shown[column] ? "  |" : "");
+        ll_str_add(out, "\n");
+        if (row == 0)
+            markdown_rule(table, &fit, out);
+    }
+    ll_str_add(out, "\n");
+    if (fit.left_out > 0)
+        ll_str_addf(out, "... %" PRIu64 " more\n", fit.left_out);
+}
+
 void ll_table_print(const struct ll_table *table, unsigned width, struct ll_str *out)
 {
     struct fit fit = {0};
     if (!table || table->cells.failed)
         return;
+    if (width == LL_MARKDOWN_WIDTH) {
+        print_markdown(table, out);
+        return;
+    }
     walk(table, &fit, NULL);
     fit_to(table, &fit, width);
     walk(table, &fit, out);
+    if (fit.left_out > 0)
+        ll_str_addf(out, "%*s... %" PRIu64 " more\n", (int)strspn(table->cells.text + 1, " "), "",
+                    fit.left_out);
     name_hidden(table, &fit, width, out);
 }
 

@@ -5,6 +5,7 @@
 #define LL_SIM_REPORT_TABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tracer/base/str.h"
 
@@ -51,6 +52,9 @@ void ll_wrap(struct ll_str *out, const char *text, unsigned width);
 /* Adds a line broken like that, and releases it. */
 void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out);
 
+/* The width of no screen: pages of this width are Markdown (CommonMark, with tables as GitHub has them). */
+enum { LL_MARKDOWN_WIDTH = 1000000 };
+
 /* What part of a page plays which role: a byte in the text that takes no room. It holds until LL_MARK_END or
  * the end of the line. Pages may be read without: no mark is the only copy of a fact. */
 #define LL_MARK_END "\x10"
@@ -65,6 +69,10 @@ void ll_end_line(struct ll_str *line, unsigned width, struct ll_str *out);
 /* Adds a page without its marks or, in colour, with the colours of a terminal (ECMA-48, SGR) in their place.
  * Control characters that are none become question marks. The text is changed. */
 void ll_add_painted(char *text, bool colour, struct ll_str *out);
+
+/* A page made for LL_MARKDOWN_WIDTH with its lines as Markdown: tables as they are, other lines each one of
+ * its own, figures and findings strong. The text is changed. */
+void ll_add_markdown(char *text, struct ll_str *out);
 
 /* A finished text with its lines broken at spaces before the width; further lines stand behind the label that
  * begins the line (two spaces end it), or a little further in. A word that is wider stays whole. */
@@ -92,6 +100,10 @@ void ll_table_end_row(struct ll_table *table);
 
 /* The row that comes next plays a role: one of the marks above. */
 void ll_table_mark(struct ll_table *table, const char *mark);
+
+/* From now on the table is printed with so many rows at most, and a line that counts the others; 0: with all.
+ * */
+void ll_table_top(struct ll_table *table, uint64_t most);
 
 /* Adds the whole table to a text, without columns with `?` that nobody filled. Where it is wider than the
  * screen, columns are hidden: those with most `?` first, of equals the last one. Where that is not enough the
