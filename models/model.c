@@ -128,9 +128,24 @@ static bool unknown_key(const struct ll_model *model, const char *key, struct ll
     return false;
 }
 
+const char *const ll_any_text[] = {"", NULL};
+
+const char *ll_build_text(const struct ll_build *build, size_t param)
+{
+    int64_t number = build->params[param];
+    return number > 0 && build->settings ? build->settings[number - 1].value : NULL;
+}
+
+static bool is_text(const struct ll_model *model, size_t param)
+{
+    return model->words && model->words[param] == ll_any_text;
+}
+
 const char *ll_model_word(const struct ll_model *model, size_t param, int64_t value)
 {
     assert(param < model->param_count);
+    if (is_text(model, param))
+        return "";
     return model->words && model->words[param] ? model->words[param][value] : NULL;
 }
 
@@ -162,12 +177,17 @@ static size_t param_of(const struct ll_model *model, const char *key, struct ll_
     return renamed;
 }
 
-static bool read_setting(const struct ll_model *model, const struct ll_setting *setting, int64_t *values,
-                         struct ll_diags *diags)
+/* `number` is that of the setting. */
+static bool read_setting(const struct ll_model *model, const struct ll_setting *setting, size_t number,
+                         int64_t *values, struct ll_diags *diags)
 {
     size_t i = param_of(model, setting->key, diags);
     if (i == model->param_count)
         return unknown_key(model, setting->key, diags);
+    if (is_text(model, i)) {
+        values[i] = 1 + (int64_t)number;
+        return true;
+    }
     if (model->words && model->words[i])
         return read_word(setting, model->words[i], &values[i], diags);
     const struct ll_model_param *param = &model->params[i];
@@ -189,7 +209,7 @@ bool ll_model_settings(const struct ll_model *model, const struct ll_setting *se
     for (size_t i = 0; i < model->param_count; i++)
         values[i] = model->params[i].standard;
     for (size_t i = 0; i < setting_count; i++)
-        good &= read_setting(model, &settings[i], values, diags);
+        good &= read_setting(model, &settings[i], i, values, diags);
     return good;
 }
 
@@ -203,7 +223,11 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     if (!good)
         ll_complain(diags, (struct ll_place){0}, "%s: memory ran out", model->name);
     else if ((good = ll_model_settings(model, settings, setting_count, values, diags))) {
-        model->build(nn, &(struct ll_build){.measure = true, .batch = 1, .params = values, .diags = diags});
+        model->build(nn, &(struct ll_build){.measure = true,
+                                            .batch = 1,
+                                            .params = values,
+                                            .settings = settings,
+                                            .diags = diags});
         *size =
             (struct ll_model_size){ll_nn_parameters(nn), model->counts_every_op ? ll_nn_all_forward_flops(nn)
                                                                                 : ll_nn_forward_flops(nn)};
@@ -240,6 +264,8 @@ static void add_workload(const struct ll_workload *workload, struct ll_facts *fa
     for (size_t i = 0; i < model->param_count; i++) {
         const char *key = ll_format(facts->arena, "param.%s", model->params[i].name);
         const char *word = ll_model_word(model, i, workload->params[i]);
+        if (is_text(model, i) && workload->params[i] > 0)
+            word = workload->options->settings[workload->params[i] - 1].value;
         if (word)
             ll_facts_add(facts, key ? key : "", "%s", word);
         else
@@ -410,6 +436,7 @@ static bool build(struct run *run)
         .batch = run->batch,
         .seed = run->options->seed,
         .params = run->params,
+        .settings = run->options->settings,
         .data = run->options->data,
         .diags = run->diags,
     };

@@ -25,6 +25,11 @@ struct ll_model_param {
     const char *doc;
 };
 
+/* One -p key=value. */
+struct ll_setting {
+    const char *key, *value;
+};
+
 /* What a build function is told. */
 struct ll_build {
     bool train;    /* else inference: the forward pass alone */
@@ -33,12 +38,8 @@ struct ll_build {
     uint64_t batch, seed;
     const int64_t *params;  /* values, in the order of the model's params */
     const char *data;       /* where real data lies; NULL: generate some */
+    const struct ll_setting *settings; /* those that texts of params are in: ll_build_text */
     struct ll_diags *diags; /* for complaints about the data; the network is then to fail, too */
-};
-
-/* One -p key=value. */
-struct ll_setting {
-    const char *key, *value;
 };
 
 /* How a model is trained when nothing else is asked for: settings small enough to learn the generated data
@@ -89,7 +90,8 @@ struct ll_model {
     const struct ll_model_param *params;     /* what -p sets, in the order of the model's enum */
     size_t param_count;
     const char *const *const *words; /* by parameter: the words that stand for 0, 1, ..., NULL behind the
-                                        last, or NULL for a number; NULL: all parameters are numbers */
+                                        last, ll_any_text for a text, or NULL for a number; NULL: all
+                                        parameters are numbers */
     const char *batch_param;         /* the parameter that is the batch, which --batch sets, too; or NULL */
     bool infers;                     /* inference is what is recorded when nothing else is asked for */
     struct ll_model_amount amount;
@@ -163,7 +165,14 @@ struct ll_model_size {
 bool ll_model_measure(const struct ll_model *model, const struct ll_setting *settings, size_t setting_count,
                       struct ll_model_size *size, struct ll_diags *diags);
 
-/* The word for a value of a parameter, NULL where values are numbers. Static storage. */
+/* In place of a parameter's words: any text, as a file's name. Its value is 0 where nothing is set, else 1 +
+ * the number of the setting that has it. */
+extern const char *const ll_any_text[];
+
+/* What a text parameter is set to; NULL: nothing. It lives as long as the settings. */
+const char *ll_build_text(const struct ll_build *build, size_t param);
+
+/* The word for a value of a parameter, NULL where values are numbers, "" for texts. Static storage. */
 const char *ll_model_word(const struct ll_model *model, size_t param, int64_t value);
 
 /* Reads settings into values[model->param_count]: the defaults where nothing is set. False after complaints.

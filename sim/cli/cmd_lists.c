@@ -422,7 +422,9 @@ static void params_json(const struct ll_model *model, struct ll_json *json)
         const struct ll_model_param *param = &model->params[i];
         ll_json_open_object(json);
         ll_json_put_text(json, "key", param->name);
-        if (ll_model_word(model, i, 0)) {
+        if (model->words && model->words[i] == ll_any_text) {
+            ll_json_put_text(json, "default", NULL);
+        } else if (ll_model_word(model, i, 0)) {
             words_json(model, i, json);
         } else {
             ll_json_put_integer(json, "default", param->standard);
@@ -475,7 +477,9 @@ static void param_rows(const struct ll_model *model, struct ll_str *out)
     struct ll_table *table = ll_table_new("-p key|>default|>from|>to|meaning");
     for (size_t i = 0; i < model->param_count; i++) {
         const struct ll_model_param *param = &model->params[i];
-        if (ll_model_word(model, i, 0))
+        if (model->words && model->words[i] == ll_any_text)
+            ll_table_row(table, "%s||||%s", param->name, param->doc);
+        else if (ll_model_word(model, i, 0))
             word_row(model, i, table);
         else
             ll_table_row(table, "%s|%" PRId64 "|%" PRId64 "|%" PRId64 "|%s", param->name, param->standard,

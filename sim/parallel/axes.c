@@ -432,18 +432,6 @@ static void causal(const struct ll_op_view *op, struct ll_axes *axes)
     set_axes_alike(op, axes, rank > 2 ? rank - 2 : 0);
 }
 
-/* Stacks of matrices, of which each is by itself: their dimensions are the first ones of all tensors. */
-static void stacks(const struct ll_op_view *op, struct ll_axes *axes)
-{
-    for (unsigned i = 0; i + 2 < op->in[0].rank; i++) {
-        uint8_t axis = ll_new_axis(axes, false);
-        for (uint32_t k = 0; k < op->input_count; k++)
-            set_axis_in(axes, k, (int)i, axis);
-        for (uint32_t k = 0; k < op->output_count; k++)
-            ll_set_axis_out(axes, k, (int)i, axis);
-    }
-}
-
 /* Positions are counted along an axis, features turned in pairs. */
 static void set_axes_rotary(const struct ll_op_view *op, struct ll_axes *axes)
 {
@@ -621,6 +609,92 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
     set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
 }
 
+/* q, k, v, perhaps sinks [key heads, ...] -> y, logs: stacks of matrices are divided, and with them heads'
+ * sinks. */
+static void attention_stacks(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    unsigned last = op->input_count;
+    bool backward = op->kind == LL_OP_CAUSAL_ATTENTION_GRAD, sinks = op->input_count == (backward ? 7u : 4u);
+    for (unsigned i = 0; i + 2 < op->in[0].rank; i++) {
+        uint8_t axis = ll_new_axis(axes, false);
+        for (uint32_t k = 0; k < last - sinks; k++)
+            set_axis_in(axes, k, (int)i, axis);
+        for (uint32_t k = 0; k < op->output_count - (backward && sinks); k++)
+            ll_set_axis_out(axes, k, (int)i, axis);
+        if (sinks && i + 3 == op->in[0].rank && !backward)
+            set_axis_in(axes, last - 1, 0, axis);
+    }
+}
+
+/* q[batch, heads, positions, key], latents[batch, tokens, key] -> y: heads share the latents. */
+static void latent(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    (void)op;
+    ll_tie(axes, 0, 0, 0, 0);
+    set_axis_in(axes, 1, 0, ll_axis_in(axes, 0, 0));
+    ll_tie(axes, 0, 1, 0, 1);
+}
+
+/* x, shares, chosen, up[experts, hidden, inner], down[experts, inner, hidden] -> y: the features inside of the
+ * experts are divided; each device then has a term of the sum. */
+static void experts(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    uint8_t inner = ll_new_axis(axes, true);
+    set_axis_in(axes, 3, 2, inner);
+    set_axis_in(axes, 4, 1, inner);
+    if (op->input_count > 5)
+        set_axis_in(axes, 5, 1, inner);
+}
+
+/* state[batch, heads, ...], keys, queries, values, gates [rows, heads ...] -> state, y: heads are divided. */
+static void scan(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    uint8_t heads = ll_new_axis(axes, false);
+    set_axis_in(axes, 0, 1, heads);
+    for (uint32_t i = 1; i < op->input_count; i++)
+        set_axis_in(axes, i, 1, heads);
+    ll_set_axis_out(axes, 0, 1, heads);
+    ll_set_axis_out(axes, 1, 1, heads);
+}
+
+/* state[batch, taps, channels], x[rows, channels], filter[taps, channels], perhaps biases -> state, y */
+static void causal_conv(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    uint8_t channels = ll_new_axis(axes, false);
+    set_axis_in(axes, 0, 2, channels);
+    set_axis_in(axes, 1, 1, channels);
+    set_axis_in(axes, 2, 1, channels);
+    if (op->input_count > 3)
+        set_axis_in(axes, 3, 0, channels);
+    ll_set_axis_out(axes, 0, 2, channels);
+    ll_set_axis_out(axes, 1, 1, channels);
+}
+
+/* Memory seen otherwise: what is one dimension of one meaning before and after may be divided, also where less of
+ * it is seen: columns that belong to heads may lie in any order, so those of a device together. */
+static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    static const uint8_t roles[] = {LL_ROLE_HEADS, LL_ROLE_FFN_HIDDEN};
+    if (op->output_count != 1)
+        return;
+    for (size_t r = 0; r < sizeof roles; r++) {
+        const struct ll_shape *out = &op->out[0];
+        int to = -1;
+        for (int i = 0; i < out->rank; i++)
+            to = out->role[i] == roles[r] ? i : to;
+        uint8_t axis = to >= 0 ? ll_new_axis(axes, false) : 0;
+        bool found = false;
+        for (uint32_t k = 0; axis && k < op->input_count; k++)
+            for (int i = 0; i < op->in[k].rank; i++)
+                if (op->in[k].role[i] == roles[r]) {
+                    set_axis_in(axes, k, i, axis);
+                    found = true;
+                }
+        if (found)
+            ll_set_axis_out(axes, 0, to, axis);
+    }
+}
+
 /* The rule of each shape word. */
 #define ll_axes_SAME_1 same
 #define ll_axes_SAME_2 same
@@ -638,8 +712,12 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_ADAM_MIXED same
 #define ll_axes_ALIKE same
 #define ll_axes_CAUSAL causal
-#define ll_axes_ATTENTION stacks
-#define ll_axes_ATTENTION_GRAD stacks
+#define ll_axes_ATTENTION attention_stacks
+#define ll_axes_ATTENTION_GRAD attention_stacks
+#define ll_axes_LATENT latent
+#define ll_axes_EXPERTS experts
+#define ll_axes_SCAN scan
+#define ll_axes_CAUSAL_CONV causal_conv
 #define ll_axes_ROTARY set_axes_rotary
 #define ll_axes_BROADCAST spread
 #define ll_axes_COMPARE spread
@@ -672,7 +750,7 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_XENT_DENSE entropy
 #define ll_axes_XENT_SMOOTH entropy
 #define ll_axes_ROW_SCALE row_scale
-#define ll_axes_SEEN_AS ll_axes_RESHAPE
+#define ll_axes_SEEN_AS seen_as
 #define ll_axes_ROWS_IN_PLACE ll_axes_PICKED
 
 /* Nobody has said how these could be divided, or they cannot. */
@@ -680,11 +758,13 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_BOTH_SOLVED whole
 #define ll_axes_BOX_DECODE whole
 #define ll_axes_BOX_SAMPLE whole
+#define ll_axes_CAUSAL_CONV_GRAD whole
 #define ll_axes_CTC whole
 #define ll_axes_DOT whole
 #define ll_axes_DRAWN whole
 #define ll_axes_DRIVEN whole
 #define ll_axes_EXCHANGED whole
+#define ll_axes_EXPERTS_GRAD whole
 #define ll_axes_FACTORED whole
 #define ll_axes_GATHERED whole
 #define ll_axes_GBMV whole
@@ -712,9 +792,11 @@ static void row_scale(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_ROI_POOL_GRAD whole
 #define ll_axes_ROUTE whole
 #define ll_axes_SAMPLE whole
+#define ll_axes_SCAN_GRAD whole
 #define ll_axes_SCATTER whole
 #define ll_axes_SCATTERED whole
 #define ll_axes_SOLVED whole
+#define ll_axes_SPARSE_INDEX whole
 #define ll_axes_STEPS whole
 #define ll_axes_SYR2K whole
 #define ll_axes_SYR2K_ADD whole

@@ -98,7 +98,10 @@
     X(UNIT_DIAGONAL, "unit_diagonal", COUNT)                                                                 \
     X(CAPACITY, "capacity", COUNT)                                                                           \
     X(FILLED, "filled", COUNT)                                                                               \
-    X(CHANCE, "chance", REAL)
+    X(CHANCE, "chance", REAL)                                                                                \
+    X(WINDOW, "window", COUNT)                                                                               \
+    X(LATENT, "latent", COUNT)                                                                               \
+    X(FORMAT, "format", COUNT)
 
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,
@@ -142,7 +145,7 @@ struct ll_op_view {
 
 /* The most outputs that follow from the inputs, and the most attributes of one op; of inputs, of outputs that
  * the caller gives and of controls there may be LL_MAX_OP_REFS each. */
-enum { LL_MAX_OUTPUTS = 4, LL_MAX_ATTRS = 16, LL_MAX_OP_REFS = 65535 };
+enum { LL_MAX_OUTPUTS = 6, LL_MAX_ATTRS = 16, LL_MAX_OP_REFS = 65535 };
 
 /* How many kinds there are: they are numbered from 0. */
 int ll_op_count(void);

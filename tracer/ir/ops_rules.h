@@ -51,9 +51,17 @@ ll_shape_rule ll_shape_BATCH_NORM, ll_shape_NORM_GRAD, ll_shape_NORM_FIXED, ll_s
     ll_shape_DROPOUT_GRAD, ll_shape_SAMPLE, ll_shape_TOP_K, ll_shape_UNRAVEL, ll_shape_XENT_SMOOTH;
 ll_shape_rule ll_shape_XENT, ll_shape_IN_PLACE_1, ll_shape_IN_PLACE_2, ll_shape_IN_PLACE_3;
 
+/* Of what language models are made of: ops_llm.c. */
 ll_shape_rule ll_shape_ATTENTION, ll_shape_ATTENTION_GRAD;
 ll_count_rule ll_flops_ATTENTION, ll_flops_ATTENTION_GRAD;
 ll_work_rule ll_work_ATTENTION, ll_work_ATTENTION_GRAD;
+ll_shape_rule ll_shape_LATENT, ll_shape_EXPERTS, ll_shape_EXPERTS_GRAD, ll_shape_SCAN, ll_shape_SCAN_GRAD,
+    ll_shape_CAUSAL_CONV, ll_shape_CAUSAL_CONV_GRAD, ll_shape_SPARSE_INDEX;
+ll_count_rule ll_flops_LATENT, ll_flops_EXPERTS, ll_flops_EXPERTS_GRAD, ll_flops_SCAN, ll_flops_SCAN_GRAD,
+    ll_flops_CAUSAL_CONV, ll_flops_CAUSAL_CONV_GRAD, ll_flops_SPARSE_INDEX, ll_read_EXPERTS,
+    ll_written_EXPERTS;
+ll_work_rule ll_work_LATENT, ll_work_EXPERTS, ll_work_EXPERTS_GRAD, ll_work_SCAN, ll_work_SCAN_GRAD,
+    ll_work_SPARSE_INDEX;
 ll_shape_rule ll_shape_CAUSAL, ll_shape_CACHE_UPDATE, ll_shape_ADAM_MIXED, ll_shape_ROTARY,
     ll_shape_GATED_GRAD, ll_shape_ROUTE;
 ll_shape_rule ll_shape_WHERE, ll_shape_REPEATED, ll_shape_GIVEN_1, ll_shape_SCATTER, ll_shape_STEPS;

@@ -161,10 +161,33 @@ static int summed_of_product(const struct ll_op_view *op)
     return op->in[1].rank - 2 + (ll_attr_count(op, LL_ATTR_TRANSPOSE_B, 0) != 0);
 }
 
+/* Of a quantized linear layer (attribute `format`: 1 + enum ll_linear_format; default 0: it is none): what
+ * its GEMM reads has scales, and is multiplied in the format's type. */
+static void note_format(const struct ll_op_view *op, struct ll_work *work)
+{
+    static const struct {
+        double weight, activation;
+        enum ll_dtype dtype;
+    } formats[] = {
+#define X(word, name, weight_bytes, activation_bytes, arithmetic, quantized)                                 \
+    {weight_bytes, activation_bytes, LL_##arithmetic},
+        LL_LINEAR_FORMAT_LIST(X)
+#undef X
+    };
+    int64_t format = ll_attr_count(op, LL_ATTR_FORMAT, 0);
+    if (format <= 0 || format > LL_LINEAR_FORMAT_COUNT)
+        return;
+    work->linear = (uint32_t)format;
+    work->dtype = formats[format - 1].dtype;
+    work->a_bytes = (uint64_t)((double)ll_elements(&op->in[0]) * formats[format - 1].activation);
+    work->b_bytes = (uint64_t)((double)ll_elements(&op->in[1]) * formats[format - 1].weight);
+}
+
 bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     split_operands(op, work);
     note_zeros(op, summed_of_product(op), work);
+    note_format(op, work);
     return set_gemm(op, ll_matmul_dims(op), work);
 }
 
@@ -510,9 +533,20 @@ static uint64_t depth(const struct ll_attention *a)
                           : ll_add(a->head_qk, a->head_v);
 }
 
+/* Of all queries, each counted; of equal shares one of them, rounded up. */
 static uint64_t scores(const struct ll_attention *a)
 {
-    return ll_mul(ll_mul(ll_mul(a->batch, a->heads), a->queries), ll_attention_seen(a));
+    const uint64_t parts = ll_max(1, a->parts), positions = ll_mul(a->queries, parts);
+    uint64_t all = ll_mul(a->queries, a->keys);
+    if (a->causal && positions > 0) {
+        uint64_t first = a->keys - positions + 1, most = a->window > 0 ? ll_add(a->window, 1) : a->keys;
+        uint64_t growing = first < most ? ll_min(positions, most - first) : 0;
+        /* first, first + 1, ..., growing of them, then `most` each */
+        uint64_t steps = ll_mul(growing, growing - (growing > 0)) / 2;
+        all = ll_add(ll_add(ll_mul(growing, first), steps), ll_mul(positions - growing, ll_min(most, a->keys)));
+        all = ll_ceil_div(all, parts);
+    }
+    return ll_mul(ll_mul(a->batch, a->heads), all);
 }
 
 uint64_t ll_attention_flops(const struct ll_attention *a)

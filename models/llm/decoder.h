@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a language model share while it is built: sequences, rows, matrices.
+ *
+ * All new tokens of a step are rows [rows, features], sequence after sequence. Sequences of equal length are a
+ * group; attention is an op for each group, all else one for all rows. Views say what a kernel reads where it
+ * lies: of a matrix that one GEMM makes, queries, keys and values are columns; heads of rows are seen as
+ * [batch, heads, tokens, features]. When training, parts that are views otherwise are matrices of their own, since
+ * gradients flow through these. Trouble is the network's (nn.h). One thread at a time. */
+#ifndef LL_MODELS_LLM_DECODER_H
+#define LL_MODELS_LLM_DECODER_H
+
+#include "models/llm/config.h"
+#include "models/nn/nn.h"
+
+/* So many sequences, each with new tokens behind those that were before. */
+struct ll_llm_group {
+    uint64_t count, tokens, past;
+    uint64_t first; /* row of the first one's first token */
+};
+
+enum { LL_LLM_MOST_GROUPS = 64 };
+
+struct ll_llm_decoder {
+    struct ll_nn *nn;
+    const struct ll_llm *llm;
+    bool train;
+    bool remembers; /* keys, values and states are kept in a memory */
+    bool asks_last; /* the next token of each sequence is asked for, of no other */
+    enum ll_dtype cache; /* of keys and values in that memory */
+    struct ll_llm_formats formats;
+    struct ll_llm_group groups[LL_LLM_MOST_GROUPS];
+    uint32_t group_count;
+    uint64_t rows, sequences;
+};
+
+/* x times a weight matrix "NAME/weights" [features, units]; roles of both. */
+struct ll_llm_matrix {
+    const char *name;
+    uint64_t units;
+    enum ll_role from, to;
+    bool biased;
+    bool whole; /* of 16 bits, whatever the format: routers, heads */
+};
+struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_matrix *matrix);
+
+/* Several of one x: one GEMM whose columns they are, or, when training, one each. parts: count results. */
+void ll_llm_dense_parts(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
+                        const struct ll_llm_matrix *matrices, uint32_t count, struct ll_value **parts);
+
+/* Rows over the root of their mean square, by a weight "NAME/scale" of the last dimension. */
+struct ll_value *ll_llm_norm(struct ll_llm_decoder *d, const char *name, struct ll_value *x);
+
+/* What lies in memory already, seen in another shape; of `count` pieces as one. */
+struct ll_value *ll_llm_seen(struct ll_llm_decoder *d, struct ll_value *const *pieces, uint32_t count,
+                             unsigned rank, const uint64_t *dims, const enum ll_role *roles);
+
+/* Elements begin to begin + size - 1 of dimension `axis`, where they lie. */
+struct ll_value *ll_llm_part(struct ll_llm_decoder *d, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size);
+
+/* A weight that is a line of so many. */
+struct ll_value *ll_llm_line(struct ll_llm_decoder *d, const char *name, uint64_t size, enum ll_role role);
+
+/* One op without further ado. */
+struct ll_value *ll_llm_op(struct ll_llm_decoder *d, enum ll_op_kind kind, uint32_t count,
+                           struct ll_value *const *inputs, const struct ll_attr *attrs, uint32_t attr_count);
+
+/* What a layer adds to x [rows, hidden], of n = norm(x): its mixer (mixers.c), its feed-forward part
+ * (feed_forward.c). */
+struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_layer *layer, struct ll_value *n);
+struct ll_value *ll_llm_fed(struct ll_llm_decoder *d, const struct ll_llm_layer *layer, struct ll_value *n);
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Language models of today, recorded at full size without computing: one decoder whose layers a configuration
+ * file describes (config.h).
+ *
+ *     x = embedding of tokens;   of each layer x += mixer(norm(x)), x += feed forward(norm(x));
+ *     logits = head(norm(x))
+ *
+ * Parameters are exact. FLOPs of a step with T new tokens, of which A are asked for the next one, h features and V
+ * tokens in the vocabulary:
+ *
+ *     2 T W + 2 A h V + attention,
+ *
+ * W being the weights that a token is multiplied with (of experts those that it goes to), attention 2 (d + e) a
+ * head and token that is seen, of d features of keys and e of values. In prefill the last token of a sequence is
+ * asked for, in decode all, in training all. Layers for multi-token prediction, and towers that look or listen,
+ * are left out. */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/feed.h"
+#include "models/frontier/decoder.h"
+#include "models/llm/decoder.h"
+#include "models/model.h"
+#include "models/nn/layers.h"
+#include "models/nn/training.h"
+#include "tracer/base/file.h"
+
+enum {
+    LLM_CONFIG,
+    LLM_PASS,
+    LLM_BATCH,
+    LLM_TOKENS,
+    LLM_CONTEXT,
+    LLM_CHUNK,
+    LLM_SPECULATE,
+    LLM_DTYPE,
+    LLM_WEIGHTS,
+    LLM_KV_DTYPE,
+    LLM_LAYERS,
+    LLM_PARAMS
+};
+
+enum { PREFILL, DECODE, MIXED };
+static const char *const passes[] = {"prefill", "decode", "mixed", NULL};
+static const char *const dtypes[] = {"bf16", "f16", "f32", NULL};
+static const char *const cache_dtypes[] = {"auto", "bf16", "f16", "fp8", "f32", NULL};
+
+/* How weights are stored: as the configuration says, or otherwise. */
+static const struct {
+    const char *name;
+    struct ll_llm_formats formats;
+} weights[] = {
+    {"auto", {0, LL_EXPERTS_BF16}},
+    {"16bit", {0, LL_EXPERTS_BF16}},
+    {"fp8", {1 + LL_LINEAR_FP8, LL_EXPERTS_FP8}},
+    {"fp8_block", {1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_FP8_BLOCK}},
+    {"nvfp4", {1 + LL_LINEAR_NVFP4, LL_EXPERTS_NVFP4}},
+    {"mxfp4", {1 + LL_LINEAR_MXFP4, LL_EXPERTS_W4A8_MXFP4_MXFP8}},
+    {"mxfp4_experts", {0, LL_EXPERTS_W4A16_MXFP4}},
+    {"int8", {1 + LL_LINEAR_INT8, LL_EXPERTS_FP8}},
+    {"int4", {1 + LL_LINEAR_INT4_WO, LL_EXPERTS_INT4_WO}},
+};
+static const char *const weight_words[] = {"auto", "16bit", "fp8", "fp8_block", "nvfp4", "mxfp4", "mxfp4_experts",
+                                           "int8", "int4",  NULL};
+
+static const struct ll_model_param params[LLM_PARAMS] = {
+    [LLM_CONFIG] = {"config", 0, 0, 0, "a model's config.json, or the name of one that comes along"},
+    [LLM_PASS] = {"pass", 0, 0, 2,
+                  "what an inference does: new tokens of prompts, one more token each, or both at once"},
+    [LLM_BATCH] = {"batch", 1, 1, 1 << 20, "sequences; in a mixed pass those that decode"},
+    [LLM_TOKENS] = {"tokens", 0, 0, 1 << 24,
+                    "new tokens of a sequence; 0: 1024 of a prompt, 1 when decoding, 4096 to learn from"},
+    [LLM_CONTEXT] = {"context", 0, 0, 0,
+                     "tokens of a sequence that were there before: a number, a list of one for each sequence, or a "
+                     "file with one a line"},
+    [LLM_CHUNK] = {"chunk", 0, 0, 1 << 24, "tokens of a prompt that a mixed pass also reads; 0: 512"},
+    [LLM_SPECULATE] = {"speculate", 0, 0, 64, "tokens that were guessed ahead, and are checked when decoding"},
+    [LLM_DTYPE] = {"dtype", 0, 0, 2, "of activations, and of weights that are not quantized"},
+    [LLM_WEIGHTS] = {"weights", 0, 0, 8, "how weights are stored; auto: as the configuration says"},
+    [LLM_KV_DTYPE] = {"kv_dtype", 0, 0, 4, "of keys and values in the cache; auto: as activations"},
+    [LLM_LAYERS] = {"layers", 0, 0, 1 << 12, "the first so many; 0: all"},
+};
+static const char *const *const words[LLM_PARAMS] = {
+    [LLM_CONFIG] = ll_any_text, [LLM_PASS] = passes,          [LLM_CONTEXT] = ll_any_text,
+    [LLM_DTYPE] = dtypes,       [LLM_WEIGHTS] = weight_words, [LLM_KV_DTYPE] = cache_dtypes};
+
+/* --- matrices, norms, views --- */
+
+struct ll_value *ll_llm_op(struct ll_llm_decoder *d, enum ll_op_kind kind, uint32_t count,
+                           struct ll_value *const *inputs, const struct ll_attr *attrs, uint32_t attr_count)
+{
+    return ll_nn_do(d->nn, &(struct ll_nn_call){.kind = kind,
+                                                .input_count = count,
+                                                .inputs = inputs,
+                                                .attr_count = attr_count,
+                                                .attrs = attrs});
+}
+
+struct ll_value *ll_llm_seen(struct ll_llm_decoder *d, struct ll_value *const *pieces, uint32_t count,
+                             unsigned rank, const uint64_t *dims, const enum ll_role *roles)
+{
+    if (d->nn->trouble)
+        return &d->nn->nothing;
+    struct ll_shape shape = ll_nn_shape(d->nn, rank, dims, roles);
+    shape.dtype = pieces[0]->shape.dtype;
+    bool alike = count == 1 && shape.rank == pieces[0]->shape.rank &&
+                 memcmp(shape.dim, pieces[0]->shape.dim, sizeof shape.dim) == 0;
+    if (alike)
+        return pieces[0];
+    return ll_nn_do(d->nn, &(struct ll_nn_call){.kind = LL_OP_SEEN_AS,
+                                                .input_count = count,
+                                                .inputs = pieces,
+                                                .given_count = 1,
+                                                .given = &shape});
+}
+
+struct ll_value *ll_llm_part(struct ll_llm_decoder *d, struct ll_value *x, unsigned axis, uint64_t begin,
+                             uint64_t size)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble || (begin == 0 && size == x->shape.dim[axis]))
+        return x;
+    struct ll_shape shape = x->shape;
+    shape.dim[axis] = size;
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
+                                    ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)begin),
+                                    ll_attr_of_count(LL_ATTR_SIZE, (int64_t)size)};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEEN_AS,
+                                             .input_count = 1,
+                                             .inputs = &x,
+                                             .attr_count = 3,
+                                             .attrs = attrs,
+                                             .given_count = 1,
+                                             .given = &shape});
+}
+
+struct ll_value *ll_llm_line(struct ll_llm_decoder *d, const char *name, uint64_t size, enum ll_role role)
+{
+    struct ll_shape shape = ll_nn_shape(d->nn, 1, &size, &role);
+    return ll_nn_variable(d->nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 0, NULL});
+}
+
+/* What a quantized weight is stored as; its scales are counted where it is read (ops_work.c). */
+static enum ll_dtype stored(const struct ll_llm_decoder *d, bool whole)
+{
+    static const enum ll_dtype of_format[LL_LINEAR_FORMAT_COUNT] = {
+        [LL_LINEAR_FP8] = LL_F8,   [LL_LINEAR_FP8_BLOCK] = LL_F8, [LL_LINEAR_MXFP8] = LL_F8,
+        [LL_LINEAR_NVFP4] = LL_F4, [LL_LINEAR_MXFP4] = LL_F4,     [LL_LINEAR_INT8] = LL_INT8,
+        [LL_LINEAR_INT8_WO] = LL_INT8, [LL_LINEAR_INT4_WO] = LL_INT4};
+    return whole || d->train || d->formats.linear == 0 ? d->nn->real : of_format[d->formats.linear - 1];
+}
+
+struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_matrix *m)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble)
+        return &nn->nothing;
+    assert(x->shape.rank == 2 && m->units > 0);
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[1], m->units},
+                                        (const enum ll_role[]){m->from, m->to});
+    shape.dtype = (uint8_t)stored(d, m->whole);
+    const struct ll_attr format = ll_attr_of_count(LL_ATTR_FORMAT, d->formats.linear);
+    ll_nn_push(nn, m->name);
+    struct ll_value *inputs[2] = {
+        x, ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL})};
+    bool quantized = shape.dtype != nn->real;
+    struct ll_value *y = ll_llm_op(d, LL_OP_MATMUL, 2, inputs, &format, quantized ? 1 : 0);
+    if (m->biased)
+        y = ll_nn_do2(nn, LL_OP_BIAS_ADD, y, ll_llm_line(d, "biases", m->units, m->to));
+    ll_nn_pop(nn);
+    return y;
+}
+
+void ll_llm_dense_parts(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
+                        const struct ll_llm_matrix *matrices, uint32_t count, struct ll_value **parts)
+{
+    struct ll_llm_matrix all = matrices[0];
+    uint64_t begin = 0;
+    if (d->train || count == 1) {
+        for (uint32_t i = 0; i < count; i++)
+            parts[i] = ll_llm_dense(d, x, &matrices[i]);
+        return;
+    }
+    all.name = name;
+    all.units = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        all.units += matrices[i].units;
+        all.biased |= matrices[i].biased;
+        if (matrices[i].biased != matrices[0].biased)
+            all.biased = false;
+    }
+    struct ll_value *y = ll_llm_dense(d, x, &all);
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i] = ll_llm_part(d, y, 1, begin, matrices[i].units);
+        begin += matrices[i].units;
+        if (matrices[i].biased && !all.biased) {
+            ll_nn_push(d->nn, matrices[i].name);
+            parts[i] = ll_nn_do2(d->nn, LL_OP_BIAS_ADD, parts[i],
+                                 ll_llm_line(d, "biases", matrices[i].units, matrices[i].to));
+            ll_nn_pop(d->nn);
+        }
+    }
+}
+
+struct ll_value *ll_llm_norm(struct ll_llm_decoder *d, const char *name, struct ll_value *x)
+{
+    struct ll_nn *nn = d->nn;
+    if (nn->trouble)
+        return &nn->nothing;
+    const unsigned last = x->shape.rank - 1u;
+    const struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, 1e-6);
+    ll_nn_push(nn, name);
+    struct ll_value *inputs[] = {
+        x, ll_llm_line(d, "scale", x->shape.dim[last], (enum ll_role)x->shape.role[last])};
+    struct ll_value *y = ll_llm_op(d, LL_OP_RMS_NORM, 2, inputs, &epsilon, 1);
+    ll_nn_pop(nn);
+    return y;
+}
+
+/* --- sequences of a step --- */
+
+static bool add_sequence(struct ll_llm_decoder *d, uint64_t count, uint64_t tokens, uint64_t past)
+{
+    uint32_t i = 0;
+    while (i < d->group_count && (d->groups[i].tokens != tokens || d->groups[i].past != past))
+        i++;
+    if (i == LL_LLM_MOST_GROUPS) {
+        ll_nn_fail(d->nn, "sequences of more than %d different lengths; expected fewer, as lengths rounded to "
+                          "multiples",
+                   LL_LLM_MOST_GROUPS);
+        return false;
+    }
+    if (i == d->group_count)
+        d->groups[d->group_count++] = (struct ll_llm_group){.tokens = tokens, .past = past};
+    d->groups[i].count += count;
+    return true;
+}
+
+/* Reads a number that commas, blanks and ends of lines may follow; false at what is none. */
+static bool next_length(const char **at, uint64_t *length)
+{
+    char *end;
+    *at += strspn(*at, ", \t\r\n");
+    errno = 0;
+    unsigned long long value = strtoull(*at, &end, 10);
+    if (end == *at || **at == '-' || errno || value > 1u << 24)
+        return false;
+    *at = end;
+    *length = value;
+    return true;
+}
+
+/* Sequences that decode or go on: as many as the batch, each with what was before it. A list gives one for each
+ * sequence; one that is shorter than the batch goes on from its start. */
+static bool add_sequences(struct ll_llm_decoder *d, uint64_t batch, uint64_t tokens, const char *context,
+                          uint64_t otherwise)
+{
+    struct ll_contents text = {context, context ? strlen(context) : 0};
+    if (!context)
+        return add_sequence(d, batch, tokens, otherwise);
+    if (*context == '\0' || context[strspn(context, "0123456789, ")] != '\0') {
+        enum ll_status status = ll_read_whole(context, 1 << 24, &d->nn->arena, &text);
+        if (status != LL_OK) {
+            ll_nn_fail(d->nn, "-p context=%s: expected a number, a list of numbers, or a file of them; %s", context,
+                       ll_status_text(status));
+            return false;
+        }
+    }
+    const char *at = text.bytes;
+    for (uint64_t i = 0; i < batch; i++) {
+        uint64_t past;
+        if (!next_length(&at, &past)) {
+            ll_nn_fail(d->nn, "-p context: expected whole numbers from 0 to 2^24, of which there is one at least");
+            return false;
+        }
+        at += strspn(at, ", \t\r\n");
+        bool single = *at == '\0' && i == 0;
+        if (!add_sequence(d, single ? batch : 1, tokens, past))
+            return false;
+        if (single)
+            break;
+        at = *at == '\0' ? text.bytes : at;
+    }
+    return true;
+}
+
+static void set_sequences(struct ll_llm_decoder *d, const struct ll_build *build)
+{
+    enum { PROMPT = 1024, LESSON = 4096, CONTEXT = 1024, CHUNK = 512 };
+    const int64_t *values = build->params;
+    const char *context = ll_build_text(build, LLM_CONTEXT);
+    const uint64_t batch = build->batch, speculated = 1 + (uint64_t)values[LLM_SPECULATE];
+    int64_t pass = values[LLM_PASS];
+    uint64_t tokens = (uint64_t)values[LLM_TOKENS];
+    if (build->train || build->measure)
+        add_sequence(d, batch, tokens > 0 ? tokens : LESSON, 0);
+    else if (pass == PREFILL)
+        add_sequences(d, batch, tokens > 0 ? tokens : PROMPT, context, 0);
+    else
+        add_sequences(d, batch, tokens > 0 ? tokens : speculated, context, CONTEXT);
+    if (!build->train && !build->measure && pass == MIXED)
+        add_sequence(d, 1, values[LLM_CHUNK] > 0 ? (uint64_t)values[LLM_CHUNK] : CHUNK, 0);
+    if (build->train && context)
+        ll_nn_fail(d->nn, "what is learned from has no context; expected --infer with -p context");
+    if (pass == PREFILL && values[LLM_SPECULATE] > 0)
+        ll_nn_fail(d->nn, "guessed tokens are checked when decoding; expected -p pass=decode with -p speculate");
+    for (uint32_t i = 0; i < d->group_count; i++) {
+        struct ll_llm_group *g = &d->groups[i];
+        g->first = d->rows;
+        d->rows += g->count * g->tokens;
+        d->sequences += g->count;
+    }
+}
+
+/* --- the whole --- */
+
+static void no_tokens(void *context, uint64_t step, int32_t *data)
+{
+    (void)context;
+    (void)step;
+    (void)data;
+}
+
+static struct ll_value *fed(struct ll_llm_decoder *d, const char *name)
+{
+    static const enum ll_role role = LL_ROLE_BATCH;
+    struct ll_shape shape = ll_nn_shape(d->nn, 1, &d->rows, &role);
+    return ll_feed_indices(d->nn, name, &shape, no_tokens, d);
+}
+
+static struct ll_value *layer_of(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
+{
+    struct ll_nn *nn = d->nn;
+    unsigned behind = l->norms;
+    if (l->mixer != LL_MIXER_NONE) {
+        ll_nn_push(nn, "attention");
+        struct ll_value *y = ll_llm_mixed(d, l, ll_llm_norm(d, "norm", x));
+        if (behind > 0)
+            y = ll_llm_norm(d, "norm_behind", y);
+        x = ll_add_of(nn, x, y);
+        ll_nn_pop(nn);
+    }
+    if (l->dense > 0 || l->experts > 0 || l->dense_linear) {
+        ll_nn_push(nn, "feed_forward");
+        struct ll_value *y = ll_llm_fed(d, l, ll_llm_norm(d, "norm", x));
+        if (behind > 0)
+            y = ll_llm_norm(d, "norm_behind", y);
+        /* Where dense and expert parts stand side by side, each has norms of its own. */
+        for (unsigned i = 2; i < behind; i++) {
+            static const char *const names[] = {"dense_norm", "experts_norm", "experts_norm_behind"};
+            y = ll_llm_norm(d, names[i - 2], y);
+        }
+        x = ll_add_of(nn, x, y);
+        ll_nn_pop(nn);
+    }
+    return x;
+}
+
+/* Rows whose next token is asked for: [sequences, hidden] of the last of each, or all. */
+static struct ll_value *asked(struct ll_llm_decoder *d, struct ll_value *x)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    if (!d->asks_last || d->nn->trouble)
+        return x;
+    struct ll_value *pieces[LL_LLM_MOST_GROUPS];
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < d->group_count; i++) {
+        const struct ll_llm_group *g = &d->groups[i];
+        pieces[i] = d->group_count > 1 ? ll_llm_part(d, x, 0, g->first, g->count * g->tokens) : x;
+        rows += g->count;
+    }
+    return rows == d->rows ? x
+                           : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, d->llm->hidden}, roles);
+}
+
+static struct ll_value *net(struct ll_llm_decoder *d)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
+    const struct ll_llm *llm = d->llm;
+    struct ll_nn *nn = d->nn;
+    struct ll_value *tokens = fed(d, "tokens");
+    struct ll_shape table = ll_nn_shape(nn, 2, (uint64_t[]){llm->vocabulary, llm->hidden}, roles);
+    ll_nn_push(nn, "embedding");
+    struct ll_value *embedding =
+        ll_nn_variable(nn, "tokens", &table, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+    struct ll_value *x = ll_nn_gather(nn, embedding, tokens);
+    ll_nn_pop(nn);
+    for (uint64_t i = 0; i < llm->layer_count && !nn->trouble; i++) {
+        ll_nn_push_numbered(nn, "layer", (unsigned)i);
+        x = layer_of(d, &llm->layers[i], x);
+        ll_nn_pop(nn);
+    }
+    ll_nn_push(nn, "head");
+    x = ll_llm_norm(d, "norm", asked(d, x));
+    struct ll_value *logits =
+        llm->tied ? ll_matmul_transposed(nn, x, embedding)
+                  : ll_llm_dense(d, x, &(struct ll_llm_matrix){"tokens", llm->vocabulary, LL_ROLE_HIDDEN,
+                                                               LL_ROLE_VOCABULARY, false, true});
+    ll_nn_pop(nn);
+    return logits;
+}
+
+static bool read_config(struct ll_nn *nn, const struct ll_build *build, struct ll_llm *llm)
+{
+    const char *name = ll_build_text(build, LLM_CONFIG), *known;
+    struct ll_contents text;
+    if (!name)
+        name = "llama3.1-8b";
+    known = ll_llm_known(name);
+    if (known)
+        return ll_llm_read(name, known, strlen(known), &nn->arena, llm, build->diags);
+    enum { MOST_BYTES = 1 << 24 };
+    enum ll_status status = ll_read_whole(name, MOST_BYTES, &nn->arena, &text);
+    if (status == LL_OK)
+        return ll_llm_read(name, text.bytes, text.length, &nn->arena, llm, build->diags);
+    struct ll_str all = {0};
+    for (size_t i = 0; i < ll_llm_known_count(); i++)
+        ll_str_addf(&all, "%s%s", i ? ", " : "", ll_llm_known_name(i));
+    ll_complain(build->diags, (struct ll_place){.file = name},
+                "%s; expected a model's config.json, or one of %s", ll_status_text(status),
+                all.failed ? "those that come along" : all.text);
+    ll_str_release(&all);
+    return false;
+}
+
+static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build)
+{
+    static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32}, caches[] = {LL_F32, LL_BF16, LL_F16, LL_F8, LL_F32};
+    struct ll_llm_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
+    struct ll_llm *llm = ll_alloc(&nn->arena, 1, sizeof *llm);
+    const int64_t *values = build->params;
+    if (!d || !llm || !read_config(nn, build, llm)) {
+        ll_nn_fail(nn, d && llm ? "its configuration cannot be read" : "memory ran out");
+        return &nn->nothing;
+    }
+    if (values[LLM_LAYERS] > 0)
+        llm->layer_count = ll_min(llm->layer_count, (uint64_t)values[LLM_LAYERS]);
+    nn->real = reals[values[LLM_DTYPE]];
+    *d = (struct ll_llm_decoder){
+        .nn = nn,
+        .llm = llm,
+        .train = build->train,
+        .remembers = !build->train && !build->measure,
+        .asks_last = !build->train && !build->measure && values[LLM_PASS] == PREFILL,
+        .cache = values[LLM_KV_DTYPE] > 0 ? caches[values[LLM_KV_DTYPE]] : nn->real,
+        .formats = values[LLM_WEIGHTS] > 0 ? weights[values[LLM_WEIGHTS]].formats : llm->formats,
+    };
+    set_sequences(d, build);
+    struct ll_value *labels = build->train && !nn->trouble ? fed(d, "next_tokens") : NULL;
+    struct ll_value *logits = nn->trouble ? &nn->nothing : net(d);
+    if (!labels || nn->trouble)
+        return logits;
+    struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
+    const struct ll_optimizer adam = {.kind = LL_ADAM, .rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
+    ll_minimise(nn, loss, &adam);
+    return loss;
+}
+
+const struct ll_model ll_model_llm = {
+    .name = "llm",
+    .suite = "llm",
+    .doc = "language model by its config.json: Llama, Qwen3, Mixtral, DeepSeek-V3, gpt-oss, Llama 4, Gemma, "
+           "Nemotron-H, ... (with --dry-run)",
+    .default_batch = 1,
+    .inference_batch = 1,
+    .params = params,
+    .param_count = LLM_PARAMS,
+    .words = words,
+    .batch_param = "batch",
+    .infers = true,
+    .build = build_llm,
+};
