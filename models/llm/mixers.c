@@ -347,15 +347,15 @@ static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_l
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
     struct ll_shape ends = ll_nn_shape(d->nn, 3, (uint64_t[]){rows, l->heads, l->rope}, roles);
     struct ll_value *parts[2] = {ll_llm_seen(d, &nope, 1, 3, (uint64_t[]){rows, l->heads, l->nope}, roles)};
-    const struct ll_attr attr = ll_attr_of_count(LL_ATTR_AXIS, 1);
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1), ll_attr_of_count(LL_ATTR_AXES, 1)};
     if (each)
         parts[1] = ll_llm_seen(d, &rope, 1, 3, ends.dim, roles);
     else
         parts[1] = ll_nn_do(d->nn, &(struct ll_nn_call){.kind = LL_OP_TILE,
                                                         .input_count = 1,
                                                         .inputs = &rope,
-                                                        .attr_count = 1,
-                                                        .attrs = &attr,
+                                                        .attr_count = 2,
+                                                        .attrs = attrs,
                                                         .given_count = 1,
                                                         .given = &ends});
     struct ll_value *y = ll_nn_concat(d->nn, parts, 2, 2);
