@@ -89,12 +89,11 @@ static struct ll_value *head_norm(struct ll_llm_decoder *d, const struct ll_llm_
 
 /* Softmax of scores times values for one piece of sequences. Query heads that share a key head are rows of one
  * matrix. */
-static struct ll_value *attended(struct ll_llm_decoder *d, const struct ll_llm_layer *l, uint64_t latent,
-                                 struct ll_value *q, struct ll_value *k, struct ll_value *v,
-                                 struct ll_value *sinks)
+static struct ll_value *attended(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *q,
+                                 struct ll_value *k, struct ll_value *v, struct ll_value *sinks)
 {
     struct ll_value *inputs[] = {q, k, v, sinks};
-    struct ll_attr attrs[4] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)(l->head + l->nope + l->rope))),
+    struct ll_attr attrs[3] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)(l->head + l->nope + l->rope))),
                                ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)(l->heads / l->kv_heads))};
     uint32_t count = 2;
     if (d->nn->trouble)
@@ -102,8 +101,6 @@ static struct ll_value *attended(struct ll_llm_decoder *d, const struct ll_llm_l
     uint64_t most = l->index_topk > 0 ? l->index_topk : l->window;
     if (most > 0 && k->shape.dim[2] > most)
         attrs[count++] = ll_attr_of_count(LL_ATTR_WINDOW, (int64_t)(most - 1));
-    if (latent > 0)
-        attrs[count++] = ll_attr_of_count(LL_ATTR_LATENT, (int64_t)latent);
     return ll_llm_op(d, LL_OP_CAUSAL_ATTENTION, sinks ? 4 : 3, inputs, attrs, count);
 }
 
@@ -145,7 +142,7 @@ static struct ll_value *attend_pieces(struct ll_llm_decoder *d, const struct ll_
             values = remembered(d, last ? "values" : "values_before", number, values, 2, p->past + p->tokens);
         }
         struct ll_value *result =
-            attended(d, l, 0, by_heads(d, part[0], p, l->kv_heads, each, l->head), keys, values, NULL);
+            attended(d, l, by_heads(d, part[0], p, l->kv_heads, each, l->head), keys, values, NULL);
         y[count++] = ll_llm_seen(d, &result, 1, 2,
                                  (uint64_t[]){p->count * p->tokens, l->heads * l->head_v},
                                  (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
@@ -168,7 +165,7 @@ static struct ll_value *attend_group(struct ll_llm_decoder *d, const struct ll_l
     }
     k = remembered(d, "keys", number, by_heads(d, k, g, l->kv_heads, 1, l->head), 2, keys);
     v = remembered(d, "values", number, by_heads(d, v, g, l->kv_heads, 1, l->head_v), 2, keys);
-    struct ll_value *y = attended(d, l, 0, by_heads(d, q, g, l->kv_heads, each, l->head), k, v, sinks);
+    struct ll_value *y = attended(d, l, by_heads(d, q, g, l->kv_heads, each, l->head), k, v, sinks);
     return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){g->count * g->tokens, l->heads * l->head_v},
                        (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
 }
@@ -410,7 +407,7 @@ static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_l
         k = ll_llm_seen(d, &k, 1, 4, (uint64_t[]){g->count, l->heads, tokens, l->nope + l->rope}, roles);
         v = ll_llm_seen(d, &v, 1, 4, (uint64_t[]){g->count, l->heads, tokens, l->head_v}, roles);
         struct ll_value *result =
-            attended(d, &whole, l->kv_rank, by_heads(d, q, g, l->heads, 1, l->nope + l->rope), k, v, NULL);
+            attended(d, &whole, by_heads(d, q, g, l->heads, 1, l->nope + l->rope), k, v, NULL);
         y[i] = ll_llm_seen(d, &result, 1, 2, (uint64_t[]){g->count * g->tokens, l->heads * l->head_v},
                            (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
     }

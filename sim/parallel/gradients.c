@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sim/parallel/exchange.h"
+#include "tracer/ir/experts.h"
 #include "sim/parallel/pipeline.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/rewrite.h"
@@ -585,6 +586,73 @@ static bool write_op(struct spreading *s, bool away)
     return ll_rewrite_put(rewrite, s->op, &record) != LL_NONE || record.output_count == 0;
 }
 
+/* A layer of experts as one op: each token is sent as often as it has experts, and what these give comes back
+ * as often. Rows are dispatched in the type that the experts' GEMMs read. */
+
+static enum ll_dtype dispatched_as(const struct spreading *s, const struct ll_shape *x)
+{
+    enum ll_expert_format format = (enum ll_expert_format)ll_attr_count(&s->signature->view, LL_ATTR_FORMAT, 0);
+    return ll_expert_activation_bytes(format) < 2 ? LL_F8 : (enum ll_dtype)x->dtype;
+}
+
+/* Tokens [tokens, features] there or back: as [tokens k, features] of this type, exchanged, and seen as tokens
+ * again. */
+static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t old_desc, uint64_t k, enum ll_dtype dtype)
+{
+    const struct ll_shape tokens = *ll_rewrite_shape(&s->rewrite, tensor);
+    const uint32_t scope = ll_rewrite_string(&s->rewrite, s->signature->scope);
+    const struct ll_exchange_place place = {scope, s->signature->phase, s->replicas, s->stride};
+    struct ll_shape rows = tokens;
+    rows.dim[0] = ll_mul(rows.dim[0], k);
+    rows.dtype = (uint8_t)dtype;
+    uint32_t sent = ll_rewrite_reshaped(&s->rewrite, old_desc, &rows),
+             seen = ll_rewrite_reshaped(&s->rewrite, old_desc, &tokens);
+    struct ll_record look = {.kind = LL_OP_SEEN_AS,
+                             .phase = s->signature->phase,
+                             .scope = scope,
+                             .inputs = &tensor,
+                             .input_count = 1,
+                             .outputs = &sent,
+                             .output_count = 1};
+    uint32_t now = ll_rewrite_add(&s->rewrite, &look);
+    now = ll_rewrite_exchange(&s->rewrite, LL_OP_ALL_TO_ALL, now, sent, &place);
+    look.inputs = &now;
+    look.outputs = &seen;
+    return ll_rewrite_add(&s->rewrite, &look);
+}
+
+static bool spread_layer(struct spreading *s)
+{
+    struct ll_rewrite *rewrite = &s->rewrite;
+    const struct ll_op_view *view = &s->signature->view;
+    const struct ll_shape *chosen = &view->in[view->kind == LL_OP_EXPERTS ? 2 : 3];
+    struct ll_record record;
+    if (!gather_inputs(s, false) || !ll_rewrite_record(rewrite, s->op, &record))
+        return ll_rewrite_trouble(rewrite, "memory ran out");
+    uint32_t *outputs = ll_alloc(&s->scratch, record.output_count, sizeof *outputs);
+    if (!outputs || record.attr_count == LL_MAX_ATTRS)
+        return ll_rewrite_trouble(rewrite, "memory ran out");
+    uint32_t x = ll_op_input(s->trace, s->op, 0), y = ll_op_output(s->trace, s->op, 0);
+    s->inputs[0] = exchange_tokens(s, s->inputs[0], s->trace->tensors[x].desc, chosen->dim[1],
+                                   dispatched_as(s, &view->in[0]));
+    for (uint32_t i = 0; i < record.output_count; i++) {
+        bool own = counts_experts(&view->out[i]);
+        struct ll_shape shape = shape_there(s, view->out[i], own ? OWN : HERE);
+        outputs[i] = ll_rewrite_reshaped(rewrite, s->signature->outputs[i], &shape);
+        s->where[ll_op_output(s->trace, s->op, i)] = own ? OWN : HERE;
+    }
+    rewrite->attrs[record.attr_count++] = (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)s->replicas};
+    record.attrs = rewrite->attrs;
+    record.inputs = s->inputs;
+    record.outputs = outputs;
+    if (ll_rewrite_put(rewrite, s->op, &record) == LL_NONE)
+        return false;
+    uint32_t back = exchange_tokens(s, ll_rewrite_tensor(rewrite, y), s->trace->tensors[y].desc, chosen->dim[1],
+                                    (enum ll_dtype)view->out[0].dtype);
+    ll_rewrite_redirect(rewrite, y, back);
+    return !rewrite->trouble;
+}
+
 static bool spread_op(struct spreading *s, uint32_t op)
 {
     s->op = op;
@@ -593,8 +661,11 @@ static bool spread_op(struct spreading *s, uint32_t op)
         bring_own(s, ll_op_input(s->trace, op, i));
     struct counted counted = count_inputs(s);
     bool away = happens_away(s, counted), written = true;
+    enum ll_op_kind kind = s->signature->view.kind;
     if (counted.at[AWAY] + counted.at[OWN] == 0 && !away)
         ll_rewrite_keep(&s->rewrite, op);
+    else if (kind == LL_OP_EXPERTS || kind == LL_OP_EXPERTS_GRAD)
+        written = spread_layer(s);
     else
         written = write_op(s, away);
     ll_arena_release(&s->scratch);

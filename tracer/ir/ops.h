@@ -100,7 +100,6 @@
     X(FILLED, "filled", COUNT)                                                                               \
     X(CHANCE, "chance", REAL)                                                                                \
     X(WINDOW, "window", COUNT)                                                                               \
-    X(LATENT, "latent", COUNT)                                                                               \
     X(FORMAT, "format", COUNT)
 
 enum ll_op_class {

@@ -19,8 +19,7 @@
  *
  * where logs are those of each row's sum of exponentials, to which each head's sink adds one (Xiao et al.,
  * 2024). Keys and values may be of a narrower type than queries, as a KV cache is. Of `window` keys (default
- * 0: all) before its own sees a position the last. `latent` (default 0) is how many elements the vector has
- * from which keys and values were expanded.
+ * 0: all) before its own sees a position the last.
  *
  * `groups` rows (default 1) belong to one position, of which the last is that of the last key. With
  * `parts` (default 1) above 1 they are one of so many equal shares of all positions, cut so that each sees
@@ -46,9 +45,7 @@ static const char *check(const struct ll_op_view *op, const struct ll_shape *q, 
     if (groups < 1 || parts < 1 || rows % (uint64_t)groups != 0 ||
         ll_mul(rows / (uint64_t)groups, (uint64_t)parts) > k->dim[k->rank - 2])
         return "there must be at least as many keys as positions";
-    return ll_attr_count(op, LL_ATTR_WINDOW, 0) < 0 || ll_attr_count(op, LL_ATTR_LATENT, 0) < 0
-               ? "a window and a latent vector have a size"
-               : NULL;
+    return ll_attr_count(op, LL_ATTR_WINDOW, 0) < 0 ? "a window has a size" : NULL;
 }
 
 /* What an attention gives: the queries' rows with the features of values. */
@@ -106,12 +103,8 @@ static struct ll_attention attention_of(const struct ll_op_view *op, const struc
     for (unsigned i = 0; i + (q->rank > 3 ? 3 : 2) < q->rank; i++)
         a.batch = ll_mul(a.batch, q->dim[i]);
     a.heads = ll_mul(a.kv_heads, groups);
-    bool decodes = a.queries == 1 && a.parts == 1 && a.keys > 1,
-         latent = ll_attr_count(op, LL_ATTR_LATENT, 0) > 0;
-    a.pass = backward  ? LL_ATTENTION_BACKWARD
-             : latent  ? LL_ATTENTION_LATENT_PREFILL
-             : decodes ? LL_ATTENTION_DECODE
-                       : LL_ATTENTION_PREFILL;
+    bool decodes = a.queries == 1 && a.parts == 1 && a.keys > 1;
+    a.pass = backward ? LL_ATTENTION_BACKWARD : decodes ? LL_ATTENTION_DECODE : LL_ATTENTION_PREFILL;
     return a;
 }
 
@@ -277,8 +270,13 @@ static struct ll_experts experts_of(const struct ll_op_view *op, bool backward)
                            .experts = ll_mul(up->dim[0], devices),
                            .gated = up->dim[2] != down->dim[1],
                            .format = (uint8_t)ll_attr_count(op, LL_ATTR_FORMAT, 0)};
-    if (!ll_experts_spread(0, devices, &e))
+    if (!ll_experts_spread(0, devices, &e)) {
         e.rows = LL_NO_FIT;
+    } else if (devices > 1) { /* those that have an expert here were sent here, with what is routed here */
+        e.tokens = e.local_tokens;
+        e.experts = e.local;
+        e.top_k = ll_max(1, ll_ceil_div(e.rows, ll_max(1, e.local_tokens)));
+    }
     return e;
 }
 
