@@ -182,6 +182,7 @@ struct ll_collective_kernel {
     enum ll_collective runs;
     enum ll_algorithm algorithm;
     double start_s, peer_s, efficiency;
+    bool once_a_node; /* rows that go to several devices of a node cross the network once */
     /* The most that it serves of M (collectives.def) among 2, among 3 or 4, among 5 to 8 devices and among
      * more; 0, and beyond the count: it does not serve them. */
     double limits_bytes[LL_MAX_NUMBERS];

@@ -483,6 +483,8 @@ static const struct ll_field collective_kernel_fields[] = {
      .help = "time that each further device adds to that"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share that it reaches of what the links carry (bandwidth x efficiency, of in_network x in_network)"},
+    {.key = "once_a_node", .type = LL_TYPE_BOOL, AT(once_a_node), .otherwise = "false",
+     .help = "whether rows of an all-to-all that go to several devices of a node cross the network once, and are passed on there"},
     {.key = "limits_KiB", .type = LL_TYPE_NUMBERS, AT(limits_bytes), .required = true, .min = 0, .max = MOST_BYTES, .unit = "KiB",
      .count_offset = offsetof(struct ll_collective_kernel, limit_count),
      .help = "the most KiB that it serves among 2, among 3 or 4, among 5 to 8 devices and among more, as [8192, 512, 256]; 0, "

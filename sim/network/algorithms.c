@@ -268,6 +268,25 @@ static void send_to_all(struct ll_steps *steps, double bytes)
             ll_steps_send(steps, i, (i + j) % n, bytes);
 }
 
+/* Rows that go to k devices each, anywhere, cross the network once for each node that has any of these: of N nodes
+ * N (1 - (1 - 1/N)^k) on average. There they are passed on, so that what a node's devices send to each other is what
+ * comes from all nodes. */
+static void send_once_a_node(struct ll_steps *steps, double bytes)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    const uint64_t node = ll_net_group(steps->net, 1);
+    uint64_t nodes = 1;
+    for (uint64_t i = 1; i < e->size; i++)
+        nodes += e->members[i] / node != e->members[i - 1] / node;
+    const double all = (double)nodes, k = (double)e->copies, hit = all * (1 - pow(1 - 1 / all, k)) / k;
+    for (uint64_t i = 0; i < e->size; i++)
+        for (uint64_t j = 1; j < e->size; j++) {
+            uint64_t to = (i + j) % e->size;
+            bool within = e->members[i] / node == e->members[to] / node;
+            ll_steps_send(steps, i, to, bytes * (within ? all : hit));
+        }
+}
+
 /* Between the first and each of the others. */
 static bool send_one_to_others(struct ll_steps *steps, bool out, double bytes)
 {
@@ -288,7 +307,10 @@ bool ll_send_DIRECT(struct ll_steps *steps)
     case LL_COLLECTIVE_REDUCE_SCATTER:
     case LL_COLLECTIVE_ALL_GATHER:
     case LL_COLLECTIVE_ALL_TO_ALL:
-        send_to_all(steps, e->bytes / (double)e->size);
+        if (e->kernel && e->kernel->once_a_node && e->copies > 1)
+            send_once_a_node(steps, e->bytes / (double)e->size);
+        else
+            send_to_all(steps, e->bytes / (double)e->size);
         ll_steps_end(steps, e->collective == LL_COLLECTIVE_ALL_REDUCE ? 2 : 1);
         return true;
     case LL_COLLECTIVE_SEND_RECEIVE:

@@ -601,7 +601,6 @@ static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t o
 {
     const struct ll_shape tokens = *ll_rewrite_shape(&s->rewrite, tensor);
     const uint32_t scope = ll_rewrite_string(&s->rewrite, s->signature->scope);
-    const struct ll_exchange_place place = {scope, s->signature->phase, s->replicas, s->stride};
     struct ll_shape rows = tokens;
     rows.dim[0] = ll_mul(rows.dim[0], k);
     rows.dtype = (uint8_t)dtype;
@@ -615,7 +614,18 @@ static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t o
                              .outputs = &sent,
                              .output_count = 1};
     uint32_t now = ll_rewrite_add(&s->rewrite, &look);
-    now = ll_rewrite_exchange(&s->rewrite, LL_OP_ALL_TO_ALL, now, sent, &place);
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)s->replicas},
+                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)s->stride},
+                                    {.key = LL_ATTR_COPIES, .count = (int64_t)k}};
+    now = ll_rewrite_add(&s->rewrite, &(struct ll_record){.kind = LL_OP_ALL_TO_ALL,
+                                                          .phase = s->signature->phase,
+                                                          .scope = scope,
+                                                          .attr_count = 3,
+                                                          .attrs = attrs,
+                                                          .inputs = &now,
+                                                          .input_count = 1,
+                                                          .outputs = &sent,
+                                                          .output_count = 1});
     look.inputs = &now;
     look.outputs = &seen;
     return ll_rewrite_add(&s->rewrite, &look);

@@ -106,6 +106,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
     assert(ll_op_class(op->kind) == LL_CLASS_COMMUNICATION);
     uint64_t read = ll_op_bytes_read(op), written = ll_op_bytes_written(op);
     int64_t devices = ll_attr_count(op, LL_ATTR_DEVICES, 0), stride = ll_attr_count(op, LL_ATTR_STRIDE, 1);
+    int64_t copies = ll_attr_count(op, LL_ATTR_COPIES, 0);
     bool two = is_between_two(op->kind);
     return (struct ll_asked){.kind = op->kind,
                              .bytes = ll_max(read, written),
@@ -114,6 +115,7 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
                                         : devices > 0 ? (uint64_t)devices
                                                       : 0,
                              .stride = two || stride < 1 ? 1 : (uint64_t)stride,
+                             .copies = copies > 0 ? (uint64_t)copies : 0,
                              .peer = two ? ll_attr_count(op, LL_ATTR_PEER, 1) : 0};
 }
 
@@ -224,6 +226,7 @@ static struct ll_exchange exchange_of(struct ll_exchanges *x, const struct ll_as
     price->groups = groups;
     return (struct ll_exchange){.collective = collectives[asked->kind],
                                 .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
+                                .copies = asked->copies,
                                 .members = *members,
                                 .size = size,
                                 .groups = groups};

@@ -23,6 +23,7 @@ struct ll_asked {
     uint64_t bytes; /* M of sim/machine/collectives.def: what the op reads or makes, the larger of both */
     uint64_t part;  /* 1: these are of one device's part, all is as often as many as there are devices */
     uint64_t devices, stride; /* of a group; 0 devices: all, a stride apart */
+    uint64_t copies;          /* of an all-to-all: each row goes to so many devices; 0: not known */
     int64_t peer;             /* of sends and receives alone: the other device's number less the own one */
     uint64_t first, span;     /* only the devices first ... first + span - 1 take part; 0: all do */
 };

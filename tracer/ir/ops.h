@@ -100,7 +100,8 @@
     X(FILLED, "filled", COUNT)                                                                               \
     X(CHANCE, "chance", REAL)                                                                                \
     X(WINDOW, "window", COUNT)                                                                               \
-    X(FORMAT, "format", COUNT)
+    X(FORMAT, "format", COUNT)                                                                               \
+    X(COPIES, "copies", COUNT)
 
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,
