@@ -21,6 +21,10 @@
  * otherwise. */
 struct ll_trace *ll_bundle_sums(const struct ll_trace *program, const char **trouble);
 
+/* A program of so many parts, 2 or more, each of which does what this program does on the same weights; they
+ * take turns at every communication. Ownership and trouble as above. */
+struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, const char **trouble);
+
 /* What replicas of a model exchange: gradients, and with sharded states the weights (Rajbhandari et al.,
  * ZeRO: memory optimizations toward training trillion parameter models, 2020).
  *

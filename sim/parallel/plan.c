@@ -221,7 +221,8 @@ struct ll_parallel ll_plan_of_one(void)
                                 .schedule = LL_SCHEDULE_ONE_F_ONE_B,
                                 .chunks = 1,
                                 .bucket_bytes = 25 << 20,
-                                .overlap = true};
+                                .overlap = true,
+                                .parts = 1};
 }
 
 static bool complain_of_key(const char *key, struct ll_place place, struct ll_diags *diags)
@@ -387,6 +388,15 @@ static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, st
                            "micro_batch %" PRIu64 ": expected a divisor of a replica's %" PRIu64 " samples",
                            plan->micro_batch, replica);
     sizes->micro_batches = replica > 0 ? replica / sizes->micro_batch : 1;
+    if (sizes->micro_batch % plan->parts != 0)
+        return ll_complain(diags, nowhere,
+                           "micro_batches_overlapped %" PRIu64 ": expected a divisor of a micro-batch's %" PRIu64
+                           " samples",
+                           plan->parts, sizes->micro_batch);
+    if (plan->parts > 1 && (plan->pipeline > 1 || replica == 0))
+        return ll_complain(diags, nowhere, "micro_batches_overlapped %" PRIu64 ": %s", plan->parts,
+                           replica == 0 ? "the trace does not say how many samples a step has"
+                                        : "not together with stages of a pipeline");
     if (plan->pipeline > 1 && sizes->micro_batches > MOST_MICRO_BATCHES)
         return ll_complain(diags, nowhere,
                            "micro_batch %" PRIu64 ": a replica's %" PRIu64 " samples are %" PRIu64

@@ -378,8 +378,94 @@ bool ll_is_per_step(const struct ll_trace *program, const struct ll_op_signature
            ll_is_lasting_cast(program, signature);
 }
 
+/* --- parts that take turns --- */
+
+struct turns {
+    struct ll_rewrite rewrite;
+    const struct ll_trace *program;
+    uint64_t parts;
+    uint32_t **tensors; /* by part but the first, and old tensor: the new one, LL_NONE before it is there */
+    struct ll_arena scratch;
+};
+
+/* A tensor of a part: all have the same weights, all else is their own. */
+static uint32_t turns_tensor(struct turns *t, uint64_t part, uint32_t tensor)
+{
+    uint32_t desc = t->program->tensors[tensor].desc;
+    if (part == 0 || (t->program->tensors[tensor].producer == LL_NONE && t->program->descs[desc].memory == LL_WEIGHT))
+        return ll_rewrite_tensor(&t->rewrite, tensor);
+    uint32_t *own = &t->tensors[part - 1][tensor];
+    if (*own == LL_NONE)
+        *own = ll_rewrite_bring(&t->rewrite, ll_rewrite_desc(&t->rewrite, desc));
+    return *own;
+}
+
+static bool put_turn(struct turns *t, uint64_t part, uint32_t op)
+{
+    struct ll_record record;
+    if (part == 0) {
+        ll_rewrite_keep(&t->rewrite, op);
+        return !t->rewrite.trouble;
+    }
+    if (!ll_rewrite_record(&t->rewrite, op, &record))
+        return false;
+    uint32_t *inputs = ll_alloc(&t->scratch, record.input_count + 1u, sizeof *inputs);
+    if (!inputs)
+        return ll_rewrite_trouble(&t->rewrite, "memory ran out");
+    for (uint32_t i = 0; i < record.input_count; i++)
+        inputs[i] = turns_tensor(t, part, ll_op_input(t->program, op, i));
+    record.inputs = inputs;
+    record.control_count = record.storage_count = record.gap_count = 0;
+    uint32_t first = ll_rewrite_add(&t->rewrite, &record);
+    for (uint32_t i = 0; i < record.output_count && first != LL_NONE; i++)
+        t->tensors[part - 1][ll_op_output(t->program, op, i)] = first + i;
+    return !t->rewrite.trouble;
+}
+
+/* Each part does what there is until it has to communicate, then the next one does the same (DeepSeek-AI,
+ * DeepSeek-V3, 2024, section 3.4: two micro-batches). */
+static void put_turns(struct turns *t)
+{
+    const struct ll_trace *program = t->program;
+    for (uint32_t begin = 0, end; begin < program->op_count; begin = end) {
+        end = begin;
+        while (end < program->op_count &&
+               ll_op_class(program->signatures[program->ops[end].signature].view.kind) != LL_CLASS_COMMUNICATION)
+            end++;
+        while (end < program->op_count &&
+               ll_op_class(program->signatures[program->ops[end].signature].view.kind) == LL_CLASS_COMMUNICATION)
+            end++;
+        for (uint64_t part = 0; part < t->parts; part++)
+            for (uint32_t op = begin; op < end; op++)
+                if (!put_turn(t, part, op))
+                    return;
+    }
+}
+
+struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, const char **trouble)
+{
+    assert(parts > 1);
+    struct turns t = {.program = program, .parts = parts};
+    ll_rewrite_begin(&t.rewrite, program, NULL, 0);
+    t.tensors = ll_alloc(&t.scratch, parts, sizeof *t.tensors);
+    for (uint64_t i = 0; t.tensors && i + 1 < parts; i++) {
+        t.tensors[i] = ll_alloc(&t.scratch, program->tensor_count + 1, sizeof **t.tensors);
+        for (uint64_t j = 0; t.tensors[i] && j < program->tensor_count; j++)
+            t.tensors[i][j] = LL_NONE;
+        if (!t.tensors[i])
+            ll_rewrite_trouble(&t.rewrite, "memory ran out");
+    }
+    if (t.tensors && !t.rewrite.trouble)
+        put_turns(&t);
+    else
+        ll_rewrite_trouble(&t.rewrite, "memory ran out");
+    struct ll_trace *made = ll_rewrite_end(&t.rewrite, trouble);
+    ll_arena_release(&t.scratch);
+    return made;
+}
+
 /* Transformations that a plan makes at most: of the whole step, and of each virtual stage. */
-enum { CHANGES = 6, CHANGES_OF_VSTAGE = 4 };
+enum { CHANGES = 6, CHANGES_OF_VSTAGE = 5 };
 
 /* A law of plans: their factors multiply to the devices. */
 static inline bool plan_fits_devices(const struct ll_spread *spread)
@@ -417,7 +503,7 @@ static bool follow(struct chain *chain, struct ll_trace *trace, const char *trou
 static bool rescale(struct chain *chain)
 {
     const char *trouble = NULL;
-    uint64_t batch = chain->spread->sizes.micro_batch;
+    uint64_t batch = chain->spread->sizes.micro_batch / chain->spread->plan.parts;
     chain->what = "at another batch";
     if (batch == 0 || batch == ll_trace_batch(chain->last))
         return true;
@@ -477,6 +563,10 @@ static bool check_wishes(struct chain *chain)
 {
     const struct ll_parallel *plan = &chain->spread->plan;
     static const char keeps_nothing[] = "which keeps no activations for a backward pass";
+    if (ll_trains(chain->last) && plan->parts > 1)
+        return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
+                           "micro_batches_overlapped %" PRIu64 ": the trace is of a training step, expected an inference",
+                           plan->parts);
     if (ll_trains(chain->last))
         return true;
     if (plan->recompute != LL_RECOMPUTE_NONE)
@@ -566,6 +656,16 @@ static bool offload(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+static bool take_turns(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "in overlapped parts";
+    if (chain->spread->plan.parts < 2)
+        return true;
+    struct ll_trace *made = ll_take_turns(chain->last, chain->spread->plan.parts, &trouble);
+    return follow(chain, made, trouble);
+}
+
 /* Layers that a virtual stage has, where it and its neighbours have none but such as are alike. */
 struct inside {
     uint32_t count; /* 0: it has others */
@@ -613,7 +713,8 @@ static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
 static bool add_vstage(struct chain chain, uint32_t vstage)
 {
     struct ll_spread *spread = chain.spread;
-    if (!partition(&chain, vstage) || !exchange(&chain) || !bundle(&chain) || !offload(&chain))
+    if (!partition(&chain, vstage) || !exchange(&chain) || !bundle(&chain) || !offload(&chain) ||
+        !take_turns(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
