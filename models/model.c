@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/llm/config.h"
 #include "models/nn/blas.h"
 #include "models/nn/nn.h"
 #include "models/nn/runner.h"
@@ -84,6 +85,29 @@ const struct ll_model *ll_model_find(const char *name)
         if (strcmp(models[i]->name, name) == 0)
             return models[i];
     return NULL;
+}
+
+static const char *const presets[][3] = {{"gpt2", "gpt", "gpt2"},
+                                         {"gpt2-medium", "gpt", "gpt2-medium"},
+                                         {"gpt2-large", "gpt", "gpt2-large"},
+                                         {"gpt2-xl", "gpt", "gpt2-xl"},
+                                         {"mixtral-8x22b", "moe", "mixtral-8x22b"},
+                                         {"llama2-70b", "llama", "llama2-70b"}};
+
+const struct ll_model *ll_model_named(const char *name, struct ll_setting *setting)
+{
+    const struct ll_model *model = ll_model_find(name);
+    if (model)
+        return model;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (strcmp(presets[i][0], name) == 0) {
+            *setting = (struct ll_setting){"preset", presets[i][2]};
+            return ll_model_find(presets[i][1]);
+        }
+    if (!ll_llm_known(name))
+        return NULL;
+    *setting = (struct ll_setting){"config", name};
+    return ll_model_find("llm");
 }
 
 const char *ll_model_nearest(const char *name)

@@ -19,11 +19,18 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
 
+/* The setting that a model's name stands for, if any, then those that are given. */
 static bool read_settings(const struct ll_args *args, struct ll_run_options *options)
 {
-    struct ll_setting *settings = ll_alloc(args->arena, args->given_count + 1, sizeof *settings);
+    struct ll_setting *settings = ll_alloc(args->arena, args->given_count + 2, sizeof *settings);
+    struct ll_setting of_name = {NULL, NULL};
     const char *given;
-    for (size_t i = 0; settings && (given = ll_value_at(args, "param", i)); i++) {
+    if (settings && args->word_count > 0 && ll_model_named(args->words[0], &of_name) && of_name.key) {
+        settings[0] = of_name;
+        options->setting_count = 1;
+    }
+    for (size_t at = 0, i; settings && (given = ll_value_at(args, "param", at)); at++) {
+        i = options->setting_count;
         const char *equals = strchr(given, '=');
         if (!equals || equals == given) {
             ll_cli_reject("-p %s: expected key=value", given);
@@ -214,7 +221,10 @@ static int run(const struct ll_args *args)
     struct ll_run_report report;
     options.progress = options.dry_run ? NULL : ll_show_step;
     options.context = &progress;
-    options.path = ll_value(args, "output", ll_format(args->arena, "%s.llt", model->name));
+    options.path = ll_value(args, "output",
+                            ll_format(args->arena, "%s.llt", options.setting_count > 0 && ll_model_find(args->words[0]) == NULL
+                                                                 ? args->words[0]
+                                                                 : model->name));
     options.path = ll_output_of_rank(options.path, args->arena);
     if (!options.path)
         return ll_cli_fail("memory ran out");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/load.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -608,8 +609,32 @@ static const char *default_output(const struct ll_args *args)
     return ll_format(args->arena, "%.*s.llt", (int)ll_stem_length(base), base);
 }
 
+/* A language model's config.json: what `record llm -p config=FILE --dry-run` records. */
+static int import_config(const struct ll_args *args)
+{
+    struct ll_run_report report;
+    struct ll_run_options run = {.steps = 1, .dry_run = true, .path = ll_value(args, "output", default_output(args))};
+    if (args->word_count != 2)
+        return ll_cli_reject("import hf takes one config.json");
+    if (!run.path)
+        return ll_cli_fail("memory ran out");
+    if (!ll_spares_inputs(args, "the trace", run.path) || !ll_read_run_options(args, &run))
+        return LL_WRONG;
+    struct ll_setting *settings = ll_alloc(args->arena, run.setting_count + 1, sizeof *settings);
+    if (!settings)
+        return ll_cli_fail("memory ran out");
+    memcpy(settings, run.settings, run.setting_count * sizeof *settings);
+    settings[run.setting_count++] = (struct ll_setting){"config", args->words[1]};
+    run.settings = settings;
+    run.train = ll_flag(args, "train");
+    int status = ll_run_workload(ll_model_find("llm"), &run, &report);
+    return status == LL_DONE ? summarise(args, run.path) : status;
+}
+
 static int run_import(const struct ll_args *args)
 {
+    if (strcmp(args->words[0], "hf") == 0)
+        return import_config(args);
     struct ll_input_file *inputs;
     const struct ll_format *format = find_format(args->words[0], true);
     struct ll_import request = {
@@ -632,7 +657,8 @@ static const struct ll_option import_options[] = {
      "which inputs are data (default: those that no initializer backs), or weights=A,B, which are not; "
      "chakra "
      "and scalesim dtype=TYPE, of elements (default: f32, of scalesim int8); onednn and those of pytorch "
-     "model=NAME, as the trace calls it"},
+     "model=NAME, as the trace calls it; hf what leadline models llm lists"},
+    {"train", 0, NULL, "hf: a training step (default: an inference)"},
     {"allow-opaque", 0, NULL, "accept unknown operators: they move their bytes and compute nothing"},
     {0},
 };
@@ -651,6 +677,7 @@ const struct ll_command ll_command_import = {
     .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
                 "  leadline sim -c v100_sxm_16gb resnet50.llt\n",
     .details = "Formats:\n"
+               "  hf: a language model's config.json, as Hugging Face's hub has it; becomes a dry run of the model\n"
 #include "tracer/convert/formats.def"
     ,
     .options = import_options,

@@ -350,10 +350,13 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out)
 
 const struct ll_model *ll_find_model(const char *name)
 {
-    const struct ll_model *model = ll_model_find(name);
+    struct ll_setting setting;
+    const struct ll_model *model = ll_model_named(name, &setting);
     const char *nearest = model ? NULL : ll_model_nearest(name);
     if (!model)
         ll_cli_reject_unknown("model", name, &nearest, nearest != NULL, "leadline models");
+    if (!model)
+        fprintf(stderr, "a language model's config.json becomes a trace by: leadline import hf FILE\n");
     struct ll_diags diags = {0};
     if (ll_model_renamed(name))
         ll_remark(&diags, (struct ll_place){0}, "the model `%s` is called `%s` now", name,

@@ -446,7 +446,10 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
 {
     assert(parts > 1);
     struct turns t = {.program = program, .parts = parts};
-    ll_rewrite_begin(&t.rewrite, program, NULL, 0);
+    char batch[24];
+    snprintf(batch, sizeof batch, "%" PRIu64, ll_mul(ll_trace_batch(program), parts));
+    const struct ll_fact fact = {"batch", batch};
+    ll_rewrite_begin(&t.rewrite, program, &fact, ll_trace_batch(program) > 0);
     t.tensors = ll_alloc(&t.scratch, parts, sizeof *t.tensors);
     for (uint64_t i = 0; t.tensors && i + 1 < parts; i++) {
         t.tensors[i] = ll_alloc(&t.scratch, program->tensor_count + 1, sizeof **t.tensors);

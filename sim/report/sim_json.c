@@ -84,9 +84,12 @@ static void metrics(const struct ll_report *report, struct ll_json *json)
     struct ll_metrics metrics = ll_metrics_of(report->result);
     ll_json_put_number(json, "throughput", metrics.throughput_Hz * samples_more(report));
     ll_json_put_text(json, "throughput_unit", metrics.unit);
-    if (report->tokens_per_sample > 0)
-        ll_json_put_number(json, "tokens_per_s",
-                           ll_report_samples(report) * report->tokens_per_sample / report->result->time_s);
+    if (report->tokens_per_sample > 0) {
+        double rate_Hz = ll_report_samples(report) * report->tokens_per_sample / report->result->time_s;
+        uint64_t devices = report->parallel ? report->parallel->spread->sizes.devices : 1;
+        ll_json_put_number(json, "tokens_per_s", rate_Hz);
+        ll_json_put_number(json, "tokens_per_s_per_device", rate_Hz / (double)devices);
+    }
     ll_json_put_number(json, "device_utilization", metrics.device_utilization);
     ll_json_put_number(json, "fp32_utilization", metrics.fp32_utilization);
     ll_json_put_number(json, "cpu_utilization", metrics.cpu_utilization);
