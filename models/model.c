@@ -247,11 +247,9 @@ bool ll_model_measure(const struct ll_model *model, const struct ll_setting *set
     if (!good)
         ll_complain(diags, (struct ll_place){0}, "%s: memory ran out", model->name);
     else if ((good = ll_model_settings(model, settings, setting_count, values, diags))) {
-        model->build(nn, &(struct ll_build){.measure = true,
-                                            .batch = 1,
-                                            .params = values,
-                                            .settings = settings,
-                                            .diags = diags});
+        model->build(
+            nn, &(struct ll_build){
+                    .measure = true, .batch = 1, .params = values, .settings = settings, .diags = diags});
         *size =
             (struct ll_model_size){ll_nn_parameters(nn), model->counts_every_op ? ll_nn_all_forward_flops(nn)
                                                                                 : ll_nn_forward_flops(nn)};

@@ -36,10 +36,10 @@ struct ll_build {
     bool evaluate; /* also add what the model's evaluate function runs */
     bool measure;  /* nothing will run: one forward pass as papers count it, without losses */
     uint64_t batch, seed;
-    const int64_t *params;  /* values, in the order of the model's params */
-    const char *data;       /* where real data lies; NULL: generate some */
+    const int64_t *params;             /* values, in the order of the model's params */
+    const char *data;                  /* where real data lies; NULL: generate some */
     const struct ll_setting *settings; /* those that texts of params are in: ll_build_text */
-    struct ll_diags *diags; /* for complaints about the data; the network is then to fail, too */
+    struct ll_diags *diags;            /* for complaints about the data; the network is then to fail, too */
 };
 
 /* How a model is trained when nothing else is asked for: settings small enough to learn the generated data

@@ -25,8 +25,8 @@ static struct node *read_value(struct ll_json_reader *r, struct ll_arena *arena,
 static bool read_children(struct ll_json_reader *r, struct ll_arena *arena, struct node *node)
 {
     const struct node **end = &node->child;
-    for (enum ll_json_token token = ll_json_read(r);
-         token != LL_JSON_OBJECT_END && token != LL_JSON_LIST_END; token = ll_json_read(r)) {
+    for (enum ll_json_token token = ll_json_read(r); token != LL_JSON_OBJECT_END && token != LL_JSON_LIST_END;
+         token = ll_json_read(r)) {
         const char *key = NULL;
         if (token == LL_JSON_END)
             return false;
@@ -78,19 +78,19 @@ static const struct node *item_of(const struct node *list, uint64_t i)
 
 /* What goes without saying in a family. */
 enum trait {
-    QKV_BIAS = 1 << 0,     /* queries, keys and values have biases */
-    QK_HEAD = 1 << 1,      /* norms of queries and keys, over a head */
-    QK_WHOLE = 1 << 2,     /* over all heads */
-    GATED = 1 << 3,        /* attention's results are gated */
-    LATENT = 1 << 4,       /* latent attention */
-    TIED = 1 << 5,         /* tied embeddings where nothing is said */
-    SANDWICH = 1 << 6,     /* norms behind each part, too */
+    QKV_BIAS = 1 << 0,      /* queries, keys and values have biases */
+    QK_HEAD = 1 << 1,       /* norms of queries and keys, over a head */
+    QK_WHOLE = 1 << 2,      /* over all heads */
+    GATED = 1 << 3,         /* attention's results are gated */
+    LATENT = 1 << 4,        /* latent attention */
+    TIED = 1 << 5,          /* tied embeddings where nothing is said */
+    SANDWICH = 1 << 6,      /* norms behind each part, too */
     EXPERT_IS_FFN = 1 << 7, /* the width of experts is intermediate_size */
-    SINKS = 1 << 8,        /* an attention sink a head */
-    EXPERT_BIAS = 1 << 9,  /* experts and router have biases */
-    INDEXED = 1 << 10,     /* sparse attention */
-    ROUTER_BIAS = 1 << 11, /* a bias of each expert for the choice */
-    WINDOWED = 1 << 12     /* a window goes for all layers where no list says otherwise */
+    SINKS = 1 << 8,         /* an attention sink a head */
+    EXPERT_BIAS = 1 << 9,   /* experts and router have biases */
+    INDEXED = 1 << 10,      /* sparse attention */
+    ROUTER_BIAS = 1 << 11,  /* a bias of each expert for the choice */
+    WINDOWED = 1 << 12      /* a window goes for all layers where no list says otherwise */
 };
 
 /* Families, by model_type without the suffix `_text`. */
@@ -190,8 +190,8 @@ static uint64_t needed_of(struct reading *r, const char *const *keys)
     uint64_t count = count_of(r, 0, keys);
     if (count == 0 && !r->failed) {
         r->failed = true;
-        ll_complain(r->diags, (struct ll_place){.file = r->file},
-                    "`%s` is missing or 0; a %s has it", keys[0], r->family->name);
+        ll_complain(r->diags, (struct ll_place){.file = r->file}, "`%s` is missing or 0; a %s has it",
+                    keys[0], r->family->name);
     }
     return ll_max(1, count);
 }
@@ -242,7 +242,8 @@ static void set_window(struct reading *r, uint64_t i, struct ll_llm_layer *l)
     if (!types && pattern > 0)
         slides = (i + 1) % pattern != 0;
     else if (!types)
-        slides = is_of(r, WINDOWED) || (says(r, "use_sliding_window", false) && i >= COUNT(r, 0, "max_window_layers"));
+        slides = is_of(r, WINDOWED) ||
+                 (says(r, "use_sliding_window", false) && i >= COUNT(r, 0, "max_window_layers"));
     l->window = slides ? window : 0;
     if (item_says(r, "layer_types", i, "chunked_attention"))
         l->chunk = COUNT(r, 0, "attention_chunk_size");
@@ -352,11 +353,13 @@ static bool is_listed(const struct node *list, uint64_t i)
 static void set_kimi_linear(struct reading *r, uint64_t i, struct ll_llm_layer *l)
 {
     const struct node *linear = find(r, "linear_attn_config"), *heads = child_of(linear, "num_heads"),
-                      *head = child_of(linear, "head_dim"), *taps = child_of(linear, "short_conv_kernel_size");
+                      *head = child_of(linear, "head_dim"),
+                      *taps = child_of(linear, "short_conv_kernel_size");
     if (!is_listed(child_of(linear, "kda_layers"), i))
         return;
     *l = (struct ll_llm_layer){.mixer = LL_MIXER_KDA};
-    l->key_heads = l->value_heads = heads ? as_count(r, heads, "num_heads") : NEEDED(r, "num_attention_heads");
+    l->key_heads = l->value_heads =
+        heads ? as_count(r, heads, "num_heads") : NEEDED(r, "num_attention_heads");
     l->key = l->value = head ? as_count(r, head, "head_dim") : NEEDED(r, "head_dim");
     l->taps = taps ? as_count(r, taps, "short_conv_kernel_size") : 4;
     l->gated = says(r, "use_full_rank_gate", false);
@@ -365,7 +368,8 @@ static void set_kimi_linear(struct reading *r, uint64_t i, struct ll_llm_layer *
 /* A pruned model (Bercovich et al., Puzzle, 2024): what each block has in place of its attention. */
 static void set_pruned(struct reading *r, uint64_t i, struct ll_llm_layer *l)
 {
-    const struct node *block = item_of(find(r, "block_configs"), i), *attention = child_of(block, "attention"),
+    const struct node *block = item_of(find(r, "block_configs"), i),
+                      *attention = child_of(block, "attention"),
                       *group = child_of(attention, "n_heads_in_group"), *none = child_of(attention, "no_op"),
                       *linear = child_of(attention, "replace_with_linear");
     if (none && none->number != 0)
@@ -418,8 +422,8 @@ static bool has_experts(struct reading *r, uint64_t i)
         return (i + 1) % ll_max(1, COUNT(r, 1, "interleave_moe_layer_step")) == 0;
     if (find(r, "mlp_layer_types"))
         return !item_says(r, "mlp_layer_types", i, "dense");
-    for (const struct node *item = find(r, "mlp_only_layers") ? find(r, "mlp_only_layers")->child : NULL; item;
-         item = item->next)
+    for (const struct node *item = find(r, "mlp_only_layers") ? find(r, "mlp_only_layers")->child : NULL;
+         item; item = item->next)
         if (item->number == (double)i)
             return false;
     if (frequency && frequency->token == LL_JSON_LIST)
@@ -477,7 +481,7 @@ static void set_ffn(struct reading *r, uint64_t hidden, uint64_t i, struct ll_ll
     bool experts = has_experts(r, i);
     if (experts)
         set_experts(r, l);
-    if (!experts || is_family(r, "gemma4"))
+    if ((!experts && !is_family(r, "nemotron-nas")) || is_family(r, "gemma4"))
         l->dense = NEEDED(r, is_family(r, "llama4") ? "intermediate_size_mlp" : "intermediate_size");
     if (is_family(r, "nemotron-nas"))
         set_pruned_ffn(r, hidden, i, l);
@@ -566,8 +570,8 @@ static bool unknown_family(const struct reading *r, const char *type, uint64_t l
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         ll_str_addf(&all, "%s%s", i ? ", " : "", families[i].name);
     ll_complain(r->diags, (struct ll_place){.file = r->file, .line = line},
-                "model_type `%s`: not a family of language models that is known here; expected one of %s", type,
-                all.failed ? "others" : all.text);
+                "model_type `%s`: not a family of language models that is known here; expected one of %s",
+                type, all.failed ? "others" : all.text);
     ll_str_release(&all);
     return false;
 }
@@ -604,8 +608,8 @@ static bool fill(struct reading *r, struct ll_llm *llm)
                            .mtp = COUNT(r, 0, "num_nextn_predict_layers", "mtp_num_hidden_layers") > 0,
                            .formats = formats_of(r)};
     if (llm->layer_count > MOST_LAYERS)
-        return ll_complain(r->diags, (struct ll_place){.file = r->file}, "`num_hidden_layers`: expected at most %d",
-                           MOST_LAYERS);
+        return ll_complain(r->diags, (struct ll_place){.file = r->file},
+                           "`num_hidden_layers`: expected at most %d", MOST_LAYERS);
     struct ll_llm_layer *layers = ll_alloc(r->arena, llm->layer_count, sizeof *layers);
     if (!layers)
         return ll_complain(r->diags, (struct ll_place){.file = r->file}, "memory ran out");
@@ -626,8 +630,8 @@ static bool fill(struct reading *r, struct ll_llm *llm)
     return !r->failed;
 }
 
-bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_arena *arena, struct ll_llm *llm,
-                 struct ll_diags *diags)
+bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_arena *arena,
+                 struct ll_llm *llm, struct ll_diags *diags)
 {
     struct ll_json_reader json = {
         .file = file, .begin = text, .at = text, .end = text + length, .diags = diags};

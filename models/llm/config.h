@@ -43,9 +43,9 @@ struct ll_llm_layer {
     /* recurrent mixers: heads of keys and of values, their features, taps of the short convolution */
     uint64_t key_heads, key, value_heads, value, taps;
     /* feed-forward part: dense, experts, or both side by side */
-    uint64_t dense;     /* features inside; 0: none */
-    bool dense_linear;  /* one square matrix in its place */
-    bool plain, biased; /* no gate: two matrices in place of three; biases */
+    uint64_t dense;                          /* features inside; 0: none */
+    bool dense_linear;                       /* one square matrix in its place */
+    bool plain, biased;                      /* no gate: two matrices in place of three; biases */
     uint64_t experts, top_k, expert, shared; /* features inside of an expert, and of the shared one */
     uint64_t latent;                         /* features in which experts work; 0: hidden */
     bool router_bias, shared_gate, expert_biased, router_scales;
@@ -54,23 +54,23 @@ struct ll_llm_layer {
 
 /* How a quantized checkpoint stores weights; 0: 16 bits. */
 struct ll_llm_formats {
-    unsigned linear;             /* 1 + enum ll_linear_format, of all projections but router and head */
+    unsigned linear;              /* 1 + enum ll_linear_format, of all projections but router and head */
     enum ll_expert_format expert; /* of experts */
 };
 
 struct ll_llm {
-    const char *family; /* model_type */
+    const char *family;                                  /* model_type */
     uint64_t hidden, vocabulary, layer_count, positions; /* positions: the most, 0 where unknown */
     const struct ll_llm_layer *layers;
-    bool tied;            /* the head's weights are those of the embedding */
-    bool mtp;             /* has layers for multi-token prediction, which are no part of the model's size */
+    bool tied; /* the head's weights are those of the embedding */
+    bool mtp;  /* has layers for multi-token prediction, which are no part of the model's size */
     struct ll_llm_formats formats;
 };
 
 /* Reads a configuration's text. `file` names it in complaints. False after complaints: it is no JSON, a
  * family that is not known, a key that is missing or out of range. The text may be freed after. */
-bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_arena *arena, struct ll_llm *llm,
-                 struct ll_diags *diags);
+bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_arena *arena,
+                 struct ll_llm *llm, struct ll_diags *diags);
 
 /* Configurations that come with the program: name, and text, ended by a NUL. */
 size_t ll_llm_known_count(void);

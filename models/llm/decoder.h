@@ -24,8 +24,8 @@ struct ll_llm_decoder {
     struct ll_nn *nn;
     const struct ll_llm *llm;
     bool train;
-    bool remembers; /* keys, values and states are kept in a memory */
-    bool asks_last; /* the next token of each sequence is asked for, of no other */
+    bool remembers;      /* keys, values and states are kept in a memory */
+    bool asks_last;      /* the next token of each sequence is asked for, of no other */
     enum ll_dtype cache; /* of keys and values in that memory */
     struct ll_llm_formats formats;
     struct ll_llm_group groups[LL_LLM_MOST_GROUPS];
@@ -41,7 +41,8 @@ struct ll_llm_matrix {
     bool biased;
     bool whole; /* of 16 bits, whatever the format: routers, heads */
 };
-struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_matrix *matrix);
+struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x,
+                              const struct ll_llm_matrix *matrix);
 
 /* Several of one x: one GEMM whose columns they are, or, when training, one each. parts: count results. */
 void ll_llm_dense_parts(struct ll_llm_decoder *d, const char *name, struct ll_value *x,

@@ -19,14 +19,17 @@ static struct ll_value *dense(struct ll_llm_decoder *d, const struct ll_llm_laye
 /* What the weights of all experts are stored as. */
 static enum ll_dtype stored(const struct ll_llm_decoder *d)
 {
-    static const enum ll_dtype dtypes[LL_EXPERT_FORMAT_COUNT] = {
-        [LL_EXPERTS_FP8] = LL_F8,        [LL_EXPERTS_FP8_BLOCK] = LL_F8,  [LL_EXPERTS_NVFP4] = LL_F4,
-        [LL_EXPERTS_W4A16_MXFP4] = LL_F4, [LL_EXPERTS_W4A8_MXFP4_MXFP8] = LL_F4, [LL_EXPERTS_INT4_WO] = LL_INT4};
+    static const enum ll_dtype dtypes[LL_EXPERT_FORMAT_COUNT] = {[LL_EXPERTS_FP8] = LL_F8,
+                                                                 [LL_EXPERTS_FP8_BLOCK] = LL_F8,
+                                                                 [LL_EXPERTS_NVFP4] = LL_F4,
+                                                                 [LL_EXPERTS_W4A16_MXFP4] = LL_F4,
+                                                                 [LL_EXPERTS_W4A8_MXFP4_MXFP8] = LL_F4,
+                                                                 [LL_EXPERTS_INT4_WO] = LL_INT4};
     return d->formats.expert == LL_EXPERTS_BF16 || d->train ? d->nn->real : dtypes[d->formats.expert];
 }
 
-static struct ll_value *stack(struct ll_llm_decoder *d, const char *name, uint64_t experts, uint64_t from, uint64_t to,
-                              enum ll_role from_role, enum ll_role to_role)
+static struct ll_value *stack(struct ll_llm_decoder *d, const char *name, uint64_t experts, uint64_t from,
+                              uint64_t to, enum ll_role from_role, enum ll_role to_role)
 {
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){experts, from, to},
                                         (const enum ll_role[]){LL_ROLE_EXPERTS, from_role, to_role});
@@ -50,9 +53,9 @@ static void route(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct
     const struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)l->top_k);
     ll_nn_push(nn, "router");
     struct ll_value *x = l->router_scales ? ll_llm_norm(d, "norm", n) : n;
-    struct ll_value *scores = ll_llm_dense(d, x,
-                                           &(struct ll_llm_matrix){"scores", l->experts, LL_ROLE_HIDDEN,
-                                                                   LL_ROLE_EXPERTS, l->router_bias, true});
+    struct ll_value *scores = ll_llm_dense(
+        d, x,
+        &(struct ll_llm_matrix){"scores", l->experts, LL_ROLE_HIDDEN, LL_ROLE_EXPERTS, l->router_bias, true});
     if (l->router_scales) {
         struct ll_value *scaled[] = {scores, ll_llm_line(d, "scale", l->experts, LL_ROLE_EXPERTS)};
         scores = ll_llm_op(d, LL_OP_MUL, 2, scaled, NULL, 0);
@@ -85,8 +88,8 @@ static struct ll_value *experts(struct ll_llm_decoder *d, const struct ll_llm_la
     struct ll_value *y = ll_llm_op(d, LL_OP_EXPERTS, count, inputs, &format, 1);
     if (l->latent > 0)
         y = ll_llm_dense(d, y,
-                         &(struct ll_llm_matrix){"latent_up", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false,
-                                                 false});
+                         &(struct ll_llm_matrix){"latent_up", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN,
+                                                 false, false});
     ll_nn_pop(d->nn);
     return y;
 }
@@ -109,7 +112,8 @@ struct ll_value *ll_llm_fed(struct ll_llm_decoder *d, const struct ll_llm_layer 
     struct ll_value *y = NULL;
     if (l->dense_linear)
         return ll_llm_dense(
-            d, n, &(struct ll_llm_matrix){"linear", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false, false});
+            d, n,
+            &(struct ll_llm_matrix){"linear", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false, false});
     if (l->dense > 0)
         y = dense(d, l, n, l->dense, d->llm->hidden);
     if (l->experts > 0) {

@@ -63,8 +63,8 @@ static const struct {
     {"int8", {1 + LL_LINEAR_INT8, LL_EXPERTS_FP8}},
     {"int4", {1 + LL_LINEAR_INT4_WO, LL_EXPERTS_INT4_WO}},
 };
-static const char *const weight_words[] = {"auto", "16bit", "fp8", "fp8_block", "nvfp4", "mxfp4", "mxfp4_experts",
-                                           "int8", "int4",  NULL};
+static const char *const weight_words[] = {"auto",  "16bit",         "fp8",  "fp8_block", "nvfp4",
+                                           "mxfp4", "mxfp4_experts", "int8", "int4",      NULL};
 
 static const struct ll_model_param params[LLM_PARAMS] = {
     [LLM_CONFIG] = {"config", 0, 0, 0, "a model's config.json, or the name of one that comes along"},
@@ -73,11 +73,13 @@ static const struct ll_model_param params[LLM_PARAMS] = {
     [LLM_BATCH] = {"batch", 1, 1, 1 << 20, "sequences; in a mixed pass those that decode"},
     [LLM_TOKENS] = {"tokens", 0, 0, 1 << 24,
                     "new tokens of a sequence; 0: 1024 of a prompt, 1 when decoding, 4096 to learn from"},
-    [LLM_CONTEXT] = {"context", 0, 0, 0,
-                     "tokens of a sequence that were there before: a number, a list of one for each sequence, or a "
-                     "file with one a line"},
+    [LLM_CONTEXT] =
+        {"context", 0, 0, 0,
+         "tokens of a sequence that were there before: a number, a list of one for each sequence, or a "
+         "file with one a line"},
     [LLM_CHUNK] = {"chunk", 0, 0, 1 << 24, "tokens of a prompt that a mixed pass also reads; 0: 512"},
-    [LLM_SPECULATE] = {"speculate", 0, 0, 64, "tokens that were guessed ahead, and are checked when decoding"},
+    [LLM_SPECULATE] = {"speculate", 0, 0, 64,
+                       "tokens that were guessed ahead, and are checked when decoding"},
     [LLM_DTYPE] = {"dtype", 0, 0, 2, "of activations, and of weights that are not quantized"},
     [LLM_WEIGHTS] = {"weights", 0, 0, 8, "how weights are stored; auto: as the configuration says"},
     [LLM_KV_DTYPE] = {"kv_dtype", 0, 0, 4, "of keys and values in the cache; auto: as activations"},
@@ -92,11 +94,10 @@ static const char *const *const words[LLM_PARAMS] = {
 struct ll_value *ll_llm_op(struct ll_llm_decoder *d, enum ll_op_kind kind, uint32_t count,
                            struct ll_value *const *inputs, const struct ll_attr *attrs, uint32_t attr_count)
 {
-    return ll_nn_do(d->nn, &(struct ll_nn_call){.kind = kind,
-                                                .input_count = count,
-                                                .inputs = inputs,
-                                                .attr_count = attr_count,
-                                                .attrs = attrs});
+    return ll_nn_do(
+        d->nn,
+        &(struct ll_nn_call){
+            .kind = kind, .input_count = count, .inputs = inputs, .attr_count = attr_count, .attrs = attrs});
 }
 
 struct ll_value *ll_llm_seen(struct ll_llm_decoder *d, struct ll_value *const *pieces, uint32_t count,
@@ -147,8 +148,8 @@ struct ll_value *ll_llm_line(struct ll_llm_decoder *d, const char *name, uint64_
 static enum ll_dtype stored(const struct ll_llm_decoder *d, bool whole)
 {
     static const enum ll_dtype of_format[LL_LINEAR_FORMAT_COUNT] = {
-        [LL_LINEAR_FP8] = LL_F8,   [LL_LINEAR_FP8_BLOCK] = LL_F8, [LL_LINEAR_MXFP8] = LL_F8,
-        [LL_LINEAR_NVFP4] = LL_F4, [LL_LINEAR_MXFP4] = LL_F4,     [LL_LINEAR_INT8] = LL_INT8,
+        [LL_LINEAR_FP8] = LL_F8,       [LL_LINEAR_FP8_BLOCK] = LL_F8, [LL_LINEAR_MXFP8] = LL_F8,
+        [LL_LINEAR_NVFP4] = LL_F4,     [LL_LINEAR_MXFP4] = LL_F4,     [LL_LINEAR_INT8] = LL_INT8,
         [LL_LINEAR_INT8_WO] = LL_INT8, [LL_LINEAR_INT4_WO] = LL_INT4};
     return whole || d->train || d->formats.linear == 0 ? d->nn->real : of_format[d->formats.linear - 1];
 }
@@ -159,8 +160,8 @@ struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, cons
     if (nn->trouble)
         return &nn->nothing;
     assert(x->shape.rank == 2 && m->units > 0);
-    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[1], m->units},
-                                        (const enum ll_role[]){m->from, m->to});
+    struct ll_shape shape =
+        ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[1], m->units}, (const enum ll_role[]){m->from, m->to});
     shape.dtype = (uint8_t)stored(d, m->whole);
     const struct ll_attr format = ll_attr_of_count(LL_ATTR_FORMAT, d->formats.linear);
     ll_nn_push(nn, m->name);
@@ -228,8 +229,9 @@ static bool add_sequence(struct ll_llm_decoder *d, uint64_t count, uint64_t toke
     while (i < d->group_count && (d->groups[i].tokens != tokens || d->groups[i].past != past))
         i++;
     if (i == LL_LLM_MOST_GROUPS) {
-        ll_nn_fail(d->nn, "sequences of more than %d different lengths; expected fewer, as lengths rounded to "
-                          "multiples",
+        ll_nn_fail(d->nn,
+                   "sequences of more than %d different lengths; expected fewer, as lengths rounded to "
+                   "multiples",
                    LL_LLM_MOST_GROUPS);
         return false;
     }
@@ -264,8 +266,8 @@ static bool add_sequences(struct ll_llm_decoder *d, uint64_t batch, uint64_t tok
     if (*context == '\0' || context[strspn(context, "0123456789, ")] != '\0') {
         enum ll_status status = ll_read_whole(context, 1 << 24, &d->nn->arena, &text);
         if (status != LL_OK) {
-            ll_nn_fail(d->nn, "-p context=%s: expected a number, a list of numbers, or a file of them; %s", context,
-                       ll_status_text(status));
+            ll_nn_fail(d->nn, "-p context=%s: expected a number, a list of numbers, or a file of them; %s",
+                       context, ll_status_text(status));
             return false;
         }
     }
@@ -273,7 +275,8 @@ static bool add_sequences(struct ll_llm_decoder *d, uint64_t batch, uint64_t tok
     for (uint64_t i = 0; i < batch; i++) {
         uint64_t past;
         if (!next_length(&at, &past)) {
-            ll_nn_fail(d->nn, "-p context: expected whole numbers from 0 to 2^24, of which there is one at least");
+            ll_nn_fail(d->nn,
+                       "-p context: expected whole numbers from 0 to 2^24, of which there is one at least");
             return false;
         }
         at += strspn(at, ", \t\r\n");
@@ -306,7 +309,8 @@ static void set_sequences(struct ll_llm_decoder *d, const struct ll_build *build
     if (build->train && context)
         ll_nn_fail(d->nn, "what is learned from has no context; expected --infer with -p context");
     if (pass == PREFILL && values[LLM_SPECULATE] > 0)
-        ll_nn_fail(d->nn, "guessed tokens are checked when decoding; expected -p pass=decode with -p speculate");
+        ll_nn_fail(d->nn,
+                   "guessed tokens are checked when decoding; expected -p pass=decode with -p speculate");
     for (uint32_t i = 0; i < d->group_count; i++) {
         struct ll_llm_group *g = &d->groups[i];
         g->first = d->rows;
@@ -372,8 +376,9 @@ static struct ll_value *asked(struct ll_llm_decoder *d, struct ll_value *x)
         pieces[i] = d->group_count > 1 ? ll_llm_part(d, x, 0, g->first, g->count * g->tokens) : x;
         rows += g->count;
     }
-    return rows == d->rows ? x
-                           : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, d->llm->hidden}, roles);
+    return rows == d->rows
+               ? x
+               : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, d->llm->hidden}, roles);
 }
 
 static struct ll_value *net(struct ll_llm_decoder *d)
@@ -397,8 +402,9 @@ static struct ll_value *net(struct ll_llm_decoder *d)
     x = ll_llm_norm(d, "norm", asked(d, x));
     struct ll_value *logits =
         llm->tied ? ll_matmul_transposed(nn, x, embedding)
-                  : ll_llm_dense(d, x, &(struct ll_llm_matrix){"tokens", llm->vocabulary, LL_ROLE_HIDDEN,
-                                                               LL_ROLE_VOCABULARY, false, true});
+                  : ll_llm_dense(d, x,
+                                 &(struct ll_llm_matrix){"tokens", llm->vocabulary, LL_ROLE_HIDDEN,
+                                                         LL_ROLE_VOCABULARY, false, true});
     ll_nn_pop(nn);
     return logits;
 }
@@ -428,7 +434,8 @@ static bool read_config(struct ll_nn *nn, const struct ll_build *build, struct l
 
 static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build)
 {
-    static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32}, caches[] = {LL_F32, LL_BF16, LL_F16, LL_F8, LL_F32};
+    static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32},
+                               caches[] = {LL_F32, LL_BF16, LL_F16, LL_F8, LL_F32};
     struct ll_llm_decoder *d = ll_alloc(&nn->arena, 1, sizeof *d);
     struct ll_llm *llm = ll_alloc(&nn->arena, 1, sizeof *llm);
     const int64_t *values = build->params;
@@ -454,7 +461,8 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
     if (!labels || nn->trouble)
         return logits;
     struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
-    const struct ll_optimizer adam = {.kind = LL_ADAM, .rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
+    const struct ll_optimizer adam = {
+        .kind = LL_ADAM, .rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
     ll_minimise(nn, loss, &adam);
     return loss;
 }

@@ -29,8 +29,8 @@ static uint64_t keys_of(const struct ll_llm_layer *l, const struct ll_llm_group 
 }
 
 /* x, [batch, ..., tokens, ...] with tokens along `axis`, put behind what was in a memory of so many; the memory. */
-static struct ll_value *remembered(struct ll_llm_decoder *d, const char *name, uint32_t group, struct ll_value *x,
-                                   unsigned axis, uint64_t keys)
+static struct ll_value *remembered(struct ll_llm_decoder *d, const char *name, uint32_t group,
+                                   struct ll_value *x, unsigned axis, uint64_t keys)
 {
     if (!d->remembers || d->nn->trouble)
         return x;
@@ -54,15 +54,16 @@ static struct ll_value *rows_of(struct ll_llm_decoder *d, struct ll_value *x, co
 }
 
 /* What the groups gave, rows of all. */
-static struct ll_value *all_rows(struct ll_llm_decoder *d, struct ll_value *const *of_groups, uint64_t features,
-                                 enum ll_role role)
+static struct ll_value *all_rows(struct ll_llm_decoder *d, struct ll_value *const *of_groups,
+                                 uint64_t features, enum ll_role role)
 {
     const enum ll_role roles[] = {LL_ROLE_BATCH, role};
     return ll_llm_seen(d, of_groups, d->group_count, 2, (uint64_t[]){d->rows, features}, roles);
 }
 
 /* Rows [rows, heads features] with each head turned by its token's place. */
-static struct ll_value *turned(struct ll_llm_decoder *d, struct ll_value *x, uint64_t heads, uint64_t features)
+static struct ll_value *turned(struct ll_llm_decoder *d, struct ll_value *x, uint64_t heads,
+                               uint64_t features)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN},
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
@@ -93,8 +94,9 @@ static struct ll_value *attended(struct ll_llm_decoder *d, const struct ll_llm_l
                                  struct ll_value *k, struct ll_value *v, struct ll_value *sinks)
 {
     struct ll_value *inputs[] = {q, k, v, sinks};
-    struct ll_attr attrs[3] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)(l->head + l->nope + l->rope))),
-                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)(l->heads / l->kv_heads))};
+    struct ll_attr attrs[3] = {
+        ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)(l->head + l->nope + l->rope))),
+        ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)(l->heads / l->kv_heads))};
     uint32_t count = 2;
     if (d->nn->trouble)
         return q;
@@ -143,8 +145,7 @@ static struct ll_value *attend_pieces(struct ll_llm_decoder *d, const struct ll_
         }
         struct ll_value *result =
             attended(d, l, by_heads(d, part[0], p, l->kv_heads, each, l->head), keys, values, NULL);
-        y[count++] = ll_llm_seen(d, &result, 1, 2,
-                                 (uint64_t[]){p->count * p->tokens, l->heads * l->head_v},
+        y[count++] = ll_llm_seen(d, &result, 1, 2, (uint64_t[]){p->count * p->tokens, l->heads * l->head_v},
                                  (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
     }
     return ll_llm_seen(d, y, count, 2, (uint64_t[]){g->count * g->tokens, l->heads * l->head_v},
@@ -193,7 +194,8 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
         matrices[count++] =
             (struct ll_llm_matrix){"value", of_value, LL_ROLE_HIDDEN, LL_ROLE_HEADS, l->qkv_biased, false};
     if (l->gated)
-        matrices[count++] = (struct ll_llm_matrix){"gate", of_query, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false};
+        matrices[count++] =
+            (struct ll_llm_matrix){"gate", of_query, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false};
     struct ll_value *parts[4], *qkv[3], *y[LL_LLM_MOST_GROUPS];
     ll_llm_dense_parts(d, "query_key_value", n, matrices, count, parts);
     qkv[2] = parts[l->value_is_key ? 1 : 2];
@@ -206,7 +208,8 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
     struct ll_value *sinks = NULL;
     if (l->sinks) {
         static const enum ll_role roles[] = {LL_ROLE_HEADS, LL_ROLE_PLAIN};
-        struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){l->kv_heads, l->heads / l->kv_heads}, roles);
+        struct ll_shape shape =
+            ll_nn_shape(d->nn, 2, (uint64_t[]){l->kv_heads, l->heads / l->kv_heads}, roles);
         sinks = ll_nn_variable(d->nn, "sinks", &shape, LL_WEIGHT, zero);
     }
     for (uint32_t i = 0; i < d->group_count; i++)
@@ -221,8 +224,8 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
 
 /* What a layer's attention works on: rows of all sequences. */
 struct latent {
-    struct ll_value *query_rank; /* [rows, q_rank], normed; without a rank n itself */
-    struct ll_value *nope, *rope; /* of queries, [rows, heads features] */
+    struct ll_value *query_rank;        /* [rows, q_rank], normed; without a rank n itself */
+    struct ll_value *nope, *rope;       /* of queries, [rows, heads features] */
     struct ll_value *vector, *key_rope; /* of keys: [rows, kv_rank], normed; [rows, rope], turned */
     struct ll_value *gate;
 };
@@ -239,8 +242,9 @@ static struct latent latent_parts(struct ll_llm_decoder *d, const struct ll_llm_
     if (l->q_rank > 0)
         p.query_rank = ll_llm_norm(d, "query_norm", parts[2]);
     enum ll_role from = l->q_rank > 0 ? LL_ROLE_PLAIN : LL_ROLE_HIDDEN;
-    const struct ll_llm_matrix up[] = {{"query", l->heads * l->nope, from, LL_ROLE_HEADS, false, false},
-                                       {"query_rotated", l->heads * l->rope, from, LL_ROLE_HEADS, false, false}};
+    const struct ll_llm_matrix up[] = {
+        {"query", l->heads * l->nope, from, LL_ROLE_HEADS, false, false},
+        {"query_rotated", l->heads * l->rope, from, LL_ROLE_HEADS, false, false}};
     ll_llm_dense_parts(d, "query", p.query_rank, up, 2, queries);
     p.nope = queries[0];
     p.rope = l->rotary ? turned(d, queries[1], l->heads, l->rope) : queries[1];
@@ -270,7 +274,8 @@ static struct ll_value *by_head_matrix(struct ll_llm_decoder *d, const char *nam
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){heads, from, to}, roles);
     struct ll_value *inputs[2] = {ll_llm_seen(d, &x, 1, 3, (uint64_t[]){heads, d->rows, from}, stack)};
     ll_nn_push(d->nn, name);
-    inputs[1] = ll_nn_variable(d->nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+    inputs[1] =
+        ll_nn_variable(d->nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
     struct ll_value *y = ll_llm_op(d, LL_OP_BATCH_MATMUL, 2, inputs, NULL, 0);
     ll_nn_pop(d->nn);
     return y;
@@ -285,9 +290,9 @@ static void choose_keys(struct ll_llm_decoder *d, const struct ll_llm_layer *l, 
     if (l->index_topk == 0 || l->index_shared)
         return;
     ll_nn_push(d->nn, "indexer");
-    struct ll_value *q = ll_llm_dense(
-        d, p->query_rank,
-        &(struct ll_llm_matrix){"query", l->index_heads * l->index_head, LL_ROLE_PLAIN, LL_ROLE_PLAIN, false, false});
+    struct ll_value *q = ll_llm_dense(d, p->query_rank,
+                                      &(struct ll_llm_matrix){"query", l->index_heads * l->index_head,
+                                                              LL_ROLE_PLAIN, LL_ROLE_PLAIN, false, false});
     struct ll_value *k = ll_llm_dense(
         d, n, &(struct ll_llm_matrix){"key", l->index_head, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false});
     struct ll_value *weights = ll_llm_dense(
@@ -302,10 +307,10 @@ static void choose_keys(struct ll_llm_decoder *d, const struct ll_llm_layer *l, 
             ll_llm_seen(d, &rows, 1, 3, (uint64_t[]){g->count, g->tokens, l->index_head}, keys_roles);
         keys = remembered(d, "index_keys", i, keys, 1, g->past + g->tokens);
         const struct ll_attr attr = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)l->index_topk);
-        struct ll_value *inputs[] = {ll_llm_seen(d, &queries, 1, 4,
-                                                 (uint64_t[]){g->count, l->index_heads, g->tokens, l->index_head},
-                                                 query_roles),
-                                     keys, rows_of(d, weights, g)};
+        struct ll_value *inputs[] = {
+            ll_llm_seen(d, &queries, 1, 4, (uint64_t[]){g->count, l->index_heads, g->tokens, l->index_head},
+                        query_roles),
+            keys, rows_of(d, weights, g)};
         if (g->past + g->tokens > l->index_topk)
             ll_llm_op(d, LL_OP_SPARSE_INDEX, 3, inputs, &attr, 1);
     }
@@ -314,7 +319,8 @@ static void choose_keys(struct ll_llm_decoder *d, const struct ll_llm_layer *l, 
 
 /* Few new tokens: queries and results are taken into the space of the latent vectors, which are read once for all
  * heads. */
-static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_layer *l, const struct latent *p)
+static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                 const struct latent *p)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN},
                               rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
@@ -337,8 +343,8 @@ static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_l
 }
 
 /* Rows of heads [.., heads, nope] and of one rotated end, or one for each head, as [.., heads, nope + rope]. */
-static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *nope,
-                                 struct ll_value *rope, uint64_t rows, bool each)
+static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                 struct ll_value *nope, struct ll_value *rope, uint64_t rows, bool each)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN},
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
@@ -360,7 +366,8 @@ static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_l
 }
 
 /* Many new tokens: keys and values of all heads are made of the latent vectors, also of those that were cached. */
-static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_layer *l, const struct latent *p)
+static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                 const struct latent *p)
 {
     static const enum ll_role rows_roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN},
                               roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
@@ -388,8 +395,9 @@ static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_l
         vectors[0] = ll_llm_seen(d, vectors, d->group_count, 2, (uint64_t[]){rows, l->kv_rank}, rows_roles);
         ends[0] = ll_llm_seen(d, ends, d->group_count, 2, (uint64_t[]){rows, l->rope}, rows_roles);
     }
-    const struct ll_llm_matrix up[] = {{"key_up", l->heads * l->nope, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false},
-                                       {"value_up", l->heads * l->head_v, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false}};
+    const struct ll_llm_matrix up[] = {
+        {"key_up", l->heads * l->nope, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false},
+        {"value_up", l->heads * l->head_v, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false}};
     struct ll_value *kv[2];
     ll_llm_dense_parts(d, "key_value_up", vectors[0], up, 2, kv);
     struct ll_value *keys = with_end(d, l, kv[0], ends[0], rows, false);
@@ -424,15 +432,17 @@ static bool absorbs(const struct ll_llm_decoder *d)
     return d->remembers && most <= FEW;
 }
 
-static struct ll_value *latent_attention(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
+static struct ll_value *latent_attention(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                         struct ll_value *n)
 {
     struct latent p = latent_parts(d, l, n);
     choose_keys(d, l, &p, n);
     struct ll_value *y = absorbs(d) ? absorbed(d, l, &p) : expanded(d, l, &p);
     if (l->gated) {
-        struct ll_value *gate = ll_llm_dense(d, n,
-                                             &(struct ll_llm_matrix){"gate", l->heads * l->head_v, LL_ROLE_HIDDEN,
-                                                                     LL_ROLE_HEADS, false, false});
+        struct ll_value *gate =
+            ll_llm_dense(d, n,
+                         &(struct ll_llm_matrix){"gate", l->heads * l->head_v, LL_ROLE_HIDDEN, LL_ROLE_HEADS,
+                                                 false, false});
         y = ll_mul_of(d->nn, y, ll_nn_do1(d->nn, LL_OP_SIGMOID, gate));
     }
     return out_of(d, y, false);
@@ -466,8 +476,8 @@ static struct ll_value *recurred(struct ll_llm_decoder *d, const struct ll_llm_l
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_IN_PLACE, 0);
     struct ll_value *inputs[] = {
-        kept(d, "state", 0, LL_F32, 4, (uint64_t[]){d->sequences, l->value_heads, l->key, l->value}, roles), of_rows[0],
-        of_rows[1], of_rows[2], of_rows[3]};
+        kept(d, "state", 0, LL_F32, 4, (uint64_t[]){d->sequences, l->value_heads, l->key, l->value}, roles),
+        of_rows[0], of_rows[1], of_rows[2], of_rows[3]};
     struct ll_value *state = ll_llm_op(d, kind, 5, inputs, &attr, 1);
     return d->nn->trouble ? state : state->producer->outputs[1];
 }
@@ -496,9 +506,9 @@ static struct ll_value *delta(struct ll_llm_decoder *d, const struct ll_llm_laye
         {"gate", values, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false}};
     struct ll_value *parts[2], *qkv[3];
     ll_llm_dense_parts(d, "in", n, in, 2, parts);
-    struct ll_value *gates =
-        ll_llm_dense(d, n,
-                     &(struct ll_llm_matrix){"decays", 2 * l->value_heads, LL_ROLE_HIDDEN, LL_ROLE_HEADS, true, true});
+    struct ll_value *gates = ll_llm_dense(
+        d, n,
+        &(struct ll_llm_matrix){"decays", 2 * l->value_heads, LL_ROLE_HIDDEN, LL_ROLE_HEADS, true, true});
     struct ll_value *x = convolved(d, l, parts[0], 2 * keys + values, false);
     qkv[0] = ll_llm_part(d, x, 1, 0, keys);
     qkv[1] = ll_llm_part(d, x, 1, keys, keys);
@@ -509,11 +519,12 @@ static struct ll_value *delta(struct ll_llm_decoder *d, const struct ll_llm_laye
 }
 
 /* Two matrices with a narrow space between them. */
-static struct ll_value *low_rank(struct ll_llm_decoder *d, const char *name, struct ll_value *x, uint64_t rank,
-                                 uint64_t units)
+static struct ll_value *low_rank(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
+                                 uint64_t rank, uint64_t units)
 {
     ll_nn_push(d->nn, name);
-    x = ll_llm_dense(d, x, &(struct ll_llm_matrix){"down", rank, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false});
+    x = ll_llm_dense(d, x,
+                     &(struct ll_llm_matrix){"down", rank, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false});
     x = ll_llm_dense(d, x, &(struct ll_llm_matrix){"up", units, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false});
     ll_nn_pop(d->nn);
     return x;
@@ -524,7 +535,8 @@ static struct ll_value *kimi_delta(struct ll_llm_decoder *d, const struct ll_llm
 {
     const uint64_t width = l->value_heads * l->value;
     struct ll_value *x = ll_llm_dense(
-        d, n, &(struct ll_llm_matrix){"query_key_value", 3 * width, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false});
+        d, n,
+        &(struct ll_llm_matrix){"query_key_value", 3 * width, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false});
     x = convolved(d, l, x, 3 * width, false);
     struct ll_value *decays = low_rank(d, "decays", n, l->key, width);
     struct ll_value *biases[] = {decays, ll_llm_line(d, "decay_bias", width, LL_ROLE_HEADS)};
@@ -534,13 +546,14 @@ static struct ll_value *kimi_delta(struct ll_llm_decoder *d, const struct ll_llm
     struct ll_value *pieces[] = {decays, beta, ll_llm_line(d, "decay_scale", l->value_heads, LL_ROLE_HEADS)};
     struct ll_value *gates = ll_llm_seen(d, pieces, 3, 2, (uint64_t[]){d->rows, width + l->value_heads},
                                          (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
-    struct ll_value *y = recurred(d, l, LL_OP_GATED_DELTA_RULE,
-                                  (struct ll_value *[]){ll_llm_part(d, x, 1, width, width),
-                                                        ll_llm_part(d, x, 1, 0, width),
-                                                        ll_llm_part(d, x, 1, 2 * width, width), gates});
-    struct ll_value *gate =
-        l->gated ? ll_llm_dense(d, n, &(struct ll_llm_matrix){"gate", width, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false})
-                 : low_rank(d, "gate", n, l->value, width);
+    struct ll_value *y =
+        recurred(d, l, LL_OP_GATED_DELTA_RULE,
+                 (struct ll_value *[]){ll_llm_part(d, x, 1, width, width), ll_llm_part(d, x, 1, 0, width),
+                                       ll_llm_part(d, x, 1, 2 * width, width), gates});
+    struct ll_value *gate = l->gated ? ll_llm_dense(d, n,
+                                                    &(struct ll_llm_matrix){"gate", width, LL_ROLE_HIDDEN,
+                                                                            LL_ROLE_HEADS, false, false})
+                                     : low_rank(d, "gate", n, l->value, width);
     return out_of(d, gated_norm(d, l, y, gate, true), false);
 }
 
@@ -575,13 +588,19 @@ struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_laye
     if (recurs && d->train)
         ll_nn_fail(d->nn, "the gradients of its recurrent layers are not known here; expected --infer");
     switch (l->mixer) {
-    case LL_MIXER_LATENT: return latent_attention(d, l, n);
-    case LL_MIXER_DELTA: return delta(d, l, n);
-    case LL_MIXER_KDA: return kimi_delta(d, l, n);
-    case LL_MIXER_MAMBA2: return mamba2(d, l, n);
+    case LL_MIXER_LATENT:
+        return latent_attention(d, l, n);
+    case LL_MIXER_DELTA:
+        return delta(d, l, n);
+    case LL_MIXER_KDA:
+        return kimi_delta(d, l, n);
+    case LL_MIXER_MAMBA2:
+        return mamba2(d, l, n);
     case LL_MIXER_LINEAR:
         return ll_llm_dense(
-            d, n, &(struct ll_llm_matrix){"linear", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false, false});
-    default: return attention(d, l, n);
+            d, n,
+            &(struct ll_llm_matrix){"linear", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false, false});
+    default:
+        return attention(d, l, n);
     }
 }

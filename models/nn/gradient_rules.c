@@ -400,8 +400,13 @@ LL_GRADIENT(CAUSAL_ATTENTION)
 {
     const struct ll_nn_op *op = call->op;
     uint32_t count = op->view.input_count; /* with sinks four */
-    struct ll_value *inputs[] = {call->dy[0],   op->inputs[0],  op->inputs[1], op->inputs[2],
-                                 op->outputs[0], op->outputs[1], count > 3 ? op->inputs[3] : NULL};
+    struct ll_value *inputs[] = {call->dy[0],
+                                 op->inputs[0],
+                                 op->inputs[1],
+                                 op->inputs[2],
+                                 op->outputs[0],
+                                 op->outputs[1],
+                                 count > 3 ? op->inputs[3] : NULL};
     if (!call->dy[0] || call->dy[1]) {
         ll_gradient_UNKNOWN(nn, call);
         return;
@@ -886,8 +891,8 @@ LL_GRADIENT(ROW_SCALE)
 
 /* A gradient op of an op that reads what comes in and all that the op itself read; its results are the
  * gradients of the inputs of these numbers, -1 of which nobody wants. */
-static void one_op(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind kind, uint32_t flows,
-                   uint32_t count, const uint8_t *of_input)
+static void one_op(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind kind,
+                   uint32_t flows, uint32_t count, const uint8_t *of_input)
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *inputs[LL_MAX_OUTPUTS + 4];

@@ -221,10 +221,11 @@ static int run(const struct ll_args *args)
     struct ll_run_report report;
     options.progress = options.dry_run ? NULL : ll_show_step;
     options.context = &progress;
-    options.path = ll_value(args, "output",
-                            ll_format(args->arena, "%s.llt", options.setting_count > 0 && ll_model_find(args->words[0]) == NULL
-                                                                 ? args->words[0]
-                                                                 : model->name));
+    options.path =
+        ll_value(args, "output",
+                 ll_format(args->arena, "%s.llt",
+                           options.setting_count > 0 && ll_model_find(args->words[0]) == NULL ? args->words[0]
+                                                                                              : model->name));
     options.path = ll_output_of_rank(options.path, args->arena);
     if (!options.path)
         return ll_cli_fail("memory ran out");

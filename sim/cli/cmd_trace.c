@@ -613,7 +613,8 @@ static const char *default_output(const struct ll_args *args)
 static int import_config(const struct ll_args *args)
 {
     struct ll_run_report report;
-    struct ll_run_options run = {.steps = 1, .dry_run = true, .path = ll_value(args, "output", default_output(args))};
+    struct ll_run_options run = {
+        .steps = 1, .dry_run = true, .path = ll_value(args, "output", default_output(args))};
     if (args->word_count != 2)
         return ll_cli_reject("import hf takes one config.json");
     if (!run.path)
@@ -676,8 +677,9 @@ const struct ll_command ll_command_import = {
     .summary = "turn a file of another tool into a trace",
     .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
                 "  leadline sim -c v100_sxm_16gb resnet50.llt\n",
-    .details = "Formats:\n"
-               "  hf: a language model's config.json, as Hugging Face's hub has it; becomes a dry run of the model\n"
+    .details =
+        "Formats:\n"
+        "  hf: a language model's config.json, as Hugging Face's hub has it; becomes a dry run of the model\n"
 #include "tracer/convert/formats.def"
     ,
     .options = import_options,

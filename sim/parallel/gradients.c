@@ -591,13 +591,15 @@ static bool write_op(struct spreading *s, bool away)
 
 static enum ll_dtype dispatched_as(const struct spreading *s, const struct ll_shape *x)
 {
-    enum ll_expert_format format = (enum ll_expert_format)ll_attr_count(&s->signature->view, LL_ATTR_FORMAT, 0);
+    enum ll_expert_format format =
+        (enum ll_expert_format)ll_attr_count(&s->signature->view, LL_ATTR_FORMAT, 0);
     return ll_expert_activation_bytes(format) < 2 ? LL_F8 : (enum ll_dtype)x->dtype;
 }
 
 /* Tokens [tokens, features] there or back: as [tokens k, features] of this type, exchanged, and seen as tokens
  * again. */
-static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t old_desc, uint64_t k, enum ll_dtype dtype)
+static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t old_desc, uint64_t k,
+                                enum ll_dtype dtype)
 {
     const struct ll_shape tokens = *ll_rewrite_shape(&s->rewrite, tensor);
     const uint32_t scope = ll_rewrite_string(&s->rewrite, s->signature->scope);
@@ -651,14 +653,15 @@ static bool spread_layer(struct spreading *s)
         outputs[i] = ll_rewrite_reshaped(rewrite, s->signature->outputs[i], &shape);
         s->where[ll_op_output(s->trace, s->op, i)] = own ? OWN : HERE;
     }
-    rewrite->attrs[record.attr_count++] = (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)s->replicas};
+    rewrite->attrs[record.attr_count++] =
+        (struct ll_attr){.key = LL_ATTR_DEVICES, .count = (int64_t)s->replicas};
     record.attrs = rewrite->attrs;
     record.inputs = s->inputs;
     record.outputs = outputs;
     if (ll_rewrite_put(rewrite, s->op, &record) == LL_NONE)
         return false;
-    uint32_t back = exchange_tokens(s, ll_rewrite_tensor(rewrite, y), s->trace->tensors[y].desc, chosen->dim[1],
-                                    (enum ll_dtype)view->out[0].dtype);
+    uint32_t back = exchange_tokens(s, ll_rewrite_tensor(rewrite, y), s->trace->tensors[y].desc,
+                                    chosen->dim[1], (enum ll_dtype)view->out[0].dtype);
     ll_rewrite_redirect(rewrite, y, back);
     return !rewrite->trouble;
 }

@@ -390,8 +390,8 @@ static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, st
     sizes->micro_batches = replica > 0 ? replica / sizes->micro_batch : 1;
     if (sizes->micro_batch % plan->parts != 0)
         return ll_complain(diags, nowhere,
-                           "micro_batches_overlapped %" PRIu64 ": expected a divisor of a micro-batch's %" PRIu64
-                           " samples",
+                           "micro_batches_overlapped %" PRIu64
+                           ": expected a divisor of a micro-batch's %" PRIu64 " samples",
                            plan->parts, sizes->micro_batch);
     if (plan->parts > 1 && (plan->pipeline > 1 || replica == 0))
         return ll_complain(diags, nowhere, "micro_batches_overlapped %" PRIu64 ": %s", plan->parts,

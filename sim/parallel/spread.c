@@ -392,7 +392,8 @@ struct turns {
 static uint32_t turns_tensor(struct turns *t, uint64_t part, uint32_t tensor)
 {
     uint32_t desc = t->program->tensors[tensor].desc;
-    if (part == 0 || (t->program->tensors[tensor].producer == LL_NONE && t->program->descs[desc].memory == LL_WEIGHT))
+    if (part == 0 ||
+        (t->program->tensors[tensor].producer == LL_NONE && t->program->descs[desc].memory == LL_WEIGHT))
         return ll_rewrite_tensor(&t->rewrite, tensor);
     uint32_t *own = &t->tensors[part - 1][tensor];
     if (*own == LL_NONE)
@@ -430,10 +431,12 @@ static void put_turns(struct turns *t)
     for (uint32_t begin = 0, end; begin < program->op_count; begin = end) {
         end = begin;
         while (end < program->op_count &&
-               ll_op_class(program->signatures[program->ops[end].signature].view.kind) != LL_CLASS_COMMUNICATION)
+               ll_op_class(program->signatures[program->ops[end].signature].view.kind) !=
+                   LL_CLASS_COMMUNICATION)
             end++;
         while (end < program->op_count &&
-               ll_op_class(program->signatures[program->ops[end].signature].view.kind) == LL_CLASS_COMMUNICATION)
+               ll_op_class(program->signatures[program->ops[end].signature].view.kind) ==
+                   LL_CLASS_COMMUNICATION)
             end++;
         for (uint64_t part = 0; part < t->parts; part++)
             for (uint32_t op = begin; op < end; op++)
@@ -568,7 +571,8 @@ static bool check_wishes(struct chain *chain)
     static const char keeps_nothing[] = "which keeps no activations for a backward pass";
     if (ll_trains(chain->last) && plan->parts > 1)
         return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
-                           "micro_batches_overlapped %" PRIu64 ": the trace is of a training step, expected an inference",
+                           "micro_batches_overlapped %" PRIu64
+                           ": the trace is of a training step, expected an inference",
                            plan->parts);
     if (ll_trains(chain->last))
         return true;

@@ -228,14 +228,15 @@ static const char *check_experts(const struct ll_op_view *op, bool backward)
     const struct ll_shape *x = &op->in[backward], *chosen = &op->in[2 + backward], *up = up_of(op, backward),
                           *down = up + 1;
     int64_t devices = ll_attr_count(op, LL_ATTR_DEVICES, 1), format = ll_attr_count(op, LL_ATTR_FORMAT, 0);
-    if (x->rank != 2 || chosen->rank != 2 || up->rank != 3 || down->rank != 3 || !ll_same_dims(chosen, chosen - 1) ||
-        chosen->dim[0] != x->dim[0])
+    if (x->rank != 2 || chosen->rank != 2 || up->rank != 3 || down->rank != 3 ||
+        !ll_same_dims(chosen, chosen - 1) || chosen->dim[0] != x->dim[0])
         return "tokens are rows, each with its shares and choices, and an expert has two matrices";
     if (up->dim[0] != down->dim[0] || up->dim[1] != x->dim[1] || down->dim[2] != x->dim[1] ||
         (up->dim[2] != down->dim[1] && up->dim[2] != ll_mul(2, down->dim[1])))
         return "an expert's matrices lead from the features of a token to inner ones and back";
-    if (devices < 1 || format < 0 || format >= LL_EXPERT_FORMAT_COUNT || chosen->dim[1] == 0 || x->dim[0] == 0 ||
-        chosen->dim[1] > ll_mul(up->dim[0], (uint64_t)devices) || ll_mul(up->dim[0], (uint64_t)devices) > LL_MOST_EXPERTS)
+    if (devices < 1 || format < 0 || format >= LL_EXPERT_FORMAT_COUNT || chosen->dim[1] == 0 ||
+        x->dim[0] == 0 || chosen->dim[1] > ll_mul(up->dim[0], (uint64_t)devices) ||
+        ll_mul(up->dim[0], (uint64_t)devices) > LL_MOST_EXPERTS)
         return "a token goes to one expert or more, of those that there are";
     return NULL;
 }
@@ -455,8 +456,8 @@ const char *ll_shape_SPARSE_INDEX(struct ll_op_view *op)
     if (op->input_count != 3)
         return wants_inputs;
     const struct ll_shape *q = &op->in[0], *keys = &op->in[1];
-    if (q->rank != 4 || keys->rank != 3 || q->dim[0] != keys->dim[0] || q->dim[3] != keys->dim[2] || size < 1 ||
-        q->dim[2] > keys->dim[1] || q->dim[1] == 0)
+    if (q->rank != 4 || keys->rank != 3 || q->dim[0] != keys->dim[0] || q->dim[3] != keys->dim[2] ||
+        size < 1 || q->dim[2] > keys->dim[1] || q->dim[1] == 0)
         return "queries are [batch, heads, positions, d], keys are [batch, tokens, d]";
     struct ll_shape chosen = {.rank = 3, .dtype = LL_I32, .dim = {q->dim[0], q->dim[2], (uint64_t)size}};
     chosen.role[0] = q->role[0];

@@ -543,7 +543,8 @@ static uint64_t scores(const struct ll_attention *a)
         uint64_t growing = first < most ? ll_min(positions, most - first) : 0;
         /* first, first + 1, ..., growing of them, then `most` each */
         uint64_t steps = ll_mul(growing, growing - (growing > 0)) / 2;
-        all = ll_add(ll_add(ll_mul(growing, first), steps), ll_mul(positions - growing, ll_min(most, a->keys)));
+        all =
+            ll_add(ll_add(ll_mul(growing, first), steps), ll_mul(positions - growing, ll_min(most, a->keys)));
         all = ll_ceil_div(all, parts);
     }
     return ll_mul(ll_mul(a->batch, a->heads), all);

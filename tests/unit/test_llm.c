@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Language models by their configurations: parameters as published, FLOPs and caches by closed forms whose numbers
+ * were worked out apart from this program; what cannot be read. */
+#include "check.h"
+#include "dry_model.h"
+
+#include "models/llm/config.h"
+#include "models/model.h"
+#include "sim/parallel/exchange.h"
+#include "tracer/ir/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* FLOPs of a step, those of GEMMs, attention, states and short convolutions alone. */
+static double product_flops(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    const struct ll_profile *profile = ll_profile(trace, &arena);
+    double flops = 0;
+    for (uint64_t i = 0; i < profile->kind_count; i++)
+        if (ll_class_is_gemm(ll_op_class(profile->kinds[i].op_kind)))
+            flops += profile->kinds[i].flops;
+    ll_arena_release(&arena);
+    return flops;
+}
+
+static double parameters(const struct ll_trace *trace)
+{
+    struct ll_arena arena = {0};
+    double count = (double)ll_profile(trace, &arena)->parameters;
+    ll_arena_release(&arena);
+    return count;
+}
+
+enum { MOST = 8 };
+static struct ll_trace *dry(const struct ll_setting *settings, size_t count, bool train)
+{
+    return dry_run("llm", (struct ll_run_options){
+                              .steps = 1, .train = train, .settings = settings, .setting_count = count});
+}
+
+/* Of a token that is decoded, `fixed` FLOPs with all weights that it meets (2 (W + h V)), and `seen` at 4096 tokens
+ * with itself. Parameters: Meta, Qwen, Mistral AI, DeepSeek-AI, OpenAI, Google, NVIDIA, of the language model without
+ * layers for multi-token prediction and without towers; their sum over the layers by hand. */
+static const struct {
+    const char *config;
+    double parameters, fixed, seen;
+} known[] = {
+    {"llama3-8b", 8030261248, 15009316864, 2147483648},
+    {"llama3.1-8b", 8030261248, 15009316864, 2147483648},
+    {"llama3.1-70b", 70553706496, 139003428864, 10737418240},
+    {"qwen3-8b", 8190735360, 15136194560, 2415919104},
+    {"qwen3-32b", 32762123264, 63967068160, 8589934592},
+    {"qwen3-30b-a3b", 30532122624, 6083313664, 3221225472},
+    {"mixtral-8x7b", 46702792704, 25497174016, 2147483648},
+    {"deepseek-v3", 671026419200, 73249193984, 69591891968},
+    {"gpt-oss-20b", 20914757184, 7214284800, 830472192},
+    {"llama4-scout", 107769861120, 32275824640, 4026531840},
+    {"gemma-4-26b-a4b", 25233141760, 7643660288, 1090519040},
+    {"qwen3.5-35b-a3b", 34660610688, 5890539520, 767426560},
+    {"nemotron-h-56b", 56324350464, 110486355968, 2709979136},
+};
+
+static void test_sizes_are_those_that_are_published(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct ll_setting settings[] = {
+            {"config", known[i].config}, {"pass", "decode"}, {"context", "4095"}};
+        struct ll_trace *trace = dry(settings, 3, false);
+        if (parameters(trace) != known[i].parameters ||
+            product_flops(trace) != known[i].fixed + known[i].seen)
+            fail_msg("%s: %.0f parameters, %.0f FLOPs; expected %.0f and %.0f", known[i].config,
+                     parameters(trace), product_flops(trace), known[i].parameters,
+                     known[i].fixed + known[i].seen);
+        ll_trace_free(trace);
+    }
+}
+
+/* 2 W S + 2 h V + 4 h S (S + 1) / 2 a layer: each of 4096 tokens sees those before and itself, the last one is asked
+ * for the next. */
+static void test_prefill_sees_what_came_before(void **state)
+{
+    (void)state;
+    const double s = 4096, w = 6979321856, head = 525336576;
+    const struct ll_setting settings[] = {{"config", "llama3.1-8b"}, {"tokens", "4096"}};
+    struct ll_trace *trace = dry(settings, 2, false);
+    assert_true(product_flops(trace) == 2 * w * s + 2 * head + 524288 * s * (s + 1) / 2);
+    ll_trace_free(trace);
+    /* The second half behind a first one that was cached: together the same, but for the head. */
+    const struct ll_setting behind[] = {{"config", "llama3.1-8b"}, {"tokens", "2048"}, {"context", "2048"}};
+    struct ll_trace *first = dry((const struct ll_setting[]){{"config", "llama3.1-8b"}, {"tokens", "2048"}},
+                                 2, false),
+                    *second = dry(behind, 3, false);
+    assert_true(product_flops(first) + product_flops(second) ==
+                2 * w * s + 4 * head + 524288 * s * (s + 1) / 2);
+    ll_trace_free(first);
+    ll_trace_free(second);
+}
+
+/* A window of 128 in every other layer of gpt-oss: min(i, 128) keys for token i, 196,608 FLOPs a key and half of the
+ * layers; pieces of 8192 tokens in three of four layers of Llama 4. */
+static void test_windows_and_pieces(void **state)
+{
+    (void)state;
+    const struct ll_setting oss[] = {{"config", "gpt-oss-20b"}, {"tokens", "1000"}};
+    struct ll_trace *trace = dry(oss, 2, false);
+    double w = 3028008960, head = 579133440, full = 1000. * 1001 / 2, slid = 128. * 129 / 2 + 872. * 128;
+    assert_true(product_flops(trace) == 2 * w * 1000 + 2 * head + 196608 * (full + slid));
+    ll_trace_free(trace);
+    const struct ll_setting scout[] = {{"config", "llama4-scout"}, {"tokens", "10000"}, {"context", "8000"}};
+    trace = dry(scout, 3, false);
+    double keys = 0, pieces = 0;
+    for (int i = 0; i < 10000; i++) {
+        keys += 8000 + i + 1;
+        pieces += (8000 + i) % 8192 + 1;
+    }
+    assert_true(product_flops(trace) ==
+                2 * 15103426560. * 10000 + 2 * 1034485760. + 20480 * (12 * keys + 36 * pieces));
+    ll_trace_free(trace);
+}
+
+/* Sequences of unequal lengths attend to their own; all else is of all tokens together. */
+static void test_lengths_of_a_batch(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {
+        {"config", "qwen3-8b"}, {"pass", "decode"}, {"batch", "4"}, {"context", "99,999,99,4999"}};
+    struct ll_trace *trace = dry(settings, 4, false);
+    assert_true(product_flops(trace) == 4 * 15136194560. + 589824. * (100 + 1000 + 100 + 5000));
+    ll_trace_free(trace);
+    const struct ll_setting guessed[] = {
+        {"config", "qwen3-8b"}, {"pass", "decode"}, {"context", "999"}, {"speculate", "3"}};
+    trace = dry(guessed, 4, false);
+    assert_true(product_flops(trace) == 4 * 15136194560. + 589824. * (1000 + 1001 + 1002 + 1003));
+    ll_trace_free(trace);
+}
+
+/* Bytes of what outlives a step and is no weight: keys and values, latent vectors, states. */
+static double kept_bytes(const struct ll_setting *settings, size_t count)
+{
+    struct ll_trace *trace = dry(settings, count, false);
+    double bytes = 0;
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_ACTIVATION)
+            bytes += (double)ll_size_bytes(&desc->shape);
+    }
+    ll_trace_free(trace);
+    return bytes;
+}
+
+static void test_caches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        double bytes;
+    } caches[] = {
+        {"llama3.1-8b", 131072. * 4096},
+        {"deepseek-v3", 70272. * 4096},
+        {"gpt-oss-20b", 24576. * 4096 + 24576. * 128},
+        {"gemma-4-26b-a4b", 293601280},
+        {"qwen3.5-35b-a3b", 20480. * 4096 + 62914560 + 1474560},
+        {"nemotron-h-56b", 40960. * 4096 + 905969664 + 6635520},
+    };
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+        const struct ll_setting settings[] = {
+            {"config", caches[i].config}, {"pass", "decode"}, {"context", "4095"}};
+        double bytes = kept_bytes(settings, 3);
+        if (bytes != caches[i].bytes)
+            fail_msg("%s: %.0f bytes, expected %.0f", caches[i].config, bytes, caches[i].bytes);
+    }
+    const struct ll_setting narrow[] = {
+        {"config", "llama3.1-8b"}, {"pass", "decode"}, {"context", "4095"}, {"kv_dtype", "fp8"}};
+    assert_true(kept_bytes(narrow, 4) == 131072. * 4096 / 2);
+}
+
+/* Backward twice as much as forward, but for attention, whose scores are computed again: five products for two. */
+static void test_a_training_step(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"config", "qwen3-30b-a3b"}, {"tokens", "512"}};
+    struct ll_trace *trace = dry(settings, 2, true);
+    double tokens = 512, weights = 2 * (2730491904. + 311164928.) * tokens,
+           attention = 786432 * tokens * (tokens + 1) / 2;
+    assert_true(product_flops(trace) == 3 * weights + 3.5 * attention);
+    ll_trace_free(trace);
+}
+
+/* Small models of other families, with parameters by hand. */
+static void test_other_families(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double parameters;
+    } small[] = {
+        /* 2 V h + h + 2 layers of 4 h^2 + 3 h f + 2 h, biases of queries, keys and values 3 h */
+        {"{\"model_type\": \"qwen2\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"vocab_size\": 100,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 160, \"tie_word_embeddings\": false}",
+         2 * 100 * 64 + 64 + 2 * (4 * 64 * 64 + 3 * 64 * 160 + 2 * 64 + 3 * 64)},
+        /* norms of queries and keys over all heads, experts everywhere, their biases for the choice */
+        {"{\"model_type\": \"minimax_m2\", \"hidden_size\": 64, \"num_hidden_layers\": 3, \"vocab_size\": "
+         "100,"
+         " \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 32, \"intermediate_size\": "
+         "48,"
+         " \"num_local_experts\": 8, \"num_experts_per_tok\": 2}",
+         2 * 100 * 64 + 64 +
+             3 * (64 * (2 * 128 + 2 * 64) + 128 + 64 + 2 * 64 + 8 * 3 * 64 * 48 + 64 * 8 + 8)},
+        /* the indexer of sparse attention: q_l Hi di + h di + 2 di + h Hi */
+        {"{\"model_type\": \"deepseek_v32\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"vocab_size\": "
+         "100,"
+         " \"num_attention_heads\": 4, \"q_lora_rank\": 24, \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 12,"
+         " \"qk_rope_head_dim\": 4, \"v_head_dim\": 8, \"index_n_heads\": 2, \"index_head_dim\": 8,"
+         " \"index_topk\": 16, \"intermediate_size\": 96, \"moe_intermediate_size\": 32, "
+         "\"n_routed_experts\": 4,"
+         " \"num_experts_per_tok\": 2, \"n_shared_experts\": 1, \"first_k_dense_replace\": 1,"
+         " \"topk_method\": \"noaux_tc\"}",
+         2 * 100 * 64 + 64 +
+             2 * (64 * 24 + 24 + 24 * 4 * 16 + 64 * 20 + 16 + 16 * 4 * 20 + 4 * 8 * 64 + 24 * 2 * 8 + 64 * 8 +
+                  2 * 8 + 64 * 2 + 2 * 64) +
+             3 * 64 * 96 + 5 * 3 * 64 * 32 + 64 * 4 + 4},
+        /* of two blocks the first has no attention and a narrow feed-forward part, the second a matrix and none */
+        {"{\"architectures\": [\"DeciLMForCausalLM\"], \"model_type\": \"nemotron-nas\", \"hidden_size\": 96,"
+         " \"num_hidden_layers\": 2, \"vocab_size\": 100, \"num_attention_heads\": 4, \"block_configs\": ["
+         "{\"attention\": {\"no_op\": true}, \"ffn\": {\"ffn_mult\": 4}},"
+         "{\"attention\": {\"replace_with_linear\": true}, \"ffn\": {\"no_op\": true}}]}",
+         2 * 100 * 96 + 96 + 96 + 3 * 96 * 256 + 96 + 96 * 96},
+    };
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        char path[] = "/tmp/test_llm_XXXXXX";
+        int file = mkstemp(path);
+        assert_true(file >= 0 && write(file, small[i].text, strlen(small[i].text)) > 0);
+        close(file);
+        struct ll_trace *trace =
+            dry((const struct ll_setting[]){{"config", path}, {"tokens", "64"}}, 2, false);
+        if (parameters(trace) != small[i].parameters)
+            fail_msg("%.40s: %.0f parameters, expected %.0f", small[i].text, parameters(trace),
+                     small[i].parameters);
+        ll_trace_free(trace);
+        unlink(path);
+    }
+}
+
+static void test_what_cannot_be_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *complaint;
+    } wrong[] = {
+        {"[1]", "expected an object of JSON"},
+        {"{\"model_type\": \"t5\"}", "not a family"},
+        {"{\"model_type\": \"llama\"}", "`hidden_size` is missing"},
+        {"{\"model_type\": \"llama\", \"hidden_size\": \"big\"}", "`hidden_size`: expected a whole number"},
+        {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1e9}",
+         "at most"},
+        {"{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"num_local_experts\": 2, "
+         "\"num_experts_per_tok\": 3}",
+         "cannot go to 3 of 2"},
+        {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"intermediate_size\": 8}",
+         "expected a divisor"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        struct ll_llm llm;
+        assert_false(ll_llm_read("config.json", wrong[i].text, strlen(wrong[i].text), &arena, &llm, &diags));
+        assert_true(diags.count == 1);
+        if (!strstr(diags.kept[0].message, wrong[i].complaint))
+            fail_msg("%s: expected %s", diags.kept[0].message, wrong[i].complaint);
+        ll_diags_release(&diags);
+        ll_arena_release(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes_are_those_that_are_published),
+        cmocka_unit_test(test_prefill_sees_what_came_before),
+        cmocka_unit_test(test_windows_and_pieces),
+        cmocka_unit_test(test_lengths_of_a_batch),
+        cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_a_training_step),
+        cmocka_unit_test(test_other_families),
+        cmocka_unit_test(test_what_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
