@@ -113,9 +113,9 @@ const struct ll_model *ll_model_at(size_t i);
 /* By its name, a common name of it (`resnet34`), or a name of an earlier version; NULL when there is none. */
 const struct ll_model *ll_model_find(const char *name);
 
-/* A name that people say, which stands for a model and one setting of it (`qwen3-8b`: llm with config=qwen3-8b;
- * `gpt2`: gpt with preset=gpt2): the model, and the setting, which is left alone where the name needs none. NULL when
- * there is no such name. Static storage. */
+/* A name that people say, which stands for a model and one setting of it (`qwen3-8b`: llm with
+ * config=qwen3-8b; `gpt2`: gpt with preset=gpt2): the model, and the setting, which is left alone where the
+ * name needs none. NULL when there is no such name. Static storage. */
 const struct ll_model *ll_model_named(const char *name, struct ll_setting *setting);
 
 /* What a model that had this name in an earlier version is called now; NULL when it is no such name. */

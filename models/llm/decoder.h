@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of a language model share while it is built: sequences, rows, matrices.
  *
- * All new tokens of a step are rows [rows, features], sequence after sequence. Sequences of equal length are a
- * group; attention is an op for each group, all else one for all rows. Views say what a kernel reads where it
- * lies: of a matrix that one GEMM makes, queries, keys and values are columns; heads of rows are seen as
- * [batch, heads, tokens, features]. When training, parts that are views otherwise are matrices of their own, since
- * gradients flow through these. Trouble is the network's (nn.h). One thread at a time. */
+ * All new tokens of a step are rows [rows, features], sequence after sequence. Sequences of equal length are
+ * a group; attention is an op for each group, all else one for all rows. Views say what a kernel reads where
+ * it lies: of a matrix that one GEMM makes, queries, keys and values are columns; heads of rows are seen as
+ * [batch, heads, tokens, features]. When training, parts that are views otherwise are matrices of their own,
+ * since gradients flow through these. Trouble is the network's (nn.h). One thread at a time. */
 #ifndef LL_MODELS_LLM_DECODER_H
 #define LL_MODELS_LLM_DECODER_H
 

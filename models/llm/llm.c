@@ -5,15 +5,15 @@
  *     x = embedding of tokens;   of each layer x += mixer(norm(x)), x += feed forward(norm(x));
  *     logits = head(norm(x))
  *
- * Parameters are exact. FLOPs of a step with T new tokens, of which A are asked for the next one, h features and V
- * tokens in the vocabulary:
+ * Parameters are exact. FLOPs of a step with T new tokens, of which A are asked for the next one, h features
+ * and V tokens in the vocabulary:
  *
  *     2 T W + 2 A h V + attention,
  *
- * W being the weights that a token is multiplied with (of experts those that it goes to), attention 2 (d + e) a
- * head and token that is seen, of d features of keys and e of values. In prefill the last token of a sequence is
- * asked for, in decode all, in training all. Layers for multi-token prediction, and towers that look or listen,
- * are left out. */
+ * W being the weights that a token is multiplied with (of experts those that it goes to), attention 2 (d + e)
+ * a head and token that is seen, of d features of keys and e of values. In prefill the last token of a
+ * sequence is asked for, in decode all, in training all. Layers for multi-token prediction, and towers that
+ * look or listen, are left out. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -255,8 +255,8 @@ static bool next_length(const char **at, uint64_t *length)
     return true;
 }
 
-/* Sequences that decode or go on: as many as the batch, each with what was before it. A list gives one for each
- * sequence; one that is shorter than the batch goes on from its start. */
+/* Sequences that decode or go on: as many as the batch, each with what was before it. A list gives one for
+ * each sequence; one that is shorter than the batch goes on from its start. */
 static bool add_sequences(struct ll_llm_decoder *d, uint64_t batch, uint64_t tokens, const char *context,
                           uint64_t otherwise)
 {

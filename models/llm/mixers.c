@@ -28,7 +28,8 @@ static uint64_t keys_of(const struct ll_llm_layer *l, const struct ll_llm_group 
     return past + g->tokens;
 }
 
-/* x, [batch, ..., tokens, ...] with tokens along `axis`, put behind what was in a memory of so many; the memory. */
+/* x, [batch, ..., tokens, ...] with tokens along `axis`, put behind what was in a memory of so many; the
+ * memory. */
 static struct ll_value *remembered(struct ll_llm_decoder *d, const char *name, uint32_t group,
                                    struct ll_value *x, unsigned axis, uint64_t keys)
 {
@@ -88,8 +89,8 @@ static struct ll_value *head_norm(struct ll_llm_decoder *d, const struct ll_llm_
     return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){d->rows, heads * l->head}, together);
 }
 
-/* Softmax of scores times values for one piece of sequences. Query heads that share a key head are rows of one
- * matrix. */
+/* Softmax of scores times values for one piece of sequences. Query heads that share a key head are rows of
+ * one matrix. */
 static struct ll_value *attended(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *q,
                                  struct ll_value *k, struct ll_value *v, struct ll_value *sinks)
 {
@@ -114,8 +115,9 @@ static struct ll_value *by_heads(struct ll_llm_decoder *d, struct ll_value *x, c
     return ll_llm_seen(d, &x, 1, 4, (uint64_t[]){g->count, heads, g->tokens * each, features}, roles);
 }
 
-/* Attention of a group whose sequences fall into pieces that do not see one another: the first piece goes on with
- * what was cached of it, whole ones follow, and a rest. Each piece is an op; all write the group's rows. */
+/* Attention of a group whose sequences fall into pieces that do not see one another: the first piece goes on
+ * with what was cached of it, whole ones follow, and a rest. Each piece is an op; all write the group's rows.
+ */
 static struct ll_value *attend_pieces(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
                                       const struct ll_llm_group *g, uint32_t number, struct ll_value *q,
                                       struct ll_value *k, struct ll_value *v)
@@ -317,8 +319,8 @@ static void choose_keys(struct ll_llm_decoder *d, const struct ll_llm_layer *l, 
     ll_nn_pop(d->nn);
 }
 
-/* Few new tokens: queries and results are taken into the space of the latent vectors, which are read once for all
- * heads. */
+/* Few new tokens: queries and results are taken into the space of the latent vectors, which are read once for
+ * all heads. */
 static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
                                  const struct latent *p)
 {
@@ -342,7 +344,8 @@ static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_l
     return ll_llm_seen(d, &all, 1, 2, (uint64_t[]){d->rows, l->heads * l->head_v}, rows);
 }
 
-/* Rows of heads [.., heads, nope] and of one rotated end, or one for each head, as [.., heads, nope + rope]. */
+/* Rows of heads [.., heads, nope] and of one rotated end, or one for each head, as [.., heads, nope + rope].
+ */
 static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
                                  struct ll_value *nope, struct ll_value *rope, uint64_t rows, bool each)
 {
@@ -365,7 +368,8 @@ static struct ll_value *with_end(struct ll_llm_decoder *d, const struct ll_llm_l
     return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){rows, l->heads * (l->nope + l->rope)}, together);
 }
 
-/* Many new tokens: keys and values of all heads are made of the latent vectors, also of those that were cached. */
+/* Many new tokens: keys and values of all heads are made of the latent vectors, also of those that were
+ * cached. */
 static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
                                  const struct latent *p)
 {
@@ -557,7 +561,8 @@ static struct ll_value *kimi_delta(struct ll_llm_decoder *d, const struct ll_llm
     return out_of(d, gated_norm(d, l, y, gate, true), false);
 }
 
-/* Mamba-2 (Dao and Gu, 2024, section 7): one matrix makes the gate, x, B and C of all groups, and the steps. */
+/* Mamba-2 (Dao and Gu, 2024, section 7): one matrix makes the gate, x, B and C of all groups, and the steps.
+ */
 static struct ll_value *mamba2(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
 {
     const uint64_t inner = l->value_heads * l->value, groups = l->key_heads * l->key;

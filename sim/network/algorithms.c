@@ -268,9 +268,9 @@ static void send_to_all(struct ll_steps *steps, double bytes)
             ll_steps_send(steps, i, (i + j) % n, bytes);
 }
 
-/* Rows that go to k devices each, anywhere, cross the network once for each node that has any of these: of N nodes
- * N (1 - (1 - 1/N)^k) on average. There they are passed on, so that what a node's devices send to each other is what
- * comes from all nodes. */
+/* Rows that go to k devices each, anywhere, cross the network once for each node that has any of these: of N
+ * nodes N (1 - (1 - 1/N)^k) on average. There they are passed on, so that what a node's devices send to each
+ * other is what comes from all nodes. */
 static void send_once_a_node(struct ll_steps *steps, double bytes)
 {
     const struct ll_exchange *e = &steps->exchange;

@@ -635,8 +635,8 @@ static void latent(const struct ll_op_view *op, struct ll_axes *axes)
     ll_tie(axes, 0, 1, 0, 1);
 }
 
-/* x, shares, chosen, up[experts, hidden, inner], down[experts, inner, hidden] -> y: the features inside of the
- * experts are divided; each device then has a term of the sum. */
+/* x, shares, chosen, up[experts, hidden, inner], down[experts, inner, hidden] -> y: the features inside of
+ * the experts are divided; each device then has a term of the sum. */
 static void experts(const struct ll_op_view *op, struct ll_axes *axes)
 {
     uint8_t inner = ll_new_axis(axes, true);
@@ -670,8 +670,8 @@ static void causal_conv(const struct ll_op_view *op, struct ll_axes *axes)
     ll_set_axis_out(axes, 1, 1, channels);
 }
 
-/* Memory seen otherwise: what is one dimension of one meaning before and after may be divided, also where less of
- * it is seen: columns that belong to heads may lie in any order, so those of a device together. */
+/* Memory seen otherwise: what is one dimension of one meaning before and after may be divided, also where
+ * less of it is seen: columns that belong to heads may lie in any order, so those of a device together. */
 static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
 {
     static const uint8_t roles[] = {LL_ROLE_HEADS, LL_ROLE_FFN_HIDDEN};

@@ -596,8 +596,8 @@ static enum ll_dtype dispatched_as(const struct spreading *s, const struct ll_sh
     return ll_expert_activation_bytes(format) < 2 ? LL_F8 : (enum ll_dtype)x->dtype;
 }
 
-/* Tokens [tokens, features] there or back: as [tokens k, features] of this type, exchanged, and seen as tokens
- * again. */
+/* Tokens [tokens, features] there or back: as [tokens k, features] of this type, exchanged, and seen as
+ * tokens again. */
 static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t old_desc, uint64_t k,
                                 enum ll_dtype dtype)
 {

@@ -429,9 +429,10 @@ static void judge_one(const struct single *one, struct ll_study_result *result)
 
 static const double printed_share = 46, rounding_of_share = 1; /* percent of the peak, with a cache */
 
-/* The side of the tiles that a cache of so many bytes holds, where each multiprocessor of the accelerator keeps
- * a tile of the result and two of each operand, one of which loads while the other is used: 5 T^2 numbers. The
- * paper says neither; its peak of 15.67 TFLOP/s is that of 80 multiprocessors of 64 lanes at 1.53 GHz. */
+/* The side of the tiles that a cache of so many bytes holds, where each multiprocessor of the accelerator
+ * keeps a tile of the result and two of each operand, one of which loads while the other is used: 5 T^2
+ * numbers. The paper says neither; its peak of 15.67 TFLOP/s is that of 80 multiprocessors of 64 lanes at
+ * 1.53 GHz. */
 static double tile_of(double cache_bytes)
 {
     static const double multiprocessors = 80, tiles = 5, number_bytes = 4;

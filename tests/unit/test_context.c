@@ -148,7 +148,7 @@ static const struct ll_op_signature *find(const struct ll_trace *trace, enum ll_
     return NULL;
 }
 
-/* A query sees (S + 1) / 2 keys on average, rounded up to 9 of 16; two products forward and five backward,
+/* A query sees (S + 1) / 2 keys on average; two products forward and five backward,
  * of 2 x 8 FLOPs. The first and the last of 2 N pieces: with N = 2 these are 4 queries that see 1 to 4 keys
  * and 4 that see 13 to 16. */
 static void causal_attention_is_balanced(void **state)
@@ -159,8 +159,8 @@ static void causal_attention_is_balanced(void **state)
         struct ll_trace *made = share(trace, ranks);
         const struct ll_op_signature *forward = find(made, LL_OP_CAUSAL_ATTENTION),
                                      *backward = find(made, LL_OP_CAUSAL_ATTENTION_GRAD);
-        assert_int_equal(forward->flops, 2 * 2 * 8 * BATCH * HEADS * SEQ * 9 / ranks);
-        assert_int_equal(backward->flops, 5 * 2 * 8 * BATCH * HEADS * SEQ * 9 / ranks);
+        assert_int_equal(forward->flops, 2 * 2 * 8 * BATCH * HEADS * (SEQ * (SEQ + 1) / 2) / ranks);
+        assert_int_equal(backward->flops, 5 * 2 * 8 * BATCH * HEADS * (SEQ * (SEQ + 1) / 2) / ranks);
         assert_int_equal(ll_attr_count(&forward->view, LL_ATTR_PARTS, 1), ranks);
         /* its own queries and results, all keys and values, 4 bytes each; sums of its rows */
         uint64_t rows = BATCH * HEADS * SEQ / ranks, keys = BATCH * KEY_HEADS * SEQ;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Language models by their configurations: parameters as published, FLOPs and caches by closed forms whose numbers
- * were worked out apart from this program; what cannot be read. */
+/* Language models by their configurations: parameters as published, FLOPs and caches by closed forms whose
+ * numbers were worked out apart from this program; what cannot be read. */
 #include "check.h"
 #include "dry_model.h"
 
@@ -42,9 +42,10 @@ static struct ll_trace *dry(const struct ll_setting *settings, size_t count, boo
                               .steps = 1, .train = train, .settings = settings, .setting_count = count});
 }
 
-/* Of a token that is decoded, `fixed` FLOPs with all weights that it meets (2 (W + h V)), and `seen` at 4096 tokens
- * with itself. Parameters: Meta, Qwen, Mistral AI, DeepSeek-AI, OpenAI, Google, NVIDIA, of the language model without
- * layers for multi-token prediction and without towers; their sum over the layers by hand. */
+/* Of a token that is decoded, `fixed` FLOPs with all weights that it meets (2 (W + h V)), and `seen` at 4096
+ * tokens with itself. Parameters: Meta, Qwen, Mistral AI, DeepSeek-AI, OpenAI, Google, NVIDIA, of the
+ * language model without layers for multi-token prediction and without towers; their sum over the layers by
+ * hand. */
 static const struct {
     const char *config;
     double parameters, fixed, seen;
@@ -80,8 +81,8 @@ static void test_sizes_are_those_that_are_published(void **state)
     }
 }
 
-/* 2 W S + 2 h V + 4 h S (S + 1) / 2 a layer: each of 4096 tokens sees those before and itself, the last one is asked
- * for the next. */
+/* 2 W S + 2 h V + 4 h S (S + 1) / 2 a layer: each of 4096 tokens sees those before and itself, the last one
+ * is asked for the next. */
 static void test_prefill_sees_what_came_before(void **state)
 {
     (void)state;
@@ -101,8 +102,8 @@ static void test_prefill_sees_what_came_before(void **state)
     ll_trace_free(second);
 }
 
-/* A window of 128 in every other layer of gpt-oss: min(i, 128) keys for token i, 196,608 FLOPs a key and half of the
- * layers; pieces of 8192 tokens in three of four layers of Llama 4. */
+/* A window of 128 in every other layer of gpt-oss: min(i, 128) keys for token i, 196,608 FLOPs a key and half
+ * of the layers; pieces of 8192 tokens in three of four layers of Llama 4. */
 static void test_windows_and_pieces(void **state)
 {
     (void)state;
@@ -179,7 +180,8 @@ static void test_caches(void **state)
     assert_true(kept_bytes(narrow, 4) == 131072. * 4096 / 2);
 }
 
-/* Backward twice as much as forward, but for attention, whose scores are computed again: five products for two. */
+/* Backward twice as much as forward, but for attention, whose scores are computed again: five products for
+ * two. */
 static void test_a_training_step(void **state)
 {
     (void)state;
@@ -224,7 +226,8 @@ static void test_other_families(void **state)
              2 * (64 * 24 + 24 + 24 * 4 * 16 + 64 * 20 + 16 + 16 * 4 * 20 + 4 * 8 * 64 + 24 * 2 * 8 + 64 * 8 +
                   2 * 8 + 64 * 2 + 2 * 64) +
              3 * 64 * 96 + 5 * 3 * 64 * 32 + 64 * 4 + 4},
-        /* of two blocks the first has no attention and a narrow feed-forward part, the second a matrix and none */
+        /* of two blocks the first has no attention and a narrow feed-forward part, the second a matrix and
+         * none */
         {"{\"architectures\": [\"DeciLMForCausalLM\"], \"model_type\": \"nemotron-nas\", \"hidden_size\": 96,"
          " \"num_hidden_layers\": 2, \"vocab_size\": 100, \"num_attention_heads\": 4, \"block_configs\": ["
          "{\"attention\": {\"no_op\": true}, \"ffn\": {\"ffn_mult\": 4}},"

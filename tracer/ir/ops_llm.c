@@ -208,7 +208,7 @@ bool ll_work_LATENT(const struct ll_op_view *op, struct ll_work *work)
  * by shares.
  *
  *     forward    x[tokens, hidden], shares[tokens, k], chosen[tokens, k],
- *                up[experts, hidden, n inner], down[experts, inner, hidden], perhaps biases of both -> y like x
+ *                up[experts, hidden, n inner], down[experts, inner, hidden], perhaps their biases -> y like x
  *     backward   dy and the same -> dx, dshares, dup, ddown, perhaps the biases' gradients
  *
  * where n is 2 when one half gates the other. `format` (default 0: as activations) is how weights are stored
@@ -446,7 +446,7 @@ uint64_t ll_flops_CAUSAL_CONV_GRAD(const struct ll_op_view *op)
 /* The indexer of a sparse attention (DeepSeek-AI, DeepSeek-V3.2, 2025, equation 1): scores of all tokens that
  * a position sees, by few narrow heads, weighed and added up over the heads; the best `size` are chosen.
  *
- *     q[batch, heads, positions, d], keys[batch, tokens, d], weights[rows, heads] -> chosen[batch, positions, size]
+ *     q[batch, heads, positions, d], keys[batch, tokens, d], weights[rows, heads] -> [batch, positions, size]
  *
  * Counted are products and weights: 2 heads (d + 1) of each token that is seen. */
 
