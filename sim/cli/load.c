@@ -719,3 +719,91 @@ bool ll_load_residuals(const char *const *folders, struct ll_arena *arena, struc
     *folder = NULL;
     return true;
 }
+
+/* Formats of other tools. */
+
+const struct ll_format *ll_find_format(const char *name, bool read)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    size_t count = 0;
+    for (const struct ll_format *format = ll_formats; format->name && count < MOST; format++) {
+        if (read ? !format->import : !format->export)
+            continue;
+        if (strcmp(format->name, name) == 0)
+            return format;
+        names[count++] = format->name;
+    }
+    ll_cli_reject_unknown(read ? "format to import" : "format to export", name, names, count,
+                          read ? "leadline import --help" : "leadline export --help");
+    return NULL;
+}
+
+bool ll_read_choices(const struct ll_args *args, bool batched, struct ll_choice **choices, uint64_t *count)
+{
+    const char *given, *batch = batched ? ll_value(args, "batch", NULL) : NULL;
+    *choices = ll_alloc(args->arena, args->given_count + 1, sizeof **choices);
+    for (*count = 0; *choices && (given = ll_value_at(args, "param", *count)); ++*count) {
+        const char *equals = strchr(given, '=');
+        if (!equals || equals == given) {
+            ll_cli_reject("-p %s: expected key=value", given);
+            return false;
+        }
+        (*choices)[*count] = (struct ll_choice){
+            .key = ll_copy_text(args->arena, given, (size_t)(equals - given)), .value = equals + 1};
+    }
+    if (*choices && batch)
+        (*choices)[(*count)++] = (struct ll_choice){.key = "batch", .value = batch};
+    return *choices != NULL;
+}
+
+/* Plans. */
+
+enum { MOST_PLAN_BYTES = 1 << 20 };
+
+static bool read_plan_file(const struct ll_args *args, const char *path, struct ll_parallel *plan,
+                           struct ll_diags *diags)
+{
+    struct ll_contents text = {0};
+    enum ll_status status = ll_read_whole(path, MOST_PLAN_BYTES, args->arena, &text);
+    if (status != LL_OK)
+        return ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    return ll_plan_parse(plan, (const char *)text.bytes, text.length, path, diags);
+}
+
+static bool is_given(const struct ll_args *args, const struct ll_plan_key *key)
+{
+    return key->value ? ll_value(args, key->option, NULL) != NULL : ll_flag(args, key->option);
+}
+
+/* A flag turns round what is without it. */
+static bool read_option(const struct ll_args *args, const struct ll_plan_key *key, struct ll_parallel *plan,
+                        struct ll_diags *diags)
+{
+    bool turns_on = strncmp(key->option, "no-", 3) != 0;
+    const char *text = key->value ? ll_value(args, key->option, NULL) : turns_on ? "true" : "false";
+    const char *option = ll_format(args->arena, "--%s", key->option);
+    return ll_plan_set(plan, key->key, text, (struct ll_place){.file = option}, diags);
+}
+
+bool ll_read_plan(const struct ll_args *args, struct ll_parallel *plan, bool *given)
+{
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    const char *path = ll_value(args, "plan", NULL);
+    if (!diags)
+        return ll_cli_fail("memory ran out") == LL_DONE;
+    *plan = ll_plan_of_one();
+    *given = path != NULL;
+    bool right = !path || read_plan_file(args, path, plan, diags);
+    for (size_t i = 0; i < ll_plan_key_count(); i++) {
+        struct ll_plan_key key = ll_plan_key_at(i);
+        if (!is_given(args, &key))
+            continue;
+        *given |= strcmp(key.key, "batch") != 0; /* which by itself is no plan */
+        right = read_option(args, &key, plan, diags) && right;
+    }
+    ll_print_diags(diags);
+    ll_diags_release(diags);
+    free(diags);
+    return right;
+}

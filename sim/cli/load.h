@@ -108,6 +108,17 @@ const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *
 /* Says that no machine is in any of these folders, and what may be done. Returns LL_WRONG. */
 int ll_no_machines(const char *const *folders);
 
+/* The format of this name that can be read, or written; NULL after saying that there is none. */
+const struct ll_format *ll_find_format(const char *name, bool read);
+
+/* All -p KEY=VALUE and, where it is `batched`, --batch as the choice of that name; in the arguments' arena.
+ * False after saying which has no key. */
+bool ll_read_choices(const struct ll_args *args, bool batched, struct ll_choice **choices, uint64_t *count);
+
+/* The plan that --plan and the options of sim/parallel/plan_keys.def give; options count more than the file.
+ * *given: there is one. False after saying what is wrong. */
+bool ll_read_plan(const struct ll_args *args, struct ll_parallel *plan, bool *given);
+
 /* Options that several commands share, and what they do to a trace. */
 
 /* --accounting: a step of a trace as others count it. */

@@ -631,6 +631,13 @@ const char *ll_machine_system(const struct ll_machine *machine, struct ll_arena 
     return ll_format(arena, "%s%s", machine->system, stacks ? stacks : "");
 }
 
+double ll_machine_level_Bps(const struct ll_machine *machine, uint64_t level)
+{
+    assert(level < machine->level_count);
+    const struct ll_level *at = &machine->levels[level];
+    return at->bandwidth_Bps * at->efficiency * (double)ll_machine_instances(machine, level);
+}
+
 double ll_machine_memory_Bps(const struct ll_machine *machine)
 {
     assert(machine->level_count > 0);

@@ -532,6 +532,9 @@ struct ll_levels ll_nested_levels(const struct ll_machine *machine, enum ll_scop
  * where that is the unit. Pure. */
 double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand);
 
+/* What all instances of a level of memory together deliver. Pure. */
+double ll_machine_level_Bps(const struct ll_machine *machine, uint64_t level);
+
 /* The level that holds tensors: the outermost. Its total bandwidth, efficiency applied. */
 double ll_machine_memory_Bps(const struct ll_machine *machine);
 

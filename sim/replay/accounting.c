@@ -76,15 +76,13 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
     (void)sum;
 }
 
-static double level_Bps(const struct ll_machine *machine, uint64_t l);
-
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_machine *machine = result->machine;
     share_out(result, parts, behind_s);
     for (uint64_t l = 0; l < machine->level_count && result->time_s > 0; l++)
-        result->level_share[l] = result->level_bytes[l] / (level_Bps(machine, l) * result->time_s);
+        result->level_share[l] = result->level_bytes[l] / (ll_machine_level_Bps(machine, l) * result->time_s);
     result->flop_utilization = ll_flop_utilization(machine, prepared->dtype, prepared->flops, result->time_s);
     result->fits = ll_footprint_fits(result->footprint, machine->levels[machine->level_count - 1].size_bytes);
 }
@@ -217,6 +215,27 @@ static bool sum_energy(struct ll_result *result, const bool *idle, const double 
     return true;
 }
 
+double ll_replay_energy_j(const struct ll_result *result, uint32_t seq)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_machine *machine = result->machine;
+    const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
+    const struct ll_cost *cost = ll_replay_cost(result, seq);
+    struct ll_tally tally = {.access_count = 0};
+    if (!machine->energy_given)
+        return NAN;
+    struct ll_op_detail detail = ll_replay_detail(result, seq);
+    double sum_j =
+        ll_cost_compute_j(machine, work, cost) + host_bytes(work) * machine->energy.host_j_per_byte;
+    if (detail.price)
+        return sum_j + detail.price->exchanged.links_j / (double)detail.price->devices;
+    if (work->kind != LL_WORK_WAIT)
+        ll_tally_op(machine, work, cost, &detail, &tally);
+    for (uint32_t i = 0; i < tally.access_count; i++)
+        sum_j += tally.accesses[i].bytes * ll_machine_level_j(machine, tally.accesses[i].level);
+    return sum_j;
+}
+
 bool ll_sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
 {
     result->area_m2 = ll_machine_area_m2(result->machine);
@@ -246,12 +265,6 @@ struct ll_kind_sums *ll_kind_sums_new(struct ll_arena *arena)
 }
 
 /* Bytes a second of level l, all its instances, efficiency applied. */
-static double level_Bps(const struct ll_machine *machine, uint64_t l)
-{
-    const struct ll_level *level = &machine->levels[l];
-    return level->bandwidth_Bps * level->efficiency * (double)ll_machine_instances(machine, l);
-}
-
 /* What an op got of the resource that bound it: bytes, or operations. */
 static double amount_of(const struct ll_op_signature *signature, const struct ll_op_result *op,
                         const struct ll_tally *tally)
@@ -272,7 +285,7 @@ static double at_peak_s(const struct ll_machine *machine, const struct ll_op_res
     if (op->bound < LL_BOUND_LEVEL)
         return 0;
     uint32_t l = op->bound - LL_BOUND_LEVEL;
-    return tally->traffic_bytes[l] / level_Bps(machine, l);
+    return tally->traffic_bytes[l] / ll_machine_level_Bps(machine, l);
 }
 
 static int by_time(const void *left, const void *right)

@@ -528,6 +528,7 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
         tried.timing = alone->timings[0];
         tried.timing.overhead_s = tried.timing.behind_s = 0;
     }
+    run->ops[i].launch_s = tried.timing.overhead_s;
     run->ops[i].unit = tried.cost->unit;
     run->ops[i].bound = tried.timing.bound;
     place_op(run, seq, 1u << stream, begin_s, &tried);

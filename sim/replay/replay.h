@@ -75,6 +75,7 @@ struct ll_op_result {
     double active_s; /* part of time_s in which the device works, without launch overhead */
     double taken_s;  /* part of active_s that overlapping communication adds by keeping units busy */
     double lead_s;   /* how long before the device could begin the software launched it; only with a queue */
+    double launch_s; /* how long the software takes to launch it; 0: it is not launched */
 };
 
 /* What else is known of an op's run. */
@@ -202,6 +203,11 @@ static inline const struct ll_cost *ll_replay_cost(const struct ll_result *resul
 
 /* What else is known of op seq, which is among the replayed ones and not idle. Pure. */
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq);
+
+/* The energy of op seq, in J, beside the power that flows all the time: the sum over all ops, and that power
+ * over all steps, make up result->energy_j. NaN when the machine does not say; op seq is among the replayed
+ * ones and not idle. Pure. */
+double ll_replay_energy_j(const struct ll_result *result, uint32_t seq);
 
 /* How long ops of this signature, which is no exchange, take alone on an empty machine. Looks for the best
  * way anew. Pure. */

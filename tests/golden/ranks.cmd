@@ -28,7 +28,7 @@ echo
 leadline pareto ranks.db --csv | cut -d , -f 3,12,14
 leadline sim -c archive/vidur_a100 --set clock=1GHz --json two.llt | grep -m 1 time_s
 echo
-leadline export timeline -c archive/vidur_a100 two.llt | grep -o 'rank [01]: simd'
+leadline export timeline -c archive/vidur_a100 two.llt | grep -o 'rank [01]: [^"]*'
 echo
 # What all ranks do together is no bound of what one takes: nothing is left out, and the front is whole.
 cp rank.0.et rank.2.et

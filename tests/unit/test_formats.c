@@ -314,15 +314,21 @@ static void timelines_have_every_op_and_dependency(void **state)
     (void)state;
     struct conversion c = import_whole_file(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
     struct ll_str text = exported(ll_export_TIMELINE, c.trace);
-    assert_int_equal(count_events(&text, "X"), 79);
+    assert_int_equal(count_events(&text, "X"), 79 + 1); /* and a step */
     assert_int_equal(count_events(&text, "s"), 78);
     assert_int_equal(count_events(&text, "f"), 78);
-    assert_int_equal(count_events(&text, "M"), 2);
-    assert_true(count_events(&text, "C") >= 2 * 79);
-    assert_non_null(strstr(text.text, "\"name\":\"conv2d\""));
+    assert_int_equal(count_events(&text, "M"), 5); /* the process; steps and a thread, each with its place */
+    assert_true(count_events(&text, "C") >= 79);
+    assert_non_null(strstr(text.text, "\"name\":\"conv2d convolution\","));
     assert_non_null(strstr(text.text, "\"dur\":7281.98,"));
     ll_str_release(&text);
     end_conversion(&c);
+}
+
+static void take_from_list(const struct ll_op_schedule *schedule, uint32_t op, struct ll_scheduled *scheduled)
+{
+    const struct ll_scheduled *ops = schedule->context;
+    *scheduled = ops[op];
 }
 
 /* Ops one right after the other, whose lengths are no whole nanoseconds: each begins where the one before
@@ -336,15 +342,25 @@ static void slices_meet_where_ops_do(void **state)
     struct conversion c = import_whole_file(ll_import_ONEDNN, "tests/peers/resnet18_forward.onednn.csv");
     struct ll_scheduled ops[OPS] = {{0}};
     for (int i = 0; i < OPS; i++) {
-        ops[i].time_s = 1e-9 + 1e-12 * (double)ll_random_below(&random, 1000000);
+        ops[i].time_s = ops[i].active_s = 1e-9 + 1e-12 * (double)ll_random_below(&random, 1000000);
         ops[i].start_s = i ? ops[i - 1].start_s + ops[i - 1].time_s : 0.3e-9;
     }
-    const struct ll_op_schedule schedule = {
-        .name = "x", .tracks = tracks, .track_count = 1, .op_count = OPS, .ops = ops};
+    const struct ll_op_schedule schedule = {.name = "x",
+                                            .process_count = 1,
+                                            .tracks = tracks,
+                                            .track_count = 1,
+                                            .op_count = OPS,
+                                            .static_w = NAN,
+                                            .at = take_from_list,
+                                            .context = ops};
     struct ll_str text = exported_as(ll_export_TIMELINE, c.trace, &schedule);
     double end_us = 0;
     int count = 0;
-    for (const char *at = text.text; (at = strstr(at, "\"ph\":\"X\"")); at++, count++) {
+    for (const char *at = text.text; (at = strstr(at, "\"ph\":\"X\"")); at++) {
+        const char *track = strstr(at, "\"tid\":");
+        if (strtod(track + 6, NULL) == 1) /* the step */
+            continue;
+        count++;
         double begin_us = strtod(strstr(at, "\"ts\":") + 5, NULL);
         assert_int_equal(llround(1e3 * begin_us), llround(1e3 * end_us));
         end_us = begin_us + strtod(strstr(at, "\"dur\":") + 6, NULL);

@@ -74,28 +74,11 @@ void ll_json_close_list(struct ll_json *json)
     close(json, "]");
 }
 
-/* Length of the UTF-8 sequence at text, 0 when it is none (RFC 3629: no overlong form, no surrogate). */
-static size_t utf8_length(const unsigned char *text)
-{
-    unsigned char first = text[0];
-    size_t length = first < 0x80                    ? 1
-                    : first >= 0xC2 && first < 0xE0 ? 2
-                    : first >= 0xE0 && first < 0xF0 ? 3
-                    : first >= 0xF0 && first < 0xF5 ? 4
-                                                    : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
-    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
-    return overlong || beyond ? 0 : length;
-}
-
 static void quote(struct ll_str *out, const char *text)
 {
     ll_str_add(out, "\"");
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t length = utf8_length(p);
+        size_t length = ll_utf8_length(p);
         if (*p == '"' || *p == '\\')
             ll_str_addf(out, "\\%c", *p);
         else if (*p < 0x20 || *p == 0x7F)

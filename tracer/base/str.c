@@ -70,6 +70,22 @@ void ll_str_addf(struct ll_str *str, const char *format, ...)
     va_end(arguments);
 }
 
+size_t ll_utf8_length(const unsigned char *text)
+{
+    unsigned char first = text[0];
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xC2 && first < 0xE0 ? 2
+                    : first >= 0xE0 && first < 0xF0 ? 3
+                    : first >= 0xF0 && first < 0xF5 ? 4
+                                                    : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
+    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
+    return overlong || beyond ? 0 : length;
+}
+
 void ll_str_release(struct ll_str *str)
 {
     free(str->text);

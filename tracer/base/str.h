@@ -26,6 +26,10 @@ void ll_str_addv(struct ll_str *str, const char *format, va_list arguments)
 /* Frees the text; str is empty and usable afterwards. */
 void ll_str_release(struct ll_str *str);
 
+/* Length in bytes of the UTF-8 sequence at text, which ends in a NUL; 0 when it is none (RFC 3629: no
+ * overlong form, no surrogate). Pure. */
+size_t ll_utf8_length(const unsigned char *text);
+
 /* What stands behind the last slash of a path, all of it where there is none; part of the path. Pure. */
 const char *ll_base_name(const char *path);
 

@@ -12,21 +12,32 @@
 /* When ops run where: as recorded, or as somebody has simulated them. What exporters need of either, as plain
  * data. */
 
+enum { LL_SCHEDULE_LEVELS = 16 }; /* most levels of memory */
+
 struct ll_scheduled {
-    double start_s, time_s;
-    uint32_t track;
-    const char *bound; /* what it is bound by; NULL: nobody knows */
+    double start_s, time_s; /* from when it could begin until it is over */
+    double active_s; /* the last part of time_s, in which it runs; before that it waits for its launch */
+    double launch_start_s, launch_s; /* when the host launches it; launch_s 0: nobody does, or nobody knows */
+    uint32_t process, track;
+    const char *bound;                      /* what it is bound by; NULL: nobody knows */
+    double level_bytes[LL_SCHEDULE_LEVELS]; /* traffic of each level of memory */
+    double energy_j;                        /* what it takes beside static power; NaN: nobody knows */
 };
 
 struct ll_op_schedule {
-    const char *name;          /* of the machine; NULL: as recorded */
-    const char *const *tracks; /* the names of what ops run on */
+    const char *name;             /* of the machine; NULL: as recorded */
+    const char *const *processes; /* names of the devices; NULL: there is one, which needs no name */
+    uint32_t process_count;       /* at least 1 */
+    const char *const *tracks;    /* the names of what ops of each process run on */
     uint32_t track_count;
-    uint32_t first_op, op_count; /* the ops of the trace that are scheduled */
-    const struct ll_scheduled *ops;
-    uint32_t level_count;      /* of memory whose traffic is known */
-    const char *const *levels; /* their names */
-    const double *level_bytes; /* what each op moves, level_count for each op */
+    uint32_t first_op, op_count;   /* the ops of the trace that are scheduled */
+    uint32_t level_count;          /* of memory whose traffic is known, at most LL_SCHEDULE_LEVELS */
+    const char *const *levels;     /* their names */
+    const double *level_peaks_Bps; /* their bandwidths; NULL: nobody knows */
+    double static_w;               /* power that flows all the time; NaN: nobody knows */
+    /* Fills what is known of an op; *scheduled is zero but for energy_j, which is NaN. Pure. */
+    void (*at)(const struct ll_op_schedule *schedule, uint32_t op, struct ll_scheduled *scheduled);
+    const void *context; /* of `at` */
 };
 
 /* Files of others become traces, and traces files of others: what all formats (formats.def) share.
@@ -137,7 +148,8 @@ struct ll_export {
     const struct ll_trace *trace;
     struct ll_choice *choices; /* each -p of the user, in order */
     uint64_t choice_count;
-    int file;                              /* where to write to; stays open */
+    int file;         /* where to write to; stays open */
+    const char *path; /* its name, by whose ending some choose a format; NULL: standard output */
     const struct ll_op_schedule *schedule; /* when ops run, as somebody simulated it; NULL: as recorded */
     struct ll_diags *diags;
 

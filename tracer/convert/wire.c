@@ -139,6 +139,16 @@ void ll_wire_put_integer(struct ll_str *out, uint64_t number, uint64_t value)
     ll_wire_put_varint(out, value);
 }
 
+void ll_wire_put_fixed64(struct ll_str *out, uint64_t number, uint64_t value)
+{
+    char bytes[8];
+    assert(number > 0);
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (char)(value >> 8 * i);
+    put_key(out, number, LL_WIRE_FIXED64);
+    ll_str_add_bytes(out, bytes, sizeof bytes);
+}
+
 void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, size_t size)
 {
     assert(number > 0 && (bytes || size == 0));

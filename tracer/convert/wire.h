@@ -53,6 +53,7 @@ double ll_wire_double(const struct ll_wire_field *field);
 /* Writing: each appends a field, or a bare integer. */
 void ll_wire_put_varint(struct ll_str *out, uint64_t value);
 void ll_wire_put_integer(struct ll_str *out, uint64_t number, uint64_t value);
+void ll_wire_put_fixed64(struct ll_str *out, uint64_t number, uint64_t value);
 void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, size_t size);
 void ll_wire_put_text(struct ll_str *out, uint64_t number, const char *text);
 

@@ -352,10 +352,12 @@ bool ll_export_CSV(struct ll_export *export)
     for (uint32_t i = 0; goes_on && i < schedule->op_count; i++) {
         const struct ll_op_signature *signature =
             &trace->signatures[trace->ops[schedule->first_op + i].signature];
+        struct ll_scheduled scheduled = {.energy_j = NAN};
         char time[32];
-        if (!(schedule->ops[i].time_s > 0))
+        schedule->at(schedule, schedule->first_op + i, &scheduled);
+        if (!(scheduled.time_s > 0))
             continue;
-        ll_number_text(schedule->ops[i].time_s, time);
+        ll_number_text(scheduled.time_s, time);
         ll_csv_put(&export->out, model ? model : "leadline");
         ll_str_add(&export->out, ",");
         ll_csv_put(&export->out, schedule->name ? schedule->name : cpu ? cpu : "recorded");
