@@ -118,11 +118,14 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic);
 struct ll_stage_use {
     double forward_s;      /* forward pass of one micro-batch through all its virtual stages */
     double backward_s;     /* backward pass of one micro-batch through all its virtual stages */
+    double exposed_s;      /* part of both in which it waits for exchanges and computes nothing */
     double tail_s;         /* once a step, after the last backward pass: gradient exchange and update */
+    double update_s;       /* part of tail_s in which it updates weights */
     double busy_s;         /* busy time in a step: all passes and the tail */
     double flops;          /* FLOPs in a step */
     uint64_t in_flight;    /* the largest number of passes whose activations it keeps at once, at least 1 */
     uint64_t memory_bytes; /* peak memory */
+    uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
 };
 
 struct ll_parallel_result {
@@ -143,6 +146,7 @@ struct ll_parallel_result {
     uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
     uint64_t fullest;                  /* the stage with the largest peak memory */
     const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
+    const struct ll_pipeline *pipeline; /* private to sim/parallel: what ll_parallel_passes plays */
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
@@ -151,6 +155,20 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  const struct ll_machine *machine,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags);
+
+/* One pass of one micro-batch through one virtual stage of a stage, in seconds from the start of the step. */
+struct ll_pass {
+    double start_s, end_s;
+    uint64_t micro_batch;
+    uint64_t chunk; /* which of the stage's virtual stages */
+    bool backward;  /* the backward pass; else the forward pass */
+};
+
+/* The passes of all stages, as the step was simulated: stage after stage, *per_stage of each, in the order in
+ * which the stage runs them. After the last pass of a stage comes its tail (ll_stage_use). In the arena; NULL
+ * when memory ran out. */
+const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result, struct ll_arena *arena,
+                                         uint64_t *per_stage);
 
 /* The step time alone, for callers that need nothing else. Negative where ll_parallel_run returns NULL. */
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,

@@ -213,6 +213,7 @@ struct ll_pipeline {
     const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
     const struct ll_vstage_message *messages;
     uint64_t message_count;
+    double *start_s; /* room for the start of each slot, stage after stage; NULL: nobody asks */
 };
 
 struct ll_pipeline_result {

@@ -203,6 +203,7 @@ struct builder {
     struct ll_ranks *ranks;
     uint32_t *after; /* receives of the slot under way */
     uint32_t *last;  /* by stage: its last slot */
+    uint32_t *tasks; /* by stage and slot; NULL where nobody asks when they start */
 };
 
 /* Equal for the messages of a micro-batch from one virtual stage to another. */
@@ -268,6 +269,8 @@ static void add_stage(struct builder *b, uint64_t stage)
                                     .time_s = slot.backward ? times->backward_s : times->forward_s,
                                     .name = slot.backward ? "backward" : "forward"};
         b->last[stage] = ll_ranks_add(b->ranks, &task, b->after, received);
+        if (b->tasks)
+            b->tasks[stage * slots + i] = b->last[stage];
         send_all(b, stage, vstage, &slot, b->last[stage]);
     }
 }
@@ -288,6 +291,13 @@ static double busy_s(const struct ll_pipeline *pipeline, uint64_t stage)
         pass_s += times->forward_s + times->backward_s;
     }
     return (double)pipeline->shape.micro_batches * pass_s + tail_s(pipeline, stage);
+}
+
+static void note_starts(const struct builder *b)
+{
+    uint64_t count = b->pipeline->shape.stages * ll_schedule_slot_count(&b->pipeline->shape);
+    for (uint64_t i = 0; b->tasks && i < count; i++)
+        b->pipeline->start_s[i] = ll_ranks_start_s(b->ranks, b->tasks[i]);
 }
 
 static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
@@ -317,15 +327,20 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
         assert(pipeline->messages[i].time_s >= 0 && pipeline->messages[i].from != pipeline->messages[i].to);
     b.after = malloc((pipeline->message_count + 1) * sizeof *b.after);
     b.last = malloc(pipeline->shape.stages * sizeof *b.last);
-    bool done = b.ranks && b.after && b.last;
+    if (pipeline->start_s)
+        b.tasks = calloc(pipeline->shape.stages * ll_schedule_slot_count(&pipeline->shape), sizeof *b.tasks);
+    bool done = b.ranks && b.after && b.last && (b.tasks || !pipeline->start_s);
     for (uint64_t stage = 0; done && stage < pipeline->shape.stages; stage++)
         add_stage(&b, stage);
     done = done && ll_ranks_run(b.ranks, &diags);
     assert(diags.count == 0); /* schedules are right for all shapes */
-    if (done)
+    if (done) {
         sum_up(&b, result);
+        note_starts(&b);
+    }
     ll_diags_release(&diags);
     ll_ranks_free(b.ranks);
+    free(b.tasks);
     free(b.after);
     free(b.last);
     return done;

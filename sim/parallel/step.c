@@ -14,6 +14,7 @@
 #include "sim/parallel/pipeline.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
+#include "tracer/base/num.h"
 
 /* FLOPs of a device in all its terms. */
 static double combined_flops(const struct ll_term *terms, size_t count)
@@ -252,6 +253,7 @@ struct run {
     struct ll_exposure
         *handed;  /* by virtual stage: what it and others hand to one another with a micro-batch */
     bool at_once; /* messages between stages take no time now */
+    const struct ll_pipeline *pipeline; /* the step's, with messages that take their time */
 };
 
 /* --- what an exchange is for --- */
@@ -513,6 +515,22 @@ static bool run_vstages(struct run *run, bool at_once, struct ll_pipeline_result
     return ll_pipeline_run(&pipeline, result);
 }
 
+/* What the step was simulated as, for who asks when its passes run: a copy, for messages are priced again. */
+static bool keep_pipeline(struct run *run)
+{
+    struct ll_pipeline *kept = ll_alloc(run->arena, 1, sizeof *kept);
+    struct ll_vstage_message *messages =
+        ll_copy(run->arena, run->messages, (run->message_count + 1) * sizeof *messages);
+    if (!kept || !messages)
+        return false;
+    *kept = (struct ll_pipeline){.shape = shape_of(run->spread),
+                                 .vstages = run->times,
+                                 .messages = messages,
+                                 .message_count = run->message_count};
+    run->pipeline = kept;
+    return true;
+}
+
 /* False after complaints or when memory ran out. */
 static bool run_step(struct run *run, struct ll_pipeline_result *result)
 {
@@ -521,9 +539,9 @@ static bool run_step(struct run *run, struct ll_pipeline_result *result)
         return false;
     time_vstages(run);
     if (run->spread->vstage_count > 1)
-        return run_vstages(run, false, result);
+        return run_vstages(run, false, result) && keep_pipeline(run);
     run_alone(run, result);
-    return true;
+    return keep_pipeline(run);
 }
 
 /* --- what comes of it --- */
@@ -538,7 +556,7 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
     run->exchanges = ll_exchanges_new(machine, devices, &remembered->prices);
     run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
     run->times = ll_alloc(arena, vstages, sizeof *run->times);
-    run->messages = ll_alloc(arena, vstages * vstages * 2, sizeof *run->messages);
+    run->messages = ll_alloc(arena, vstages * vstages * 2 + 1, sizeof *run->messages);
     run->handed = ll_alloc(arena, vstages, sizeof *run->handed);
     return run->exchanges && run->measured && run->times && run->messages && run->handed;
 }
@@ -582,6 +600,19 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     return done;
 }
 
+/* The time of a program's weight updates without exchanges, per step. */
+static double update_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double sum_s = 0;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
+        if (trace->signatures[trace->ops[seq].signature].phase == LL_PHASE_UPDATE &&
+            !is_exchange(&trace->signatures[trace->ops[seq].signature]))
+            sum_s += result->ops[seq - prepared->first_op].time_s;
+    return sum_s / (double)prepared->steps;
+}
+
 static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms,
                       struct ll_footprint *footprint, struct ll_stage_use *use)
 {
@@ -593,6 +624,9 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
         use->forward_s += run->times[vstage].forward_s;
         use->backward_s += run->times[vstage].backward_s;
         use->tail_s += run->times[vstage].tail_s;
+        const struct measured *measured = &run->measured[run->spread->program_of[vstage]];
+        use->exposed_s += measured->again->network.exposed_s;
+        use->update_s += fmin(run->times[vstage].tail_s, update_s(measured->per_step));
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
@@ -600,6 +634,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
     footprint->unknown = terms[0].result->footprint->unknown;
     use->memory_bytes = footprint->peak_bytes;
+    memcpy(use->class_bytes, footprint->class_bytes, sizeof use->class_bytes);
     return done;
 }
 
@@ -702,8 +737,8 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
     bool done = open_run(&run, spread, machine, remembered, arena, diags) && result && run_step(&run, &step);
     if (done) {
-        *result =
-            (struct ll_parallel_result){.spread = spread, .step_s = step.time_s, .slowest = step.slowest};
+        *result = (struct ll_parallel_result){
+            .spread = spread, .step_s = step.time_s, .slowest = step.slowest, .pipeline = run.pipeline};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         assert(result->bubble >= 0 && result->bubble < 1);
@@ -716,6 +751,27 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
     assert(!done || exposes_no_more_than_it_takes(&result->result->network));
     ll_exchanges_free(run.exchanges);
     return done ? result : NULL;
+}
+
+const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result, struct ll_arena *arena,
+                                         uint64_t *per_stage)
+{
+    struct ll_pipeline pipeline = *result->pipeline;
+    struct ll_pipeline_result played;
+    uint64_t slots = ll_schedule_slot_count(&pipeline.shape), stages = pipeline.shape.stages;
+    struct ll_pass *passes = ll_alloc(arena, ll_mul(stages, slots), sizeof *passes);
+    pipeline.start_s = calloc(ll_mul(stages, slots), sizeof *pipeline.start_s);
+    bool done = passes && pipeline.start_s && ll_pipeline_run(&pipeline, &played);
+    for (uint64_t i = 0; done && i < stages * slots; i++) {
+        struct ll_schedule_slot slot = ll_schedule_slot_at(&pipeline.shape, i / slots, i % slots);
+        const struct ll_vstage_times *times = &pipeline.vstages[slot.chunk * stages + i / slots];
+        double time_s = slot.backward ? times->backward_s : times->forward_s;
+        passes[i] = (struct ll_pass){pipeline.start_s[i], pipeline.start_s[i] + time_s, slot.micro_batch,
+                                     slot.chunk, slot.backward};
+    }
+    free(pipeline.start_s);
+    *per_stage = slots;
+    return done ? passes : NULL;
 }
 
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,

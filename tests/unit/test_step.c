@@ -7,6 +7,7 @@
 #include "sim/parallel/parallel.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const char yaml[] =
     "name: cluster\nclock: 1GHz\nunits:\n"
@@ -238,6 +239,48 @@ static void what_stages_hand_on_is_counted_with_each_micro_batch(void **state)
 }
 
 /* Of four devices the middle two have no way to each other. */
+/* Passes of a stage follow one another, the last of all and what comes after it end the step, and a stage's
+ * memory is the sum of its classes. */
+static void passes_are_those_of_the_step(void **state)
+{
+    (void)state;
+    static const uint64_t chunks[] = {1, 2};
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        struct scene scene = open_scene(
+            dry_model("llama", true, 1, four_layers, sizeof four_layers / sizeof *four_layers), yaml);
+        struct ll_parallel plan = ll_plan_of_one();
+        plan.pipeline = 2;
+        plan.chunks = chunks[k];
+        plan.schedule = chunks[k] > 1 ? LL_SCHEDULE_INTERLEAVED : LL_SCHEDULE_ONE_F_ONE_B;
+        plan.micro_batch = 1;
+        plan.batch = 8;
+        struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, 2, &scene.diags);
+        assert_non_null(spread);
+        const struct ll_parallel_result *result =
+            ll_parallel_run(spread, scene.machine, &scene.remembered, &scene.arena, &scene.diags);
+        assert_non_null(result);
+        uint64_t count;
+        double end_s = 0;
+        const struct ll_pass *passes = ll_parallel_passes(result, &scene.arena, &count);
+        assert_int_equal(count, 2 * 8 * chunks[k]);
+        for (uint64_t stage = 0; stage < 2; stage++) {
+            const struct ll_pass *own = passes + stage * count;
+            uint64_t bytes = 0;
+            for (uint64_t i = 0; i < count; i++)
+                assert_true(own[i].start_s >= (i ? own[i - 1].end_s * (1 - 1e-12) : 0));
+            for (unsigned c = 0; c < LL_MEMORY_COUNT; c++)
+                bytes += result->stages[stage].class_bytes[c];
+            assert_int_equal(bytes, result->stages[stage].memory_bytes);
+            assert_true(result->stages[stage].update_s > 0 &&
+                        result->stages[stage].update_s <= result->stages[stage].tail_s);
+            end_s = fmax(end_s, own[count - 1].end_s + result->stages[stage].tail_s);
+        }
+        assert_near(end_s, result->step_s, 1e-12);
+        ll_spread_free(spread);
+        close_scene(&scene);
+    }
+}
+
 static void stages_that_cannot_reach_one_another_are_complained_about(void **state)
 {
     (void)state;
@@ -313,6 +356,7 @@ int main(void)
         cmocka_unit_test(shared_weights_are_the_pipelines_business),
         cmocka_unit_test(a_message_between_single_devices_takes_its_time),
         cmocka_unit_test(what_stages_hand_on_is_counted_with_each_micro_batch),
+        cmocka_unit_test(passes_are_those_of_the_step),
         cmocka_unit_test(stages_that_cannot_reach_one_another_are_complained_about),
         cmocka_unit_test(what_could_not_be_divided_is_counted),
         cmocka_unit_test(programs_do_not_depend_on_the_batch),
