@@ -11,19 +11,20 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/timeline.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
 /* Exports, prints complaints, and tells a trouble of the world about what `path` names; an exit status. */
-static int write_export(const struct ll_format *format, struct ll_export *export, const char *path)
+static int write_export(ll_exporter *exporter, struct ll_export *export, const char *path)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
     export->diags = diags;
     if (!diags)
         return ll_cli_fail("memory ran out");
-    bool done = ll_export_run(format->export, export);
+    bool done = ll_export_run(exporter, export);
     ll_print_diags(diags);
     int status = done ? LL_DONE : LL_WRONG;
     if (!done && export->status != LL_OK)
@@ -33,149 +34,52 @@ static int write_export(const struct ll_format *format, struct ll_export *export
     return status;
 }
 
-/* What ops of a device run on: its units, the levels of the network between devices, the host; the links to
- * the host and back; and what a recorded program did beside its ops. */
-enum host_track { TRACK_HOST, TRACK_TO_HOST, TRACK_FROM_HOST, TRACK_PROGRAM, HOST_TRACKS };
-static const char *const host_tracks[HOST_TRACKS] = {
-    [TRACK_HOST] = "host",
-    [TRACK_TO_HOST] = "memory copies to the host",
-    [TRACK_FROM_HOST] = "memory copies from the host",
-    [TRACK_PROGRAM] = "program",
-};
-
-static uint32_t track_count(const struct ll_machine *machine)
-{
-    return (uint32_t)(machine->unit_count + machine->network_count + HOST_TRACKS);
-}
-
-/* Views, which take no time, are beside all that is busy: they are on the track of the host. */
-static uint32_t track_of(const struct ll_result *result, uint32_t seq, const struct ll_price *price)
-{
-    const struct ll_machine *machine = result->machine;
-    const struct ll_work *work = &result->prepared->works[result->prepared->trace->ops[seq].signature];
-    uint32_t unit = result->ops[seq - result->prepared->first_op].unit;
-    uint32_t units = (uint32_t)machine->unit_count, hosts = units + (uint32_t)machine->network_count;
-    if (price && price->levels)
-        return units + price->outermost;
-    if (work->kind == LL_WORK_SWAP)
-        return hosts + (work->a_bytes > work->c_bytes ? TRACK_TO_HOST : TRACK_FROM_HOST);
-    if (work->kind == LL_WORK_WAIT)
-        return hosts + TRACK_PROGRAM;
-    return unit == LL_NO_UNIT ? hosts + TRACK_HOST : unit;
-}
-
-/* An op of a replay, as the exporters want it. */
-static void scheduled_at(const struct ll_op_schedule *schedule, uint32_t seq, struct ll_scheduled *scheduled)
-{
-    const struct ll_result *result = schedule->context;
-    const struct ll_prepared *prepared = result->prepared;
-    const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
-    struct ll_op_detail detail = ll_replay_detail(result, seq);
-    bool alone = schedule->process_count == 1;
-    scheduled->start_s = op->start_s;
-    scheduled->time_s = op->time_s;
-    scheduled->active_s = fmin(op->active_s, op->time_s);
-    /* Several ranks are replayed without the queues of their software. */
-    scheduled->launch_s = alone ? op->launch_s : 0;
-    scheduled->launch_start_s =
-        result->machine->software.queue > 0 ? fmax(0, op->start_s - op->lead_s) : op->start_s;
-    scheduled->process = alone ? 0 : prepared->trace->ops[seq].thread;
-    scheduled->track = track_of(result, seq, detail.price);
-    scheduled->bound = ll_bound_name(result->machine, op->bound);
-    scheduled->energy_j = ll_replay_energy_j(result, seq);
-    for (uint64_t l = 0; l < result->machine->level_count; l++)
-        scheduled->level_bytes[l] = detail.traffic_bytes[l];
-}
-
-/* False when memory ran out. */
-static bool name_tracks(const struct ll_machine *machine, uint32_t ranks, struct ll_arena *arena,
-                        struct ll_op_schedule *schedule)
-{
-    uint32_t units = (uint32_t)machine->unit_count, networks = (uint32_t)machine->network_count;
-    const char **tracks = ll_alloc(arena, track_count(machine), sizeof *tracks);
-    const char **processes = ll_alloc(arena, ranks, sizeof *processes);
-    if (!tracks || !processes)
-        return false;
-    for (uint32_t i = 0; i < track_count(machine); i++)
-        tracks[i] = i < units              ? machine->units[i].name
-                    : i < units + networks ? machine->networks[i - units].name
-                                           : host_tracks[i - units - networks];
-    for (uint32_t i = 0; i < ranks; i++)
-        if (!(processes[i] = ll_format(arena, "rank %" PRIu32, i)))
-            return false;
-    schedule->tracks = tracks;
-    schedule->processes = ranks > 1 ? processes : NULL;
-    return true;
-}
-
-/* When ops run and on which track, and what they move out of each level. NULL when memory ran out. */
-static const struct ll_op_schedule *schedule_of(const struct ll_result *result, struct ll_arena *arena)
-{
-    _Static_assert((int)LL_SCHEDULE_LEVELS >= (int)LL_MAX_LEVELS, "each level has its traffic");
-    const struct ll_machine *machine = result->machine;
-    uint32_t count = result->prepared->end_op - result->prepared->first_op,
-             ranks = ll_trace_ranks(result->prepared->trace);
-    struct ll_op_schedule *schedule = ll_alloc(arena, 1, sizeof *schedule);
-    const char **levels = ll_alloc(arena, machine->level_count, sizeof *levels);
-    double *peaks_Bps = ll_alloc(arena, machine->level_count, sizeof *peaks_Bps);
-    if (!schedule || !levels || !peaks_Bps)
-        return NULL;
-    for (uint64_t l = 0; l < machine->level_count; l++) {
-        levels[l] = machine->levels[l].name;
-        peaks_Bps[l] = ll_machine_level_Bps(machine, l);
-    }
-    *schedule =
-        (struct ll_op_schedule){.name = machine->stem,
-                                .process_count = ranks,
-                                .track_count = track_count(machine),
-                                .first_op = result->prepared->first_op,
-                                .op_count = count,
-                                .level_count = (uint32_t)machine->level_count,
-                                .levels = levels,
-                                .level_peaks_Bps = peaks_Bps,
-                                .static_w = machine->energy_given ? ll_machine_static_w(machine) : NAN,
-                                .at = scheduled_at,
-                                .context = result};
-    return name_tracks(machine, ranks, arena, schedule) ? schedule : NULL;
-}
-
-/* A trace of several ranks is of devices that wait for one another. */
-static const struct ll_result *play(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                    struct ll_arena *arena, struct ll_diags *diags)
-{
-    if (ll_trace_ranks(prepared->trace) == 1)
-        return ll_replay(prepared, machine, arena, diags);
-    struct ll_remembered remembered = {0};
-    const struct ll_multi_rank_result *together =
-        ll_multi_rank_replay(prepared, machine, &remembered, arena, diags);
-    ll_remembered_release(&remembered);
-    return together ? together->result : NULL;
-}
-
-/* A trace on a machine, as the exporters want it. Starts zeroed; what it holds lives until it is released,
- * and needs the trace. */
+/* A trace on a machine, or on the devices of a plan, as the exporters want it. Starts zeroed; what it holds
+ * lives until it is released, and needs the trace. */
 struct simulated {
     struct ll_machine *machine;
-    const struct ll_op_schedule *schedule;
+    const struct ll_op_schedule *schedule; /* NULL with a plan */
+    struct ll_spread *spread;
+    const struct ll_parallel_result *step; /* NULL without a plan */
+    struct ll_remembered remembered;
     struct ll_arena arena;
 };
 
-static int replay(const struct ll_trace *trace, struct simulated *simulated, struct ll_diags *diags)
+/* A trace of several ranks is of devices that wait for one another. */
+static const struct ll_result *play(const struct ll_prepared *prepared, struct simulated *simulated,
+                                    struct ll_diags *diags)
+{
+    if (ll_trace_ranks(prepared->trace) == 1)
+        return ll_replay(prepared, simulated->machine, &simulated->arena, diags);
+    const struct ll_multi_rank_result *together =
+        ll_multi_rank_replay(prepared, simulated->machine, &simulated->remembered, &simulated->arena, diags);
+    return together ? together->result : NULL;
+}
+
+/* False after complaints, or without any when memory ran out. */
+static bool replay(const struct ll_trace *trace, struct simulated *simulated, struct ll_diags *diags)
 {
     struct ll_arena *arena = &simulated->arena;
     const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
-    const struct ll_result *result = prepared ? play(prepared, simulated->machine, arena, diags) : NULL;
-    simulated->schedule = result ? schedule_of(result, arena) : NULL;
-    ll_print_diags(diags);
-    if (!simulated->schedule && diags->count == 0)
-        return ll_cli_fail("memory ran out");
-    return simulated->schedule ? LL_DONE : LL_WRONG;
+    const struct ll_result *result = prepared ? play(prepared, simulated, diags) : NULL;
+    simulated->schedule = result ? ll_schedule_of(result, arena) : NULL;
+    return simulated->schedule;
 }
 
-/* Replays the trace on the machine of this name, changed as --set says. An exit status, after printing what
- * is wrong. */
-static int simulate(const struct ll_args *args, const char *machine, const struct ll_trace *trace,
-                    struct simulated *simulated)
+static bool spread(const struct ll_trace *trace, const struct ll_parallel *plan, struct simulated *simulated,
+                   struct ll_diags *diags)
+{
+    simulated->spread = ll_spread_trace(trace, plan, ll_machine_devices(simulated->machine), diags);
+    simulated->step = simulated->spread ? ll_parallel_run(simulated->spread, simulated->machine,
+                                                          &simulated->remembered, &simulated->arena, diags)
+                                        : NULL;
+    return simulated->step;
+}
+
+/* Simulates the trace on the machine of this name, changed as --set says, with a plan unless that is NULL. An
+ * exit status, after printing what is wrong. */
+static int simulate(const struct ll_args *args, const char *machine, const struct ll_parallel *plan,
+                    const struct ll_trace *trace, struct simulated *simulated)
 {
     size_t count;
     const char *const *folders = ll_machine_folders(args->arena);
@@ -184,18 +88,23 @@ static int simulate(const struct ll_args *args, const char *machine, const struc
     int status = LL_WRONG;
     if (!folders || !diags)
         status = ll_cli_fail("memory ran out");
-    else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count)))
-        status = replay(trace, simulated, diags);
+    else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count))) {
+        if (plan && plan->tensor * ll_replicas(plan) * plan->pipeline > 1)
+            simulated->machine = ll_load_system(simulated->machine, folders, overrides, count);
+        bool done = plan ? spread(trace, plan, simulated, diags) : replay(trace, simulated, diags);
+        ll_print_diags(diags);
+        status = done ? LL_DONE : diags->count > 0 ? LL_WRONG : ll_cli_fail("memory ran out");
+    }
     if (diags)
         ll_diags_release(diags);
     free(diags);
     return status;
 }
 
-/* Replays the trace on the machine of this name, changed as --set says. An exit status, after printing what
- * is wrong. */
 static void simulated_release(struct simulated *simulated)
 {
+    ll_spread_free(simulated->spread);
+    ll_remembered_release(&simulated->remembered);
     ll_arena_release(&simulated->arena);
     ll_machine_free(simulated->machine);
     *simulated = (struct simulated){0};
@@ -208,7 +117,7 @@ static int run(const struct ll_args *args)
     if (!trace)
         return status;
     struct ll_export request = {.trace = trace, .file = STDOUT_FILENO};
-    status = write_export(ll_find_format("jsonl", false), &request, "standard output");
+    status = write_export(ll_find_format("jsonl", false)->export, &request, "standard output");
     ll_trace_free(trace);
     return status;
 }
@@ -234,12 +143,12 @@ const struct ll_command ll_command_dump = {
 
 /* leadline export FORMAT T.llt: a trace becomes a file of others. */
 
-static int export_to(const struct ll_format *format, struct ll_export *request, const char *path,
+static int export_to(ll_exporter *exporter, struct ll_export *request, const char *path,
                      struct ll_arena *arena)
 {
     if (strcmp(path, "-") == 0) {
         request->file = STDOUT_FILENO;
-        return write_export(format, request, "standard output");
+        return write_export(exporter, request, "standard output");
     }
     const char *part = ll_path_beside(arena, path);
     request->path = path;
@@ -247,7 +156,7 @@ static int export_to(const struct ll_format *format, struct ll_export *request, 
     if (request->file < 0)
         return ll_cli_fail("%s: %s", path,
                            ll_status_text(part ? ll_status_of(errno, LL_CANNOT_OPEN) : LL_NO_MEMORY));
-    int status = write_export(format, request, path);
+    int status = write_export(exporter, request, path);
     if (close(request->file) != 0 && status == LL_DONE)
         status = ll_cli_fail("%s: %s", path, strerror(errno));
     enum ll_status kept = ll_path_keep(part, path, status == LL_DONE);
@@ -270,31 +179,67 @@ static int tell(const struct ll_format *format, const struct ll_trace *trace, co
     return ll_print(&out);
 }
 
+/* Whether the options go together; says what does not. */
+static bool fit_together(const struct ll_args *args, const struct ll_format *format, bool planned)
+{
+    const char *machine = ll_value(args, "machine", NULL);
+    if (ll_flag(args, "json") && strcmp(ll_value(args, "output", "-"), "-") == 0) {
+        ll_cli_reject("--json: the export itself goes to standard output; name a file with -o");
+        return false;
+    }
+    if (machine && !format->scheduled) {
+        ll_cli_reject("-c %s: %s does not tell when ops run", machine, format->name);
+        return false;
+    }
+    if (planned && (!machine || format->export != ll_export_TIMELINE)) {
+        ll_cli_reject(machine ? "a plan spreads a step over devices: timeline alone shows several"
+                              : "a plan spreads a step over the devices of a machine: name one with -c");
+        return false;
+    }
+    return machine || ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c");
+}
+
+/* The trace that the arguments name, changed as they say. NULL after saying what is wrong; *status is then
+ * the exit status. */
+static struct ll_trace *load_changed(const struct ll_args *args, int *status)
+{
+    const char *path = args->words[1];
+    struct ll_changes changes;
+    *status = LL_WRONG;
+    if (!ll_read_changes(args, &changes))
+        return NULL;
+    struct ll_trace *trace = ll_load_trace(path, status);
+    trace = trace ? ll_rebatch(args, trace, path, status) : NULL;
+    if (trace && (*status = ll_change(&trace, &changes, path)) != LL_DONE) {
+        ll_trace_free(trace);
+        trace = NULL;
+    }
+    return trace;
+}
+
 static int run_export(const struct ll_args *args)
 {
     const struct ll_format *format = ll_find_format(args->words[0], false);
-    struct ll_export request = {0};
+    struct ll_step_export request = {0};
+    struct ll_export *export = &request.export;
+    struct ll_parallel plan;
     const char *machine = ll_value(args, "machine", NULL), *path = ll_value(args, "output", "-");
-    bool as_json = ll_flag(args, "json");
     int status = LL_WRONG;
-    if (!format || !ll_read_choices(args, false, &request.choices, &request.choice_count))
+    bool planned;
+    if (!format || !ll_read_choices(args, false, &export->choices, &export->choice_count) ||
+        !ll_read_plan(args, &plan, &planned) || !fit_together(args, format, planned))
         return status;
-    if (as_json && strcmp(path, "-") == 0)
-        return ll_cli_reject("--json: the export itself goes to standard output; name a file with -o");
-    if (machine && !format->scheduled)
-        return ll_cli_reject("-c %s: %s does not tell when ops run", machine, format->name);
-    if (!machine && !ll_without(args, (const char *const[]){"set", NULL}, "changes the machine of -c"))
-        return status;
-    struct ll_trace *trace = ll_load_trace(args->words[1], &status);
+    struct ll_trace *trace = load_changed(args, &status);
     if (!trace)
         return status;
-    request.trace = trace;
+    export->trace = trace;
     struct simulated simulated = {0};
-    status = machine ? simulate(args, machine, trace, &simulated) : LL_DONE;
-    request.schedule = simulated.schedule;
+    status = machine ? simulate(args, machine, planned ? &plan : NULL, trace, &simulated) : LL_DONE;
+    export->schedule = simulated.schedule;
+    request.step = simulated.step;
     if (status == LL_DONE)
-        status = export_to(format, &request, path, args->arena);
-    if (status == LL_DONE && as_json)
+        status = export_to(planned ? ll_export_step : format->export, export, path, args->arena);
+    if (status == LL_DONE && ll_flag(args, "json"))
         status = tell(format, trace, args->words[1], path);
     simulated_release(&simulated);
     ll_trace_free(trace);
@@ -305,9 +250,18 @@ static const struct ll_option export_options[] = {
     {"output", 'o', "FILE", "the file to write (default: standard output)"},
     {"machine", 'c', "MACHINE", "simulate on this machine and write its times instead of the recorded ones"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
+    LL_CHANGE_OPTIONS,
+    LL_REBATCH_OPTIONS,
+#define LL_PLAN_WITHOUT_BATCH
+#define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},
+#include "sim/parallel/plan_keys.def"
+#undef LL_PLAN_KEY
+    {"plan", 0, "PLAN.yaml",
+     "read these options from a file, as keys (micro_batch: 4); options given here override it"},
     {"param", 'p', "KEY=VALUE",
      "set an option of the format; timeline has flows=all (default), cross or none: dependencies to draw as "
-     "arrows, all, between tracks alone, or none; format=pftrace or json, whatever the file's ending"},
+     "arrows, all, between tracks alone, or none; format=pftrace or json, whatever the file's ending; and "
+     "with a plan devices=distinct (default) or all: one device of each stage, or every one"},
     {0},
 };
 
@@ -324,13 +278,17 @@ const struct ll_command ll_command_export = {
     .summary = "write a trace in another tool's format",
     .examples = "  leadline export chakra alexnet.llt -o alexnet.0.et\n"
                 "  leadline export timeline alexnet.llt -c v100_sxm_16gb -o v100.pftrace\n",
-    .details = "Formats:\n"
+    .details =
+        "A timeline of a plan shows the step on all its devices: passes of the pipeline schedule, ops, sends "
+        "and receives, gradient exchange, memory and bandwidth.\n"
+        "\n"
+        "Formats:\n"
 #include "tracer/convert/formats.def"
     ,
     .options = export_options,
     .repeated = (const char *const[]){"set", "param", NULL},
     .writes = (const char *const[]){"output", NULL},
-    .reads = (const char *const[]){"machine", NULL},
+    .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 2,
     .most_words = 2,
     .reads_input = true,

@@ -128,6 +128,14 @@ struct ll_stage_use {
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
 };
 
+/* How a program was replayed. */
+struct ll_program_replay {
+    const struct ll_result *again;    /* what it does with each micro-batch; ops once a step are idle */
+    const struct ll_result *per_step; /* the same with its ops once a step */
+    double forward_s;                 /* when the forward pass of `again` ends */
+    double added_bytes, added_s;      /* gradients are read and written to be added to those before */
+};
+
 struct ll_parallel_result {
     const struct ll_spread *spread;
     double step_s;     /* time of a step */
@@ -146,7 +154,8 @@ struct ll_parallel_result {
     uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
     uint64_t fullest;                  /* the stage with the largest peak memory */
     const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
-    const struct ll_pipeline *pipeline; /* private to sim/parallel: what ll_parallel_passes plays */
+    const struct ll_pipeline *pipeline;      /* private to sim/parallel: what ll_parallel_passes plays */
+    const struct ll_program_replay *replays; /* by program of the spread */
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the
@@ -169,6 +178,30 @@ struct ll_pass {
  * when memory ran out. */
 const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result, struct ll_arena *arena,
                                          uint64_t *per_stage);
+
+/* A message between stages, in seconds from the start of the step. */
+struct ll_pass_message {
+    double start_s, end_s;
+    uint64_t from, to; /* passes, counted through all stages */
+    bool backward;     /* of the backward pass; else of the forward pass */
+};
+
+/* The messages of a step whose passes are given, in the order of the passes that send them; *count of them.
+ * In the arena; NULL when memory ran out. */
+const struct ll_pass_message *ll_parallel_messages(const struct ll_parallel_result *result,
+                                                   const struct ll_pass *passes, uint64_t per_stage,
+                                                   struct ll_arena *arena, uint64_t *count);
+
+/* Memory of a device around a pass. */
+struct ll_pass_bytes {
+    uint64_t most;  /* at its worst moment */
+    uint64_t after; /* what stays between it and the next pass */
+};
+
+/* By pass; the largest `most` of a stage is its peak memory. In the arena; NULL when memory ran out. */
+const struct ll_pass_bytes *ll_parallel_pass_bytes(const struct ll_parallel_result *result,
+                                                   const struct ll_pass *passes, uint64_t per_stage,
+                                                   struct ll_arena *arena);
 
 /* The step time alone, for callers that need nothing else. Negative where ll_parallel_run returns NULL. */
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,

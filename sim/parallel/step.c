@@ -231,14 +231,6 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic)
     return names[traffic];
 }
 
-/* Both replays of a program. */
-struct measured {
-    const struct ll_result *again, *per_step; /* with a micro-batch; with what a step has besides */
-    double forward_s;                         /* of `again` */
-    /* Gradients are read and written to be added to those of the micro-batch before. */
-    double added_bytes, added_s;
-};
-
 struct run {
     const struct ll_spread *spread;
     const struct ll_machine *machine;
@@ -246,7 +238,7 @@ struct run {
     struct ll_memo *memo;
     struct ll_arena *arena;
     struct ll_diags *diags;
-    struct measured *measured; /* by program */
+    struct ll_program_replay *measured; /* by program */
     struct ll_vstage_times *times;
     struct ll_vstage_message *messages;
     uint64_t message_count;
@@ -350,7 +342,8 @@ static double forward_s(const struct ll_result *result)
 }
 
 /* What adding up gradients takes, where there are several micro-batches. False when memory ran out. */
-static bool add_up(const struct run *run, const struct ll_device_program *program, struct measured *measured)
+static bool add_up(const struct run *run, const struct ll_device_program *program,
+                   struct ll_program_replay *measured)
 {
     uint64_t bytes;
     if (run->spread->sizes.micro_batches < 2)
@@ -365,7 +358,7 @@ static bool add_up(const struct run *run, const struct ll_device_program *progra
 static bool measure(struct run *run)
 {
     for (uint32_t i = 0; i < run->spread->program_count; i++) {
-        struct measured *measured = &run->measured[i];
+        struct ll_program_replay *measured = &run->measured[i];
         measured->again = replay(run, &run->spread->programs[i], true);
         measured->per_step = replay(run, &run->spread->programs[i], false);
         if (!measured->again || !measured->per_step)
@@ -471,7 +464,7 @@ static bool add_messages(struct run *run)
 static void time_vstages(struct run *run)
 {
     for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
-        const struct measured *measured = &run->measured[run->spread->program_of[vstage]];
+        const struct ll_program_replay *measured = &run->measured[run->spread->program_of[vstage]];
         double tail_s = fmax(0, measured->per_step->time_s - measured->again->time_s) - measured->added_s;
         double shared_s = fmin(0, tail_s) / (double)run->spread->sizes.micro_batches;
         run->times[vstage] = (struct ll_vstage_times){
@@ -488,7 +481,7 @@ static void time_vstages(struct run *run)
 static void run_alone(const struct run *run, struct ll_pipeline_result *result)
 {
     assert(run->spread->vstage_count == 1 && run->spread->sizes.micro_batches > 0);
-    const struct measured *measured = &run->measured[0];
+    const struct ll_program_replay *measured = &run->measured[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
     result->time_s = more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s;
     result->busy_s = result->time_s;
@@ -568,7 +561,7 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     const struct ll_spread *spread = run->spread;
     size_t count = 0;
     for (uint64_t vstage = stage; vstage < spread->vstage_count; vstage += spread->plan.pipeline) {
-        const struct measured *measured = &run->measured[spread->program_of[vstage]];
+        const struct ll_program_replay *measured = &run->measured[spread->program_of[vstage]];
         const struct ll_exposure *handed = &run->handed[vstage];
         terms[count++] = (struct ll_term){.result = measured->per_step, .times = 1, .handed = handed};
         if (spread->sizes.micro_batches > 1)
@@ -624,7 +617,7 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
         use->forward_s += run->times[vstage].forward_s;
         use->backward_s += run->times[vstage].backward_s;
         use->tail_s += run->times[vstage].tail_s;
-        const struct measured *measured = &run->measured[run->spread->program_of[vstage]];
+        const struct ll_program_replay *measured = &run->measured[run->spread->program_of[vstage]];
         use->exposed_s += measured->again->network.exposed_s;
         use->update_s += fmin(run->times[vstage].tail_s, update_s(measured->per_step));
     }
@@ -737,8 +730,11 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
     bool done = open_run(&run, spread, machine, remembered, arena, diags) && result && run_step(&run, &step);
     if (done) {
-        *result = (struct ll_parallel_result){
-            .spread = spread, .step_s = step.time_s, .slowest = step.slowest, .pipeline = run.pipeline};
+        *result = (struct ll_parallel_result){.spread = spread,
+                                              .step_s = step.time_s,
+                                              .slowest = step.slowest,
+                                              .pipeline = run.pipeline,
+                                              .replays = run.measured};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         assert(result->bubble >= 0 && result->bubble < 1);

@@ -37,3 +37,11 @@ try export timeline gemm.llt --json
 printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,relu,fp32,b=8;h=64,1e-5,' >relu.csv
 leadline import csv relu.csv -o relu.llt >/dev/null 2>&1
 try export scalesim relu.llt -o topology.csv
+# A timeline's file says its format, and a plan needs a machine.
+try export timeline traces/alexnet_infer_b1.llt -c custom_example -o timeline.csv
+try export timeline traces/alexnet_infer_b1.llt -c custom_example -o timeline -p format=proto
+try export timeline traces/alexnet_infer_b1.llt --pp 2 -o timeline.pftrace
+try export csv traces/alexnet_infer_b1.llt -c dgx_h100 --dp 2 -o timeline.csv
+try export timeline traces/alexnet_train_b8.llt -c dgx_h100 --dp 8 -p devices=some -o timeline.pftrace
+try export timeline traces/alexnet_train_b8.llt -c dgx_h100 --dp 3 --batch 8 -o timeline.pftrace
+ls timeline* 2>/dev/null || true

@@ -54,6 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     RUN("export", "chakra", "in.llt", "-o", "out.et");
     RUN("export", "scalesim", "in.llt", "-o", "out.csv");
     RUN("export", "timeline", "-c", "custom_example", "in.llt", "-o", "out.json");
+    RUN("export", "timeline", "in.llt", "-o", "out.pftrace");
+    RUN("export", "timeline", "-c", "archive/vidur_a100", "--dp", "2", "--pp", "2", "--batch", "8",
+        "--micro-batch", "2", "-p", "flows=all", "in.llt", "-o", "out.pftrace");
     RUN("export", "csv", "-c", "custom_example", "in.llt", "-o", "out.csv");
     return 0;
 }

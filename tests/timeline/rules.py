@@ -37,8 +37,9 @@ class Content:
 
     def summary(self):
         names = {counter[:4] for counter in self.counters}
-        return "%d processes, %d tracks, %d slices, %d flows, %d counters with %d values" % (
-            len(self.processes), len(self.tracks), len(self.slices), len(self.flows), len(names), len(self.counters))
+        return "%d processes, %d tracks, %d slices, %d flows, %d counters with %d values, %d ns" % (
+            len(self.processes), len(self.tracks), len(self.slices), len(self.flows), len(names), len(self.counters),
+            max((end for _, _, _, end, *_ in self.slices), default=0))
 
 
 # --- Perfetto ---

@@ -29,8 +29,35 @@ if [ "$how" = few ]; then
     check "h100_sxm" -c h100_sxm+pytorch -p flows=cross "$traces/alexnet_infer_b1.llt"
     exit 0
 fi
-for machine in h100_sxm+pytorch h100_sxm mi300x tpu_v5e i7_6700k jetson_orin custom_example v100_sxm_16gb+pytorch \
-    gaudi_2 groq_lpu; do
+
+# plan ARGUMENTS...: a step on many devices, which ends when leadline sim says.
+plan() {
+    check "plan $*" -c dgx_h100+pytorch "$@" gpt.llt
+    ended=${said##*, } && ended=${ended% ns}
+    # shellcheck disable=SC2046 # options of export alone are taken out of the words
+    set -- $(printf '%s\n' "$*" | sed 's/-p [a-z]*=[a-z]*//g')
+    "$leadline" sim -c dgx_h100+pytorch "$@" --json gpt.llt >sim.json
+    sed -n 's/^ *"time_s": \([^,]*\),*$/\1/p' sim.json | head -1 >step_s
+    awk -v ended="$ended" '{ d = $1 * 1e9 - ended; exit d * d > 4 }' step_s ||
+        { echo "plan $*: ends at $ended ns, not after $(cat step_s) s" && exit 1; }
+}
+
+"$leadline" record gpt --dry-run --train --batch 1 -p layers=4 -p hidden=64 -p heads=4 -p seq=32 -p vocabulary=64 \
+    -o gpt.llt >/dev/null
+plan --dp 8
+plan --dp 2 --batch 8 --micro-batch 1 --zero 2
+plan --pp 4 --batch 8 --micro-batch 1
+plan --pp 4 --batch 8 --micro-batch 1 --schedule gpipe --recompute full
+plan --pp 2 --chunks 2 --schedule interleaved --batch 8 --micro-batch 1 --tp 2 -p devices=all
+plan --pp 2 --tp 2 --dp 2 --batch 8 --micro-batch 2 --sequence-parallel --zero 3 -p flows=all
+plan --pp 2 --batch 4 --micro-batch 1 --gemm-dtype f8 -p flows=none
+plan --pp 2 --batch 4 --micro-batch 1 --offload optimizer,activations
+plan --cp 2 --pp 2 --batch 4 --micro-batch 1
+# Ranks of a trace are processes, messages go from one to the other.
+for rank in 0 1; do "$leadline" export chakra gpt.llt -o "rank.$rank.et"; done
+"$leadline" import chakra rank.0.et rank.1.et -o ranks.llt >/dev/null
+check "ranks" -c archive/vidur_a100 ranks.llt
+for machine in h100_sxm+pytorch mi300x tpu_v5e i7_6700k groq_lpu; do
     check "$machine" -c "$machine" "$traces/alexnet_train_b8.llt"
     check "$machine, inference" -c "$machine" -p flows=cross "$traces/alexnet_infer_b1.llt"
 done

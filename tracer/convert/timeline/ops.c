@@ -17,8 +17,6 @@
 #include "tracer/base/num.h"
 #include "tracer/convert/timeline/timeline.h"
 
-enum flows { FLOWS_ALL, FLOWS_CROSS, FLOWS_NONE };
-
 /* What begins at a time: an op, its launch, or a step. */
 enum item_kind { ITEM_STEP, ITEM_LAUNCH, ITEM_OP };
 struct item {
@@ -48,7 +46,7 @@ struct exporting {
     const struct ll_op_schedule *schedule;
     const struct ll_deps *deps;
     struct ll_timeline_ops texts;
-    enum flows flows;
+    enum ll_timeline_flows flows;
     /* By op from schedule->first_op on. */
     uint64_t *begin_ns;
     uint32_t *place;     /* the track, counted through all processes */
@@ -67,7 +65,7 @@ struct exporting {
     uint64_t marker_count, marker_capacity;
     struct ll_timeline_flow *ends; /* of the slice under way */
     uint64_t end_count, end_capacity;
-    uint32_t memory, classes, levels, power; /* the first counter of each kind */
+    uint32_t memory, classes, rates; /* the first counter of each kind */
 };
 
 static bool is_placed(const struct exporting *e, uint32_t op)
@@ -87,6 +85,11 @@ static struct ll_scheduled at(const struct exporting *e, uint32_t op)
 static uint64_t begin_ns(const struct ll_scheduled *at)
 {
     return ll_timeline_ns(at->start_s + (at->time_s - at->active_s));
+}
+
+static uint64_t end_ns(const struct ll_scheduled *at)
+{
+    return ll_timeline_ns(at->start_s + at->time_s);
 }
 
 /* --- what does not depend on the process --- */
@@ -113,11 +116,11 @@ static void place_ops(struct exporting *e)
 /* Whether the dependency on `from` is drawn: no arrow goes back in time, as recorded clocks may have it. */
 static bool is_drawn(const struct exporting *e, uint32_t op, uint32_t from)
 {
-    if (e->flows == FLOWS_NONE || !is_placed(e, from))
+    if (e->flows == LL_FLOWS_NONE || !is_placed(e, from))
         return false;
     uint32_t i = op - e->schedule->first_op, k = from - e->schedule->first_op;
     bool forward = e->begin_ns[k] < e->begin_ns[i] || (e->begin_ns[k] == e->begin_ns[i] && from < op);
-    return forward && (e->flows == FLOWS_ALL || e->place[i] != e->place[k]);
+    return forward && (e->flows == LL_FLOWS_ALL || e->place[i] != e->place[k]);
 }
 
 /* Fills out and out_first. False when memory ran out. */
@@ -175,7 +178,9 @@ static bool same_way(const struct message_end *a, const struct message_end *b)
     return a->from == b->from && a->to == b->to && a->tag == b->tag;
 }
 
-/* Ends of messages of one way: sends before receives. The n-th of both meet, as in sim/parallel/ranks.c. */
+/* Ends of messages of one way: sends before receives. The n-th of both meet, as in sim/parallel/ranks.c. A
+ * receive that is drawn for as long as its message takes begins with its send; it is moved by a nanosecond,
+ * for what begins at one time on two devices has no order. */
 static void meet(struct exporting *e, const struct message_end *ends, uint64_t count)
 {
     uint64_t sends = 0;
@@ -184,7 +189,10 @@ static void meet(struct exporting *e, const struct message_end *ends, uint64_t c
     for (uint64_t i = 0; i < sends && sends + i < count; i++) {
         uint32_t send = ends[i].op - e->schedule->first_op,
                  receive = ends[sends + i].op - e->schedule->first_op;
-        if (e->begin_ns[send] > e->begin_ns[receive])
+        struct ll_scheduled here = at(e, ends[sends + i].op);
+        if (e->begin_ns[send] == e->begin_ns[receive] && end_ns(&here) > e->begin_ns[receive])
+            e->begin_ns[receive]++;
+        if (e->begin_ns[send] >= e->begin_ns[receive])
             continue;
         e->meets[send] = ends[sends + i].op;
         e->meets[receive] = ends[i].op;
@@ -214,7 +222,7 @@ static uint64_t list_messages(const struct exporting *e, struct message_end *end
 /* Fills meets, in a trace of several ranks. False when memory ran out. */
 static bool find_messages(struct exporting *e)
 {
-    uint64_t count = ll_trace_ranks(e->trace) > 1 && e->flows != FLOWS_NONE ? list_messages(e, NULL) : 0;
+    uint64_t count = ll_trace_ranks(e->trace) > 1 && e->flows != LL_FLOWS_NONE ? list_messages(e, NULL) : 0;
     if (count == 0)
         return true;
     struct message_end *ends = ll_alloc(&e->export->arena, count, sizeof *ends);
@@ -287,19 +295,52 @@ static void declare_counters(struct exporting *e)
         counter.name = ll_memory_name((enum ll_memory_class)i);
         ll_timeline_counter(e->timeline, &counter);
     }
-    e->levels = e->classes + LL_MEMORY_COUNT;
-    for (uint32_t l = 0; l < schedule->level_count; l++) {
-        const char *bandwidth = ll_format(&e->export->arena, "%s bandwidth", schedule->levels[l]);
-        const char *share = ll_format(&e->export->arena, "%s bandwidth utilization", schedule->levels[l]);
-        ll_timeline_counter(e->timeline,
-                            &(struct ll_timeline_counter){bandwidth ? bandwidth : "", "GB/s", 1e-3, NULL});
-        if (schedule->level_peaks_Bps)
-            ll_timeline_counter(e->timeline,
-                                &(struct ll_timeline_counter){share ? share : "", "%", 1e-2, NULL});
-    }
-    e->power = e->levels + schedule->level_count * (schedule->level_peaks_Bps ? 2 : 1);
+    e->rates = ll_timeline_rates(e->timeline, schedule);
+}
+
+uint32_t ll_timeline_rates(struct ll_timeline_file *t, const struct ll_op_schedule *schedule)
+{
+    uint32_t first = 0;
+    struct ll_str name = {0};
+    for (uint32_t l = 0; l < schedule->level_count; l++)
+        for (int share = 0; share < 1 + (schedule->level_peaks_Bps != NULL); share++) {
+            name.length = 0;
+            ll_str_addf(&name, "%s bandwidth%s", schedule->levels[l], share ? " utilization" : "");
+            const struct ll_timeline_counter counter = {name.failed ? "bandwidth" : name.text,
+                                                        share ? "%" : "GB/s", share ? 1e-2 : 1e-3, NULL};
+            uint32_t number = ll_timeline_counter(t, &counter);
+            first = l + (uint32_t)share == 0 ? number : first;
+        }
+    ll_str_release(&name);
+    uint32_t power = ll_timeline_counter(t, &(struct ll_timeline_counter){"power", "W", 1e-3, NULL});
     if (!isnan(schedule->static_w))
-        ll_timeline_counter(e->timeline, &(struct ll_timeline_counter){"power", "W", 1e-3, NULL});
+        ll_timeline_add(t, power, 0, llround(1e3 * schedule->static_w));
+    return schedule->level_count > 0 ? first : power;
+}
+
+/* A rate while an op runs. */
+static void add_rate(struct ll_timeline_file *t, uint32_t counter, const struct ll_timeline_slice *slice,
+                     double steps)
+{
+    int64_t whole = llround(fmin(steps, 0x1p53));
+    ll_timeline_add(t, counter, slice->begin_ns, whole);
+    ll_timeline_add(t, counter, slice->end_ns, -whole);
+}
+
+void ll_timeline_add_rates(struct ll_timeline_file *t, uint32_t first, const struct ll_op_schedule *schedule,
+                           const struct ll_scheduled *here, const struct ll_timeline_slice *slice)
+{
+    uint32_t counter = first;
+    if (slice->begin_ns == slice->end_ns)
+        return;
+    for (uint32_t l = 0; l < schedule->level_count; l++) {
+        double Bps = here->level_bytes[l] / here->active_s;
+        add_rate(t, counter++, slice, Bps * 1e-6);
+        if (schedule->level_peaks_Bps)
+            add_rate(t, counter++, slice, 1e4 * Bps / schedule->level_peaks_Bps[l]);
+    }
+    if (!isnan(schedule->static_w) && !isnan(here->energy_j))
+        add_rate(t, counter, slice, 1e3 * here->energy_j / here->active_s);
 }
 
 static void declare_tracks(struct exporting *e)
@@ -324,7 +365,7 @@ static bool add_item(struct exporting *e, uint64_t begin_ns, uint32_t index, enu
 static bool mark_step(struct exporting *e, uint32_t op, const struct ll_scheduled *here)
 {
     struct marker *last = e->marker_count ? &e->markers[e->marker_count - 1] : NULL;
-    uint64_t begin = ll_timeline_ns(here->start_s), end = ll_timeline_ns(here->start_s + here->time_s);
+    uint64_t begin = ll_timeline_ns(here->start_s), end = end_ns(here);
     if (last && last->step == e->trace->ops[op].step) {
         last->begin_ns = e->marker_count == 1 ? ll_min(last->begin_ns, begin) : last->begin_ns;
         last->end_ns = ll_max(last->end_ns, end);
@@ -354,7 +395,7 @@ static bool find_items(struct exporting *e, uint32_t process)
     for (uint32_t i = e->first_op[process]; done && i < e->first_op[process + 1]; i++) {
         uint32_t op = e->in_order[i];
         struct ll_scheduled here = at(e, op);
-        done = mark_step(e, op, &here) && add_item(e, begin_ns(&here), op, ITEM_OP) &&
+        done = mark_step(e, op, &here) && add_item(e, e->begin_ns[op - e->schedule->first_op], op, ITEM_OP) &&
                (here.launch_s <= 0 || add_item(e, ll_timeline_ns(here.launch_start_s), op, ITEM_LAUNCH));
     }
     for (uint64_t i = 0; done && i < e->marker_count; i++)
@@ -398,7 +439,7 @@ static uint64_t launch_id(const struct exporting *e, uint32_t op)
 
 static bool is_launched(const struct exporting *e, uint32_t op, const struct ll_scheduled *here)
 {
-    return e->flows != FLOWS_NONE && here->launch_s > 0 &&
+    return e->flows != LL_FLOWS_NONE && here->launch_s > 0 &&
            ll_timeline_ns(here->launch_start_s) <= e->begin_ns[op - e->schedule->first_op];
 }
 
@@ -444,42 +485,22 @@ static bool put_launch(struct exporting *e, uint32_t op)
     return ll_timeline_slice(e->timeline, &slice);
 }
 
-/* A rate while an op runs. */
-static void add_rate(struct exporting *e, uint32_t counter, const struct ll_timeline_slice *slice,
-                     double steps)
-{
-    int64_t whole = llround(fmin(steps, 0x1p53));
-    ll_timeline_add(e->timeline, counter, slice->begin_ns, whole);
-    ll_timeline_add(e->timeline, counter, slice->end_ns, -whole);
-}
-
 static void put_counters(struct exporting *e, uint32_t op, const struct ll_scheduled *here,
                          const struct ll_timeline_slice *slice)
 {
-    const struct ll_op_schedule *schedule = e->schedule;
-    unsigned each = schedule->level_peaks_Bps ? 2 : 1;
     for (uint32_t s = e->born[op]; s != LL_NONE; s = e->born_next[s])
         add_bytes(e, s, slice->begin_ns, true);
     for (uint32_t s = e->dead[op]; s != LL_NONE; s = e->dead_next[s])
         add_bytes(e, s, slice->end_ns, false);
-    if (slice->begin_ns == slice->end_ns)
-        return;
-    for (uint32_t l = 0; l < schedule->level_count; l++) {
-        double Bps = here->level_bytes[l] / here->active_s;
-        add_rate(e, e->levels + each * l, slice, Bps * 1e-6);
-        if (schedule->level_peaks_Bps)
-            add_rate(e, e->levels + each * l + 1, slice, 1e4 * Bps / schedule->level_peaks_Bps[l]);
-    }
-    if (!isnan(schedule->static_w) && !isnan(here->energy_j))
-        add_rate(e, e->power, slice, 1e3 * here->energy_j / here->active_s);
+    ll_timeline_add_rates(e->timeline, e->rates, e->schedule, here, slice);
 }
 
 static bool put_op(struct exporting *e, uint32_t op)
 {
     struct ll_scheduled here = at(e, op);
     struct ll_timeline_slice slice = {.track = TRACKS_BEFORE + here.track,
-                                      .begin_ns = begin_ns(&here),
-                                      .end_ns = ll_timeline_ns(here.start_s + here.time_s)};
+                                      .begin_ns = e->begin_ns[op - e->schedule->first_op],
+                                      .end_ns = end_ns(&here)};
     if (!ll_timeline_describe(&e->texts, op, here.bound, &slice) || !find_ends(e, op, &here)) {
         e->export->status = LL_NO_MEMORY;
         return false;
@@ -492,7 +513,7 @@ static bool put_op(struct exporting *e, uint32_t op)
     return goes_on;
 }
 
-/* Counters at the begin: what lives already, and the power that flows all the time. */
+/* What lives already. */
 static void put_beginning(struct exporting *e, uint32_t process)
 {
     const struct ll_op_schedule *schedule = e->schedule;
@@ -504,8 +525,6 @@ static void put_beginning(struct exporting *e, uint32_t process)
         if (alone || e->trace->ops[life->last].thread == process)
             add_bytes(e, (uint32_t)s, 0, true);
     }
-    if (!isnan(schedule->static_w))
-        ll_timeline_add(e->timeline, e->power, 0, llround(1e3 * schedule->static_w));
 }
 
 static bool put_process(struct exporting *e, uint32_t process)
@@ -534,17 +553,19 @@ static bool put_process(struct exporting *e, uint32_t process)
 
 /* --- the whole --- */
 
-static bool choose_flows(struct exporting *e)
+bool ll_timeline_choose_flows(struct ll_export *export, enum ll_timeline_flows otherwise,
+                              enum ll_timeline_flows *flows)
 {
     static const char *const names[] = {"all", "cross", "none"};
-    const char *given = ll_export_choice(e->export, "flows");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!given || strcmp(given, names[i]) == 0) {
-            e->flows = (enum flows)i;
+    const char *given = ll_export_choice(export, "flows");
+    *flows = otherwise;
+    for (size_t i = 0; given && i < sizeof names / sizeof *names; i++)
+        if (strcmp(given, names[i]) == 0) {
+            *flows = (enum ll_timeline_flows)i;
             return true;
         }
-    return ll_complain(e->export->diags, (struct ll_place){0},
-                       "-p flows=%s: expected `all`, `cross` or `none`", given);
+    return !given || ll_complain(export->diags, (struct ll_place){0},
+                                 "-p flows=%s: expected `all`, `cross` or `none`", given);
 }
 
 /* False when memory ran out. */
@@ -562,12 +583,12 @@ static bool prepare(struct exporting *e)
     if (!e->deps || !e->begin_ns || !e->place || !e->in_order || !e->out_first || !e->first_op)
         return false;
     place_ops(e);
-    return find_leaving(e) && find_messages(e) && (e->trace->op_count == 0 || find_lives(e));
+    return find_messages(e) && find_leaving(e) && (e->trace->op_count == 0 || find_lives(e));
 }
 
 static bool write_all(struct exporting *e)
 {
-    if (!choose_flows(e) || !ll_export_ready(e->export))
+    if (!ll_timeline_choose_flows(e->export, LL_FLOWS_ALL, &e->flows) || !ll_export_ready(e->export))
         return false;
     e->schedule = ll_export_schedule(e->export);
     if (!e->schedule)

@@ -139,7 +139,8 @@ static void write_changes(struct ll_timeline_file *t)
 static void change(struct ll_timeline_file *t, uint32_t gauge, int64_t steps)
 {
     assert(gauge < t->gauge_count);
-    t->gauges[gauge].steps += steps;
+    t->gauges[gauge].steps =
+        (int64_t)((uint64_t)t->gauges[gauge].steps + (uint64_t)steps); /* may wrap round */
     t->changed = true;
 }
 

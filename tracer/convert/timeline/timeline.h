@@ -105,6 +105,22 @@ struct ll_timeline_ops {
     } * texts; /* by signature */
 };
 
+/* Which dependencies are drawn: all, those between tracks, none. */
+enum ll_timeline_flows { LL_FLOWS_ALL, LL_FLOWS_CROSS, LL_FLOWS_NONE };
+
+/* The choice `flows`. False after a complaint. */
+bool ll_timeline_choose_flows(struct ll_export *export, enum ll_timeline_flows otherwise,
+                              enum ll_timeline_flows *flows);
+
+/* Adds counters of what a schedule knows of ops (bandwidths of levels, their share of the peak, power): the
+ * number of the first. */
+uint32_t ll_timeline_rates(struct ll_timeline_file *timeline, const struct ll_op_schedule *schedule);
+
+/* Counts an op on these counters for as long as its slice, which was added last. */
+void ll_timeline_add_rates(struct ll_timeline_file *timeline, uint32_t first,
+                           const struct ll_op_schedule *schedule, const struct ll_scheduled *scheduled,
+                           const struct ll_timeline_slice *slice);
+
 /* Fills the name ("matmul encoder/layer0/ffn"), category (phase) and arguments (seq, kind, scope, shapes,
  * FLOPs, bytes and, unless NULL, what it is bound by) of an op's slice. False when memory ran out. */
 bool ll_timeline_describe(struct ll_timeline_ops *ops, uint32_t op, const char *bound,
