@@ -49,6 +49,7 @@ struct window {
 struct score {
     const struct ll_op_schedule *schedule;
     struct window window;
+    struct ll_scheduled *ops; /* by op from window.first_op on */
     double part_s[PART_NONE]; /* when the part begins, in the replay */
     struct cues cues[PART_NONE];
     /* Where ops (false) and launches (true) are, by op from window.first_op on. */
@@ -70,11 +71,10 @@ struct play {
     } * out; /* dependencies that an op leaves behind */
 };
 
-static struct ll_scheduled scheduled(const struct score *score, uint32_t op)
+static const struct ll_scheduled *scheduled(const struct score *score, uint32_t op)
 {
-    struct ll_scheduled here = {.energy_j = NAN};
-    score->schedule->at(score->schedule, op, &here);
-    return here;
+    assert(op >= score->window.first_op && op < score->window.end_op);
+    return &score->ops[op - score->window.first_op];
 }
 
 static struct window last_step(const struct ll_result *result)
@@ -145,7 +145,13 @@ static bool open_score(const struct ll_result *result, double backward_s, struct
         score->cues[part].at = ll_alloc(arena, 2 * ops + 1, sizeof(struct cue));
         room = room && score->cues[part].at;
     }
-    return room && score->schedule;
+    score->ops = ll_alloc(arena, ops, sizeof *score->ops);
+    for (uint32_t op = window.first_op; score->schedule && score->ops && op < window.end_op; op++) {
+        score->ops[op - window.first_op].energy_j = NAN;
+        if (ll_replay_cost(result, op)) /* else the op is idle */
+            score->schedule->at(score->schedule, op, &score->ops[op - window.first_op]);
+    }
+    return room && score->schedule && score->ops;
 }
 
 /* A cue of an op, or of its launch, at a time of the replay, in no part before `first`. */
@@ -163,10 +169,10 @@ static double runs_s(const struct ll_scheduled *here)
 
 static void add_op_cues(struct score *score, uint32_t op)
 {
-    struct ll_scheduled here = scheduled(score, op);
-    add_cue_at(score, runs_s(&here), PART_FORWARD, op, false);
-    if (here.launch_s > 0)
-        add_cue_at(score, here.launch_start_s, PART_FORWARD, op, true);
+    const struct ll_scheduled *here = scheduled(score, op);
+    add_cue_at(score, runs_s(here), PART_FORWARD, op, false);
+    if (here->launch_s > 0)
+        add_cue_at(score, here->launch_start_s, PART_FORWARD, op, true);
 }
 
 static void sort_cues(struct score *score)
@@ -193,19 +199,19 @@ static void add_late(struct play *play, uint32_t op, double *behind_s)
 {
     const struct score *again = &play->again;
     struct score *last = &play->last;
-    struct ll_scheduled here = scheduled(last, op);
+    const struct ll_scheduled *here = scheduled(last, op);
     uint32_t i = op - last->window.first_op;
     if (again->parts[false][i] == PART_FORWARD)
         return;
-    if (again->parts[false][i] == PART_NONE && here.start_s < last->part_s[PART_BACKWARD]) {
+    if (again->parts[false][i] == PART_NONE && here->start_s < last->part_s[PART_BACKWARD]) {
         add_cue(last, PART_TAIL, *behind_s, op, false);
-        *behind_s += here.active_s;
+        *behind_s += here->active_s;
         return;
     }
-    add_cue_at(last, runs_s(&here), PART_BACKWARD, op, false);
-    if (here.launch_s > 0 && here.launch_start_s >= last->part_s[PART_BACKWARD] &&
+    add_cue_at(last, runs_s(here), PART_BACKWARD, op, false);
+    if (here->launch_s > 0 && here->launch_start_s >= last->part_s[PART_BACKWARD] &&
         again->parts[true][i] != PART_FORWARD)
-        add_cue_at(last, here.launch_start_s, PART_BACKWARD, op, true);
+        add_cue_at(last, here->launch_start_s, PART_BACKWARD, op, true);
 }
 
 static bool read_last(const struct ll_result *result, double backward_s, struct ll_arena *arena,
@@ -485,7 +491,7 @@ static bool is_drawn(const struct drawing *d, const struct spot *from, uint32_t 
         !is_before(from, from_op, to, to_op))
         return false;
     return d->flows == LL_FLOWS_ALL ||
-           scheduled(from->score, from_op).track != scheduled(to->score, to_op).track;
+           scheduled(from->score, from_op)->track != scheduled(to->score, to_op)->track;
 }
 
 /* The launch of an op: its number among the flows, and where it is. */
@@ -545,12 +551,12 @@ static bool no_memory(struct drawing *d)
 
 static bool put_op(struct drawing *d, const struct source *source, const struct cue *cue)
 {
-    struct ll_scheduled here = scheduled(source->score, cue->op);
+    const struct ll_scheduled *here = scheduled(source->score, cue->op);
     struct spot spot = {source->part, cue->at_s, ll_timeline_ns(source->base_s + cue->at_s), source->score};
-    struct ll_timeline_slice slice = {.track = TRACK_OPS + here.track,
+    struct ll_timeline_slice slice = {.track = TRACK_OPS + here->track,
                                       .begin_ns = spot.begin_ns,
-                                      .end_ns = ll_timeline_ns(source->base_s + cue->at_s + here.active_s)};
-    if (!ll_timeline_describe(&source->play->texts, cue->op, here.bound, &slice))
+                                      .end_ns = ll_timeline_ns(source->base_s + cue->at_s + here->active_s)};
+    if (!ll_timeline_describe(&source->play->texts, cue->op, here->bound, &slice))
         return no_memory(d);
     if (!find_ends(d, source, cue->op, &spot))
         return false;
@@ -559,20 +565,20 @@ static bool put_op(struct drawing *d, const struct source *source, const struct 
     slice.flow_count = (uint32_t)d->end_count;
     bool goes_on = ll_timeline_slice(d->timeline, &slice);
     if (goes_on)
-        ll_timeline_add_rates(d->timeline, d->rates, source->score->schedule, &here, &slice);
+        ll_timeline_add_rates(d->timeline, d->rates, source->score->schedule, here, &slice);
     return goes_on;
 }
 
 static bool put_launch(struct drawing *d, const struct source *source, const struct cue *cue)
 {
-    struct ll_scheduled here = scheduled(source->score, cue->op);
+    const struct ll_scheduled *here = scheduled(source->score, cue->op);
     struct spot runs = spot_of(d, source, cue->op, false);
     double begin_s = source->base_s + cue->at_s;
     struct ll_timeline_slice slice = {.track = TRACK_LAUNCHES,
                                       .begin_ns = ll_timeline_ns(begin_s),
-                                      .end_ns = ll_timeline_ns(begin_s + here.launch_s)};
+                                      .end_ns = ll_timeline_ns(begin_s + here->launch_s)};
     d->end_count = 0;
-    if (!ll_timeline_describe(&source->play->texts, cue->op, here.bound, &slice))
+    if (!ll_timeline_describe(&source->play->texts, cue->op, here->bound, &slice))
         return no_memory(d);
     if (is_launched(d, source, cue->op) &&
         !add_end(d, edge_id(d, source, launch_edge(source->play, cue->op)), "launch", &runs.begin_ns))

@@ -20,8 +20,10 @@
 #include "sim/replay/replay.h"
 #include "sim/validate/validate.h"
 #include "tracer/base/clock.h"
+#include "tracer/convert/convert.h"
 #include "tracer/format/reader.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +181,18 @@ static void prepare(struct scene *scene)
     if (!ll_prepare(scene->trace, &arena, &scene->diags))
         fail(scene, "prepare the trace");
     ll_arena_release(&arena);
+}
+
+/* The recorded trace as a timeline of Perfetto's. */
+static void timeline(struct scene *scene)
+{
+    static struct ll_choice format = {.key = "format", .value = "pftrace"};
+    int file = open("/dev/null", O_WRONLY);
+    struct ll_export export = {
+        .trace = scene->trace, .choices = &format, .choice_count = 1, .file = file, .diags = &scene->diags};
+    if (file < 0 || !ll_export_run(ll_export_TIMELINE, &export))
+        fail(scene, "export the trace");
+    close(file);
 }
 
 static void set_replay(struct scene *scene)
@@ -462,6 +476,7 @@ static const struct subject {
     {"read_op", set_read, read_trace, RECORDED_STEPS *LOOP_OPS},
     {"prepare_op", set_prepare, prepare, REPLAYED_STEPS *LOOP_OPS},
     {"replay_op", set_replay, replay, REPLAYED_STEPS *LOOP_OPS},
+    {"timeline_op", set_prepare, timeline, REPLAYED_STEPS *LOOP_OPS},
     {"gemm_cold", set_gemm, cost, WORKS},
     {"gemm_remembered", set_gemm_memo, recall, REMEMBERED_TIMES *WORKS},
     {"library_gemm_cold", set_library_gemm, cost, WORKS},

@@ -117,43 +117,52 @@ double ll_wire_double(const struct ll_wire_field *field)
     return value;
 }
 
-void ll_wire_put_varint(struct ll_str *out, uint64_t value)
+/* Seven bits a byte, from the last ones on; how many bytes. */
+static size_t encode(char *bytes, uint64_t value)
 {
-    char bytes[10];
     size_t size = 0;
     for (; value >= 0x80; value >>= 7)
         bytes[size++] = (char)(value | 0x80);
     bytes[size++] = (char)value;
-    ll_str_add_bytes(out, bytes, size);
+    return size;
 }
 
-static void put_key(struct ll_str *out, uint64_t number, enum ll_wire_type type)
+enum { LONGEST = 10 }; /* bytes of an integer */
+
+void ll_wire_put_varint(struct ll_str *out, uint64_t value)
 {
-    ll_wire_put_varint(out, number << 3 | type);
+    char bytes[LONGEST];
+    ll_str_add_bytes(out, bytes, encode(bytes, value));
+}
+
+/* A key and an integer behind it: the value, or how many bytes follow. */
+static void put_pair(struct ll_str *out, uint64_t number, enum ll_wire_type type, uint64_t value)
+{
+    assert(number > 0); /* fields count from 1 */
+    char bytes[2 * LONGEST];
+    size_t size = encode(bytes, number << 3 | type);
+    ll_str_add_bytes(out, bytes, size + encode(bytes + size, value));
 }
 
 void ll_wire_put_integer(struct ll_str *out, uint64_t number, uint64_t value)
 {
-    assert(number > 0); /* fields count from 1 */
-    put_key(out, number, LL_WIRE_VARINT);
-    ll_wire_put_varint(out, value);
+    put_pair(out, number, LL_WIRE_VARINT, value);
 }
 
 void ll_wire_put_fixed64(struct ll_str *out, uint64_t number, uint64_t value)
 {
-    char bytes[8];
     assert(number > 0);
+    char bytes[LONGEST + 8];
+    size_t size = encode(bytes, number << 3 | LL_WIRE_FIXED64);
     for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (char)(value >> 8 * i);
-    put_key(out, number, LL_WIRE_FIXED64);
-    ll_str_add_bytes(out, bytes, sizeof bytes);
+        bytes[size++] = (char)(value >> 8 * i);
+    ll_str_add_bytes(out, bytes, size);
 }
 
 void ll_wire_put_bytes(struct ll_str *out, uint64_t number, const void *bytes, size_t size)
 {
-    assert(number > 0 && (bytes || size == 0));
-    put_key(out, number, LL_WIRE_BYTES);
-    ll_wire_put_varint(out, size);
+    assert(bytes || size == 0);
+    put_pair(out, number, LL_WIRE_BYTES, size);
     if (size > 0)
         ll_str_add_bytes(out, bytes, size);
 }
