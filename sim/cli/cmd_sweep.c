@@ -367,7 +367,8 @@ static int read_space(struct exploration *e)
     if (!folders)
         return ll_cli_fail("memory ran out");
     e->space = ll_space_read(e->args->words[0], folders, &e->diags);
-    if (!e->space || !check_values(e->space, &e->diags))
+    if (!e->space || !check_values(e->space, &e->diags) ||
+        !ll_load_table(e->space->machine, e->space->base, e->space->folders, 0, &e->diags))
         return LL_WRONG;
     if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
         return ll_cli_reject("--shard: this search learns from all results; it cannot be cut into shards");

@@ -422,7 +422,7 @@ static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
             part_text(launch, sizeof launch, &all->launch_bound),
             part_text(large, sizeof large, &all->large));
     if (all->with_table.points > 0)
-        ll_str_addf(out, "rows on machines with a residual table: model MAPE %s, with table %s\n",
+        ll_str_addf(out, "rows on machines with a table: model MAPE %s, with table %s\n",
                     part_text(launch, sizeof launch, &all->model_alone),
                     part_text(large, sizeof large, &all->with_table));
 }

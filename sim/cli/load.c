@@ -20,6 +20,7 @@
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
+#include "sim/validate/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/format/reader.h"
@@ -377,6 +378,57 @@ static void count_mistakes(size_t count, const char *which)
     ll_str_release(&line);
 }
 
+/* The machine whose kernels the table measured: the one whose file names it, under the same stacks; where
+ * that is no machine by itself, as a stack, the one that was asked for. NULL after complaints. */
+static struct ll_machine *measured_machine(const struct ll_machine *machine, const char *which,
+                                           const char *const *folders, struct ll_arena *arena,
+                                           struct ll_diags *diags)
+{
+    const char *beside = machine->measured.beside, *stacks = strchr(machine->stem, '+');
+    struct ll_diags unheard = {0};
+    const char *named = beside ? ll_format(arena, "%s%s", beside, stacks ? stacks : "") : NULL;
+    struct ll_machine *on = named ? ll_machine_read(named, folders, NULL, 0, &unheard) : NULL;
+    ll_diags_release(&unheard);
+    return on ? on : ll_machine_read(which, folders, NULL, 0, diags);
+}
+
+static const struct ll_kernel_table *read_table(const struct ll_machine *on, const char *path,
+                                                const char *const *folders, struct ll_arena *lasting,
+                                                struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_contents text;
+    size_t count = 0;
+    enum ll_status status = ll_read_whole(path, MOST_BYTES, &arena, &text);
+    if (status != LL_OK)
+        ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    struct ll_aliases *aliases = status == LL_OK ? ll_aliases_read(folders, &arena, diags) : NULL;
+    const struct ll_measured *rows =
+        aliases ? ll_measured_read(text.bytes, text.length, path, &arena, diags, &count) : NULL;
+    const struct ll_kernel_table *table =
+        rows ? ll_measured_table(rows, count, path, on, aliases, lasting, diags) : NULL;
+    ll_aliases_free(aliases);
+    ll_arena_release(&arena);
+    return table;
+}
+
+bool ll_load_table(struct ll_machine *machine, const char *which, const char *const *folders,
+                   size_t override_count, struct ll_diags *diags)
+{
+    if (!machine->measured.path)
+        return true;
+    const char *beside = machine->measured.beside;
+    bool itself = override_count == 0 && beside && strcmp(beside, machine->path) == 0;
+    struct ll_arena arena = {0};
+    struct ll_machine *other = itself ? NULL : measured_machine(machine, which, folders, &arena, diags);
+    if (itself || other)
+        machine->table =
+            read_table(itself ? machine : other, machine->measured.path, folders, &machine->arena, diags);
+    ll_machine_free(other);
+    ll_arena_release(&arena);
+    return machine->table != NULL;
+}
+
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count)
 {
@@ -387,6 +439,10 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
         return NULL;
     }
     struct ll_machine *machine = ll_machine_read(which, folders, overrides, override_count, diags);
+    if (machine && !ll_load_table(machine, which, folders, override_count, diags)) {
+        ll_machine_free(machine);
+        machine = NULL;
+    }
     ll_print_diags(diags);
     if (!machine)
         count_mistakes(diags->count, which);

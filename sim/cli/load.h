@@ -96,8 +96,14 @@ struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *
 struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,
                                   const struct ll_override *overrides, size_t override_count);
 
-/* Reads a machine with overrides, or prints all that is wrong with it and returns NULL. Free with
- * ll_machine_free. */
+/* Makes the table of measured kernels of a machine whose file names one (key `measured`): formed on the
+ * machine that names it, without the overrides, which a machine was read with; `which` and folders as of
+ * ll_machine_read. False after complaints; true, too, where there is no table. */
+bool ll_load_table(struct ll_machine *machine, const char *which, const char *const *folders,
+                   size_t override_count, struct ll_diags *diags);
+
+/* Reads a machine with overrides, and its table, or prints all that is wrong with it and returns NULL. Free
+ * with ll_machine_free. */
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count);
 

@@ -679,12 +679,25 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     return *trouble == NULL;
 }
 
+/* What the machine's table of measured kernels says of the work, whichever way it is done. */
+static void look_up(const struct question *q, struct ll_cost *cost)
+{
+    if (!q->machine->table || cost->unit == LL_NO_UNIT)
+        return;
+    cost->table = (struct ll_tabled){ll_kernel_table_ask(q->machine, q->kind, q->work),
+                                     ll_kernel_least_s(q->machine, q->work, cost->unit, cost->made),
+                                     ll_kernel_least_bytes(q->work)};
+}
+
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, const char **trouble)
 {
     const struct question question = {machine, kind, work, LL_FASTEST, NULL};
     struct answer answer;
-    return cost_op(&question, cost, &answer, trouble);
+    bool costed = cost_op(&question, cost, &answer, trouble);
+    if (costed)
+        look_up(&question, cost);
+    return costed;
 }
 
 void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
@@ -693,7 +706,8 @@ void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, c
     const struct question question = {machine, kind, work, way, beside};
     struct answer answer;
     const char *trouble;
-    cost_op(&question, cost, &answer, &trouble);
+    if (cost_op(&question, cost, &answer, &trouble))
+        look_up(&question, cost);
 }
 
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
@@ -713,6 +727,7 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     }
     const struct derivation *d = answer.derivation;
     cost.overlay = (struct ll_correction){0};
+    cost.table = (struct ll_tabled){0};
     cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
     ll_cost_time(machine, &cost, NULL, &timing);
     struct ll_bounds bounds = {timing.time_s, timing.time_s};
@@ -843,6 +858,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     struct ll_cost proper = *cost; /* no tile waits for passes of their own */
     proper.apart_s = steps_s(&d->sized);
     proper.overlay = (struct ll_correction){0};
+    proper.table = (struct ll_tabled){0};
     if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         ll_tiled_explain(machine, &proper, &nest, why);
     ll_explain_group(why, "overlap");

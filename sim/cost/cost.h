@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/cost/kernel_table.h"
 #include "sim/machine/warm_bytes.h"
 #include "sim/machine/machine.h"
 #include "tracer/base/arena.h"
@@ -104,6 +105,14 @@ struct ll_correction {
     double least_compute, least_near, least_far;
 };
 
+/* How a table of measured kernels corrects a cost (kernel_table.h): of the time and of what starting the op
+ * takes, the ratio of measured to modelled time; and what no measurement makes less. */
+struct ll_tabled {
+    struct ll_kernel_ratio from; /* ratio 0: there is no table, or it has nothing like the work */
+    double least_s;              /* FLOPs at the peak */
+    double least_bytes;          /* out of the outermost memory, on an empty machine */
+};
+
 struct ll_cost {
     enum ll_reuse_sensitivity reuse_sensitivity;
     bool next_to_found;     /* chosen next to what earlier ops left */
@@ -129,6 +138,7 @@ struct ll_cost {
     double made;  /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
     double zeros; /* multiplications by zero for each of these */
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
+    struct ll_tabled table;       /* the same, applied after the overlay */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
     /* Of each level; those behind the machine's last are 0. */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */
@@ -186,12 +196,13 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
 double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel *kernel, uint64_t level);
 
 struct ll_timing {
-    double time_s;     /* from start to end */
-    double model_s;    /* the same without the overlay */
-    double exposed_s;  /* of that, what no overlap hides: the first piece's way and latencies */
-    double overhead_s; /* what starting the op costs the software, beside time_s; 0 without a unit */
-    double behind_s;   /* of that, what it takes while the device works already */
-    double more_s;     /* beyond that, until the device begins */
+    double time_s;              /* from start to end */
+    double model_s;             /* the same without overlay and table */
+    enum ll_time_origin origin; /* of time_s */
+    double exposed_s;           /* of that, what no overlap hides: the first piece's way and latencies */
+    double overhead_s;          /* what starting the op costs the software, beside time_s; 0 without a unit */
+    double behind_s;            /* of that, what it takes while the device works already */
+    double more_s;              /* beyond that, until the device begins */
     uint32_t bound; /* what its slowest stage is, or DEPENDENCY where latencies are longer; steps, passes and
                         * gaps apart, and overhead, are not asked */
 };

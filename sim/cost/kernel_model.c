@@ -660,6 +660,7 @@ bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost
     struct ll_timing timing;
     stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
     stages.overlay = (struct ll_correction){0};
+    stages.table = (struct ll_tabled){0};
     ll_cost_time(s->machine, &stages, s->found, &timing);
     struct ll_merit merit = ll_cost_merit(s->machine, s->op, &stages, s->found, timing.time_s);
     const double better = 1 - 1e-12;

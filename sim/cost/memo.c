@@ -199,6 +199,8 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
     for (uint64_t i = 0; i < machine->overlay_count; i++)
         hash = mix(hash, machine->overlays[i].shapes,
                    machine->overlays[i].shape_count * sizeof *machine->overlays[i].shapes);
+    uint64_t table[] = {machine->table ? ll_kernel_table_digest(machine->table) : 0, machine->table_leaves};
+    hash = mix(hash, table, sizeof table);
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
         hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);

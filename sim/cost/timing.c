@@ -572,18 +572,42 @@ static void time_model(const struct ll_machine *machine, const struct ll_cost *c
                                                                 : bound_of(most)};
 }
 
+/* What no kernel beats, with as much in caches as was found. */
+static double least_s(const struct ll_machine *machine, const struct ll_cost *cost,
+                      const struct ll_warm_bytes *found)
+{
+    uint64_t last = machine->level_count - 1;
+    double bytes = cost->table.least_bytes - (found ? found->saved_bytes[last] : 0);
+    double Bps = machine->levels[last].bandwidth_Bps * (double)ll_machine_instances(machine, last);
+    return fmax(cost->table.least_s, fmax(0, bytes) / Bps);
+}
+
+/* A measurement knows nothing of stages: the whole time is as much longer, but never below the least. */
+static void take_table(const struct ll_machine *machine, const struct ll_cost *cost,
+                       const struct ll_warm_bytes *found, struct ll_timing *timing)
+{
+    const struct ll_kernel_ratio *from = &cost->table.from;
+    timing->time_s = fmax(from->ratio * timing->time_s, least_s(machine, cost, found));
+    timing->exposed_s = fmin(from->ratio * timing->exposed_s, timing->time_s);
+    timing->overhead_s *= from->ratio;
+    timing->behind_s *= from->ratio;
+    timing->more_s *= from->ratio;
+    timing->origin = from->origin;
+}
+
 void ll_cost_time(const struct ll_machine *machine, const struct ll_cost *cost,
                   const struct ll_warm_bytes *found, struct ll_timing *timing)
 {
     time_model(machine, cost, found, timing);
-    timing->model_s = timing->time_s;
-    if (cost->overlay.shapes == 0)
-        return;
-    double model_s = timing->model_s;
-    struct ll_cost corrected = *cost;
-    ll_overlay_apply(machine, &cost->overlay, &corrected);
-    time_model(machine, &corrected, found, timing);
+    double model_s = timing->time_s;
+    if (cost->overlay.shapes > 0) {
+        struct ll_cost corrected = *cost;
+        ll_overlay_apply(machine, &cost->overlay, &corrected);
+        time_model(machine, &corrected, found, timing);
+    }
     timing->model_s = model_s;
+    if (cost->table.from.ratio > 0)
+        take_table(machine, cost, found, timing);
 }
 
 /* --- explain --- */
@@ -756,6 +780,36 @@ static void explain_time(const struct ll_machine *machine, const struct paced *p
            p->time_s - p->held_s);
 }
 
+/* What an overlay, and then a table of measured kernels, makes of the modelled time. */
+static void explain_corrections(const struct ll_machine *machine, const struct ll_cost *cost,
+                                const struct ll_warm_bytes *found, struct ll_explain *why)
+{
+    static const char *const whence[] = {
+        [LL_TIME_MODELLED] = "beyond the kernels of the measured table, scaled as far as they reach",
+        [LL_TIME_INTERPOLATED] = "between kernels of the measured table",
+        [LL_TIME_MEASURED] = "of a kernel in the measured table"};
+    const struct ll_kernel_ratio *from = &cost->table.from;
+    struct ll_cost untabled = *cost;
+    struct ll_timing timing, last;
+    untabled.table = (struct ll_tabled){0};
+    ll_cost_time(machine, &untabled, found, &timing);
+    ll_cost_time(machine, cost, found, &last);
+    if (cost->overlay.shapes > 0)
+        ll_say(why,
+               "overlay of %" PRIu64
+               " measured shapes, times near the unit %.10g and out of %s %.10g as long: "
+               "%.10g * %.10g = %.10g s",
+               cost->overlay.shapes, cost->overlay.near, machine->levels[machine->level_count - 1].name,
+               cost->overlay.far, timing.model_s, timing.time_s / timing.model_s, timing.time_s);
+    if (from->ratio == 0)
+        return;
+    ll_say(why, "%s, and no less than at all peaks: max(%.10g * %.10g, %.10g) = %.10g s",
+           whence[from->origin], from->ratio, timing.time_s, least_s(machine, cost, found), last.time_s);
+    if (timing.overhead_s + timing.more_s > 0)
+        ll_say(why, "what starting it takes, likewise: %.10g * %.10g = %.10g s", from->ratio,
+               timing.overhead_s + timing.more_s, last.overhead_s + last.more_s);
+}
+
 void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cost,
                      const struct ll_warm_bytes *found, struct ll_explain *why)
 {
@@ -791,13 +845,5 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
     if (p.held_s > 0)
         ll_say(why, "until the host is done with it, which no graph holds: %.10g + %.10g = %.10g s",
                p.time_s - p.held_s, p.held_s, p.time_s);
-    if (cost->overlay.shapes == 0)
-        return;
-    struct ll_timing timing;
-    ll_cost_time(machine, cost, found, &timing);
-    ll_say(why,
-           "overlay of %" PRIu64 " measured shapes, times near the unit %.10g and out of %s %.10g as long: "
-           "%.10g * %.10g = %.10g s",
-           cost->overlay.shapes, cost->overlay.near, machine->levels[machine->level_count - 1].name,
-           cost->overlay.far, timing.model_s, timing.time_s / timing.model_s, timing.time_s);
+    explain_corrections(machine, cost, found, why);
 }

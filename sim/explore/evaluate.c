@@ -448,6 +448,8 @@ static bool make_worker(struct ll_evaluator *evaluator, struct worker *worker, s
     for (size_t a = 0; a < space->axis_count; a++)
         values += space->axes[a].value_count;
     worker->design = ll_design_new(space->base, space->folders, diags);
+    if (worker->design)
+        ll_design_take_table(worker->design, space->machine);
     worker->values = ll_alloc(&evaluator->arena, values, sizeof *worker->values);
     worker->slots =
         ll_alloc(&evaluator->arena, space->axis_count + space->coupled_count, sizeof *worker->slots);

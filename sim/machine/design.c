@@ -74,6 +74,11 @@ void ll_design_free(struct ll_design *design)
     free(design);
 }
 
+void ll_design_take_table(struct ll_design *design, const struct ll_machine *machine)
+{
+    design->machine->table = machine->table;
+}
+
 /* --- sections --- */
 
 static uint64_t section_bit(const char *key)
@@ -185,6 +190,9 @@ static bool can_vary(const struct ll_machine_path *found, const char *path, stru
 {
     if (found->field->wording || found->field->type == LL_TYPE_NAME)
         return ll_complain(diags, place, "`%s` is wording: no result depends on it",
+                           ll_shown_text(path).text);
+    if (found->field->type == LL_TYPE_DATA_FILE)
+        return ll_complain(diags, place, "`%s` was measured on one machine: it cannot vary",
                            ll_shown_text(path).text);
     if (found->key && found->field->type == LL_TYPE_LIST)
         return ll_complain(diags, place, "`%s` is a list; name one of its items", ll_shown_text(path).text);

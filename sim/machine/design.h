@@ -17,6 +17,10 @@ struct ll_design;
 struct ll_design *ll_design_new(const char *which, const char *const *folders, struct ll_diags *diags);
 void ll_design_free(struct ll_design *design);
 
+/* Takes over another machine's table of measured kernels, which lives as long as the design: the machine of
+ * which it was made, whatever is put into the slots. */
+void ll_design_take_table(struct ll_design *design, const struct ll_machine *machine);
+
 /* A slot for the value at a path, counted from 0 in the order of the calls; for an item of a list or a
  * section as a whole, values are maps that are laid over what the file says there. A path in two slots, or
  * one within the other's, is refused. False after a complaint at `place`. */

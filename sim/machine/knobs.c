@@ -197,7 +197,9 @@ static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
                  (!copy->base || own_text(arena, &copy->base)) &&
                  (!copy->device || own_text(arena, &copy->device)) &&
                  (!copy->family || own_text(arena, &copy->family)) &&
-                 (!copy->system || own_text(arena, &copy->system));
+                 (!copy->system || own_text(arena, &copy->system)) &&
+                 (!copy->measured.path || own_text(arena, &copy->measured.path)) &&
+                 (!copy->measured.beside || own_text(arena, &copy->measured.beside));
     for (uint64_t i = 0; i < copy->unit_count && right; i++)
         right = own_text(arena, &copy->units[i].name);
     for (uint64_t i = 0; i < copy->level_count && right; i++)

@@ -313,6 +313,19 @@ struct ll_pricing {
     double fixed_usd;
 };
 
+struct ll_kernel_table; /* sim/cost/kernel_table.h */
+
+/* A file of measured kernels that a machine names. */
+struct ll_data_file {
+    const char *path;   /* where it was found; NULL: the machine names none */
+    const char *beside; /* the file that names it; NULL: an override does */
+    uint32_t digest;    /* of its bytes */
+};
+
+/* Which points of a table of measured kernels stay unheard: those of the same shape; those of one fold, as
+ * LL_LEAVE_FOLD + its number. So a row can be predicted from others than itself. */
+enum { LL_LEAVE_NOTHING, LL_LEAVE_SHAPE, LL_LEAVE_FOLD };
+
 /* Where a value comes from: a path as --set takes it, and words. */
 struct ll_source {
     const char *path, *text;
@@ -352,6 +365,9 @@ struct ll_machine {
     bool pricing_given;
     struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */
     uint64_t overlay_count;
+    struct ll_data_file measured;        /* what it names; `table` is made of it (sim/validate/table.h) */
+    const struct ll_kernel_table *table; /* measured kernels; NULL: none, or not made yet */
+    unsigned table_leaves;               /* LL_LEAVE_... */
     struct ll_source *sources;
     uint64_t source_count;
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */

@@ -39,6 +39,7 @@
     X(WORDS, "list of choices", not_zero_whole)         /* uint64_t, a bit for each of `choices` */          \
     X(TEXTS, "list of texts", any_item)                 /* const char **, the count at count_offset */       \
     X(SOURCES, "text for each path", any_item)          /* struct ll_source *, the count at count_offset */  \
+    X(DATA_FILE, "file", not_null)                      /* struct ll_data_file */                            \
     X(OBJECT, "map", when_given) /* the struct of `table`, whether given at given_offset */                  \
     X(LIST, "list", any_item)    /* up to `max` structs of `table`, count at count_offset */
 

@@ -810,6 +810,9 @@ static const struct ll_field machine_fields[] = {
     {.key = "overlay", .type = LL_TYPE_LIST, LISTED(overlays, overlay_count), .table = &overlay_table,
      .max = LL_MAX_OVERLAYS,
      .help = "residual tables of kernels, from measurements: applied after the model, their effect shown apart"},
+    {.key = "measured", .type = LL_TYPE_DATA_FILE, AT(measured),
+     .help = "a table of measured kernels, in the format of leadline validate, beside this file: between its points "
+             "the ratio of measured to modelled time is interpolated, beyond them it decays to the model's"},
     {.key = "host", .type = LL_TYPE_OBJECT, AT(host), .table = &host_table,
      .help = "the host, from which inputs come"},
     {.key = "network", .type = LL_TYPE_LIST, LISTED(networks, network_count), .table = &network_table,

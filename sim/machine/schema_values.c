@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "sim/machine/schema_types.h"
+#include "sim/machine/steps.h"
+#include "tracer/base/file.h"
+#include "tracer/base/hash.h"
 
 void *ll_at(void *object, size_t offset)
 {
@@ -177,6 +180,53 @@ void ll_write_TEXT(const struct ll_field *field, const void *object, const struc
 {
     (void)machine;
     dump->verbs->text(dump->out, *(const char *const *)ll_at_const(object, field->offset));
+}
+
+enum { MOST_DATA_BYTES = 1 << 28 };
+
+/* The digest of a file's bytes; false after a complaint. */
+static bool digest_file(const char *path, const struct ll_node *node, struct ll_reading *reading,
+                        uint32_t *digest)
+{
+    struct ll_arena scratch = {0};
+    struct ll_contents text;
+    enum ll_status status = ll_read_whole(path, MOST_DATA_BYTES, &scratch, &text);
+    if (status == LL_OK)
+        *digest = ll_digest(text.bytes, text.length);
+    else
+        ll_complain(reading->diags, node->place, "%s: %s", path, ll_status_text(status));
+    ll_arena_release(&scratch);
+    return status == LL_OK;
+}
+
+bool ll_read_DATA_FILE(const struct ll_field *field, const struct ll_node *node, void *object,
+                       struct ll_reading *reading)
+{
+    struct ll_data_file *file = ll_at(object, field->offset);
+    const bool by_file = node->place.file && strncmp(node->place.file, "--set ", strlen("--set ")) != 0;
+    const char *beside = by_file ? node->place.file : NULL;
+    struct ll_place place = node->place;
+    if (!node->text || !*node->text)
+        return ll_expected(node, reading, "the name of a file");
+    place.file = beside;
+    const char *path = ll_file_find_data(node->text, place, reading->folders, reading->arena, reading->diags);
+    if (!path || !digest_file(path, node, reading, &file->digest))
+        return false;
+    file->path = ll_copy_text(reading->arena, path, strlen(path));
+    file->beside = beside ? ll_copy_text(reading->arena, beside, strlen(beside)) : NULL;
+    return (file->path && (file->beside || !beside)) || ll_no_memory(node, reading);
+}
+
+/* Results depend on what stands in the file, people want to know where it is. */
+void ll_write_DATA_FILE(const struct ll_field *field, const void *object, const struct ll_machine *machine,
+                        struct ll_dump *dump)
+{
+    const struct ll_data_file *file = ll_at_const(object, field->offset);
+    (void)machine;
+    if (dump->results_only)
+        dump->verbs->count(dump->out, file->digest);
+    else
+        dump->verbs->text(dump->out, file->path);
 }
 
 static bool is_name(const char *text)

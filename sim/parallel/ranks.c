@@ -710,6 +710,7 @@ static void spend_on_network(const struct building *b, uint32_t task, double spe
 static void share_out(const struct building *b, struct ll_result *result, uint32_t last)
 {
     double total_s = 0, gaps_s = 0, spent_s[LL_BOUND_COUNT] = {0};
+    double from_s[LL_TIME_ORIGIN_COUNT] = {0};
     for (unsigned l = 0; l < LL_MAX_LINKS; l++)
         result->network.levels[l].share = 0;
     for (uint32_t task = last; task != LL_NO_TASK;) {
@@ -717,6 +718,7 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
         double since_s = before == LL_NO_TASK ? 0 : ll_ranks_end_s(b->ranks, before);
         double here_s = fmax(0, ll_ranks_end_s(b->ranks, task) - since_s);
         spent_s[result->ops[task].bound] += here_s;
+        from_s[result->ops[task].origin] += here_s;
         if (b->prepared->works[b->prepared->trace->ops[b->prepared->first_op + task].signature].kind ==
             LL_WORK_WAIT)
             gaps_s += here_s;
@@ -728,6 +730,7 @@ static void share_out(const struct building *b, struct ll_result *result, uint32
     for (unsigned i = 0; i < LL_BOUND_COUNT && total_s > 0; i++)
         result->shares[i] = spent_s[i] / total_s;
     result->gap_share = total_s > 0 ? gaps_s / total_s : 0;
+    ll_share_origins(from_s, total_s, result);
     assert(total_s >= 0 && gaps_s <= total_s * (1 + 1e-9));
     for (unsigned l = 0; l < LL_MAX_LINKS && total_s > 0; l++)
         result->network.levels[l].share /= total_s;

@@ -132,8 +132,12 @@ static double combined_energy_j(const struct ll_term *terms, size_t count, doubl
 static void sum_shares(const struct ll_term *terms, size_t count, double wait_s, struct ll_result *sum)
 {
     double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_DEPENDENCY] = fmax(0, wait_s)}, all_s = 0, gaps_s = 0;
+    double from_s[LL_TIME_ORIGIN_COUNT] = {0};
     for (size_t t = 0; t < count; t++)
         gaps_s += terms[t].times * terms[t].result->gap_share * terms[t].result->time_s;
+    for (size_t t = 0; t < count; t++)
+        for (unsigned i = 0; i < LL_TIME_ORIGIN_COUNT; i++)
+            from_s[i] += terms[t].times * terms[t].result->origin_shares[i] * terms[t].result->time_s;
     for (size_t t = 0; t < count; t++)
         for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
             spent_s[i] += terms[t].times * terms[t].result->shares[i] * terms[t].result->time_s;
@@ -144,6 +148,7 @@ static void sum_shares(const struct ll_term *terms, size_t count, double wait_s,
     for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
         sum->shares[i] = spent_s[i] / all_s;
     sum->gap_share = all_s > 0 ? gaps_s / all_s : 0;
+    ll_share_origins(from_s, all_s, sum);
     sum->network = (struct ll_exposure){0};
     for (size_t t = 0; t < count; t++) {
         add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,

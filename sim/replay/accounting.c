@@ -42,12 +42,23 @@ static void spend_on_network(struct ll_result *result, uint32_t seq, const struc
         result->network.levels[part->taken_level].share += op->taken_s;
 }
 
+void ll_share_origins(const double from_s[LL_TIME_ORIGIN_COUNT], double total_s, struct ll_result *result)
+{
+    double rest = 1;
+    for (int i = LL_TIME_MODELLED + 1; i < LL_TIME_ORIGIN_COUNT; i++) {
+        result->origin_shares[i] = total_s > 0 ? fmin(rest, from_s[i] / total_s) : 0;
+        rest -= result->origin_shares[i];
+    }
+    result->origin_shares[LL_TIME_MODELLED] = fmax(0, rest);
+}
+
 /* The critical path, from the op that ends last back to one that waited for none: each op on it spends its
  * time on its bound, its launch, what it waits for and the network; the parts of the whole path are the
  * shares. */
 static void share_out(struct ll_result *result, const struct ll_op_parts *parts, double behind_s)
 {
     double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_OVERHEAD] = behind_s}, total_s = 0;
+    double from_s[LL_TIME_ORIGIN_COUNT] = {0};
     for (uint32_t seq = last_to_end(result); seq != LL_NONE;) {
         const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
         const struct ll_op_parts *part = &parts[seq - result->prepared->first_op];
@@ -55,6 +66,7 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         spent_s[LL_BOUND_DEPENDENCY] += part->exposed_s;
         spent_s[LL_BOUND_NETWORK] += op->taken_s;
         spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s - op->taken_s;
+        from_s[op->origin] += op->time_s;
         spend_on_network(result, seq, part);
         if (result->prepared->works[result->prepared->trace->ops[seq].signature].kind == LL_WORK_WAIT)
             result->gap_share += op->time_s;
@@ -65,6 +77,7 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
     for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
         result->shares[i] = total_s > 0 ? spent_s[i] / total_s : 0;
     result->gap_share /= total_s > 0 ? total_s : 1;
+    ll_share_origins(from_s, total_s, result);
     for (unsigned i = 0; i < LL_MAX_LINKS && total_s > 0; i++)
         result->network.levels[i].share /= total_s;
     if (total_s <= 0)

@@ -46,6 +46,7 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
     double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
     timing->exposed_s = fmin(timing->exposed_s, recorded_s);
     timing->time_s = recorded_s;
+    timing->origin = LL_TIME_MEASURED;
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
@@ -531,6 +532,7 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
     run->ops[i].launch_s = tried.timing.overhead_s;
     run->ops[i].unit = tried.cost->unit;
     run->ops[i].bound = tried.timing.bound;
+    run->ops[i].origin = tried.timing.origin;
     place_op(run, seq, 1u << stream, begin_s, &tried);
     return tally_of(run, seq, alone, (uint32_t)(tried.cost - alone->ways));
 }

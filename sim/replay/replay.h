@@ -69,8 +69,9 @@ const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, s
 
 /* When an op runs. Times are in seconds from the begin of the first replayed op. */
 struct ll_op_result {
-    uint32_t unit;  /* index in machine->units; LL_NO_UNIT for ops that need none */
-    uint32_t bound; /* LL_BOUND_...: what takes most of time_s */
+    uint32_t unit;              /* index in machine->units; LL_NO_UNIT for ops that need none */
+    uint32_t bound;             /* LL_BOUND_...: what takes most of time_s */
+    enum ll_time_origin origin; /* of time_s, but for what it waits for */
     double start_s, time_s;
     double active_s; /* part of time_s in which the device works, without launch overhead */
     double taken_s;  /* part of active_s that overlapping communication adds by keeping units busy */
@@ -140,6 +141,8 @@ struct ll_result {
     double shares[LL_BOUND_COUNT]; /* of time_s, summing to 1 */
     double
         gap_share; /* part of time_s in gaps and opaque calls, which take as long as they were recorded to */
+    /* Parts of time_s that were measured, interpolated, modelled, along the critical path; they sum to 1. */
+    double origin_shares[LL_TIME_ORIGIN_COUNT];
     double level_share[LL_MAX_LEVELS]; /* mean use of each level's bandwidth over the step */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of each level, a step */
     struct ll_exposure network;
@@ -194,6 +197,9 @@ struct ll_among {
 const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, const struct ll_machine *machine,
                                         const struct ll_among *among, struct ll_arena *arena,
                                         struct ll_diags *diags);
+
+/* Fills origin_shares by how long the parts of so much time come from where; what none does is modelled. */
+void ll_share_origins(const double from_s[LL_TIME_ORIGIN_COUNT], double total_s, struct ll_result *result);
 
 /* The cost of op seq, which is among the replayed ones, the way it was done; NULL of idle ones. Pure. */
 static inline const struct ll_cost *ll_replay_cost(const struct ll_result *result, uint32_t seq)

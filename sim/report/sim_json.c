@@ -135,6 +135,16 @@ static void network(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
+/* How much of the time was measured. */
+static void origins(const struct ll_result *result, struct ll_json *json)
+{
+    ll_json_key(json, "shares_of_time");
+    ll_json_open_object(json);
+    for (int i = LL_TIME_ORIGIN_COUNT - 1; i >= 0; i--)
+        ll_json_put_number(json, ll_time_origin_name((enum ll_time_origin)i), result->origin_shares[i]);
+    ll_json_close_object(json);
+}
+
 static void by_kind(const struct ll_result *result, struct ll_json *json)
 {
     ll_json_key(json, "by_kind");
@@ -248,6 +258,7 @@ static void one_op(const struct ll_result *result, uint32_t seq, struct known_bo
     ll_json_put_text(json, "unit", op->unit == LL_NO_UNIT ? NULL : result->machine->units[op->unit].name);
     ll_json_put_number(json, "start_s", op->start_s);
     ll_json_put_number(json, "time_s", op->time_s);
+    ll_json_put_text(json, "time_from", ll_time_origin_name(op->origin));
     if (result->network.count > 0)
         ll_json_put_number(json, "contention_s", op->taken_s);
     ll_json_put_number(json, "time_bound_s", bounds.bound_s);
@@ -478,6 +489,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
     metrics(report, json);
     bottlenecks(result, json);
     ll_json_put_number(json, "uncovered_share", result->gap_share);
+    origins(result, json);
     ll_json_put_number(json, "coverage", ll_coverage_of(prepared->trace));
     infeed(result, json);
     if (result->network.count > 0)

@@ -667,13 +667,27 @@ static void price_words(const struct ll_machine *machine, uint64_t devices, stru
         ll_str_add(line, ")");
 }
 
+/* How much of the step's time was measured, interpolated, modelled. */
+static void origin_words(const struct ll_result *result, struct ll_str *line)
+{
+    const char *separator = "";
+    for (int i = LL_TIME_ORIGIN_COUNT - 1; i >= 0; i--) {
+        struct ll_human share;
+        if (result->origin_shares[i] <= 0)
+            continue;
+        ll_str_addf(line, "%s%s %s", separator, ll_format_percent(&share, result->origin_shares[i]),
+                    ll_time_origin_name((enum ll_time_origin)i));
+        separator = ", ";
+    }
+}
+
 /* With a plan energy is that of all devices; of several ranks that of one, on average. */
 static void footer(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
     const struct ll_result *result = report->result;
     const struct ll_parallel_result *p = report->parallel;
     uint64_t devices = p ? p->spread->sizes.devices : report->together ? report->together->rank_count : 1;
-    struct ll_str energy = {0}, area = {0}, price = {0}, config = {0};
+    struct ll_str energy = {0}, area = {0}, price = {0}, origin = {0}, config = {0};
     char of_whom[48] = "";
     if (devices > 1 && !p)
         snprintf(of_whom, sizeof of_whom, " and device, on average");
@@ -686,6 +700,8 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     fact_row("area", &area, width, out);
     price_words(result->machine, devices, &price);
     fact_row("price", &price, width, out);
+    origin_words(result, &origin);
+    fact_row("times", &origin, width, out);
     ll_str_addf(&config, "%08x", result->machine->config_hash);
     if (result->prepared->as_recorded)
         ll_str_add(&config, "; ops take their recorded times: only communication is simulated");

@@ -10,7 +10,6 @@
 
 #include "tracer/base/arena.h"
 #include "tracer/base/file.h"
-#include "tracer/base/hash.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
 #include "tracer/base/str.h"
@@ -54,22 +53,6 @@ struct range {
 static enum ll_residual_size size_of(double time_s)
 {
     return time_s < 20e-6 ? LL_RESIDUAL_SMALL : time_s < 200e-6 ? LL_RESIDUAL_MEDIUM : LL_RESIDUAL_LARGE;
-}
-
-/* The dims, each number by its bits alone: shapes near one another are of one fold. */
-static int fold_of(const char *dims)
-{
-    uint64_t hash = ll_hash_bytes(UINT64_C(0xcbf29ce484222325), "", 0);
-    while (*dims) {
-        if (isdigit((unsigned char)*dims)) {
-            char *end;
-            hash = ll_hash_number(hash, (uint64_t)ilogb(1 + ll_strtod(dims, &end)), 1);
-            dims = end > dims ? end : dims + 1;
-        } else {
-            hash = ll_hash_bytes(hash, dims++, 1);
-        }
-    }
-    return (int)((hash ^ hash >> 32) % LL_INTERVAL_FOLDS);
 }
 
 /* The quantile at place p (n + 1) of n, the first or last where there is no such place. */
@@ -182,7 +165,7 @@ static bool take_samples(const struct ll_validation *v, struct ll_arena *arena, 
         cell = cell_of(s, p, cell);
         s->cells[cell].count++;
         s->at[s->count++] = (struct sample){log(p->row->time_s / p->time_s), cell, size_of(p->time_s),
-                                            fold_of(p->row->dims ? p->row->dims : "")};
+                                            (int)ll_measured_fold(p->row)};
     }
     qsort(s->at, s->count, sizeof *s->at, by_cell);
     for (size_t c = 0, first = 0; c < s->cell_count; first += s->cells[c++].count)

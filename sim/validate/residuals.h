@@ -27,6 +27,7 @@
 #define LL_SIM_VALIDATE_RESIDUALS_H
 
 #include "sim/replay/replay.h"
+#include "sim/validate/table.h"
 #include "sim/validate/validate.h"
 
 #define LL_LEAST_COVERED 0.8
@@ -83,7 +84,7 @@ struct ll_interval_cell {
     double width;                    /* mean of log(high / low) of the intervals of `shapes`; NaN of none */
 };
 
-enum { LL_INTERVAL_FOLDS = 5 };
+enum { LL_INTERVAL_FOLDS = LL_MEASURED_FOLDS };
 
 struct ll_intervals {
     const struct ll_interval_cell *cells, *families; /* in the order of their first rows */
@@ -91,8 +92,8 @@ struct ll_intervals {
     struct ll_interval_cell overall;
 };
 
-/* Shapes whose dims are the same but for numbers of the same power of two are one block; blocks are dealt
- * into folds by their hash. NULL when memory ran out. Lives in the arena; thread-safe. */
+/* Folds of shapes are those of ll_measured_fold. NULL when memory ran out. Lives in the arena; thread-safe.
+ * */
 const struct ll_intervals *ll_intervals_of(const struct ll_validation *validation,
                                            const struct ll_residuals *residuals, struct ll_arena *arena);
 

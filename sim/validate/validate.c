@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "sim/validate/predict.h"
+#include "sim/validate/table.h"
 #include "tracer/base/map.h"
 
 /* The figures of a roofline, as times. */
@@ -413,16 +414,30 @@ static void predict_step(const struct ll_measured *row, const struct ll_machine 
     p->roofline_s = times.roofline_s;
 }
 
-/* What the model says without the machine's residual table; 0 where it has none. */
+/* What the model says without the machine's residual or measured table; 0 where it has none. */
 static double model_alone_s(const struct ll_machine *machine, const struct ll_measured_works *works)
 {
     struct ll_predicted predicted;
     const char *trouble;
-    if (machine->overlay_count == 0)
+    if (machine->overlay_count == 0 && !machine->table)
         return 0;
     struct ll_machine model = *machine;
     model.overlay_count = 0;
+    model.table = NULL;
     return ll_predict(&model, works, &predicted, &trouble) ? predicted.time_s : 0;
+}
+
+/* A table of measured kernels without what may be the row itself, or its fold. */
+static bool predict_unseen(const struct ll_machine *machine, const struct ll_measured *row,
+                           const struct ll_measured_works *works, struct ll_predicted *predicted,
+                           const char **trouble)
+{
+    if (!machine->table)
+        return ll_predict(machine, works, predicted, trouble);
+    struct ll_machine less = *machine;
+    less.table_leaves =
+        machine->table_leaves == LL_LEAVE_FOLD ? LL_LEAVE_FOLD + ll_measured_fold(row) : LL_LEAVE_SHAPE;
+    return ll_predict(&less, works, predicted, trouble);
 }
 
 static void predict(const struct ll_measured *row, const struct ll_machine *machine,
@@ -435,7 +450,7 @@ static void predict(const struct ll_measured *row, const struct ll_machine *mach
         return;
     p->unscored = ll_measured_works(row, machine, works);
     p->family = works->family;
-    if (!p->unscored && ll_predict(machine, works, &predicted, &p->unscored)) {
+    if (!p->unscored && predict_unseen(machine, row, works, &predicted, &p->unscored)) {
         p->machine = machine;
         p->time_s = predicted.time_s;
         p->model_s = model_alone_s(machine, works);

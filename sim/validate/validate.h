@@ -9,7 +9,9 @@
  *
  * The error of a row is (predicted - measured) / measured. Beside it stands that of a plain roofline: the
  * larger of FLOPs over the datasheet's peak and bytes over its bandwidth. The predictions never look at the
- * measured times. A validation lives in the arena given; pure, thread-safe. */
+ * measured times, but for a machine's table of measured kernels, of which a row is never predicted by points
+ * of its own shape; with table_leaves = LL_LEAVE_FOLD of the machine not by any of its own fold
+ * (ll_measured_fold). A validation lives in the arena given; pure, thread-safe. */
 #ifndef LL_SIM_VALIDATE_VALIDATE_H
 #define LL_SIM_VALIDATE_VALIDATE_H
 
@@ -20,7 +22,8 @@
 #include "tracer/base/pool.h"
 
 /* Ours, a plain roofline's, and ours again by whether starting the ops is most of it; and of the rows on
- * machines that have a residual table (`overlay`) ours and what the model says without the table. */
+ * machines that have a residual table (`overlay`) or a table of measured kernels (`measured`) ours and what
+ * the model says without them. */
 struct ll_score_set {
     struct ll_errors ours, roofline, launch_bound, large, with_table, model_alone;
 };
@@ -31,7 +34,7 @@ struct ll_prediction {
     const char *unscored;             /* then why */
     const char *family;
     double time_s, roofline_s;
-    double model_s;      /* the time without the machine's residual table; 0 where it has none */
+    double model_s;      /* the time without the machine's tables; 0 where it has none */
     double flops, bytes; /* what a roofline goes by */
     bool launch_bound;   /* the roofline is below what starting the ops costs */
 };

@@ -122,7 +122,7 @@ static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **sta
         {"", "1", "--set =1",
          "``: no key ``; expected ram, name, kind, year, host, area, simd, sram, clock, units, price, array, "
          "family, "
-         "system, memory, energy, aliases, overlay, network, sources or one of 3 more"},
+         "system, memory, energy, aliases, overlay, network, sources or one of 4 more"},
         {"units..rows", "1", "--set units..rows=1", "`units..rows`: no unit ``; expected array or simd"},
     };
     (void)state;
