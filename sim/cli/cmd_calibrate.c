@@ -22,8 +22,12 @@
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 
-static const char usual[] =
-    "software.op_overhead,software.kernels.*.overhead,units.*.efficiency,memory.*.efficiency";
+/* Overheads and shares; and with them the figures of a library's GEMMs and of fused kernels. */
+#define OVERHEADS_AND_SHARES                                                                                 \
+    "software.op_overhead,software.kernels.*.launch_overhead,units.*.efficiency,memory.*.efficiency"
+static const char usual[] = OVERHEADS_AND_SHARES;
+static const char with_kernels[] = OVERHEADS_AND_SHARES
+    ",units.*.gemm.*,units.*.implicit_gemm.*,software.attention.*,software.experts.*,software.linear.*";
 
 struct tuning {
     const struct ll_args *args;
@@ -114,14 +118,14 @@ static void sort_numbers(struct tuning *t)
     t->number_count = kept;
 }
 
-static int take_numbers(struct tuning *t)
+static int take_numbers(struct tuning *t, const char *given)
 {
     struct ll_arena *arena = t->args->arena;
     size_t count;
-    const char *given = ll_value(t->args, "fit", usual);
     char *patterns = ll_copy(arena, given, strlen(given) + 1), *rest = patterns, *pattern;
     const struct ll_machine_number *all = ll_machine_numbers(t->machine, arena, &count);
     size_t most = strlen(given) / 2 + 1;
+    t->number_count = 0;
     t->numbers = all ? ll_alloc(arena, count * most, sizeof(struct ll_machine_number *)) : NULL;
     if (!patterns || !t->numbers)
         return ll_cli_fail("memory ran out");
@@ -156,6 +160,27 @@ static const char *bound_text(const struct ll_tuned *tuned)
     return tuned->bound > 0 ? "the most it may be" : tuned->bound < 0 ? "the least it may be" : "";
 }
 
+/* What a table of measured kernels is worth, where one was asked for. */
+static void report_families(const struct ll_tuning *r, struct ll_str *out)
+{
+    struct ll_human text[2];
+    struct ll_table *table = ll_table_new("family|type|>rows|>MAPE|>with the table|");
+    for (size_t i = 0; i < r->family_count; i++) {
+        const struct ll_tabled_family *family = &r->families[i];
+        ll_table_row(table, "%s|%s|%zu|%s|%s|%s", family->family, family->dtype, family->rows,
+                     ll_format_percent(&text[0], family->without), ll_format_percent(&text[1], family->with),
+                     family->better                   ? "in the table"
+                     : family->rows < LL_LEAST_TABLED ? "too few rows"
+                                                      : "left out: no better");
+    }
+    if (r->family_count > 0) {
+        ll_str_add(out, "\nfolds of shapes that neither the fit nor the table has seen:\n");
+        ll_show_table(table, out);
+    } else {
+        ll_table_free(table);
+    }
+}
+
 static int report(const struct ll_tuning *r)
 {
     struct ll_str out = {0};
@@ -179,7 +204,31 @@ static int report(const struct ll_tuning *r)
                      ll_number_words(tuned->number, tuned->high).text, bound_text(tuned));
     }
     ll_show_table(table, &out);
+    report_families(r, &out);
     return ll_print(&out);
+}
+
+/* Likewise; `written`: rows of the table. */
+static void families_json(const struct ll_tuning *r, struct ll_json *json)
+{
+    ll_json_key(json, "table");
+    ll_json_open_object(json);
+    ll_json_put_count(json, "written", r->table_count);
+    ll_json_key(json, "families");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < r->family_count; i++) {
+        const struct ll_tabled_family *family = &r->families[i];
+        ll_json_open_object(json);
+        ll_json_put_text(json, "family", family->family);
+        ll_json_put_text(json, "dtype", family->dtype);
+        ll_json_put_count(json, "rows", family->rows);
+        ll_json_put_number(json, "mape", family->without);
+        ll_json_put_number(json, "mape_with_table", family->with);
+        ll_json_put_bool(json, "written", family->better);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+    ll_json_close_object(json);
 }
 
 static void errors_json(const char *key, const struct ll_errors *errors, struct ll_json *json)
@@ -220,6 +269,8 @@ static int report_json(const struct ll_tuning *r)
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
+    if (r->families)
+        families_json(r, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
@@ -266,41 +317,72 @@ static int too_few(const struct tuning *t, uint64_t folds)
             "%s: no row was measured on %s; it holds rows of %s, and a machine answers to its stem, its "
             "name and its aliases",
             t->data, t->machine->stem, hardware_of(t));
-    return ll_cli_reject(
-        "%s: rows of %zu different shape%s of %s can be predicted, of %zu that %s measured on it; %" PRIu64
-        " folds need as many%s%s",
-        t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
-        measured == 1 ? "was" : "were", folds, r->unscored ? ". Of the others the first: " : "",
-        r->unscored ? r->why : "");
+    return ll_cli_reject("%s: rows in %zu block%s of shapes, between powers of two, of %s can be predicted, "
+                         "of %zu that %s measured "
+                         "on it; %" PRIu64 " folds need as many%s%s",
+                         t->data, r->different, ll_plural(r->different), t->machine->stem, measured,
+                         measured == 1 ? "was" : "were", folds,
+                         r->unscored ? ". Of the others the first: " : "", r->unscored ? r->why : "");
 }
 
-/* The numbers are shown all the same: they tell where it went wrong. */
-static int refuse_fit(const struct tuning *t)
+/* What the machine file calls the table: its name, where both lie in one folder; else its place. */
+static const char *table_name(const struct tuning *t, const char *table, char *resolved)
+{
+    const char *output = output_of(t);
+    size_t length = (size_t)(ll_base_name(table) - table);
+    bool together = length == (size_t)(ll_base_name(output) - output) && strncmp(table, output, length) == 0;
+    return together ? ll_base_name(table) : realpath(table, resolved) ? resolved : table;
+}
+
+/* The table that was asked for does not help: nothing of it is written. */
+static int refuse_table(const struct tuning *t, const char *table)
+{
+    const struct ll_tuning *r = &t->result;
+    return ll_cli_fail(
+        "%s is not written: of the %zu families and types in the rows none has a smaller error with "
+        "the table, in folds of shapes that it has not seen",
+        table, r->family_count);
+}
+
+static int write_fit(const struct tuning *t, const char *table)
+{
+    char resolved[4096], table_place[4096];
+    struct ll_str yaml = {0}, csv = {0};
+    const char *data = t->data;
+    const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, data);
+    if (!name)
+        return ll_cli_fail("memory ran out");
+    if (table)
+        ll_tuning_table_csv(&t->result, &csv);
+    if (table && !ll_write_file(table, &csv))
+        return LL_FAILED;
+    ll_tuning_yaml(&t->result, base_of(t, resolved), name, data,
+                   table ? table_name(t, table, table_place) : NULL, &yaml);
+    return ll_write_file(output_of(t), &yaml) ? LL_DONE : LL_FAILED;
+}
+
+/* Writes what the folds that were left out want: the numbers, the table, both, or neither. What was fitted is
+ * shown all the same: it tells where it went wrong. */
+static int write_machine(const struct tuning *t)
 {
     struct ll_human before, after;
     const struct ll_tuning *r = &t->result;
-    int status = (ll_flag(t->args, "json") ? report_json : report)(r);
+    const char *table = ll_value(t->args, "table", NULL);
+    bool numbers = ll_tuning_is_better(r), tabled = table && r->table_count > 0;
+    int status = numbers || tabled ? write_fit(t, tabled ? table : NULL) : LL_DONE;
+    if (status == LL_DONE)
+        status = (ll_flag(t->args, "json") ? report_json : report)(r);
     if (status != LL_DONE)
         return status;
-    return ll_cli_fail("%s is not written: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
-                       output_of(t), ll_format_percent(&after, r->held_out.mape),
-                       ll_format_percent(&before, r->before.mape));
-}
-
-static int write_machine(const struct tuning *t)
-{
-    char resolved[4096];
-    struct ll_str yaml = {0};
-    const char *path = output_of(t);
-    if (!ll_tuning_is_better(&t->result))
-        return refuse_fit(t);
-    const char *name = ll_format(t->args->arena, "%s, fitted on %s", t->machine->name, t->data);
-    if (!name)
-        return ll_cli_fail("memory ran out");
-    ll_tuning_yaml(&t->result, base_of(t, resolved), name, t->data, &yaml);
-    if (!ll_write_file(path, &yaml))
-        return LL_FAILED;
-    return (ll_flag(t->args, "json") ? report_json : report)(&t->result);
+    if (!numbers) {
+        ll_format_percent(&after, r->held_out.mape);
+        ll_format_percent(&before, r->before.mape);
+        status = ll_cli_fail("%s: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
+                             tabled ? "the numbers stay as they were"
+                                    : ll_format(t->args->arena, "%s is not written", output_of(t)),
+                             after.text, before.text);
+    }
+    return table && !tabled ? refuse_table(t, table) : tabled ? LL_DONE : status;
 }
 
 /* How many rows of the machine's hardware are of another machine, as those of another library on the same
@@ -340,9 +422,12 @@ static int leave_to_others(struct tuning *t, const char *const *folders)
     return LL_DONE;
 }
 
-static int tune(struct tuning *t)
+static int fit_numbers(struct tuning *t, const char *patterns)
 {
     uint64_t folds;
+    int status = take_numbers(t, patterns);
+    if (status != LL_DONE)
+        return status;
     if (!ll_value_count(t->args, "folds", 2, 1000, 5, &folds))
         return LL_WRONG;
     const struct ll_tuning_task task = {.rows = t->rows.at,
@@ -351,14 +436,32 @@ static int tune(struct tuning *t)
                                         .aliases = t->aliases,
                                         .numbers = t->numbers,
                                         .number_count = t->number_count,
-                                        .folds = folds};
+                                        .folds = folds,
+                                        .table = ll_value(t->args, "table", NULL) != NULL};
     struct ll_pool *pool = ll_pool_new(0);
     bool done = pool && ll_tune(&task, pool, t->args->arena, &t->result);
     bool enough = !pool || t->result.different >= folds;
     ll_pool_free(pool);
     if (!enough)
         return too_few(t, folds);
-    return done ? write_machine(t) : ll_cli_fail("memory ran out");
+    return done ? LL_DONE : ll_cli_fail("memory ran out");
+}
+
+/* Of a fit of few numbers and one of those of all kernels, where nobody says which, the one that predicts
+ * better what it has not seen. */
+static int tune(struct tuning *t)
+{
+    const char *given = ll_value(t->args, "fit", NULL);
+    int status = fit_numbers(t, given ? given : usual);
+    const struct ll_tuning few = t->result;
+    size_t few_numbers = t->number_count;
+    if (status == LL_DONE && !given)
+        status = take_numbers(t, with_kernels);
+    if (status == LL_DONE && !given && t->number_count > few_numbers)
+        status = fit_numbers(t, with_kernels);
+    if (t->result.held_out.mape >= few.held_out.mape)
+        t->result = few;
+    return status == LL_DONE ? write_machine(t) : status;
 }
 
 /* leadline calibrate --from DATA.csv --machine MACHINE: numbers of a machine fitted on measured times. */
@@ -375,18 +478,24 @@ static int run_tuning(const struct ll_args *args)
     const char *output = output_of(&t);
     if (!ll_spares_inputs(args, "the new machine", output))
         return LL_WRONG;
-    if (!ll_can_write(output))
+    const char *table = ll_value(args, "table", NULL);
+    if (table && ll_is_same_file(table, output))
+        return ll_cli_reject("--table %s: the machine is written there", table);
+    if (!ll_can_write(output) || (table && !ll_can_write(table)))
         return LL_FAILED;
     t.machine = folders ? ll_load_machine(which, folders, NULL, 0) : NULL;
     int status = t.machine ? LL_DONE : LL_WRONG;
     if (t.machine && ll_is_same_file(output, t.machine->path))
         status = ll_cli_reject("%s: this is the machine to start from; nothing is written over it", output);
+    if (status == LL_DONE && t.machine->table)
+        status = ll_cli_reject(
+            "%s has a table of measured kernels (%s); start from the machine that it was formed "
+            "on",
+            which, t.machine->measured.path);
     if (status == LL_DONE)
         status = read_data(&t);
     if (status == LL_DONE)
         status = leave_to_others(&t, folders);
-    if (status == LL_DONE)
-        status = take_numbers(&t);
     if (status == LL_DONE)
         status = tune(&t);
     ll_machine_free(t.machine);
@@ -622,8 +731,9 @@ static int run(const struct ll_args *args)
     int status = LL_DONE;
     if (ll_value(args, "from", NULL))
         return run_tuning(args);
-    if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL))
-        return ll_cli_reject("--machine, --fit and --folds belong to --from");
+    if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL) ||
+        ll_value(args, "table", NULL))
+        return ll_cli_reject("--machine, --fit, --folds and --table belong to --from");
     if (args->word_count > 0 &&
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
@@ -658,9 +768,15 @@ static const struct ll_option options[] = {
     {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},
     {"fit", 0, "PATH,...",
      "with --from: the numbers to fit, as paths that --set takes, * for any part (default: overheads and "
-     "efficiencies of units, memory and kernels)"},
+     "efficiencies of units and memory, alone or with the figures of GEMM, attention and expert kernels: "
+     "what "
+     "predicts left-out rows better)"},
     {"folds", 0, "N",
      "with --from: parts of a cross-validation, each predicted by a fit to the others (default: 5)"},
+    {"table", 0, "FILE.csv",
+     "with --from: write a table of measured kernels too (key `measured` of a machine), of the families "
+     "whose "
+     "left-out folds it improves"},
     {0},
 };
 
@@ -687,7 +803,12 @@ const struct ll_command ll_command_calibrate = {
         "seen; a machine that predicts those no better is not written, with status 1. Rows that leadline "
         "validate gives to a more special machine (t4+archive/deepbench rather than t4) are "
         "left "
-        "out. What is made small is the mean of |log(predicted / measured)|, for which twice as slow is as "
+        "out. Folds are of blocks of shapes, between powers of two. With --table the kernels themselves "
+        "become a table "
+        "that the new machine names: for families and types whose left-out folds are predicted better with "
+        "it; "
+        "where there are none, no table is written, with status 1. What is made small is the mean of "
+        "|log(predicted / measured)|, for which twice as slow is as "
         "wrong "
         "as twice as fast; the mean error in percent need not fall with it. The range of a number is that of "
         "the "
@@ -696,7 +817,7 @@ const struct ll_command ll_command_calibrate = {
         "FOLDER scores it where it stands without that one.\n",
     .options = options,
     .repeated = (const char *const[]){"from", NULL},
-    .writes = (const char *const[]){"output", "keep", NULL},
+    .writes = (const char *const[]){"output", "keep", "table", NULL},
     .reads = (const char *const[]){"from", "machine", NULL},
     .least_words = 0,
     .most_words = 1,

@@ -392,17 +392,22 @@ static struct ll_machine *measured_machine(const struct ll_machine *machine, con
     return on ? on : ll_machine_read(which, folders, NULL, 0, diags);
 }
 
+/* Names of hardware mean what the table of names beside the machine says, before all others. */
 static const struct ll_kernel_table *read_table(const struct ll_machine *on, const char *path,
                                                 const char *const *folders, struct ll_arena *lasting,
                                                 struct ll_diags *diags)
 {
     struct ll_arena arena = {0};
+    const char *slash = strrchr(on->path, '/');
+    const char *beside = slash ? ll_copy_text(&arena, on->path, (size_t)(slash - on->path)) : ".";
+    const char *const *before = beside ? ll_folders_before(&arena, beside, folders) : NULL;
+    const char *const *all = before ? before : folders;
     struct ll_contents text;
     size_t count = 0;
     enum ll_status status = ll_read_whole(path, MOST_BYTES, &arena, &text);
     if (status != LL_OK)
         ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
-    struct ll_aliases *aliases = status == LL_OK ? ll_aliases_read(folders, &arena, diags) : NULL;
+    struct ll_aliases *aliases = status == LL_OK ? ll_aliases_read(all, &arena, diags) : NULL;
     const struct ll_measured *rows =
         aliases ? ll_measured_read(text.bytes, text.length, path, &arena, diags, &count) : NULL;
     const struct ll_kernel_table *table =

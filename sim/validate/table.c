@@ -31,8 +31,7 @@ unsigned ll_measured_fold(const struct ll_measured *row)
     return (unsigned)((hash ^ hash >> 32) % LL_MEASURED_FOLDS);
 }
 
-/* The only piece of work of a row; NULL, and *trouble, where it is no kernel of one device. */
-static const struct ll_measured_part *only_part(const struct ll_measured_works *works, const char **trouble)
+const struct ll_measured_part *ll_measured_kernel(const struct ll_measured_works *works, const char **trouble)
 {
     const struct ll_measured_part *part = works->count > 0 ? &works->at[0] : NULL;
     if (works->failed)
@@ -56,7 +55,7 @@ const char *ll_measured_point(const struct ll_measured *row, const struct ll_mac
     struct ll_predicted predicted = {0};
     const char *trouble = row->time_s > 0 ? ll_measured_works(row, on, &works)
                                           : "no time stands here; expected seconds, above zero";
-    const struct ll_measured_part *part = trouble ? NULL : only_part(&works, &trouble);
+    const struct ll_measured_part *part = trouble ? NULL : ll_measured_kernel(&works, &trouble);
     if (part && ll_predict(on, &works, &predicted, &trouble)) {
         bool modelled = predicted.time_s > 0 && isfinite(predicted.time_s);
         trouble = modelled ? NULL : "it would take no time, or forever";
@@ -169,4 +168,40 @@ const struct ll_kernel_table *ll_measured_table(const struct ll_measured *rows, 
     free(t.first);
     free(t.points);
     return table;
+}
+
+/* --- what a table is worth --- */
+
+/* log(predicted / measured); NaN where there is none. */
+static double log_error(const struct ll_machine *machine, const struct ll_table_sample *sample)
+{
+    struct ll_predicted predicted;
+    const char *trouble;
+    bool runs = ll_predict(machine, sample->works, &predicted, &trouble);
+    bool modelled = runs && predicted.time_s > 0 && isfinite(predicted.time_s);
+    return modelled ? log(predicted.time_s / sample->row->time_s) : NAN;
+}
+
+bool ll_table_held_out(const struct ll_table_sample *samples, size_t count, size_t fold,
+                       const struct ll_machine *machine, double *log_errors)
+{
+    assert(!machine->table);
+    struct ll_arena arena = {0};
+    struct ll_machine with = *machine;
+    struct ll_kernel_point *points = calloc(count + 1, sizeof *points);
+    size_t point_count = 0;
+    for (size_t i = 0; points && i < count; i++) {
+        const char *trouble;
+        const struct ll_measured_part *part = ll_measured_kernel(samples[i].works, &trouble);
+        double error = part && samples[i].fold != fold ? log_error(machine, &samples[i]) : NAN;
+        if (!isnan(error))
+            points[point_count++] = (struct ll_kernel_point){part->kind, part->work, exp(-error), 0};
+    }
+    with.table = points ? ll_kernel_table_new(machine, points, point_count, &arena) : NULL;
+    for (size_t i = 0; with.table && i < count; i++)
+        if (samples[i].fold == fold)
+            log_errors[i] = log_error(&with, &samples[i]);
+    free(points);
+    ll_arena_release(&arena);
+    return with.table != NULL;
 }

@@ -3,6 +3,7 @@
  * writes the fitted machine as a YAML file. */
 #include "sim/validate/tune.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include "sim/machine/quantity.h"
 #include "sim/validate/predict.h"
+#include "sim/validate/table.h"
+#include "tracer/base/file.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
@@ -23,9 +26,10 @@ enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5, STAGES = 8 };
 
 /* A row with its work; logs of times, so that errors are differences. */
 struct sample {
+    const struct ll_measured *row;
     struct ll_measured_works works;
     double log_time;
-    uint32_t same; /* rows that measure the same shape have the same number, from 0 on */
+    uint32_t same; /* rows in the same block of shapes have the same number, from 0 on */
     size_t fold;
 };
 
@@ -214,7 +218,18 @@ static struct ll_work shape_of(const struct ll_work *work)
     return shape;
 }
 
-/* The number of all rows that measure the shape of this one, however they are spelt; LL_NO_ID when memory ran
+/* Each number of it by its power of two. */
+static void add_block(const void *bytes, size_t length, struct ll_str *what)
+{
+    for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
+        uint64_t number = 0;
+        memcpy(&number, (const char *)bytes + at, ll_min(sizeof number, length - at));
+        char power = (char)ilogb(1 + (double)number);
+        ll_str_add_bytes(what, &power, 1);
+    }
+}
+
+/* The number of all rows in the block of shapes of this one, however they are spelt; LL_NO_ID when memory ran
  * out. */
 static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *works)
 {
@@ -224,8 +239,8 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *wo
         const uint64_t rest[] = {part->kind,    part->times,        part->apart,   part->collective,
                                  part->devices, part->node_devices, works->threads};
         const struct ll_work shape = shape_of(&part->work);
-        ll_str_add_bytes(&what, (const char *)&shape, sizeof shape);
-        ll_str_add_bytes(&what, (const char *)rest, sizeof rest);
+        add_block(&shape, sizeof shape, &what);
+        add_block(rest, sizeof rest, &what);
     }
     uint32_t number = what.failed ? LL_NO_ID : ll_map_intern(map, what.text, what.length, NULL);
     ll_str_release(&what);
@@ -235,7 +250,7 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *wo
 /* Why a row cannot be predicted; NULL when it can. */
 static const char *take_sample(const struct tuner *t, const struct ll_measured *row, struct sample *sample)
 {
-    *sample = (struct sample){.log_time = log(row->time_s)};
+    *sample = (struct sample){.row = row, .log_time = log(row->time_s)};
     const char *trouble = ll_machine_cannot_share(t->task->machine, t->task->aliases, row);
     if (!trouble)
         trouble = ll_measured_works(row, t->task->machine, &sample->works);
@@ -339,7 +354,138 @@ static void keep_range(const struct tuner *t, struct ll_tuning *tuning)
     }
 }
 
-static void tune(struct tuner *t, struct ll_tuning *tuning, double *kept)
+/* What is kept of a table's trials, by row: logs of predicted over measured in folds that were left out. */
+struct tabling {
+    struct ll_table_sample *samples;
+    double *before, *fitted;               /* without a table, by the machine as it was, as fitted */
+    double *tabled_before, *tabled_fitted; /* with one */
+};
+
+static bool begin_tabling(const struct tuner *t, struct tabling *trials)
+{
+    size_t count = t->count + 1;
+    *trials = (struct tabling){.samples = calloc(count, sizeof *trials->samples),
+                               .before = calloc(4 * count, sizeof *trials->before)};
+    if (!trials->samples || !trials->before)
+        return false;
+    trials->fitted = trials->before + count;
+    trials->tabled_before = trials->fitted + count;
+    trials->tabled_fitted = trials->tabled_before + count;
+    for (size_t i = 0; i < t->count; i++)
+        trials->samples[i] =
+            (struct ll_table_sample){t->samples[i].row, &t->samples[i].works, t->samples[i].fold};
+    return true;
+}
+
+static void end_tabling(struct tabling *trials)
+{
+    free(trials->samples);
+    free(trials->before);
+}
+
+/* The family of a row, added where it is the first of it. */
+static struct ll_tabled_family *family_of(const struct sample *sample, struct ll_tabled_family *families,
+                                          size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp(families[i].family, sample->works.family) == 0 &&
+            strcmp(families[i].dtype, sample->row->dtype) == 0)
+            return &families[i];
+    families[*count] = (struct ll_tabled_family){.family = sample->works.family, .dtype = sample->row->dtype};
+    return &families[(*count)++];
+}
+
+/* By family and type, what a table makes of folds that were left out. */
+static bool weigh_families(const struct tuner *t, const double *without, const double *with,
+                           struct ll_arena *arena, struct ll_tuning *tuning)
+{
+    struct ll_tabled_family *families = ll_alloc(arena, t->count, sizeof *families);
+    for (size_t i = 0; families && i < t->count; i++) {
+        const char *trouble;
+        if (!ll_measured_kernel(&t->samples[i].works, &trouble) || isnan(with[i]))
+            continue;
+        struct ll_tabled_family *family = family_of(&t->samples[i], families, &tuning->family_count);
+        family->rows++;
+        family->without += fabs(expm1(without[i]));
+        family->with += fabs(expm1(with[i]));
+    }
+    for (size_t i = 0; families && i < tuning->family_count; i++) {
+        struct ll_tabled_family *family = &families[i];
+        family->without /= (double)family->rows;
+        family->with /= (double)family->rows;
+        family->better = family->rows >= LL_LEAST_TABLED && family->with < family->without;
+    }
+    tuning->families = families;
+    return families != NULL;
+}
+
+/* The rows of families that gain, repeats of a kernel as one. */
+static bool take_table(const struct tuner *t, struct ll_arena *arena, struct ll_tuning *tuning)
+{
+    struct ll_map met = {0};
+    struct ll_tabled_row *rows = ll_alloc(arena, t->count, sizeof *rows);
+    size_t *repeats = calloc(t->count + 1, sizeof *repeats), families = tuning->family_count;
+    bool right = rows && repeats;
+    for (size_t i = 0; right && i < t->count; i++) {
+        const char *trouble;
+        const struct ll_measured_part *part = ll_measured_kernel(&t->samples[i].works, &trouble);
+        if (!part || !family_of(&t->samples[i], tuning->families, &families)->better)
+            continue;
+        const struct {
+            uint64_t kind;
+            struct ll_work work;
+        } key = {part->kind, part->work};
+        uint32_t id = ll_map_intern(&met, &key, sizeof key, NULL);
+        right = id != LL_NO_ID;
+        if (!right)
+            break;
+        rows[id].row = repeats[id] == 0 ? t->samples[i].row : rows[id].row;
+        rows[id].time_s += t->samples[i].log_time;
+        repeats[id]++;
+    }
+    for (uint32_t i = 0; right && i < met.count; i++)
+        rows[i].time_s = exp(rows[i].time_s / (double)repeats[i]);
+    tuning->table = rows;
+    tuning->table_count = met.count;
+    ll_map_release(&met);
+    free(repeats);
+    return right;
+}
+
+/* The machine as it was, and a fit, next to one fold that they have not seen. */
+static bool try_tables(const struct tuner *t, size_t fold, struct tabling *trials)
+{
+    return ll_table_held_out(trials->samples, t->count, fold, t->task->machine, trials->tabled_before) &&
+           ll_table_held_out(trials->samples, t->count, fold, &t->trial, trials->tabled_fitted);
+}
+
+/* False when memory ran out. */
+static bool cross_validate(struct tuner *t, struct ll_tuning *tuning, double *kept, struct ll_arena *arena)
+{
+    struct tabling trials = {0};
+    bool wanted = t->task->table, right = !wanted || begin_tabling(t, &trials);
+    t->trial = *t->task->machine;
+    if (right && wanted)
+        keep_errors(t, SIZE_MAX, trials.before);
+    for (size_t fold = 0; right && fold < t->task->folds; fold++) {
+        fit(t, fold);
+        keep_range(t, tuning);
+        keep_errors(t, fold, kept);
+        right = !wanted || try_tables(t, fold, &trials);
+    }
+    if (right && wanted)
+        memcpy(trials.fitted, kept, t->count * sizeof *kept);
+    tuning->held_out = sum_up(kept, t->count);
+    bool better = ll_tuning_is_better(tuning);
+    if (right && wanted)
+        right = weigh_families(t, better ? trials.fitted : trials.before,
+                               better ? trials.tabled_fitted : trials.tabled_before, arena, tuning) &&
+                take_table(t, arena, tuning);
+    end_tabling(&trials);
+    return right;
+}
+
+static bool tune(struct tuner *t, struct ll_tuning *tuning, double *kept, struct ll_arena *arena)
 {
     t->trial = *t->task->machine;
     keep_errors(t, SIZE_MAX, kept);
@@ -357,12 +503,7 @@ static void tune(struct tuner *t, struct ll_tuning *tuning, double *kept)
     }
     keep_errors(t, SIZE_MAX, kept);
     tuning->fitted = sum_up(kept, t->count);
-    for (size_t fold = 0; fold < t->task->folds; fold++) {
-        fit(t, fold);
-        keep_range(t, tuning);
-        keep_errors(t, fold, kept);
-    }
-    tuning->held_out = sum_up(kept, t->count);
+    return cross_validate(t, tuning, kept, arena);
 }
 
 bool ll_tuning_is_better(const struct ll_tuning *tuning)
@@ -374,6 +515,7 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
              struct ll_tuning *tuning)
 {
     size_t most = task->row_count;
+    assert(!task->machine->table);
     struct tuner t = {.task = task, .pool = pool};
     double *kept = ll_alloc(arena, most, sizeof *kept);
     *tuning = (struct ll_tuning){.machine = task->machine, .count = task->number_count};
@@ -385,8 +527,7 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
     bool ready = kept && t.samples && t.sums && t.errors && t.follows && tuning->tuned &&
                  take_samples(&t, tuning) && tuning->different >= task->folds &&
                  deal(&t, tuning->different, arena);
-    if (ready)
-        tune(&t, tuning, kept);
+    ready = ready && tune(&t, tuning, kept, arena);
     for (size_t i = 0; i < t.count; i++)
         ll_measured_works_release(&t.samples[i].works);
     return ready;
@@ -458,12 +599,52 @@ static void write_source(const struct ll_tuning *tuning, const struct ll_tuned *
     ll_str_release(&text);
 }
 
+/* How good the table is, all families together. */
+static void write_table_source(const struct ll_tuning *tuning, const char *data, struct ll_str *out)
+{
+    double without = 0, with = 0;
+    size_t rows = 0;
+    for (size_t i = 0; i < tuning->family_count; i++) {
+        const struct ll_tabled_family *family = &tuning->families[i];
+        rows += family->better ? family->rows : 0;
+        without += family->better ? family->without * (double)family->rows : 0;
+        with += family->better ? family->with * (double)family->rows : 0;
+    }
+    struct ll_str text = {0};
+    ll_str_addf(
+        &text,
+        "kernels of %s, %zu rows; of shapes in folds that were left out MAPE %.1f %% (%.1f %% without)", data,
+        rows, 100 * with / (double)rows, 100 * without / (double)rows);
+    ll_str_add(out, "  measured: ");
+    quote(text.text ? text.text : "", out);
+    ll_str_add(out, "\n");
+    out->failed |= text.failed;
+    ll_str_release(&text);
+}
+
+void ll_tuning_table_csv(const struct ll_tuning *tuning, struct ll_str *out)
+{
+    ll_str_add(out, "source,hardware,op,dtype,dims,time_s,notes\n");
+    for (size_t i = 0; i < tuning->table_count; i++) {
+        const struct ll_measured *row = tuning->table[i].row;
+        const char *fields[] = {row->source, row->hardware, row->op, row->dtype, row->dims};
+        for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+            ll_csv_put(out, fields[f]);
+            ll_str_add(out, ",");
+        }
+        ll_str_addf(out, "%.6g,", tuning->table[i].time_s);
+        ll_csv_put(out, row->notes ? row->notes : "");
+        ll_str_add(out, "\n");
+    }
+}
+
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
-                    struct ll_str *out)
+                    const char *table, struct ll_str *out)
 {
     const struct ll_tuned *written[1024];
     size_t count = 0;
-    for (size_t i = 0; i < tuning->count && count < sizeof written / sizeof *written; i++)
+    for (size_t i = 0;
+         ll_tuning_is_better(tuning) && i < tuning->count && count < sizeof written / sizeof *written; i++)
         if (tuning->tuned[i].after != tuning->tuned[i].before)
             written[count++] = &tuning->tuned[i];
     ll_str_add(out, "inherits: ");
@@ -478,7 +659,14 @@ void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char
         write_members(written, i, next, 1, out);
         ll_str_add(out, "\n");
     }
-    ll_str_add(out, count > 0 ? "sources:\n" : "");
+    if (table) {
+        ll_str_add(out, "measured: ");
+        quote(table, out);
+        ll_str_add(out, "\n");
+    }
+    ll_str_add(out, count > 0 || table ? "sources:\n" : "");
     for (size_t i = 0; i < count; i++)
         write_source(tuning, written[i], data, out);
+    if (table)
+        write_table_source(tuning, data, out);
 }

@@ -6,11 +6,12 @@
  * the other is moved along a logarithmic scale, round after round, so that the result follows from the rows
  * alone: no derivatives, no chance, the same bits at any number of threads.
  *
- * The rows are dealt into folds, as many to each as it goes, and all that measure the same shape, be it in
- * another type, into the same one: a row whose twin was fitted is none that was not seen. For each fold the
- * numbers are fitted on the others, from the same start, and the fold is predicted: those errors are what to
- * expect of rows that the fit has not seen. How far the folds' numbers lie apart says how much hangs on a
- * part of the rows; what is known of them is less sure than that: the fits share most of their rows. */
+ * The rows are dealt into folds, as many to each as it goes, and all whose shapes differ in no side by a
+ * factor of two (blocks between powers of two), be it in another type, into the same one: a row whose
+ * neighbour was fitted is hardly one that was not seen. For each fold the numbers are fitted on the others,
+ * from the same start, and the fold is predicted: those errors are what to expect of rows that the fit has
+ * not seen. How far the folds' numbers lie apart says how much hangs on a part of the rows; what is known of
+ * them is less sure than that: the fits share most of their rows. */
 #ifndef LL_SIM_VALIDATE_TUNE_H
 #define LL_SIM_VALIDATE_TUNE_H
 
@@ -25,16 +26,39 @@ struct ll_tuned {
     int bound;    /* -1: it ended at the least that it may be, 1: at the most, 0: between */
 };
 
+/* Whether a table of measured kernels is worth its rows, for those of a family and type: the MAPE of rows in
+ * folds that the table and the fit have not seen, without and with the table. */
+struct ll_tabled_family {
+    const char *family, *dtype;
+    size_t rows;
+    double without, with;
+    bool better; /* with it the error is less, over at least LL_LEAST_TABLED rows */
+};
+
+enum { LL_LEAST_TABLED = 10 };
+
+/* A row of the table: the first of those that repeat a kernel, and the geometric mean of their times. */
+struct ll_tabled_row {
+    const struct ll_measured *row;
+    double time_s;
+};
+
 struct ll_tuning {
     const struct ll_machine *machine; /* the task's */
     size_t rows, folds;               /* rows that were used */
-    size_t different;                 /* of them, those that measure the same shape as none before them */
+    size_t different;                 /* blocks of shapes that they are in */
     size_t unscored;                  /* rows of this hardware that could not be predicted */
     const char *why;                  /* the first of them could not; static storage */
     size_t untimed;                   /* rows of this hardware that were not measured: nan for a time */
     struct ll_errors before, held_out, fitted;
     struct ll_tuned *tuned; /* in the order of the numbers given */
     size_t count;
+    /* Where a table was asked for: whether it helps, on the machine as fitted, where the fit is better, else as it
+     * was; and the rows of families for which it does. */
+    struct ll_tabled_family *families;
+    size_t family_count;
+    const struct ll_tabled_row *table;
+    size_t table_count;
 };
 
 struct ll_tuning_task {
@@ -44,6 +68,7 @@ struct ll_tuning_task {
     const struct ll_aliases *aliases; /* says which rows are the machine's; NULL: its own names do */
     const struct ll_machine_number *const *numbers; /* each above zero on this machine */
     size_t number_count, folds;                     /* folds: at least 2 */
+    bool table;                                     /* asks for a table, too */
 };
 
 /* False when memory ran out, or when there are fewer different usable rows than folds (then
@@ -57,8 +82,12 @@ bool ll_tune(const struct ll_tuning_task *task, struct ll_pool *pool, struct ll_
 bool ll_tuning_is_better(const struct ll_tuning *tuning);
 
 /* The machine that inherits `base`, for which it stands in data where it lies without it, and has the numbers
- * that moved, as a file; `data` names the rows for `sources`. */
+ * that moved, where the fit is better, as a file; `data` names the rows for `sources`, `table` the file of
+ * measured kernels (NULL: none). */
 void ll_tuning_yaml(const struct ll_tuning *tuning, const char *base, const char *name, const char *data,
-                    struct ll_str *out);
+                    const char *table, struct ll_str *out);
+
+/* The table's rows as a file that `measured` of a machine may name. */
+void ll_tuning_table_csv(const struct ll_tuning *tuning, struct ll_str *out);
 
 #endif

@@ -39,3 +39,14 @@ leadline calibrate --from untimed.csv --machine ./pipe.yaml
     echo "test,A Pipe,relu,fp32,n=$((n + 1)),$((n / 5)),"; done; } >torn.csv
 leadline calibrate --from torn.csv --machine ./pipe.yaml --fit pipe.bandwidth --folds 5 -o torn.yaml; echo "status $?"
 ls torn.yaml 2>/dev/null
+# A table of kernels that no bandwidth explains, but their neighbours do; and one that helps nobody.
+{ head -1 data.csv; for n in 20 22 25 28 50 55 60 100 110 120 200 220 240 400; do echo "test,A Pipe,relu,fp32,n=$n,$((n * n / 100 + 4)),"
+    echo "test,A Pipe,tanh,fp32,n=$n,$((n / 6)),"; done; } >curved.csv
+leadline calibrate --from curved.csv --machine ./pipe.yaml --fit pipe.bandwidth -o curved.yaml --table kernels.csv; echo "status $?"
+head -4 kernels.csv; cat curved.yaml | grep -v inherits
+printf 'hardware: {A Pipe: curved}\n' >mine/aliases.yaml && cp curved.yaml kernels.csv pipe.yaml mine && rm mine/fitted.yaml
+leadline validate --machines mine curved.csv 2>&1 | tail -4
+leadline calibrate --from torn.csv --machine ./pipe.yaml --fit pipe.bandwidth -o torn.yaml --table torn_table.csv; echo "status $?"
+ls torn.yaml torn_table.csv 2>/dev/null
+leadline calibrate --from curved.csv --machine ./curved.yaml
+leadline calibrate --table t.csv
