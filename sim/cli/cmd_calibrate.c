@@ -3,7 +3,6 @@
  * to measured times (first section). */
 #define _GNU_SOURCE
 #include <assert.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -22,13 +21,6 @@
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 
-/* Overheads and shares; and with them the figures of a library's GEMMs and of fused kernels. */
-#define OVERHEADS_AND_SHARES                                                                                 \
-    "software.op_overhead,software.kernels.*.launch_overhead,units.*.efficiency,memory.*.efficiency"
-static const char usual[] = OVERHEADS_AND_SHARES;
-static const char with_kernels[] = OVERHEADS_AND_SHARES
-    ",units.*.gemm.*,units.*.implicit_gemm.*,software.attention.*,software.experts.*,software.linear.*";
-
 struct tuning {
     const struct ll_args *args;
     struct ll_measured_rows rows;
@@ -39,13 +31,6 @@ struct tuning {
     size_t number_count;
     struct ll_tuning result;
 };
-
-/* Whether a pattern means a path; the name of the list that the path begins with may be left out. */
-static bool means(const char *pattern, const char *path)
-{
-    const char *behind = strchr(path, '.');
-    return fnmatch(pattern, path, 0) == 0 || (behind && fnmatch(pattern, behind + 1, 0) == 0);
-}
 
 /* Whether the machine has such a key, though no fit may change it. */
 static bool has_key(const struct tuning *t, const char *path)
@@ -86,7 +71,7 @@ static int take_pattern(struct tuning *t, const char *pattern, const struct ll_m
 {
     bool found = false, asked = ll_value(t->args, "fit", NULL) != NULL;
     for (size_t i = 0; i < count; i++) {
-        if (!means(pattern, all[i].path))
+        if (!ll_fit_means(pattern, all[i].path))
             continue;
         found = true;
         if (ll_number_get(t->machine, &all[i]) > 0)
@@ -452,13 +437,13 @@ static int fit_numbers(struct tuning *t, const char *patterns)
 static int tune(struct tuning *t)
 {
     const char *given = ll_value(t->args, "fit", NULL);
-    int status = fit_numbers(t, given ? given : usual);
+    int status = fit_numbers(t, given ? given : ll_fit_usual);
     const struct ll_tuning few = t->result;
     size_t few_numbers = t->number_count;
     if (status == LL_DONE && !given)
-        status = take_numbers(t, with_kernels);
+        status = take_numbers(t, ll_fit_kernels);
     if (status == LL_DONE && !given && t->number_count > few_numbers)
-        status = fit_numbers(t, with_kernels);
+        status = fit_numbers(t, ll_fit_kernels);
     if (t->result.held_out.mape >= few.held_out.mape)
         t->result = few;
     return status == LL_DONE ? write_machine(t) : status;

@@ -16,6 +16,7 @@
 #include "sim/cli/load.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/table.h"
+#include "sim/validate/held_out.h"
 #include "sim/validate/residuals.h"
 #include "sim/validate/validate.h"
 #include "tracer/base/file.h"
@@ -348,8 +349,35 @@ static void intervals_json(const struct ll_intervals *intervals, struct ll_json 
     ll_json_close_object(json);
 }
 
+static void held_out_family_json(const struct ll_held_out_family *family, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    if (family->family)
+        ll_json_put_text(json, "family", family->family);
+    ll_json_put_count(json, "points", family->seen.points);
+    errors_json(&family->seen, "", json);
+    errors_json(&family->unseen, "unseen_", json);
+    ll_json_close_object(json);
+}
+
+static void held_out_json(const struct ll_held_out *held_out, struct ll_json *json)
+{
+    ll_json_key(json, "held_out");
+    ll_json_open_object(json);
+    ll_json_key(json, "families");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < held_out->family_count; i++)
+        held_out_family_json(&held_out->families[i], json);
+    ll_json_close_list(json);
+    ll_json_key(json, "overall");
+    held_out_family_json(&held_out->overall, json);
+    ll_json_put_count(json, "left_out", held_out->left_out);
+    ll_json_close_object(json);
+}
+
 /* What is shown beside the errors, where it was asked for; NULL: it was not. */
 struct beside {
+    const struct ll_held_out *held_out;
     const struct ll_fitted_rooflines *fitted;
     const struct ll_intervals *intervals;
 };
@@ -384,6 +412,8 @@ static int report_json(const struct ll_validation *v, const struct beside *besid
         fitted_json(beside->fitted, &json);
     if (beside->intervals)
         intervals_json(beside->intervals, &json);
+    if (beside->held_out)
+        held_out_json(beside->held_out, &json);
     ll_json_close_object(&json);
     return ll_print(&out);
 }
@@ -501,6 +531,36 @@ static void report_intervals(const struct ll_intervals *intervals, struct ll_str
     ll_show_table(table, out);
 }
 
+static void held_out_row(const struct ll_held_out_family *family, struct ll_table *table)
+{
+    struct ll_human text[4];
+    ll_table_row(table, "%s|%" PRIu64 "|%s|%s|%s|%s", family->family ? family->family : "all",
+                 family->seen.points, ll_format_percent(&text[0], family->seen.mape),
+                 ll_format_percent(&text[1], family->seen.median_ape),
+                 ll_format_percent(&text[2], family->unseen.mape),
+                 ll_format_percent(&text[3], family->unseen.median_ape));
+}
+
+static void report_held_out(const struct ll_held_out *held_out, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("family|>points|>MAPE|>median|>unseen shapes MAPE|>its median");
+    for (size_t i = 0; i < held_out->family_count; i++)
+        held_out_row(&held_out->families[i], table);
+    held_out_row(&held_out->overall, table);
+    if (held_out->family_count > 0) {
+        ll_str_addf(out,
+                    "\nblocks of shapes in %d folds, predicted as above, and by figures fitted anew to the "
+                    "machine's rows in the other folds:\n",
+                    LL_MEASURED_FOLDS);
+        ll_show_table(table, out);
+    } else {
+        ll_table_free(table);
+    }
+    if (held_out->left_out > 0)
+        ll_str_addf(out, "left out, for their machines have rows in fewer blocks: %" PRIu64 "\n",
+                    held_out->left_out);
+}
+
 static int report(const struct ll_validation *v, const struct beside *beside)
 {
     char hardware[256];
@@ -533,6 +593,8 @@ static int report(const struct ll_validation *v, const struct beside *beside)
         report_fitted(v, beside->fitted, &out);
     if (beside->intervals && v->family_count > 0)
         report_intervals(beside->intervals, &out);
+    if (beside->held_out && v->family_count > 0)
+        report_held_out(beside->held_out, &out);
     ll_table_free(errors);
     ll_table_free(unscored);
     return ll_print(&out);
@@ -746,7 +808,7 @@ static bool read_residuals(const struct ll_args *args, struct ll_residuals *tabl
     return read;
 }
 
-static int show(const struct ll_args *args, const struct ll_validation *v)
+static int show(const struct ll_args *args, const struct ll_validation *v, struct ll_pool *pool)
 {
     const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
     const char *residuals = ll_value(args, "residuals", NULL);
@@ -763,6 +825,8 @@ static int show(const struct ll_args *args, const struct ll_validation *v)
         if (!(beside.intervals = ll_intervals_of(v, &table, args->arena)))
             return ll_cli_fail("memory ran out");
     }
+    if (ll_value(args, "held-out", NULL) && !(beside.held_out = ll_held_out_shapes(v, pool, args->arena)))
+        return ll_cli_fail("memory ran out");
     return (ll_flag(args, "json") ? report_json : report)(v, &beside);
 }
 
@@ -800,7 +864,7 @@ static int score(const struct ll_args *args, const struct ll_measured_rows *rows
         pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
                            machines->count, machines->aliases, &recordings, pool, args->arena)
              : NULL;
-    int status = v ? show(args, v) : ll_cli_fail("memory ran out");
+    int status = v ? show(args, v, pool) : ll_cli_fail("memory ran out");
     ll_pool_free(pool);
     ll_library_release(&recorder.library);
     return status;
@@ -811,8 +875,15 @@ static int run(const struct ll_args *args)
     struct ll_measured_rows rows = {0};
     struct machines machines = {0};
     int status = LL_WRONG;
+    const char *held_out = ll_value(args, "held-out", NULL);
+    if (held_out && strcmp(held_out, "shapes") != 0)
+        return ll_cli_reject("--held-out %s: expected shapes; devices are left out by a folder of files that "
+                             "describe them as if nobody had measured them (--machines)",
+                             held_out);
     if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
         machines = read_machines(args, &rows);
+        for (size_t i = 0; held_out && i < machines.count; i++)
+            machines.at[i]->table_leaves = LL_LEAVE_OWN_FOLD;
         status = machines.failed ? LL_WRONG : score(args, &rows, &machines);
     }
     for (size_t i = 0; i < machines.count; i++)
@@ -826,6 +897,10 @@ static const struct ll_option options[] = {
     {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
     {"fitted", 0, NULL, "compare also with a roofline of three figures fitted to every second row"},
     {"intervals", 0, NULL, "how often the measured times lie within the 80 % prediction intervals"},
+    {"held-out", 0, "shapes",
+     "predict blocks of shapes also by figures that a fit to the other blocks finds, and without them in a "
+     "table "
+     "of measured kernels"},
     {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
     {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
     {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
@@ -856,6 +931,15 @@ const struct ll_command ll_command_validate = {
         "fitted to every second row, so that overhead + max(FLOPs / rate, bytes / bandwidth) has the least "
         "mean "
         "error, and the other rows are predicted by it.\n"
+        "\n"
+        "--held-out shapes asks what to expect of shapes that no figure was fitted on: blocks of shapes, "
+        "between "
+        "powers of two, are dealt into five folds, and each is predicted by the machine with its figures "
+        "fitted "
+        "anew to its rows in the others. With few rows a machine pays for each figure, so this is the worst "
+        "to "
+        "expect. Takes as long as leadline calibrate --from. Rows are never predicted by themselves where a "
+        "machine has a table of measured kernels (key `measured`).\n"
         "\n"
         "leadline sim takes its 80 % prediction intervals from the file residuals.csv in the machines' "
         "folder; "

@@ -323,8 +323,9 @@ struct ll_data_file {
 };
 
 /* Which points of a table of measured kernels stay unheard: those of the same shape; those of one fold, as
- * LL_LEAVE_FOLD + its number. So a row can be predicted from others than itself. */
-enum { LL_LEAVE_NOTHING, LL_LEAVE_SHAPE, LL_LEAVE_FOLD };
+ * LL_LEAVE_FOLD + its number. So a row can be predicted from others than itself. LL_LEAVE_OWN_FOLD asks a
+ * validation to leave out each row's own fold, and leaves out nothing by itself. */
+enum { LL_LEAVE_NOTHING, LL_LEAVE_SHAPE, LL_LEAVE_OWN_FOLD, LL_LEAVE_FOLD };
 
 /* Where a value comes from: a path as --set takes it, and words. */
 struct ll_source {

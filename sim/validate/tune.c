@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fitting numbers of a machine on measured rows by coordinate search, with cross-validation. The last section
  * writes the fitted machine as a YAML file. */
+#define _GNU_SOURCE
 #include "sim/validate/tune.h"
 
 #include <assert.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +20,32 @@
 #include "tracer/base/num.h"
 #include "tracer/base/random.h"
 #include "tracer/base/str.h"
+
+#define OVERHEADS_AND_SHARES                                                                                 \
+    "software.op_overhead,software.kernels.*.launch_overhead,units.*.efficiency,memory.*.efficiency"
+const char ll_fit_usual[] = OVERHEADS_AND_SHARES;
+const char ll_fit_kernels[] = OVERHEADS_AND_SHARES
+    ",units.*.gemm.*,units.*.implicit_gemm.*,software.attention.*,software.experts.*,software.linear.*"
+    ",software.collective_*,network.*efficiency,network.*latency,network.*.in_network";
+
+bool ll_fit_means(const char *pattern, const char *path)
+{
+    const char *behind = strchr(path, '.');
+    return fnmatch(pattern, path, 0) == 0 || (behind && fnmatch(pattern, behind + 1, 0) == 0);
+}
+
+bool ll_fit_lists(const char *patterns, const char *path)
+{
+    char pattern[128];
+    for (const char *at = patterns; *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, at);
+        if (ll_fit_means(pattern, path))
+            return true;
+        at += length;
+    }
+    return false;
+}
 
 enum { GRAIN = 64, ROUNDS = 5, STEPS = 9, NARROWINGS = 5, STAGES = 8 };
 #define SPAN 8.0        /* in the first round a number is looked for from an eighth to eight times itself */
@@ -38,6 +67,7 @@ struct tuner {
     struct ll_pool *pool;
     struct sample *samples;
     size_t count;
+    size_t different;        /* blocks of shapes */
     double *sums;            /* by chunk */
     double *errors;          /* by row: log(predicted / measured) */
     bool *follows;           /* by number and row: whether the row's time follows the number */
@@ -150,6 +180,17 @@ static bool try_place(struct tuner *t, size_t number, double at, struct best *be
     return true;
 }
 
+/* A number that leaves the machine's own value has to be worth a parameter (Akaike, "A new look at the
+ * statistical model identification", IEEE Transactions on Automatic Control 19, 1974): it has to raise the
+ * logarithm of the likelihood by more than 1. Where errors are distributed as Laplace's, that of n rows is -n
+ * ln(mean) + const; rows of one block of shapes count as one, for they err together. */
+static bool is_worth_it(const struct tuner *t, size_t number, double start_value, const struct best *best,
+                        double mean)
+{
+    bool first = start_value == ll_number_get(t->task->machine, t->task->numbers[number]);
+    return !first || best->mean < mean * exp(-1 / (double)t->different);
+}
+
 /* Of equally spaced values, then of ever narrower ones around the best. */
 static double search(struct tuner *t, size_t number, double span, double mean)
 {
@@ -163,7 +204,9 @@ static double search(struct tuner *t, size_t number, double span, double mean)
         if (!try_place(t, number, best.at - step, &best))
             try_place(t, number, best.at + step, &best);
     }
-    double value = best.at != start ? value_at(t, number, best.at) : start_value;
+    double value = best.at != start && is_worth_it(t, number, start_value, &best, mean)
+                       ? value_at(t, number, best.at)
+                       : start_value;
     return with_value(t, number, value, INFINITY);
 }
 
@@ -251,7 +294,8 @@ static uint32_t number_of(struct ll_map *map, const struct ll_measured_works *wo
 static const char *take_sample(const struct tuner *t, const struct ll_measured *row, struct sample *sample)
 {
     *sample = (struct sample){.row = row, .log_time = log(row->time_s)};
-    const char *trouble = ll_machine_cannot_share(t->task->machine, t->task->aliases, row);
+    const char *trouble =
+        t->task->folds_only ? NULL : ll_machine_cannot_share(t->task->machine, t->task->aliases, row);
     if (!trouble)
         trouble = ll_measured_works(row, t->task->machine, &sample->works);
     if (!trouble && sample->works.failed)
@@ -271,7 +315,7 @@ static bool take_samples(struct tuner *t, struct ll_tuning *tuning)
     for (size_t i = 0; remembered && i < task->row_count; i++) {
         const struct ll_measured *row = &task->rows[i];
         struct sample *sample = &t->samples[t->count];
-        if (!ll_machine_measured(task->machine, task->aliases, row))
+        if (!task->folds_only && !ll_machine_measured(task->machine, task->aliases, row))
             continue;
         if (row->time_s == 0) {
             tuning->untimed++;
@@ -459,6 +503,18 @@ static bool try_tables(const struct tuner *t, size_t fold, struct tabling *trial
            ll_table_held_out(trials->samples, t->count, fold, &t->trial, trials->tabled_fitted);
 }
 
+static bool keep_times(const struct tuner *t, const double *logs, struct ll_arena *arena,
+                       struct ll_tuning *tuning)
+{
+    double *times_s = ll_alloc(arena, t->task->row_count, sizeof *times_s);
+    for (size_t i = 0; times_s && i < t->task->row_count; i++)
+        times_s[i] = NAN;
+    for (size_t i = 0; times_s && i < t->count; i++)
+        times_s[t->samples[i].row - t->task->rows] = exp(logs[i] + t->samples[i].log_time);
+    tuning->held_out_s = times_s;
+    return times_s != NULL;
+}
+
 /* False when memory ran out. */
 static bool cross_validate(struct tuner *t, struct ll_tuning *tuning, double *kept, struct ll_arena *arena)
 {
@@ -475,6 +531,7 @@ static bool cross_validate(struct tuner *t, struct ll_tuning *tuning, double *ke
     }
     if (right && wanted)
         memcpy(trials.fitted, kept, t->count * sizeof *kept);
+    right = right && keep_times(t, kept, arena, tuning);
     tuning->held_out = sum_up(kept, t->count);
     bool better = ll_tuning_is_better(tuning);
     if (right && wanted)
@@ -488,6 +545,7 @@ static bool cross_validate(struct tuner *t, struct ll_tuning *tuning, double *ke
 static bool tune(struct tuner *t, struct ll_tuning *tuning, double *kept, struct ll_arena *arena)
 {
     t->trial = *t->task->machine;
+    t->different = tuning->different;
     keep_errors(t, SIZE_MAX, kept);
     tuning->before = sum_up(kept, t->count);
     for (size_t i = 0; i < tuning->count; i++) {
@@ -495,6 +553,8 @@ static bool tune(struct tuner *t, struct ll_tuning *tuning, double *kept, struct
         double value = ll_number_get(t->task->machine, number);
         tuning->tuned[i] = (struct ll_tuned){number, value, value, INFINITY, 0, mark_rows(t, i, kept), 0};
     }
+    if (t->task->folds_only)
+        return cross_validate(t, tuning, kept, arena);
     fit(t, SIZE_MAX);
     for (size_t i = 0; i < tuning->count; i++) {
         struct ll_tuned *tuned = &tuning->tuned[i];

@@ -18,6 +18,15 @@
 #include "sim/machine/path.h"
 #include "sim/validate/validate.h"
 
+/* Patterns of paths, by commas, of what a fit may change where nobody says: overheads and shares; and with
+ * them the figures of a library's GEMMs, of fused kernels and of collectives. `*` stands for any part. */
+extern const char ll_fit_usual[], ll_fit_kernels[];
+
+/* Whether a pattern means a path, in which the name of the list that it begins with may be left out; whether
+ * any of several does. Pure. */
+bool ll_fit_means(const char *pattern, const char *path);
+bool ll_fit_lists(const char *patterns, const char *path);
+
 /* A fitted number: its values before and after, the least and largest over the folds. */
 struct ll_tuned {
     const struct ll_machine_number *number;
@@ -53,6 +62,8 @@ struct ll_tuning {
     struct ll_errors before, held_out, fitted;
     struct ll_tuned *tuned; /* in the order of the numbers given */
     size_t count;
+    const double
+        *held_out_s; /* by row of the task, of those that were used: by a fit to the other folds; else NaN */
     /* Where a table was asked for: whether it helps, on the machine as fitted, where the fit is better, else as it
      * was; and the rows of families for which it does. */
     struct ll_tabled_family *families;
@@ -69,6 +80,8 @@ struct ll_tuning_task {
     const struct ll_machine_number *const *numbers; /* each above zero on this machine */
     size_t number_count, folds;                     /* folds: at least 2 */
     bool table;                                     /* asks for a table, too */
+    /* All rows are the machine's, whatever their hardware is called; and only what the folds find is wanted. */
+    bool folds_only;
 };
 
 /* False when memory ran out, or when there are fewer different usable rows than folds (then

@@ -436,7 +436,7 @@ static bool predict_unseen(const struct ll_machine *machine, const struct ll_mea
         return ll_predict(machine, works, predicted, trouble);
     struct ll_machine less = *machine;
     less.table_leaves =
-        machine->table_leaves == LL_LEAVE_FOLD ? LL_LEAVE_FOLD + ll_measured_fold(row) : LL_LEAVE_SHAPE;
+        machine->table_leaves == LL_LEAVE_OWN_FOLD ? LL_LEAVE_FOLD + ll_measured_fold(row) : LL_LEAVE_SHAPE;
     return ll_predict(&less, works, predicted, trouble);
 }
 

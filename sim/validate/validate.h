@@ -10,7 +10,7 @@
  * The error of a row is (predicted - measured) / measured. Beside it stands that of a plain roofline: the
  * larger of FLOPs over the datasheet's peak and bytes over its bandwidth. The predictions never look at the
  * measured times, but for a machine's table of measured kernels, of which a row is never predicted by points
- * of its own shape; with table_leaves = LL_LEAVE_FOLD of the machine not by any of its own fold
+ * of its own shape; with table_leaves = LL_LEAVE_OWN_FOLD of the machine not by any of its own fold
  * (ll_measured_fold). A validation lives in the arena given; pure, thread-safe. */
 #ifndef LL_SIM_VALIDATE_VALIDATE_H
 #define LL_SIM_VALIDATE_VALIDATE_H

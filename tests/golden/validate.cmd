@@ -63,3 +63,9 @@ echo "hardware: {A Pipe: pipe, 'soft, Server *: A Pipe': slow}" > machines/alias
 printf 'source,hardware,op,dtype,dims,time_s,notes\nsoft,A Pipe,relu,fp32,n=25,4,Server 1.2; a\nsoft,A Pipe,relu,fp32,n=25,2,Server fast; a\n' > soft.csv
 leadline validate --machines machines soft.csv --rows soft_rows.csv > /dev/null
 cut -d, -f6,7 soft_rows.csv
+# Blocks of shapes, predicted by figures that were fitted to the others: a pipe that is slower than its file says.
+{ head -1 one.csv; for n in 20 50 100 200 400 800 1600; do echo "test,A Pipe,ew_add,fp32,n=$n;nin=1,$n,"; done; } >slower.csv
+leadline validate --machines machines slower.csv --held-out shapes
+leadline validate --machines machines slower.csv --held-out shapes --json | sed -n '/"held_out"/,$p'
+leadline validate --machines machines one.csv --held-out shapes 2>&1 | tail -3
+leadline validate --machines machines one.csv --held-out devices
