@@ -229,8 +229,14 @@ static bool draw(const struct similarity *a, const char *path)
 {
     struct ll_str text = {0};
     struct ll_svg svg = {&text};
-    const struct ll_page page = {"Similarity of workloads",  "A dendrogram of the workloads.", 1, 1, 560,
-                                 120 + 30 * (double)a->count};
+    const struct ll_page page = {"Similarity of workloads",
+                                 "A dendrogram of the workloads.",
+                                 1,
+                                 1,
+                                 560,
+                                 120 + 30 * (double)a->count,
+                                 a->machine ? ll_format(a->args->arena, "Simulated on %s", a->machine->stem)
+                                            : "Times as recorded"};
     ll_page_open(&svg, &page);
     ll_draw_tree(&svg, ll_page_panel(&page, 0),
                  &(struct ll_tree){.x_label = "cosine distance of the shares of op kinds in the time",

@@ -111,7 +111,8 @@ static bool draw(struct gathering *g, const struct ll_validation *v, struct ll_s
         g->hardware.count,
         COLUMNS < g->hardware.count ? COLUMNS : g->hardware.count,
         PANEL,
-        PANEL};
+        PANEL,
+        NULL};
     ll_page_open(&svg, &page);
     for (uint32_t h = 0; h < g->hardware.count; h++) {
         const struct ll_map_entry *entry = &g->hardware.entries[h];

@@ -205,8 +205,8 @@ bool ll_chart_FRONT(const struct ll_chart_job *job)
                             .marked_count = mark_count};
     plot.x_log = chart_is_wide(plot.all.x, plot.all.count);
     plot.y_log = chart_is_wide(plot.all.y, plot.all.count);
-    struct ll_page page = {"Pareto front", "Two objectives of all valid designs, and the front", 1, 1, WIDTH,
-                           HEIGHT};
+    struct ll_page page = {
+        "Pareto front", "Two objectives of all valid designs, and the front", 1, 1, WIDTH, HEIGHT, NULL};
     struct ll_svg svg = {job->out};
     ll_page_open(&svg, &page);
     ll_draw_front(&svg, ll_page_panel(&page, 0), &plot);
@@ -312,7 +312,8 @@ bool ll_chart_HEAT(const struct ll_chart_job *job)
                            .decimals = 2};
     double width =
         fmax(side_of(x->value_count), 1.2 * ll_text_width(heat.title ? heat.title : "", LL_TEXT_TITLE));
-    struct ll_page page = {title, "The best design of each two values", 1, 1, width, side_of(y->value_count)};
+    struct ll_page page = {title, "The best design of each two values", 1, 1, width, side_of(y->value_count),
+                           NULL};
     struct ll_svg svg = {job->out};
     ll_page_open(&svg, &page);
     ll_draw_heat(&svg, ll_page_panel(&page, 0), &heat);
@@ -409,7 +410,8 @@ bool ll_chart_PARALLEL(const struct ll_chart_job *job)
                            1,
                            1,
                            WIDTH_EACH * (double)count,
-                           CHART_PARALLEL_HEIGHT};
+                           CHART_PARALLEL_HEIGHT,
+                           NULL};
     struct ll_strands plot = {.about = chart_about(job),
                               .axes = axes,
                               .axis_count = count,
@@ -451,9 +453,13 @@ bool ll_chart_SENSITIVITY(const struct ll_chart_job *job)
     if (count == 0)
         return ll_complain(job->diags, (struct ll_place){0}, "no parameter of this sweep varies");
     double height = (double)count * ((double)objectives * EACH + GAP) + CHART_SENSITIVITY_MARGIN;
-    struct ll_page page = {
-        "Sensitivity", "Standardised coefficients of linear regressions", 1, 1, CHART_SENSITIVITY_WIDTH,
-        height};
+    struct ll_page page = {"Sensitivity",
+                           "Standardised coefficients of linear regressions",
+                           1,
+                           1,
+                           CHART_SENSITIVITY_WIDTH,
+                           height,
+                           NULL};
     struct ll_weights plot = {
         .about = chart_about(job),
         .x_label = findings->logs

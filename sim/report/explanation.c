@@ -522,7 +522,8 @@ bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct l
         count,
         count < COLUMNS ? count : COLUMNS,
         WIDTH,
-        HEIGHT};
+        HEIGHT,
+        NULL};
     bool done = true;
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count && done; i++)

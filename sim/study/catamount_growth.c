@@ -131,7 +131,9 @@ static double least_gigabytes(const struct ll_catamount_size *size)
 struct figure {
     const char *title, *y_label;
     quantity *of;
-    double most_percent; /* from Catamount's own number */
+    double most_percent;         /* from Catamount's own number */
+    const struct point *printed; /* the paper's figure: `printed_each` points of each domain; NULL: none */
+    size_t printed_each;
 };
 
 /* Over parameters, all domains, into arrays of the caller; returns how many. */
@@ -147,21 +149,63 @@ static size_t points_of(const struct growth *growth, enum ll_catamount_domain do
     return count;
 }
 
+/* What Catamount itself counts of the same sizes, as points_of. */
+static size_t counted_of(enum ll_catamount_domain domain, quantity *of, double *x, double *y)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SIZES; i++)
+        if (ll_catamount_sizes[i].domain == domain && isfinite(of(&ll_catamount_sizes[i]))) {
+            x[count] = ll_catamount_sizes[i].parameters;
+            y[count++] = of(&ll_catamount_sizes[i]);
+        }
+    return count;
+}
+
+/* The points of the paper's figure, as points_of. */
+static size_t printed_of(const struct figure *figure, enum ll_catamount_domain domain, double *x, double *y)
+{
+    size_t count = 0;
+    const struct point *points = figure->printed ? &figure->printed[domain * figure->printed_each] : NULL;
+    while (points && count < figure->printed_each && points[count].parameters > 0) {
+        x[count] = points[count].parameters;
+        y[count] = points[count].value;
+        count++;
+    }
+    return count;
+}
+
 static void draw(const struct growth *growth, const struct figure *figure, struct ll_study_result *result)
 {
-    const struct ll_page page = {figure->title, figure->y_label, 1, 1, 640, 400};
+    enum { MOST = SIZES > MOST_POINTS ? SIZES : MOST_POINTS };
+    struct ll_curve published[2 * DOMAINS];
+    double px[2 * DOMAINS][MOST], py[2 * DOMAINS][MOST];
+    const struct ll_page page = {figure->title,
+                                 figure->y_label,
+                                 1,
+                                 1,
+                                 640,
+                                 400,
+                                 "Counted from one recorded step of each network; no machine is simulated"};
     double x[DOMAINS][SIZES], y[DOMAINS][SIZES];
     struct ll_curve curves[DOMAINS];
     struct ll_svg svg = {.out = ll_study_figure_new(result, NULL, figure->title)};
     for (unsigned d = 0; d < DOMAINS; d++)
         curves[d] = (struct ll_curve){ll_catamount_domains[d].name, x[d], y[d],
                                       points_of(growth, d, figure->of, x[d], y[d])};
+    for (unsigned d = 0; d < DOMAINS; d++) {
+        const unsigned c = DOMAINS + d;
+        published[d] = (struct ll_curve){"published", px[d], py[d], printed_of(figure, d, px[d], py[d])};
+        published[c] =
+            (struct ll_curve){"Catamount's count", px[c], py[c], counted_of(d, figure->of, px[c], py[c])};
+    }
     ll_page_open(&svg, &page);
     ll_draw_lines(&svg, ll_page_panel(&page, 0),
                   &(struct ll_lines){.x_label = "parameters",
                                      .y_label = figure->y_label,
                                      .curves = curves,
                                      .curve_count = DOMAINS,
+                                     .published = published,
+                                     .published_count = 2 * DOMAINS,
                                      .joined = true,
                                      .x_log = true,
                                      .y_log = true});
@@ -247,8 +291,8 @@ static double straightness(const double *x, const double *y, size_t count)
 
 static void judge_C7(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct figure figure = {"FLOPs of a sample's training step", "GFLOP a sample",
-                                         gflop_a_sample, 1};
+    static const struct figure figure = {
+        "FLOPs of a sample's training step", "GFLOP a sample", gflop_a_sample, 1, figure7[0], MOST_POINTS};
     const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
     compare(&growth, &figure, result);
@@ -265,7 +309,7 @@ static void judge_C7(const struct ll_runs *runs, struct ll_study_result *result)
 
 static void judge_C8(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct figure figure = {"Bytes of a training step", "GB a step", gigabytes, 2};
+    static const struct figure figure = {"Bytes of a training step", "GB a step", gigabytes, 2, NULL, 0};
     const struct growth growth = measure(runs);
     compare(&growth, &figure, result);
     ll_study_note(result,
@@ -498,8 +542,8 @@ static void judge_order(const struct ll_runs *runs, const struct growth *growth,
 
 static void judge_C9(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct figure figure = {"Operational intensity of a training step", "FLOP a byte", intensity,
-                                         2};
+    static const struct figure figure = {
+        "Operational intensity of a training step", "FLOP a byte", intensity, 2, ends, 1};
     const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
     compare(&growth, &figure, result);
@@ -515,8 +559,8 @@ static void judge_C9(const struct ll_runs *runs, struct ll_study_result *result)
 
 static void judge_C10(const struct ll_runs *runs, struct ll_study_result *result)
 {
-    static const struct figure figure = {"Minimal memory of a training step", "GB at once", least_gigabytes,
-                                         15};
+    static const struct figure figure = {
+        "Minimal memory of a training step", "GB at once", least_gigabytes, 15, NULL, 0};
     const struct growth growth = measure(runs);
     double x[SIZES], y[SIZES];
     compare(&growth, &figure, result);
@@ -660,13 +704,15 @@ static void tabulate_batch(const struct curves *c, struct ll_study_result *resul
 static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_label, const struct curves *c,
                        const double *ours, const double *figure)
 {
-    const struct ll_curve curves[] = {{"simulated", c->batches, ours, POINTS},
-                                      {"published", c->batches, figure, POINTS}};
+    const struct ll_curve simulated = {"simulated", c->batches, ours, POINTS},
+                          published = {"published", c->batches, figure, POINTS};
     ll_draw_lines(svg, box,
                   &(struct ll_lines){.x_label = "samples a step",
                                      .y_label = y_label,
-                                     .curves = curves,
-                                     .curve_count = 2,
+                                     .curves = &simulated,
+                                     .curve_count = 1,
+                                     .published = &published,
+                                     .published_count = 1,
                                      .joined = true,
                                      .x_log = true,
                                      .y_log = true});
@@ -675,7 +721,13 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *y_lab
 static void draw_batch(const struct curves *c, struct ll_study_result *result)
 {
     const struct ll_page page = {
-        "Batch, intensity and time", "FLOP a byte and seconds a sample by batch", 2, 2, 420, 320};
+        "Batch, intensity and time",
+        "FLOP a byte and seconds a sample by batch",
+        2,
+        2,
+        420,
+        320,
+        "The paper's accelerator (catamount), simulated; word LM of 24 billion parameters"};
     double intensities[POINTS], times_s[POINTS];
     struct ll_svg svg = {
         .out = ll_study_figure_new(result, NULL, "Intensity and time by batch, simulated and published.")};

@@ -161,8 +161,13 @@ static void tabulate(struct ll_study_result *result)
 static void draw(struct ll_study_result *result)
 {
     static const double first = 1e-6, decades = 10;
-    const struct ll_page page = {
-        "Learning curves", "Error over training data, both over today's.", 1, 1, 640, 400};
+    const struct ll_page page = {"Learning curves",
+                                 "Error over training data, both over today's.",
+                                 1,
+                                 1,
+                                 640,
+                                 400,
+                                 "From the paper's power laws; no machine is simulated"};
     double x[POINTS], y[DOMAINS][POINTS];
     struct ll_curve curves[DOMAINS];
     struct ll_svg svg = {

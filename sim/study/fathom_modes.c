@@ -141,12 +141,14 @@ static void draw(const struct modes *modes, struct ll_study_result *result)
         }
     struct ll_svg svg = {ll_study_figure_new(
         result, NULL, "Simulated time of a step over that of training on the CPU (i7-6700K; GPU: GTX 960).")};
-    const struct ll_page page = {"Training and inference, CPU and GPU",
-                                 "Groups of four bars for each workload, on a logarithmic scale.",
-                                 1,
-                                 1,
-                                 760,
-                                 380};
+    const struct ll_page page = {
+        "Training and inference, CPU and GPU",
+        "Groups of four bars for each workload, on a logarithmic scale.",
+        1,
+        1,
+        760,
+        380,
+        "Simulated: Intel Core i7-6700K (archive/i7_6700k_sse) and NVIDIA GTX 960 (gtx_960)"};
     ll_page_open(&svg, &page);
     ll_draw_bars(&svg, ll_page_panel(&page, 0),
                  &(struct ll_bars){.y_label = "time / training on the CPU",
@@ -559,7 +561,8 @@ static void draw_threads(const struct panel *panels, size_t count, struct ll_stu
         PANELS,
         PANELS,
         430,
-        360};
+        360,
+        "Simulated: Intel Core i7-6700K (archive/i7_6700k_sse)"};
     ll_page_open(&svg, &page);
     for (size_t p = 0; p < count; p++)
         draw_panel(&svg, ll_page_panel(&page, p), &panels[p]);

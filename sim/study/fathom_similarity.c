@@ -392,7 +392,7 @@ static void tabulate_kinds(const struct ll_runs *runs, struct ll_study_result *r
     }
 }
 
-static void draw(const struct profiles *p, struct ll_study_result *result)
+static void draw(const struct profiles *p, const char *note, struct ll_study_result *result)
 {
     double percent[2][LL_FATHOM_COUNT][LL_FATHOM_CLASS_COUNT];
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
@@ -409,7 +409,8 @@ static void draw(const struct profiles *p, struct ll_study_result *result)
         2,
         2,
         560,
-        340};
+        340,
+        note};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < 2; i++)
         ll_draw_heat(&svg, ll_page_panel(&page, i),
@@ -471,7 +472,7 @@ static void similarity_judge(const struct ll_runs *runs, struct ll_study_result 
         p.there[row] = fathom_profile_classes(runs, (enum ll_fathom_row)row, p.ours[row]);
     tabulate(&p, result);
     tabulate_kinds(runs, result);
-    draw(&p, result);
+    draw(&p, ll_runs_recorded_on(runs), result);
     judge_rows(&p, result);
     judge_text(&p, result);
     ll_study_note(
@@ -599,7 +600,8 @@ static void tabulate_similarity(const struct clustering *c, const char *name, co
     }
 }
 
-static void draw_similarity(const struct clustering *const clusterings[2], struct ll_study_result *result)
+static void draw_similarity(const struct clustering *const clusterings[2], const char *note,
+                            struct ll_study_result *result)
 {
     static const char *const titles[] = {"measured here", "published"};
     struct ll_svg svg = {
@@ -611,7 +613,8 @@ static void draw_similarity(const struct clustering *const clusterings[2], struc
                                  2,
                                  2,
                                  460,
-                                 320};
+                                 320,
+                                 note};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < 2; i++)
         if (clusterings[i]->count >= 2)
@@ -679,7 +682,7 @@ static void judge_similarity(const struct ll_runs *runs, struct ll_study_result 
     published_clustering(&theirs);
     tabulate_similarity(&ours, NULL, "Merges of our profiles, nearest first.", result);
     tabulate_similarity(&theirs, "published", "Merges of the published profiles (figure 3).", result);
-    draw_similarity((const struct clustering *const[]){&ours, &theirs}, result);
+    draw_similarity((const struct clustering *const[]){&ours, &theirs}, ll_runs_recorded_on(runs), result);
     judge_published(&theirs, result);
     if (measured)
         judge_ours(&ours, cosines, result);

@@ -192,7 +192,7 @@ static void draw_workload(struct ll_svg *svg, struct ll_rect box, const char *na
                                      .y_high = 2});
 }
 
-static void draw(const struct ll_timeline *const timelines[], struct ll_arena *arena,
+static void draw(const struct ll_timeline *const timelines[], const char *note, struct ll_arena *arena,
                  struct ll_study_result *result)
 {
     struct ll_svg svg = {
@@ -208,7 +208,8 @@ static void draw(const struct ll_timeline *const timelines[], struct ll_arena *a
         there,
         4,
         300,
-        230};
+        230,
+        note};
     ll_page_open(&svg, &page);
     for (size_t row = 0, panel = 0; row < LL_FATHOM_COUNT; row++)
         if (timelines[row])
@@ -263,7 +264,7 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
         ll_table_put_number(table, 100 * f.gap);
         judge_row(runs, ll_fathom[row].name, &f, result);
     }
-    draw(timelines, runs->arena, result);
+    draw(timelines, ll_runs_recorded_on(runs), runs->arena, result);
     ll_study_note(
         result,
         "Drift is what a line through the op type's times gains from the first step to the last, over their "
@@ -343,7 +344,8 @@ static void tabulate(const struct ll_timeline *const profiles[], struct ll_study
     }
 }
 
-static void draw_cumulative(const struct ll_timeline *const profiles[], struct ll_study_result *result)
+static void draw_cumulative(const struct ll_timeline *const profiles[], const char *note,
+                            struct ll_study_result *result)
 {
     double x[CURVE + 1], y[LL_FATHOM_COUNT][CURVE + 1];
     struct ll_curve curves[LL_FATHOM_COUNT] = {{0}};
@@ -366,7 +368,8 @@ static void draw_cumulative(const struct ll_timeline *const profiles[], struct l
         1,
         1,
         640,
-        400};
+        400,
+        note};
     ll_page_open(&svg, &page);
     ll_draw_lines(&svg, ll_page_panel(&page, 0),
                   &(struct ll_lines){.x_label = "op types, largest first",
@@ -404,7 +407,7 @@ static void judge_cumulative(const struct ll_runs *runs, struct ll_study_result 
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         profiles[row] = ll_fathom_profile(runs, (enum ll_fathom_row)row);
     tabulate(profiles, result);
-    draw_cumulative(profiles, result);
+    draw_cumulative(profiles, ll_runs_recorded_on(runs), result);
     for (size_t row = 0; row < LL_FATHOM_COUNT; row++)
         if (profiles[row])
             ll_criterion_at_most(result,

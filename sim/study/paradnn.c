@@ -571,5 +571,6 @@ void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct 
                                        .column_count = columns.count,
                                        .values = heat->cells,
                                        .full = heat->full,
-                                       .decimals = heat->full < 10 ? 1 : 0});
+                                       .middle = heat->middle,
+                                       .decimals = heat->full < 10 || heat->middle > 0 ? 1 : 0});
 }

@@ -92,6 +92,7 @@ struct ll_paradnn_heat {
     size_t row_axis, column_axis;   /* indices of its axes */
     const double *cells;            /* row after row (ll_paradnn_cells); NULL: nothing is drawn */
     double full;                    /* the value of the darkest color */
+    double middle;                  /* of ratios, what is equal, as of ll_heat; 0: shades begin at zero */
 };
 void ll_paradnn_draw_cells(struct ll_svg *svg, struct ll_rect box, const struct ll_paradnn_heat *heat);
 

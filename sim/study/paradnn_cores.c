@@ -305,7 +305,8 @@ static void draw(const struct scaled *scaled, struct ll_study_result *result)
                                  1,
                                  1,
                                  560,
-                                 420};
+                                 420,
+                                 "Simulated: one core and eight cores of a TPU v2 (tpu_v2_core)"};
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL,
                             "Each point a network: percent of eight cores' peak over percent of "
@@ -452,8 +453,13 @@ static void judge_identity(struct ll_study_result *result)
 
 static void draw_infeed(const struct points *points, struct ll_study_result *result)
 {
-    const struct ll_page page = {
-        "Waiting for input", "Infeed share over work, and over utilization.", 2, 2, 520, 380};
+    const struct ll_page page = {"Waiting for input",
+                                 "Infeed share over work, and over utilization.",
+                                 2,
+                                 2,
+                                 520,
+                                 380,
+                                 "Simulated: TPU v2 of eight cores (tpu_v2_core), input from its host"};
     const struct ll_curve work = {NULL, points->work, points->share, points->count};
     const struct ll_curve use = {NULL, points->share, points->utilization, points->count};
     struct ll_svg svg = {
@@ -750,7 +756,9 @@ static void draw_throughput(const struct ll_experiment_result *fc, const struct 
         4,
         2,
         560,
-        400};
+        400,
+        "Simulated: TPU v2 of eight cores (tpu_v2_core), V100 (v100_sxm_16gb), Skylake (n1_standard_32); one "
+        "scale of shades"};
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL,
                             "Thousands of examples a second by nodes and batch at 64 layers, grey where "

@@ -179,7 +179,8 @@ static void draw(const struct ll_experiment_result *const *experiments, struct l
     static const char *const series[] = {"fully connected", "CNN", "RNN"};
     static const struct ll_roof memory = {"HBM", 2400e9}, unit = {"bf16", 180e12};
     const struct ll_page page = {
-        "Families under the roof of a TPU v2", "Three families as points.", 1, 1, 760, 520};
+        "Families under the roof of a TPU v2",           "Three families as points.", 1, 1, 760, 520,
+        "Simulated: TPU v2 of eight cores (tpu_v2_core)"};
     struct ll_svg svg = {ll_study_figure_new(
         result, NULL, "Each disc a network: FLOPs a second over FLOPs per byte, simulated.")};
     size_t count = 0;
@@ -426,12 +427,16 @@ static void draw_heat(const struct drawn *drawn, struct ll_study_result *result)
                                  2 * PANELS,
                                  PANELS,
                                  480,
-                                 340};
+                                 340,
+                                 "Simulated: TPU v2 of eight cores (tpu_v2_core); one scale of shades"};
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL,
                             "Above, FLOPs reached over peak by two parameters, in percent, mean over "
                             "the others; below, what each parameter weighs in it.")};
     ll_page_open(&svg, &page);
+    double most = 0;
+    for (size_t i = 0; i < PANELS; i++)
+        most = fmax(most, drawn[i].most);
     for (size_t i = 0; i < PANELS; i++) {
         ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
                               &(struct ll_paradnn_heat){.title = panels[i].title,
@@ -440,7 +445,7 @@ static void draw_heat(const struct drawn *drawn, struct ll_study_result *result)
                                                         .row_axis = drawn[i].row,
                                                         .column_axis = drawn[i].column,
                                                         .cells = drawn[i].cells,
-                                                        .full = 100 * drawn[i].most});
+                                                        .full = 100 * most});
         ll_paradnn_draw_weights(&svg, ll_page_panel(&page, PANELS + i), panels[i].title, drawn[i].family,
                                 &drawn[i].weights);
     }
@@ -593,7 +598,13 @@ static void draw_parameters(const struct range *ranges, struct ll_study_result *
 {
     const char *names[LL_PARADNN_FAMILIES];
     struct ll_five boxes[LL_PARADNN_FAMILIES];
-    const struct ll_page page = {"Parameters of the families", "A box for each family.", 1, 1, 640, 400};
+    const struct ll_page page = {"Parameters of the families",
+                                 "A box for each family.",
+                                 1,
+                                 1,
+                                 640,
+                                 400,
+                                 "Counted from the networks; no machine is simulated"};
     struct ll_svg svg = {ll_study_figure_new(
         result, NULL, "Parameters of all networks of a family: quartiles, and the least and the most.")};
     for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {

@@ -112,30 +112,42 @@ static void judge_directions(const struct race *race, const struct direction *di
     }
 }
 
-/* The speed-up's mean by width and batch, and its weights. */
+static const char tpu_over_gpu[] = "Simulated: TPU v2 of eight cores (tpu_v2_core) and V100 (v100_sxm_16gb)";
+
+/* The speed-up's mean by width and batch, and its weights. One scale of shades for all families, to both
+ * sides of what is as fast. */
 static void draw_races(const struct race *races, const char *const *rows, size_t count, const char *title,
-                       const char *caption, struct ll_arena *arena, struct ll_study_result *result)
+                       const char *note, const char *caption, struct ll_arena *arena,
+                       struct ll_study_result *result)
 {
-    const struct ll_page page = {title, caption, 2 * count, count, 500, 340};
+    enum { MOST_RACES = 3 };
+    double *cells[MOST_RACES], farthest = 1;
+    assert(count <= MOST_RACES);
+    for (size_t i = 0; i < count; i++) {
+        const struct ll_family *family = races[i].experiment->experiment.family;
+        size_t row = ll_family_axis(family, rows[i]), column = ll_family_axis(family, "batch");
+        size_t size =
+            ll_family_axis_values(&family->axes[row]) * ll_family_axis_values(&family->axes[column]);
+        cells[i] = ll_paradnn_cells(races[i].experiment, races[i].speedup, row, column, arena);
+        for (size_t c = 0; cells[i] && c < size; c++)
+            if (isfinite(cells[i][c]) && cells[i][c] > 0)
+                farthest = fmax(farthest, fmax(cells[i][c], 1 / cells[i][c]));
+    }
+
+    const struct ll_page page = {title, caption, 2 * count, count, 500, 340, note};
     struct ll_svg svg = {ll_study_figure_new(result, NULL, caption)};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count; i++) {
-        const struct ll_experiment_result *experiment = races[i].experiment;
-        const struct ll_family *family = experiment->experiment.family;
-        size_t row = ll_family_axis(family, rows[i]), column = ll_family_axis(family, "batch");
-        double *cells = ll_paradnn_cells(experiment, races[i].speedup, row, column, arena), full = 0;
-        size_t size =
-            ll_family_axis_values(&family->axes[row]) * ll_family_axis_values(&family->axes[column]);
-        for (size_t c = 0; cells && c < size; c++)
-            full = fmax(full, isfinite(cells[c]) ? cells[c] : 0);
+        const struct ll_family *family = races[i].experiment->experiment.family;
         ll_paradnn_draw_cells(&svg, ll_page_panel(&page, i),
                               &(struct ll_paradnn_heat){.title = family->doc,
                                                         .unit = "times as fast",
                                                         .family = family,
-                                                        .row_axis = row,
-                                                        .column_axis = column,
-                                                        .cells = cells,
-                                                        .full = fmin(full, 9.9)});
+                                                        .row_axis = ll_family_axis(family, rows[i]),
+                                                        .column_axis = ll_family_axis(family, "batch"),
+                                                        .cells = cells[i],
+                                                        .full = farthest,
+                                                        .middle = 1});
         ll_paradnn_draw_weights(&svg, ll_page_panel(&page, count + i), family->doc, family,
                                 &races[i].weights);
     }
@@ -217,7 +229,7 @@ static void judge_P8(const struct ll_runs *runs, struct ll_study_result *result)
     judge_directions(&race, directions, 4, result);
     judge_winners(runs, result);
     note_host(result);
-    draw_races(&race, (const char *const[]){"nodes"}, 1, "TPU v2 over V100",
+    draw_races(&race, (const char *const[]){"nodes"}, 1, "TPU v2 over V100", tpu_over_gpu,
                "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
                runs->arena, result);
 }
@@ -232,6 +244,7 @@ static void judge_P9(const struct ll_runs *runs, struct ll_study_result *result)
     put_race(table, &race);
     judge_directions(&race, directions, 2, result);
     draw_races(&race, (const char *const[]){"nodes"}, 1, "V100 over Skylake",
+               "Simulated: V100 (v100_sxm_16gb) and Skylake (n1_standard_32)",
                "Examples a second of a V100 over those of a Skylake, and what each parameter weighs in it.",
                runs->arena, result);
 }
@@ -273,7 +286,7 @@ static void judge_P10(const struct ll_runs *runs, struct ll_study_result *result
     }
     if (cnn && rnn)
         draw_races(
-            races, (const char *const[]){"filters", "embed"}, 2, "TPU v2 over V100",
+            races, (const char *const[]){"filters", "embed"}, 2, "TPU v2 over V100", tpu_over_gpu,
             "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
             runs->arena, result);
 }
@@ -345,6 +358,7 @@ static void judge_P6(const struct ll_runs *runs, struct ll_study_result *result)
     if (all)
         draw_races(races, (const char *const[]){"nodes", "filters", "embed"}, 3,
                    "TPU v3 with twice the batch over TPU v2",
+                   "Simulated: TPU v3 (archive/tpu_v3_paradnn) and TPU v2 (tpu_v2_core), of eight cores each",
                    "Examples a second of a TPU v3, which has the memory for twice the batch, over those of a "
                    "TPU v2.",
                    runs->arena, result);
@@ -488,14 +502,16 @@ static void judge_percentiles(struct ll_arena *arena, struct ll_study_result *re
 enum { MOST_DRAWN = 8 };
 struct drawn {
     const char *names[MOST_DRAWN];
-    struct ll_five five[MOST_DRAWN];
+    struct ll_five five[MOST_DRAWN], published[MOST_DRAWN];
     size_t count;
 };
 
-static void add_drawn(struct drawn *drawn, const char *name, const struct box *box)
+/* `published` is one number of the box; NaN: there is none. */
+static void add_drawn(struct drawn *drawn, const char *name, const struct box *box, double published)
 {
     assert(drawn->count < MOST_DRAWN);
     struct ll_five *five = &drawn->five[drawn->count];
+    drawn->published[drawn->count] = (struct ll_five){{NAN, NAN, NAN, NAN, published}};
     drawn->names[drawn->count++] = name;
     for (int i = 0; i < PERCENTILES; i++)
         five->at[i] = box->at[i];
@@ -503,12 +519,14 @@ static void add_drawn(struct drawn *drawn, const char *name, const struct box *b
 
 static void draw(const struct drawn *left, const struct drawn *right, struct ll_study_result *result)
 {
-    const struct ll_page page = {"Families as boxes: percentiles 2, 9, 50, 91, 98",
-                                 "Boxes of speed-ups by family, and of utilization by platform.",
-                                 2,
-                                 2,
-                                 560,
-                                 380};
+    const struct ll_page page = {
+        "Families as boxes: percentiles 2, 9, 50, 91, 98",
+        "Boxes of speed-ups by family, and of utilization by platform.",
+        2,
+        2,
+        560,
+        380,
+        "Simulated: TPU v2 of eight cores (tpu_v2_core), V100 (v100_sxm_16gb), Skylake (n1_standard_32)"};
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL,
                             "Left, examples a second of a TPU v2 over those of a V100; right, utilization "
@@ -527,6 +545,8 @@ static void draw(const struct drawn *left, const struct drawn *right, struct ll_
                                      .y_label = "% of peak",
                                      .names = right->names,
                                      .boxes = right->five,
+                                     .published = right->published,
+                                     .published_name = "published: the most of each",
                                      .count = right->count});
     ll_svg_close(&svg);
 }
@@ -572,7 +592,7 @@ static void judge_speedups(const struct ll_runs *runs, struct drawn *drawn, stru
             continue;
         struct box box = box_of(speedup, experiment->count, runs->arena);
         put_box(table, experiment->experiment.family->doc, "TPU v2 / V100", &box);
-        add_drawn(drawn, experiment->experiment.family->name, &box);
+        add_drawn(drawn, experiment->experiment.family->name, &box, NAN);
         if (f == LL_PARADNN_BOTTLENECK || f == LL_PARADNN_RESIDUAL)
             ll_criterion_at_least(result, (struct ll_measured_value){box.at[MEDIAN], 2, ""}, 1,
                                   "%s: median of TPU v2 over V100", experiment->experiment.family->doc);
@@ -643,7 +663,7 @@ static void judge_recurrent(const struct ll_runs *runs, struct drawn *drawn, str
             column[i] *= 100;
         struct box box = column ? box_of(column, experiment->count, runs->arena) : (struct box){0};
         put_box(table, experiment->experiment.family->doc, name, &box);
-        add_drawn(drawn, name, &box);
+        add_drawn(drawn, name, &box, published[p]);
         medians[p] = box.at[MEDIAN];
         most[p] = box.most;
         ll_criterion_between(result, (struct ll_measured_value){most[p], 1, " %"}, published[p] / 2,
@@ -674,16 +694,19 @@ static void judge_P11(const struct ll_runs *runs, struct ll_study_result *result
 }
 
 /* The figure of a name: a box for each range. */
-static void draw_P12(const struct drawn *drawn, const char *name, const char *title, const char *caption,
-                     struct ll_study_result *result)
+static void draw_P12(const struct drawn *drawn, const char *name, const char *title, const char *machine,
+                     const char *caption, struct ll_study_result *result)
 {
-    const struct ll_page page = {title, "A box for each family.", 1, 1, 760, 380};
+    const struct ll_page page = {
+        title, "A box for each family.", 1, 1, 760, 380, machine};
     struct ll_svg svg = {ll_study_figure_new(result, name, caption)};
     ll_page_open(&svg, &page);
     ll_draw_boxes(&svg, ll_page_panel(&page, 0),
                   &(struct ll_boxes){.y_label = "times as many examples a second",
                                      .names = drawn->names,
                                      .boxes = drawn->five,
+                                     .published = drawn->published,
+                                     .published_name = "published: 90th percentile",
                                      .count = drawn->count});
     ll_svg_close(&svg);
 }
@@ -782,7 +805,7 @@ static void judge_versions(const struct ll_runs *runs, struct ll_study_result *r
             least = fmin(least, speedup[p]);
         const struct box box = box_of(speedup, experiment->count, runs->arena);
         put_box(table, versions[i].family.name, "newer / older", &box);
-        add_drawn(&drawn, versions[i].family.name, &box);
+        add_drawn(&drawn, versions[i].family.name, &box, gained[i]);
         ll_snprintf(text, sizeof text, "%.2f", box.ninety);
         ll_snprintf(printed, sizeof printed, "%.4g", gained[i]);
         ll_criterion_info(result, "the older software's stack is fitted on it", text, printed,
@@ -793,6 +816,7 @@ static void judge_versions(const struct ll_runs *runs, struct ll_study_result *r
     if (drawn.count)
         draw_P12(
             &drawn, "versions", "Newer over older software",
+            "Simulated: TPU v2 of eight cores (tpu_v2_core), V100",
             "Examples a second under TensorFlow 1.12 over those under 1.7 (TPU v2), with CUDA 10 over CUDA 9 "
             "(V100); the older stacks are fitted on the printed 90th percentiles.",
             result);
@@ -803,7 +827,7 @@ static void judge_P12(const struct ll_runs *runs, struct ll_study_result *result
     struct drawn drawn = {.count = 0};
     static const enum ll_paradnn_family families[] = {LL_PARADNN_FC, LL_PARADNN_BOTTLENECK,
                                                       LL_PARADNN_RESIDUAL};
-    static const char *const published[] = {"1.8", "1.8", "1.3"};
+    static const double published[] = {1.8, 1.8, 1.3};
     struct ll_study_table *table =
         sheet_of_boxes(result, NULL, "Examples a second of a TPU v2 in bf16 over those in f32.");
     for (int i = 0; i < 3; i++) {
@@ -815,9 +839,9 @@ static void judge_P12(const struct ll_runs *runs, struct ll_study_result *result
             continue;
         struct box box = box_of(speedup, experiment->count, runs->arena);
         put_box(table, experiment->experiment.family->doc, "bf16 / f32", &box);
-        add_drawn(&drawn, experiment->experiment.family->name, &box);
+        add_drawn(&drawn, experiment->experiment.family->name, &box, published[i]);
         ll_criterion_between(result, (struct ll_measured_value){box.ninety, 2, ""}, 1.3, 2.0,
-                             "%s: 90th percentile of bf16 over f32 (published: %s)",
+                             "%s: 90th percentile of bf16 over f32 (published: %.1f)",
                              experiment->experiment.family->doc, published[i]);
     }
     judge_versions(runs, result);
@@ -828,7 +852,7 @@ static void judge_P12(const struct ll_runs *runs, struct ll_study_result *result
         "archive/cuda_9_...) has one figure of its own, fitted on the printed 90th percentile of its "
         "range.");
     if (drawn.count)
-        draw_P12(&drawn, NULL, "bf16 over f32",
+        draw_P12(&drawn, NULL, "bf16 over f32", "Simulated: TPU v2 of eight cores (tpu_v2_core)",
                  "Examples a second of a TPU v2 in bf16 over those in f32. Boxes from the 9th to the 91st "
                  "percentile, whiskers from the 2nd to the 98th.",
                  result);

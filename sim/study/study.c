@@ -536,6 +536,15 @@ static const struct ll_machine *machine_of(const struct ll_runs *runs, const cha
     return NULL;
 }
 
+const char *ll_runs_recorded_on(const struct ll_runs *runs)
+{
+    const char *cpu = NULL, *text;
+    for (uint64_t i = 0; i < runs->plan->recording_count && !cpu; i++)
+        cpu = runs->traces[i] ? ll_trace_fact(runs->traces[i], "host.cpu") : NULL;
+    text = cpu ? ll_format(runs->arena, "Recorded on %s", cpu) : NULL;
+    return text ? text : "Recorded on the machine that ran this study";
+}
+
 const struct ll_result *ll_runs_replay(const struct ll_runs *runs, const char *row, const char *variant,
                                        const char *target)
 {

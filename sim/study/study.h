@@ -380,6 +380,9 @@ struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, con
 const struct ll_result *ll_runs_replay(const struct ll_runs *runs, const char *row, const char *variant,
                                        const char *target);
 
+/* What a figure of recordings says below its title: on which processor they were made. */
+const char *ll_runs_recorded_on(const struct ll_runs *runs);
+
 /* The experiment of the family of this name; NULL when there is none. */
 const struct ll_experiment_result *ll_runs_experiment(const struct ll_runs *runs, const char *family);
 

@@ -104,7 +104,8 @@ static void draw(const struct pair *pairs, size_t count, struct ll_study_result 
         3,
         1,
         760,
-        260};
+        260,
+        "Simulated: Quadro P4000 (quadro_p4000) and TITAN Xp (titan_xp)"};
     ll_page_open(&svg, &page);
     for (size_t panel = 0; panel < 3; panel++)
         ll_draw_bars(&svg, ll_page_panel(&page, panel),
@@ -306,7 +307,8 @@ static void draw_machines(struct trained all[ROWS][BATCHES][SYSTEMS], struct ll_
                                  ROWS,
                                  1,
                                  760,
-                                 300};
+                                 300,
+                                 "Simulated: Quadro P4000s (quadro_p4000) in one machine or two"};
     for (size_t s = 0; s < SYSTEMS; s++)
         names[s] = systems[s].name;
     ll_page_open(&svg, &page);

@@ -145,7 +145,13 @@ static void draw(const struct held *all, struct ll_study_result *result)
         return;
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL, "Memory of training at the largest mini-batch, by kind.")};
-    const struct ll_page page = {"Memory of training", "A stack of kinds for each workload.", 1, 1, 760, 340};
+    const struct ll_page page = {"Memory of training",
+                                 "A stack of kinds for each workload.",
+                                 1,
+                                 1,
+                                 760,
+                                 340,
+                                 "Simulated: Quadro P4000 (quadro_p4000)"};
     ll_page_open(&svg, &page);
     ll_draw_bars(&svg, ll_page_panel(&page, 0),
                  &(struct ll_bars){.y_label = "GiB",
@@ -407,7 +413,8 @@ static void draw_kernels(const struct kernels *kernels, struct ll_study_result *
                                  1,
                                  1,
                                  760,
-                                 380};
+                                 380,
+                                 "Simulated: Quadro P4000 (quadro_p4000)"};
     ll_page_open(&svg, &page);
     ll_draw_bars(&svg, ll_page_panel(&page, 0),
                  &(struct ll_bars){.y_label = "%",

@@ -279,11 +279,22 @@ static size_t list_panels(const struct ll_tbd_sweeps *sweeps, const char *panels
     return count;
 }
 
+/* The translators' throughput at their largest mini-batch is printed. */
+static struct ll_curve published_of(const struct ll_tbd_sweep *sweep, enum ll_tbd_metric metric)
+{
+    struct ll_curve published = {.name = "published"};
+    for (size_t i = 0; i < LL_TBD_TRANSLATORS && metric == LL_TBD_THROUGHPUT; i++)
+        if (ll_tbd_assumptions[i].row == sweep->row)
+            published = (struct ll_curve){"published", &sweep->batches[sweep->count - 1],
+                                          &ll_tbd_assumptions[i].published_Hz, 1};
+    return published;
+}
+
 /* A curve for each framework; of the translators, which differ, with the implementation's name. */
 static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *panel,
                        const struct ll_tbd_sweeps *sweeps, enum ll_tbd_metric metric)
 {
-    struct ll_curve curves[LL_TBD_FRAMEWORKS];
+    struct ll_curve curves[LL_TBD_FRAMEWORKS], published[LL_TBD_FRAMEWORKS];
     double values[LL_TBD_FRAMEWORKS][LL_TBD_MOST_BATCHES];
     char names[LL_TBD_FRAMEWORKS][LL_TBD_LABEL], label[64] = "%";
     size_t count = 0;
@@ -299,6 +310,7 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *panel
         snprintf(names[count], sizeof names[count], named ? "%s (%s)" : "%s", frameworks[sweep->framework],
                  workload->name);
         curves[count] = (struct ll_curve){names[count], sweep->batches, values[count], sweep->count};
+        published[count] = published_of(sweep, metric);
         if (metric == LL_TBD_THROUGHPUT)
             snprintf(label, sizeof label, "%s/s", ll_tbd_last(sweep)->unit);
         count++;
@@ -309,6 +321,8 @@ static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *panel
                                      .y_label = label,
                                      .curves = curves,
                                      .curve_count = count,
+                                     .published = published,
+                                     .published_count = count,
                                      .joined = true,
                                      .y_high = metric == LL_TBD_THROUGHPUT ? 0 : 100});
 }
@@ -330,7 +344,8 @@ void ll_tbd_draw(const struct ll_tbd_sweeps *sweeps, enum ll_tbd_metric metric,
                                  count,
                                  PANEL_COLUMNS,
                                  300,
-                                 230};
+                                 230,
+                                 "Simulated: Quadro P4000 (quadro_p4000) under TensorFlow, MXNet and CNTK"};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count; i++)
         draw_panel(&svg, ll_page_panel(&page, i), panels[i], sweeps, metric);

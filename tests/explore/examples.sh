@@ -13,6 +13,7 @@ try() {
     "$leadline" pareto "$here/$1.db" >"$here/$1.txt"
     for figure in front heat parallel sensitivity; do
         "$leadline" pareto "$here/$1.db" --figure $figure -o "$here/$figure.svg"
+        python3 tests/figures/labels.py "$here/$figure.svg"
         tail -1 "$here/$figure.svg" | grep -q '</svg>' || { echo "$1: no $figure" && exit 1; }
     done
     "$leadline" pareto "$here/$1.db" --html "$here/$1.html"

@@ -20,3 +20,4 @@ awk -F'"' '
         else print e, "explained:", cause, "causes,", arithmetic, "arithmetics,", needed, "needed"
         if (why == n["INFO"]) print "all that are not judged say why"; else print n["INFO"], "not judged,", why, "say why"
     }' page.json
+python3 traces/../tests/figures/labels.py here/*.svg && echo "no label of a figure lies on another"

@@ -24,7 +24,7 @@ test,Another,relu,fp32,n=25,4,
 END
 leadline validate --machines machines one.csv two.csv --rows rows.csv --svg errors.svg
 cat rows.csv
-grep -c 'd="M' errors.svg
+grep -c 'stroke-opacity' errors.svg
 leadline validate --machines machines one.csv missing.csv
 echo "exit $?"
 # Machines of one's own inherit those that are at hand, by stem or by the name of the file.

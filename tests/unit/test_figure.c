@@ -80,11 +80,17 @@ static void ticks_are_round_and_span_the_data(void **state)
     struct ll_axis axis = ll_axis_for(0, 0.37, false);
     assert_int_equal(axis.tick_count, 5);
     assert_near(axis.high, 0.4, 1e-12);
-    axis = ll_axis_for(0.03, 40, true);
-    assert_near(axis.low, 0.01, 1e-12);
+    axis = ll_axis_for(0.03, 40, true); /* from 0.02 to 50 are eleven of 1, 2, 5 times a power of ten */
+    assert_near(axis.low, 0.02, 1e-12);
+    assert_near(axis.high, 50, 1e-12);
+    assert_int_equal(axis.tick_count, 3);
+    assert_near(ll_axis_place(&axis, 1), 0.5, 1e-12);
+    axis = ll_axis_for(5.4, 64, true); /* 5, 10, 20, 50, 100 */
+    assert_near(axis.low, 5, 1e-12);
     assert_near(axis.high, 100, 1e-12);
     assert_int_equal(axis.tick_count, 5);
-    assert_near(ll_axis_place(&axis, 1), 0.5, 1e-12);
+    axis = ll_axis_for(7, 7, true);
+    assert_true(axis.low < 7 && axis.high > 7);
     axis = ll_axis_for(INFINITY, 0, true);
     assert_true(axis.high > axis.low && axis.low > 0);
     axis = ll_axis_for(-0.3, 1.1, false); /* as the loss of an actor-critic */
@@ -114,8 +120,11 @@ static void ticks_lose_no_digit(void **state)
     static const struct {
         double value;
         const char *text;
-    } ticks[] = {{0, "0"},         {0.05, "0.05"},     {-0.2, "-0.2"}, {80000, "80000"},  {1e6, "1e6"},
-                 {1.5e6, "1.5e6"}, {-2.5e7, "-2.5e7"}, {5e-5, "5e-5"}, {3.75e9, "3.75e9"}};
+    } ticks[] = {{0, "0"},           {0.05, "0.05"},         {-0.2, "-0.2"},    {80000, "80,000"},
+                 {1e6, "1 M"},       {1.5e6, "1.5 M"},       {-2.5e7, "-25 M"}, {5e-5, "50 \xC2\xB5"},
+                 {3.75e9, "3.75 G"}, {-1e5, "-100,000"},     {1e3, "1,000"},    {999, "999"},
+                 {0.001, "0.001"},   {1e-4, "100 \xC2\xB5"}, {2e15, "2 P"},     {5e18, "5e18"},
+                 {1e-15, "1e-15"}};
     struct ll_tick_text text;
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
         assert_string_equal(ll_tick(&text, ticks[i].value), ticks[i].text);
@@ -160,7 +169,7 @@ static struct data roll(uint64_t *random)
     return data;
 }
 
-static const struct ll_page page = {"A <title>", "about & more", 2, 2, 400, 300};
+static const struct ll_page page = {"A <title>", "about & more", 2, 2, 400, 300, "on a machine"};
 
 static void draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct data *data)
 {
@@ -374,9 +383,9 @@ static void a_scatter_plot_has_one_axis_and_no_dot_twice(void **state)
     ll_draw_scatter(&svg, (struct ll_rect){0, 0, 200, 200},
                     &(struct ll_scatter){
                         .x_label = "x", .y_label = "y", .series = &series, .series_count = 1, .band = 0.2});
-    const char *dots = strstr(text.text, " d=\"M"),
+    const char *dots = strstr(text.text, "stroke-opacity"),
                *diagonal = strstr(text.text, "<polygon class=\"ll-band\"");
-    assert_non_null(dots);
+    assert_non_null(dots = dots ? strstr(dots, " d=\"M") : NULL);
     assert_int_equal(sscanf(dots, " d=\"M%lf %lfh0M%lf %lfh0\"", &x[0], &y[0], &x[1], &y[1]), 4);
     assert_non_null(diagonal = strstr(diagonal, "<line"));
     assert_int_equal(sscanf(diagonal, "<line class=\"ll-axis\" x1=\"%lf\" y1=\"%lf\" x2=\"%lf\" y2=\"%lf\"",
@@ -589,12 +598,85 @@ static void cells_without_a_number_are_explained(void **state)
     }
 }
 
+/* Published 30 beside a bar of 10: its axis reaches both, and its mark is open and lies above the bar. */
+static void published_marks_are_open_and_on_the_axis(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {"g"}, *const series[] = {"a"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    double bar_y, mark_y;
+    ll_draw_bars(&svg, (struct ll_rect){0, 0, 200, 200},
+                 &(struct ll_bars){.y_label = "y",
+                                   .groups = groups,
+                                   .group_count = 1,
+                                   .series = series,
+                                   .series_count = 1,
+                                   .values = (double[]){10},
+                                   .published = (double[]){30}});
+    const char *bar = strstr(text.text, "<rect "),
+               *mark = bar ? strstr(bar, "<path class=\"ll-stroke\"") : NULL;
+    assert_non_null(strstr(text.text, ">published<"));
+    assert_non_null(mark);
+    assert_int_equal(sscanf(bar, "<rect x=\"%*f\" y=\"%lf\"", &bar_y), 1);
+    assert_int_equal(sscanf(mark, "<path class=\"ll-stroke\" d=\"M%*f %lf", &mark_y), 1);
+    assert_true(mark_y < bar_y);
+    ll_str_release(&text);
+}
+
+/* A curve and a published one on the same point: the open mark comes first and is wider. */
+static void published_points_never_cover_ours(void **state)
+{
+    (void)state;
+    const struct ll_curve ours = {"simulated", (double[]){5}, (double[]){7}, 1},
+                          theirs = {"published", (double[]){5}, (double[]){7}, 1};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    ll_draw_lines(&svg, (struct ll_rect){0, 0, 300, 200},
+                  &(struct ll_lines){.x_label = "x",
+                                     .y_label = "y",
+                                     .curves = &ours,
+                                     .curve_count = 1,
+                                     .published = &theirs,
+                                     .published_count = 1});
+    const char *open = strstr(text.text, "class=\"ll-hollow ll-c0\""), *mark = strstr(text.text, "<circle");
+    assert_non_null(open);
+    assert_non_null(mark = strstr(mark + 1, "<circle")); /* the first one is the legend's */
+    assert_true(open < mark);
+    ll_str_release(&text);
+}
+
+/* Of ratios, 4 and a quarter are equally far from 1, on both sides. */
+static void ratios_are_shaded_to_both_sides(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b"};
+    struct ll_str text = {0};
+    struct ll_svg svg = {&text};
+    ll_draw_heat(&svg, (struct ll_rect){0, 0, 300, 100},
+                 &(struct ll_heat){.title = "t",
+                                   .unit = "times",
+                                   .rows = names,
+                                   .row_count = 1,
+                                   .columns = names,
+                                   .column_count = 2,
+                                   .values = (double[]){4, 0.25},
+                                   .full = 4,
+                                   .middle = 1,
+                                   .decimals = 2});
+    assert_non_null(strstr(text.text, ll_shade(1).fill));
+    assert_non_null(strstr(text.text, ll_shade(-1).fill));
+    assert_non_null(strstr(text.text, "marked corner: below 1"));
+    ll_str_release(&text);
+}
+
 static void shades_go_from_light_to_dark(void **state)
 {
     (void)state;
     assert_string_equal(ll_shade(0).fill, "#f7fbff");
     assert_string_equal(ll_shade(1).fill, "#08306b");
     assert_string_equal(ll_shade(7).fill, "#08306b");
+    assert_string_equal(ll_shade(-1).fill, "#7f2704");
     assert_true(ll_shade(0.9).dark && !ll_shade(0.1).dark);
     assert_string_equal(ll_shade(NAN).fill, "#bbbbbb");
 }
@@ -621,6 +703,9 @@ int main(void)
         cmocka_unit_test(weights_go_to_both_sides),
         cmocka_unit_test(values_that_do_not_fit_their_cells_are_left_to_the_shade),
         cmocka_unit_test(cells_without_a_number_are_explained),
+        cmocka_unit_test(published_marks_are_open_and_on_the_axis),
+        cmocka_unit_test(published_points_never_cover_ours),
+        cmocka_unit_test(ratios_are_shaded_to_both_sides),
         cmocka_unit_test(shades_go_from_light_to_dark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,8 @@
  * number means that there is nothing to draw. Drawing is pure: same plot, same text.
  *
  * The page comes first: shapes and texts (svg.c). Then each kind of plot, a struct and a function (plots.c,
- * plot_roofline.c); then axes and legends, which these share (svg.c). Other rooms draw plots, not shapes. */
+ * plot_tables.c, plot_roofline.c); then axes and legends, which these share (svg.c). Other rooms draw plots,
+ * not shapes. */
 #ifndef LL_SIM_REPORT_FIGURE_FIGURE_H
 #define LL_SIM_REPORT_FIGURE_FIGURE_H
 
@@ -39,18 +40,32 @@ enum ll_pen { LL_PEN_AXIS, LL_PEN_GRID, LL_PEN_INK };
 /* A straight stroke. */
 void ll_svg_line(struct ll_svg *svg, enum ll_pen pen, double x1, double y1, double x2, double y2);
 
-/* A filled rectangle. The fill is "#rrggbb". */
-void ll_svg_rect(struct ll_svg *svg, double x, double y, double width, double height, const char *fill);
-
 struct ll_point {
     double x, y;
 };
+
+struct ll_rect {
+    double x, y, width, height;
+};
+
+/* A filled rectangle. The fill is "#rrggbb". */
+void ll_svg_rect(struct ll_svg *svg, double x, double y, double width, double height, const char *fill);
+
+/* A rectangle in colour number `series` of the palette; strokes in the colour of the ground across it. */
+void ll_svg_bar(struct ll_svg *svg, struct ll_rect bar, size_t series);
+void ll_svg_hatch(struct ll_svg *svg, struct ll_rect in);
 
 /* A line through points, in colour and dashes number `series` of the palette. */
 void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series);
 
 /* A mark around a point, in shape and colour number `series` of the palette. */
 void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series);
+
+/* An open mark around a point in colour number `series`, wider than the others, so that one of them stays
+ * visible in it: what is published, over what was computed. */
+#define LL_INK ((size_t)-1) /* instead of a colour of the palette */
+enum ll_hollow { LL_HOLLOW_CIRCLE, LL_HOLLOW_SQUARE, LL_HOLLOW_DIAMOND };
+void ll_svg_hollow(struct ll_svg *svg, struct ll_point at, enum ll_hollow shape, size_t series);
 
 enum ll_anchor { LL_ANCHOR_START, LL_ANCHOR_MIDDLE, LL_ANCHOR_END };
 enum { LL_TEXT_SMALL = 11, LL_TEXT_NORMAL = 12, LL_TEXT_TITLE = 14 };
@@ -71,13 +86,12 @@ void ll_svg_text(struct ll_svg *svg, const struct ll_svg_style *how, const char 
  */
 double ll_text_width(const char *text, unsigned size);
 
-/* Colour i of a palette that colour-blind readers can tell apart, as "#rrggbb"; past its end it begins anew.
- * The first six are Paul Tol's bright scheme (SRON/EPS/TN/09-002, 2021). */
-const char *ll_colour(size_t i);
-enum { LL_COLOUR_COUNT = 10 };
+/* Colours of a palette that colour-blind readers can tell apart, as classes of a figure: "ll-fN" fills,
+ * "ll-cN" strokes, N below this. Past its end it begins anew. */
+enum { LL_COLOUR_COUNT = 8 };
 
-/* A shade from nearly white (0) to dark blue (1), the sequential scheme Blues of ColorBrewer (Brewer, 2002);
- * NaN is grey. *dark says whether text on it is to be white. */
+/* A shade from nearly white (0) to dark blue (1), or to dark orange (-1): ColorBrewer's Blues and Oranges
+ * (Brewer, 2002); NaN is grey. `dark` says whether text on it is to be white. */
 struct ll_shade {
     char fill[8];
     bool dark;
@@ -89,15 +103,12 @@ void ll_xml_add(struct ll_str *out, const char *text);
 
 /* Plots. */
 
-struct ll_rect {
-    double x, y, width, height;
-};
-
 /* A page of panels, `columns` of them side by side, each of this size, with the figure's title above. */
 struct ll_page {
     const char *title, *about; /* about: a sentence for readers who hear the page */
     size_t panels, columns;
     double width, height; /* of a panel */
+    const char *note;     /* below the title: on which machine, with what; NULL: none */
 };
 
 /* Opens the page (close it with ll_svg_close), and says where panel i lies. */
@@ -115,6 +126,9 @@ struct ll_bars {
     bool stacked, log;    /* stacked: none is negative; log: of the y axis, not with stacked */
     double line;          /* a level to compare with, 0 for none, and what it is called */
     const char *line_name;
+    /* What is published, as of `values`, an open mark over the bar; of stacked bars as of groups, over the
+     * stack. NaN: nothing. NULL: none of it. */
+    const double *published;
 };
 void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars);
 
@@ -128,7 +142,9 @@ struct ll_boxes {
     const char *const *names;
     const struct ll_five *boxes;
     size_t count;
-    bool log; /* the y axis is logarithmic */
+    bool log;                        /* the y axis is logarithmic */
+    const struct ll_five *published; /* of each box, open marks at those that are numbers; NULL: none */
+    const char *published_name;      /* what is published; NULL: "published" */
 };
 void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes);
 
@@ -140,9 +156,15 @@ struct ll_curve {
 };
 struct ll_lines {
     const char *title, *x_label, *y_label;
-    const struct ll_curve *curves; /* earlier ones lie over later ones: ours come before published ones */
+    const struct ll_curve *curves; /* earlier ones lie over later ones */
     size_t curve_count;
-    bool joined; /* else marks alone: a scatter plot */
+    /* What is published, as open marks around those of the curves: entry i in the colour of curve i, past the last one
+     * again from the first, in another shape; a round is called as its first entry that has a name. */
+    const struct ll_curve *published;
+    size_t published_count; /* at most three times as many as curves */
+    bool joined;            /* else marks alone: a scatter plot */
+    bool
+        areas; /* joined: what lies between a curve and the one before, which is nowhere above it, is filled */
     bool x_log, y_log;
     /* Where the axes end; 0: where the data ends. They begin at 0, or at the data if log. */
     double x_high, y_high;
@@ -157,8 +179,8 @@ struct ll_scatter {
     const char *title, *about; /* about: a line below the title; NULL: none */
     const char *x_label, *y_label;
     const struct ll_curve *series; /* not positive values are left out */
-    size_t series_count;
-    double band; /* shaded: y from 1 - band to 1 + band of x */
+    size_t series_count;           /* those past LL_COLOUR_COUNT are squares, the others discs */
+    double band;                   /* shaded: y from 1 - band to 1 + band of x */
 };
 void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_scatter *scatter);
 
@@ -193,8 +215,8 @@ double ll_roofline_shown(const struct ll_roofline *roofline);
  * none. */
 struct ll_heat {
     const char *title;
-    /* The unit of the values stands beside the title, which it needs, and behind it what cells without a
-     * number are: too small, or what `grey` says in a word or two. NULL: nothing of it, "none". */
+    /* The unit of the values stands below the title, behind a scale of the shades, and behind it what cells
+     * without a number are: too small, or what `grey` says in a word or two. NULL: no unit, "none". */
     const char *unit, *grey;
     const char *const *rows;
     size_t row_count;
@@ -202,6 +224,9 @@ struct ll_heat {
     size_t column_count;
     const double *values; /* row after row */
     double full;          /* the value that is darkest */
+    double
+        middle; /* 0: shades begin at zero. Else of ratios, that of equals: shades go to both sides of it, as
+                      logarithms, as far as to full / middle; cells below it have a marked corner */
     unsigned decimals;
 };
 void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat);
@@ -267,7 +292,8 @@ void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *
 
 enum { LL_MOST_TICKS = 16, LL_GAP = 6 };
 
-/* A scale from low to high, both ticks; linear ones begin at 0, or below it where values do. */
+/* A scale from low to high. Linear ones begin at 0, or below it where values do, and both ends are ticks;
+ * logarithmic ones reach from 1, 2 or 5 times a power of ten to another. */
 struct ll_axis {
     double low, high;
     bool log;
@@ -298,20 +324,30 @@ double ll_axis_place(const struct ll_axis *axis, double value);
 struct ll_tick_text {
     char text[24];
 };
-/* A tick in the fewest digits: 0.05, 20000, 1.5e6. */
+/* A tick in the fewest digits: 0.05, 20,000, 1.5 M, 50 µ. */
 const char *ll_tick(struct ll_tick_text *text, double value);
 
-/* The title at the top of a box; what is left of the box below it. */
+/* The title at the top of a box, in as many lines as it takes; what is left of the box below it. */
 struct ll_rect ll_draw_title(struct ll_svg *svg, struct ll_rect box, const char *title);
 
-/* A line in small letters there; NULL: none. */
+/* Small letters there, likewise; NULL: none. */
 struct ll_rect ll_draw_about(struct ll_svg *svg, struct ll_rect box, const char *about);
 
 /* A legend of names in as many lines as it takes, each behind a square, a mark or a piece of a curve as those
- * of its number look; names that are NULL are left out. What is left of the box below it. */
-enum ll_swatch { LL_SWATCH_SQUARE, LL_SWATCH_MARK, LL_SWATCH_CURVE };
+ * of its number look; an open mark is the shape of its number. Names that are NULL are left out. What is left
+ * of the box below it. */
+enum ll_swatch { LL_SWATCH_SQUARE, LL_SWATCH_MARK, LL_SWATCH_DOT, LL_SWATCH_CURVE, LL_SWATCH_HOLLOW };
 struct ll_rect ll_draw_legend(struct ll_svg *svg, struct ll_rect box, const char *const *names, size_t count,
                               enum ll_swatch swatch);
+
+/* Several of them, one behind the other. */
+struct ll_legend {
+    const char *const *names;
+    size_t count;
+    enum ll_swatch swatch;
+};
+struct ll_rect ll_draw_legends(struct ll_svg *svg, struct ll_rect box, const struct ll_legend *legends,
+                               size_t legend_count);
 
 /* The y axis with grid and label to the left of what is left of the box, which is returned; bottom pixels
  * are kept free below for the x axis. */
@@ -322,7 +358,8 @@ struct ll_rect ll_draw_y_axis(struct ll_svg *svg, struct ll_rect box, double bot
 void ll_draw_x_axis(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, const char *label);
 enum { LL_X_AXIS_HEIGHT = 38 };
 
-/* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit. */
+/* How much room names need below `slot` pixels each, and drawing them there: turned when they do not fit, and
+ * some left out where even upright ones would touch each other. */
 double ll_names_height(const char *const *names, size_t count, double slot);
 /* How far turned names reach out of their area to the left. */
 double ll_names_overhang(const char *const *names, size_t count, double slot);

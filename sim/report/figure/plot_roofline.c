@@ -6,21 +6,16 @@
 
 #include <math.h>
 
-enum { NAMED = 8, MOST_TEXTS = 64, MOST_NAMES = 16, TEXT_HEIGHT = 13, GAP = 8, LARGEST = 34, LEAST = 2 };
+enum { NAMED = 8, MOST_TEXTS = 1024, MOST_DISCS = 256, TEXT_HEIGHT = 13, LARGEST = 34, LEAST = 2 };
 #define SMALL_SHARE 0.001 /* the last points that together take less of the time do not stretch the axes */
-
-/* A name along a memory's line: all such lines rise alike. In the direction of the lines, and across it. */
-struct along {
-    double from, to, across;
-};
 
 struct plane {
     struct ll_rect area;
     struct ll_axis x, y;
-    struct along names[MOST_NAMES]; /* of memories */
-    size_t name_count;
-    struct ll_rect texts[MOST_TEXTS]; /* where they stand already */
+    struct ll_rect texts[MOST_TEXTS]; /* where they stand already; a slanted one as squares along it */
     size_t text_count;
+    struct ll_rect discs[MOST_DISCS]; /* those that a text is not to cover */
+    size_t disc_count;
 };
 
 static struct ll_point place(const struct plane *plane, double intensity, double rate)
@@ -75,71 +70,81 @@ static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
     plane->y = ll_axis_for(y_low, 1.5 * y_high, true);
 }
 
-/* How far along a line a name of this length finds room: behind the names of lines close by, as those of
- * equal memories. Below zero when nowhere. */
-static double find_room(struct plane *plane, struct along line, double length)
-{
-    double usual = line.from + 0.06 * (line.to - line.from), begin = usual;
-    for (size_t i = 0; i < plane->name_count;) {
-        const struct along *name = &plane->names[i++];
-        if (fabs(name->across - line.across) < TEXT_HEIGHT && name->to + GAP > begin &&
-            begin + length > name->from) {
-            begin = name->to + GAP;
-            i = 0;
-        }
-    }
-    if ((begin > usual && begin + length > line.to) || plane->name_count == MOST_NAMES)
-        return -1;
-    plane->names[plane->name_count++] = (struct along){begin, begin + length, line.across};
-    return begin - line.from;
-}
-
-static void name_memory(struct ll_svg *svg, struct plane *plane, struct ll_point from, struct ll_point to,
-                        const char *name)
-{
-    double rise = atan2(to.y - from.y, to.x - from.x), c = cos(rise), s = sin(rise);
-    double length = ll_text_width(name, LL_TEXT_SMALL), up = length * fabs(s);
-    struct along line = {from.x * c + from.y * s, to.x * c + to.y * s, from.y * c - from.x * s};
-    double at = find_room(plane, line, length), x = from.x + at * c - 4, y = from.y + at * s - 5;
-    if (at < 0)
-        return;
-    ll_svg_text(svg,
-                &(struct ll_svg_style){
-                    .x = x, .y = y, .size = LL_TEXT_SMALL, .turn = rise * 180 / acos(-1), .halo = true},
-                name);
-    if (plane->text_count < MOST_TEXTS)
-        plane->texts[plane->text_count++] = (struct ll_rect){x - TEXT_HEIGHT, y - up - TEXT_HEIGHT,
-                                                             length * c + TEXT_HEIGHT, up + TEXT_HEIGHT};
-}
-
-/* From the left or lower edge to where the line meets the highest unit, its name along it. */
-static void draw_memory(struct ll_svg *svg, struct plane *plane, const struct ll_roof *memory, double top)
-{
-    double left = fmax(plane->x.low, plane->y.low / memory->height),
-           right = fmin(plane->x.high, top / memory->height);
-    if (!(left < right))
-        return;
-    struct ll_point from = place(plane, left, left * memory->height),
-                    to = place(plane, right, right * memory->height);
-    ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
-    name_memory(svg, plane, from, to, memory->name);
-}
-
 static bool overlap(struct ll_rect a, struct ll_rect b)
 {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
+/* Whether a box of text lies in the area and on no other text, and on no disc unless it may. */
+static bool is_free(const struct plane *plane, struct ll_rect box, bool on_discs)
+{
+    bool free = box.x > plane->area.x && box.x + box.width <= plane->area.x + plane->area.width + 1 &&
+                box.y > plane->area.y - TEXT_HEIGHT &&
+                box.y + box.height < plane->area.y + plane->area.height;
+    for (size_t i = 0; free && i < plane->text_count; i++)
+        free = !overlap(box, plane->texts[i]);
+    for (size_t i = 0; free && !on_discs && i < plane->disc_count; i++)
+        free = !overlap(box, plane->discs[i]);
+    return free;
+}
+
+/* Square i of a text that begins at a point and runs in a direction; the next one covers half of it. */
+static struct ll_rect square(struct ll_point begin, double c, double s, size_t i)
+{
+    double along = (double)i * TEXT_HEIGHT / 2,
+           across = -TEXT_HEIGHT / 3.0; /* from the baseline to the middle */
+    return (struct ll_rect){begin.x + along * c - across * s - TEXT_HEIGHT / 2.0,
+                            begin.y + along * s + across * c - TEXT_HEIGHT / 2.0, TEXT_HEIGHT, TEXT_HEIGHT};
+}
+
+/* Along its line, above it or else below it, at the first place from the left on that is free. */
+static void name_memory(struct ll_svg *svg, struct plane *plane, struct ll_point from, struct ll_point to,
+                        const char *name)
+{
+    static const double baselines[] = {-5, TEXT_HEIGHT + 1}; /* across the line */
+    double rise = atan2(to.y - from.y, to.x - from.x), c = cos(rise), s = sin(rise);
+    double whole = hypot(to.x - from.x, to.y - from.y), length = 1.08 * ll_text_width(name, LL_TEXT_SMALL);
+    size_t squares = (size_t)(2 * length / TEXT_HEIGHT) + 1;
+    for (size_t side = 0; side < 2; side++)
+        for (double at = 0.06 * whole; at + length < whole + TEXT_HEIGHT; at += TEXT_HEIGHT / 3.0) {
+            struct ll_point begin = {from.x + at * c - baselines[side] * s,
+                                     from.y + at * s + baselines[side] * c};
+            bool free = plane->text_count + squares <= MOST_TEXTS;
+            for (size_t i = 0; i < squares && free; i++)
+                free = is_free(plane, square(begin, c, s, i), false);
+            if (!free)
+                continue;
+            for (size_t i = 0; i < squares; i++)
+                plane->texts[plane->text_count++] = square(begin, c, s, i);
+            ll_svg_text(svg,
+                        &(struct ll_svg_style){.x = begin.x,
+                                               .y = begin.y,
+                                               .size = LL_TEXT_SMALL,
+                                               .turn = rise * 180 / acos(-1),
+                                               .halo = true},
+                        name);
+            return;
+        }
+}
+
+/* From the left or lower edge to where the line meets the highest unit; false when it is not to be seen. */
+static bool memory_line(const struct plane *plane, const struct ll_roof *memory, double top,
+                        struct ll_point *from, struct ll_point *to)
+{
+    double left = fmax(plane->x.low, plane->y.low / memory->height),
+           right = fmin(plane->x.high, top / memory->height);
+    *from = place(plane, left, left * memory->height);
+    *to = place(plane, right, right * memory->height);
+    return left < right;
+}
+
 /* Puts a text to the left of a place on its line, unless it would leave the area or touch another. */
-static bool put_text(struct ll_svg *svg, struct plane *plane, double right, double line, const char *text)
+static bool put_text(struct ll_svg *svg, struct plane *plane, double right, double line, bool on_discs,
+                     const char *text)
 {
     double width = 1.1 * ll_text_width(text, LL_TEXT_SMALL);
     struct ll_rect box = {right - width, line - TEXT_HEIGHT + 3, width, TEXT_HEIGHT};
-    bool free = box.x > plane->area.x && right <= plane->area.x + plane->area.width + 1 &&
-                plane->text_count < MOST_TEXTS;
-    for (size_t i = 0; free && i < plane->text_count; i++)
-        free = !overlap(box, plane->texts[i]);
-    if (!free)
+    if (plane->text_count == MOST_TEXTS || !is_free(plane, box, on_discs))
         return false;
     plane->texts[plane->text_count++] = box;
     ll_svg_text(svg,
@@ -186,8 +191,10 @@ static void name_unit(struct ll_svg *svg, struct plane *plane, const struct ll_r
     unit_line(plane, unit, fastest, &from, &to);
     double above = to.y - 4, below = to.y + TEXT_HEIGHT,
            line = struck(plane, roofline, above) && !struck(plane, roofline, below) ? below : above;
-    for (double right = to.x; right > from.x && !put_text(svg, plane, right, line, unit->name);)
-        right -= TEXT_HEIGHT;
+    for (int on_discs = 0; on_discs < 2; on_discs++)
+        for (double right = to.x; right > from.x; right -= TEXT_HEIGHT)
+            if (put_text(svg, plane, right, line, on_discs, unit->name))
+                return;
 }
 
 static bool in_plane(const struct plane *plane, const struct ll_work_point *point)
@@ -199,7 +206,8 @@ static bool in_plane(const struct plane *plane, const struct ll_work_point *poin
 static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_work_point *point)
 {
     struct ll_point at = place(plane, point->intensity, point->rate);
-    put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, point->name);
+    put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, true,
+             point->name);
 }
 
 /* A disc in colour number `series` that lets through what lies under it; `name` is shown when it is pointed
@@ -207,20 +215,31 @@ static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_
 static void svg_disc(struct ll_svg *svg, struct ll_point at, double radius, size_t series, const char *name)
 {
     ll_str_addf(svg->out,
-                "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"%s\" fill-opacity=\"0.6\" stroke=\"%s\">"
-                "<title>",
-                at.x, at.y, radius, ll_colour(series), ll_colour(series));
+                "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" class=\"ll-f%zu ll-c%zu\" "
+                "fill-opacity=\"0.6\"><title>",
+                at.x, at.y, radius, series % LL_COLOUR_COUNT, series % LL_COLOUR_COUNT);
     ll_xml_add(svg->out, name);
     ll_str_add(svg->out, "</title></circle>\n");
 }
 
-static void draw_points(struct ll_svg *svg, const struct plane *plane, const struct ll_roofline *roofline)
+static double radius_of(const struct ll_work_point *point)
 {
+    return fmax(LEAST, LARGEST * sqrt(point->share));
+}
+
+static void draw_points(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline)
+{
+    enum { LARGE = 4 }; /* pixels of radius */
     for (size_t i = 0; i < roofline->point_count; i++) {
         const struct ll_work_point *point = &roofline->points[i];
-        if (in_plane(plane, point))
-            svg_disc(svg, place(plane, point->intensity, point->rate),
-                     fmax(LEAST, LARGEST * sqrt(point->share)), point->series, point->name);
+        if (!in_plane(plane, point))
+            continue;
+        struct ll_point at = place(plane, point->intensity, point->rate);
+        double radius = radius_of(point);
+        svg_disc(svg, at, radius, point->series, point->name);
+        if (radius > LARGE && plane->disc_count < MOST_DISCS)
+            plane->discs[plane->disc_count++] =
+                (struct ll_rect){at.x - radius, at.y - radius, 2 * radius, 2 * radius};
     }
 }
 
@@ -252,11 +271,16 @@ void ll_draw_roofline(struct ll_svg *svg, struct ll_rect box, const struct ll_ro
     box = ll_draw_legend(svg, box, roofline->series, roofline->series_count, LL_SWATCH_SQUARE);
     plane.area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &plane.y, "FLOP/s");
     ll_draw_x_axis(svg, plane.area, &plane.x, "FLOP/byte");
+    struct ll_point from, to;
     for (size_t i = 0; i < roofline->memory_count; i++)
-        draw_memory(svg, &plane, &roofline->memories[i], top);
+        if (memory_line(&plane, &roofline->memories[i], top, &from, &to))
+            ll_svg_line(svg, LL_PEN_INK, from.x, from.y, to.x, to.y);
     for (size_t i = 0; i < roofline->unit_count; i++)
         draw_unit(svg, &plane, &roofline->units[i], fastest);
     draw_points(svg, &plane, roofline);
+    for (size_t i = 0; i < roofline->memory_count; i++)
+        if (memory_line(&plane, &roofline->memories[i], top, &from, &to))
+            name_memory(svg, &plane, from, to, roofline->memories[i].name);
     for (size_t i = 0; i < roofline->unit_count; i++)
         name_unit(svg, &plane, roofline, &roofline->units[i], fastest);
     name_points(svg, &plane, roofline);

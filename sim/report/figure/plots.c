@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/report/figure/figure.h"
 #include "tracer/base/str.h"
@@ -13,6 +14,19 @@ static double value_at(const struct ll_bars *bars, size_t group, size_t series)
 {
     double value = bars->values[group * bars->series_count + series];
     return isfinite(value) ? value : 0;
+}
+
+static size_t published_count(const struct ll_bars *bars)
+{
+    return !bars->published ? 0 : bars->group_count * (bars->stacked ? 1 : bars->series_count);
+}
+
+static bool is_any(const double *values, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= isfinite(values[i]);
+    return any;
 }
 
 static struct ll_axis axis_of(const struct ll_bars *bars)
@@ -27,6 +41,11 @@ static struct ll_axis axis_of(const struct ll_bars *bars)
             low = value > 0 || !bars->log ? fmin(low, value) : low;
         }
     }
+    for (size_t i = 0; i < published_count(bars); i++) {
+        double value = bars->published[i];
+        high = isfinite(value) ? fmax(high, value) : high;
+        low = isfinite(value) && (value > 0 || !bars->log) ? fmin(low, value) : low;
+    }
     return ll_axis_for(low, high, bars->log);
 }
 
@@ -38,8 +57,21 @@ static void draw_bar(struct ll_svg *svg, struct ll_rect column, const struct ll_
     if (bars->log ? value <= 0 : value == 0)
         return;
     double foot = bars->log ? 0 : ll_axis_place(axis, base), head = ll_axis_place(axis, base + value);
-    ll_svg_rect(svg, column.x, column.y + column.height * (1 - fmax(foot, head)), column.width,
-                fmax(0.5, column.height * fabs(head - foot)), ll_colour(series));
+    struct ll_rect bar = {column.x, column.y + column.height * (1 - fmax(foot, head)), column.width,
+                          fmax(0.5, column.height * fabs(head - foot))};
+    ll_svg_bar(svg, bar, series);
+    if (!bars->log && value < 0)
+        ll_svg_hatch(svg, bar);
+}
+
+static void draw_published_bar(struct ll_svg *svg, struct ll_rect column, const struct ll_bars *bars,
+                               const struct ll_axis *axis, double value)
+{
+    if (isfinite(value) && (!bars->log || value > 0))
+        ll_svg_hollow(svg,
+                      (struct ll_point){column.x + column.width / 2,
+                                        column.y + column.height * (1 - ll_axis_place(axis, value))},
+                      LL_HOLLOW_DIAMOND, LL_INK);
 }
 
 /* A group takes four fifths of its slot; bars side by side share that. */
@@ -54,9 +86,14 @@ static void draw_group(struct ll_svg *svg, struct ll_rect area, const struct ll_
         assert(!bars->stacked || value >= 0);
         struct ll_rect column = {left, area.y, width * (bars->stacked ? 1 : 0.94), area.height};
         draw_bar(svg, column, bars, axis, base, value, s);
+        if (bars->published && !bars->stacked)
+            draw_published_bar(svg, column, bars, axis, bars->published[group * bars->series_count + s]);
         base += bars->stacked ? value : 0;
         left += bars->stacked ? 0 : width;
     }
+    if (bars->published && bars->stacked)
+        draw_published_bar(svg, (struct ll_rect){left, area.y, width, area.height}, bars, axis,
+                           bars->published[group]);
 }
 
 /* Where bars go down, they hang from a line. */
@@ -67,7 +104,8 @@ static void draw_zero(struct ll_svg *svg, struct ll_rect area, const struct ll_a
         ll_svg_line(svg, LL_PEN_AXIS, area.x, y, area.x + area.width, y);
 }
 
-/* A level across the area, with its name above its right end; nothing when it is not positive. */
+/* A level across the area, with its name above its right end, or below it where there is no room above;
+ * nothing when it is not positive. */
 static void draw_level(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *axis, double level,
                        const char *name)
 {
@@ -77,18 +115,29 @@ static void draw_level(struct ll_svg *svg, struct ll_rect area, const struct ll_
     ll_svg_line(svg, LL_PEN_INK, area.x, y, area.x + area.width, y);
     if (name)
         ll_svg_text(svg,
-                    &(struct ll_svg_style){
-                        .x = area.x + area.width, .y = y - 4, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
+                    &(struct ll_svg_style){.x = area.x + area.width,
+                                           .y = y - 4 - LL_TEXT_SMALL < area.y ? y + 13 : y - 4,
+                                           .size = LL_TEXT_SMALL,
+                                           .anchor = LL_ANCHOR_END,
+                                           .halo = true},
                     name);
 }
+
+/* Which open mark `published` has in the legends of bars and boxes. */
+static const char *const published_names[] = {
+    [LL_HOLLOW_CIRCLE] = NULL, NULL, [LL_HOLLOW_DIAMOND] = "published"};
+enum { PUBLISHED_NAMES = sizeof published_names / sizeof *published_names };
 
 void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars)
 {
     assert(!bars->stacked || !bars->log);
     struct ll_axis axis = axis_of(bars);
+    bool published = is_any(bars->published, published_count(bars));
+    const struct ll_legend legends[] = {
+        {bars->series, bars->series_count > 1 ? bars->series_count : 0, LL_SWATCH_SQUARE},
+        {published_names, published ? PUBLISHED_NAMES : 0, LL_SWATCH_HOLLOW}};
     box = ll_draw_title(svg, box, bars->title);
-    if (bars->series_count > 1)
-        box = ll_draw_legend(svg, box, bars->series, bars->series_count, LL_SWATCH_SQUARE);
+    box = ll_draw_legends(svg, box, legends, 2);
     double slot = (box.width - 60) / (double)(bars->group_count ? bars->group_count : 1);
     double bottom = ll_names_height(bars->groups, bars->group_count, slot);
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
@@ -107,6 +156,8 @@ static struct ll_axis axis_of_boxes(const struct ll_boxes *boxes)
     for (size_t i = 0; i < boxes->count; i++) {
         ll_range_take(&range, boxes->boxes[i].at[LOWEST]);
         ll_range_take(&range, boxes->boxes[i].at[HIGHEST]);
+        for (int p = LOWEST; boxes->published && p <= HIGHEST; p++)
+            ll_range_take(&range, boxes->published[i].at[p]);
     }
     return ll_range_axis(&range, boxes->log);
 }
@@ -125,19 +176,45 @@ static void draw_box(struct ll_svg *svg, struct ll_rect area, const struct ll_bo
     ll_svg_line(svg, LL_PEN_INK, centre, y[LOWEST], centre, y[HIGHEST]);
     ll_svg_line(svg, LL_PEN_INK, centre - slot / 8, y[LOWEST], centre + slot / 8, y[LOWEST]);
     ll_svg_line(svg, LL_PEN_INK, centre - slot / 8, y[HIGHEST], centre + slot / 8, y[HIGHEST]);
-    ll_svg_rect(svg, centre - slot / 4, y[HIGH], slot / 2, fmax(0.5, y[LOW] - y[HIGH]), ll_colour(0));
+    ll_svg_bar(svg, (struct ll_rect){centre - slot / 4, y[HIGH], slot / 2, fmax(0.5, y[LOW] - y[HIGH])}, 0);
     ll_svg_rect(svg, centre - slot / 4, y[MIDDLE] - 1, slot / 2, 2, "#ffffff");
+}
+
+/* Beside the box, so that neither covers the other. */
+static void draw_published_five(struct ll_svg *svg, struct ll_rect area, const struct ll_boxes *boxes,
+                                const struct ll_axis *axis, size_t i)
+{
+    double slot = area.width / (double)boxes->count, x = area.x + slot * ((double)i + 0.86);
+    for (int p = LOWEST; p <= HIGHEST; p++) {
+        double value = boxes->published[i].at[p];
+        if (isfinite(value) && (!axis->log || value > 0))
+            ll_svg_hollow(svg, (struct ll_point){x, area.y + area.height * (1 - ll_axis_place(axis, value))},
+                          LL_HOLLOW_DIAMOND, LL_INK);
+    }
 }
 
 void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes *boxes)
 {
     struct ll_axis axis = axis_of_boxes(boxes);
+    bool published = false;
+    for (size_t i = 0; i < boxes->count && boxes->published; i++)
+        published |= is_any(boxes->published[i].at, HIGHEST + 1);
     box = ll_draw_title(svg, box, boxes->title);
+    if (published)
+        box =
+            ll_draw_legend(svg, box,
+                           (const char *const[]){NULL, NULL,
+                                                 boxes->published_name ? boxes->published_name
+                                                                       : published_names[LL_HOLLOW_DIAMOND]},
+                           PUBLISHED_NAMES, LL_SWATCH_HOLLOW);
     double slot = (box.width - 60) / (double)(boxes->count ? boxes->count : 1);
     double bottom = ll_names_height(boxes->names, boxes->count, slot);
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, boxes->y_label);
-    for (size_t i = 0; i < boxes->count; i++)
+    for (size_t i = 0; i < boxes->count; i++) {
         draw_box(svg, area, boxes, &axis, i);
+        if (boxes->published)
+            draw_published_five(svg, area, boxes, &axis, i);
+    }
     ll_draw_names(svg, area, boxes->names, boxes->count);
 }
 
@@ -186,9 +263,12 @@ static void draw_weights_group(struct ll_svg *svg, struct ll_rect area, const st
     for (size_t s = 0; s < weights->series_count; s++) {
         double value = weights->values[group * weights->series_count + s];
         double length = isfinite(value) ? area.width / 2 * fabs(value) / reach : 0;
+        struct ll_rect bar = {value < 0 ? middle - length : middle, top + 0.1 * slot + height * (double)s,
+                              length, 0.94 * height};
         if (length > 0)
-            ll_svg_rect(svg, value < 0 ? middle - length : middle, top + 0.1 * slot + height * (double)s,
-                        length, 0.94 * height, ll_colour(s));
+            ll_svg_bar(svg, bar, s);
+        if (length > 0 && value < 0)
+            ll_svg_hatch(svg, bar);
     }
 }
 
@@ -209,8 +289,11 @@ void ll_draw_weights(struct ll_svg *svg, struct ll_rect box, const struct ll_wei
 
 enum { PIECE = 512 }; /* points drawn by one element; the next piece begins with the last point */
 
-static struct ll_axis axis_of_lines(struct ll_range *range, double wanted, bool log)
+/* Where the data is one number, it lies in the middle of a linear axis. */
+static struct ll_axis axis_of_lines(struct ll_range *range, double wanted, bool log, bool centred)
 {
+    if (centred && !log && range->low == range->high && range->least == 0)
+        wanted = wanted > 0 ? wanted : 2 * range->high;
     range->high = wanted > 0 ? wanted : range->high;
     return ll_range_axis(range, log);
 }
@@ -259,6 +342,46 @@ static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_
     }
 }
 
+/* From a curve back along the one before it, or along the foot. */
+static void draw_area(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
+                      const struct ll_axis *x, const struct ll_axis *y)
+{
+    const struct ll_curve *curve = &lines->curves[which], *below = which ? curve - 1 : NULL;
+    ll_str_addf(svg->out, "<polygon class=\"ll-f%zu\" points=\"", which % LL_COLOUR_COUNT);
+    for (size_t i = 0; i < curve->count; i++) {
+        struct ll_point at = place(area, x, y, curve->x[i], curve->y[i]);
+        ll_str_addf(svg->out, "%.2f,%.2f ", at.x, at.y);
+    }
+    for (size_t i = curve->count; i-- > 0;) {
+        struct ll_point at = place(area, x, y, curve->x[i], below ? below->y[i] : y->low);
+        ll_str_addf(svg->out, "%.2f,%.2f%s", at.x, at.y, i ? " " : "");
+    }
+    ll_str_add(svg->out, "\"/>\n");
+}
+
+/* Open marks in the colour of the curve, below all curves: a mark of these lies in an open one, and covers
+ * none of it. */
+static void draw_published(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines,
+                           const struct ll_axis *x, const struct ll_axis *y)
+{
+    for (size_t p = 0; p < lines->published_count; p++) {
+        const struct ll_curve *curve = &lines->published[p];
+        for (size_t i = 0; i < curve->count; i++)
+            if (drawable(curve, i, lines))
+                ll_svg_hollow(svg, place(area, x, y, curve->x[i], curve->y[i]),
+                              (enum ll_hollow)(p / lines->curve_count), p % lines->curve_count);
+    }
+}
+
+static void take_curves(const struct ll_curve *curves, size_t count, struct ll_range *x, struct ll_range *y)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < curves[i].count; k++) {
+            ll_range_take(x, curves[i].x[k]);
+            ll_range_take(y, curves[i].y[k]);
+        }
+}
+
 /* Straight where both axes are of one kind, over what they have in common. */
 static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct ll_axis *x,
                           const struct ll_axis *y)
@@ -269,33 +392,51 @@ static void draw_diagonal(struct ll_svg *svg, struct ll_rect area, const struct 
         ll_svg_line(svg, LL_PEN_AXIS, from.x, from.y, to.x, to.y);
 }
 
-void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
+enum { MOST_NAMED = 24, ROUNDS = LL_HOLLOW_DIAMOND + 1 };
+
+/* Curves, and a round of open marks by what the first of its curves with a name is called. */
+static struct ll_rect draw_legends_of_lines(struct ll_svg *svg, struct ll_rect box,
+                                            const struct ll_lines *lines)
 {
-    struct ll_range x = LL_NO_RANGE, y = LL_NO_RANGE;
-    const char *names[LL_COLOUR_COUNT];
-    enum ll_swatch swatch = LL_SWATCH_MARK;
-    size_t named = lines->curve_count < LL_COLOUR_COUNT ? lines->curve_count : LL_COLOUR_COUNT;
-    ll_range_take(&y, lines->line);
-    for (size_t i = 0; i < lines->curve_count; i++)
-        for (size_t k = 0; k < lines->curves[i].count; k++) {
-            ll_range_take(&x, lines->curves[i].x[k]);
-            ll_range_take(&y, lines->curves[i].y[k]);
-        }
+    const char *names[MOST_NAMED], *rounds[ROUNDS] = {NULL};
+    enum ll_swatch swatch = lines->areas ? LL_SWATCH_SQUARE : LL_SWATCH_MARK;
+    size_t named = lines->curve_count < MOST_NAMED ? lines->curve_count : MOST_NAMED;
     for (size_t i = 0; i < named; i++) {
         names[i] = lines->curves[i].name;
-        swatch = names[i] && !marked(lines, &lines->curves[i]) ? LL_SWATCH_CURVE : swatch;
+        if (names[i] && !lines->areas && !marked(lines, &lines->curves[i]))
+            swatch = LL_SWATCH_CURVE;
     }
-    struct ll_axis x_axis = axis_of_lines(&x, lines->x_high, lines->x_log);
-    struct ll_axis y_axis = axis_of_lines(&y, lines->y_high, lines->y_log);
+    for (size_t p = 0; p < lines->published_count; p++) {
+        const char **name = &rounds[p / lines->curve_count];
+        *name = *name || lines->published[p].count == 0 ? *name : lines->published[p].name;
+    }
+    const struct ll_legend legends[] = {{names, named, swatch}, {rounds, ROUNDS, LL_SWATCH_HOLLOW}};
+    return ll_draw_legends(svg, box, legends, 2);
+}
+
+void ll_draw_lines(struct ll_svg *svg, struct ll_rect box, const struct ll_lines *lines)
+{
+    assert(lines->published_count <= ROUNDS * lines->curve_count);
+    struct ll_range x = LL_NO_RANGE, y = LL_NO_RANGE;
+    ll_range_take(&y, lines->line);
+    take_curves(lines->curves, lines->curve_count, &x, &y);
+    take_curves(lines->published, lines->published_count, &x, &y);
+    struct ll_axis x_axis = axis_of_lines(&x, lines->x_high, lines->x_log, true);
+    struct ll_axis y_axis = axis_of_lines(&y, lines->y_high, lines->y_log, false);
     box = ll_draw_title(svg, box, lines->title);
-    box = ll_draw_legend(svg, box, names, named, swatch);
+    box = draw_legends_of_lines(svg, box, lines);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &y_axis, lines->y_label);
     ll_draw_x_axis(svg, area, &x_axis, lines->x_label);
-    draw_level(svg, area, &y_axis, lines->line, lines->line_name);
     if (lines->diagonal)
         draw_diagonal(svg, area, &x_axis, &y_axis);
-    for (size_t i = lines->curve_count; i-- > 0;)
-        draw_curve(svg, area, lines, i, &x_axis, &y_axis);
+    draw_published(svg, area, lines, &x_axis, &y_axis);
+    for (size_t i = lines->curve_count; i-- > 0;) {
+        if (lines->areas)
+            draw_area(svg, area, lines, i, &x_axis, &y_axis);
+        else
+            draw_curve(svg, area, lines, i, &x_axis, &y_axis);
+    }
+    draw_level(svg, area, &y_axis, lines->line, lines->line_name);
 }
 
 enum { CELLS = 768, DOTS_PIECE = 512 }; /* along both sides of an area; dots of one element */
@@ -336,16 +477,17 @@ static double diameter_for(size_t count)
     return count <= 30 ? 7 : count <= 300 ? 5 : 3;
 }
 
-/* Dots of this diameter in colour number `series`, each letting through what lies under it. */
+/* Dots of this diameter in colour number `series`, square past the end of the palette, each letting through
+ * what lies under it. */
 static void svg_dots(struct ll_svg *svg, const struct ll_point *points, size_t count, double diameter,
                      size_t series)
 {
     if (count == 0)
         return;
     ll_str_addf(svg->out,
-                "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"0.55\" stroke-width=\"%.0f\" "
-                "stroke-linecap=\"round\" d=\"",
-                ll_colour(series), diameter);
+                "<path fill=\"none\" class=\"ll-c%zu\" stroke-opacity=\"0.7\" stroke-width=\"%.0f\" "
+                "stroke-linecap=\"%s\" d=\"",
+                series % LL_COLOUR_COUNT, diameter, series < LL_COLOUR_COUNT ? "round" : "square");
     for (size_t i = 0; i < count; i++)
         ll_str_addf(svg->out, "M%.1f %.1fh0", points[i].x, points[i].y);
     ll_str_add(svg->out, "\"/>\n");
@@ -421,14 +563,14 @@ static void draw_band(struct ll_svg *svg, struct ll_rect area, const struct ll_a
 
 void ll_draw_scatter(struct ll_svg *svg, struct ll_rect box, const struct ll_scatter *scatter)
 {
-    const char *names[LL_COLOUR_COUNT];
-    size_t named = scatter->series_count < LL_COLOUR_COUNT ? scatter->series_count : LL_COLOUR_COUNT;
+    const char *names[MOST_NAMED];
+    size_t named = scatter->series_count < MOST_NAMED ? scatter->series_count : MOST_NAMED;
     struct ll_axis axis = common_axis(scatter);
     for (size_t i = 0; i < named; i++)
         names[i] = scatter->series[i].name;
     box = ll_draw_title(svg, box, scatter->title);
     box = ll_draw_about(svg, box, scatter->about);
-    box = ll_draw_legend(svg, box, names, named, LL_SWATCH_SQUARE);
+    box = ll_draw_legend(svg, box, names, named, LL_SWATCH_DOT);
     struct ll_rect area = ll_draw_y_axis(svg, box, LL_X_AXIS_HEIGHT, &axis, scatter->y_label);
     ll_draw_x_axis(svg, area, &axis, scatter->x_label);
     draw_band(svg, area, &axis, scatter->band);
@@ -585,8 +727,8 @@ static void draw_upright(struct ll_svg *svg, struct ll_rect area, double x, cons
 static void svg_strand(struct ll_svg *svg, const struct ll_point *points, size_t count, size_t series,
                        bool faint)
 {
-    ll_str_addf(svg->out, "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" d=\"", ll_colour(series),
-                faint ? "0.15" : "0.8");
+    ll_str_addf(svg->out, "<path fill=\"none\" class=\"ll-c%zu\" stroke-opacity=\"%s\" d=\"",
+                series % LL_COLOUR_COUNT, faint ? "0.15" : "0.8");
     for (size_t i = 0; i < count; i++)
         ll_str_addf(svg->out, "%c%.1f %.1f", i ? 'L' : 'M', points[i].x, points[i].y);
     ll_str_add(svg->out, "\"/>\n");
@@ -632,159 +774,4 @@ void ll_draw_strands(struct ll_svg *svg, struct ll_rect box, const struct ll_str
     for (size_t a = 0; a < strands->axis_count; a++)
         draw_upright(svg, area, area.x + slot * (double)a, &strands->axes[a], &axes[a]);
     ll_draw_names(svg, whole, names, strands->axis_count);
-}
-
-/* Plots of tables and trees: heat maps, and dendrograms of clusters. */
-
-/* Half of the last digit: what is less would read as zero. */
-static double half_digit(const struct ll_heat *heat)
-{
-    return 0.5 * pow(10, -(double)heat->decimals);
-}
-
-static bool is_small(const struct ll_heat *heat, double value)
-{
-    return fabs(value) < half_digit(heat);
-}
-
-static void draw_cell(struct ll_svg *svg, struct ll_rect cell, const struct ll_heat *heat, double value)
-{
-    char text[32];
-    struct ll_shade shade = ll_shade(value / heat->full);
-    ll_svg_rect(svg, cell.x + 0.5, cell.y + 0.5, cell.width - 1, cell.height - 1, shade.fill);
-    if (isnan(value) || is_small(heat, value))
-        return;
-    ll_snprintf(text, sizeof text, "%.*f", (int)heat->decimals, value);
-    if (ll_text_width(text, LL_TEXT_SMALL) > cell.width || cell.height < LL_TEXT_SMALL)
-        return;
-    ll_svg_text(svg,
-                &(struct ll_svg_style){.x = cell.x + cell.width / 2,
-                                       .y = cell.y + cell.height / 2 + 4,
-                                       .size = LL_TEXT_SMALL,
-                                       .anchor = LL_ANCHOR_MIDDLE,
-                                       .fill = shade.dark ? "#ffffff" : "#1f2328"},
-                text);
-}
-
-/* What the text above the right end says: the unit, and what cells without a number are. */
-static const char *about_of(const struct ll_heat *heat, char *text, size_t size)
-{
-    char below[40] = "";
-    bool small = false, missing = false;
-    for (size_t i = 0; i < heat->row_count * heat->column_count; i++) {
-        missing |= isnan(heat->values[i]);
-        small |= is_small(heat, heat->values[i]);
-    }
-    if (small)
-        ll_snprintf(below, sizeof below, "; blank: below %.*f", (int)heat->decimals + 1, half_digit(heat));
-    ll_snprintf(text, size, "%s%s%s%s", heat->unit, below, missing ? "; grey: " : "",
-                !missing     ? ""
-                : heat->grey ? heat->grey
-                             : "none");
-    return text;
-}
-
-static void draw_about(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat)
-{
-    char text[160];
-    if (!heat->unit)
-        return;
-    const char *about = about_of(heat, text, sizeof text), *title = heat->title ? heat->title : "";
-    if (1.2 * ll_text_width(title, LL_TEXT_TITLE) + 1.1 * ll_text_width(about, LL_TEXT_SMALL) > box.width)
-        about = heat->unit;
-    ll_svg_text(svg,
-                &(struct ll_svg_style){
-                    .x = box.x + box.width, .y = box.y + 14, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_END},
-                about);
-}
-
-void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat)
-{
-    double widest = 0;
-    for (size_t r = 0; r < heat->row_count; r++)
-        widest = fmax(widest, 1.08 * ll_text_width(heat->rows[r], LL_TEXT_NORMAL));
-    draw_about(svg, box, heat);
-    box = ll_draw_title(svg, box, heat->title);
-    double left = widest + LL_GAP, width = (box.width - left) / (double)heat->column_count;
-    double bottom = ll_names_height(heat->columns, heat->column_count, width);
-    double height = (box.height - bottom) / (double)heat->row_count;
-    struct ll_rect area = {box.x + left, box.y, box.width - left, box.height - bottom};
-    for (size_t r = 0; r < heat->row_count; r++) {
-        double y = area.y + height * (double)r;
-        ll_svg_text(svg,
-                    &(struct ll_svg_style){.x = area.x - LL_GAP,
-                                           .y = y + height / 2 + 4,
-                                           .size = LL_TEXT_NORMAL,
-                                           .anchor = LL_ANCHOR_END},
-                    heat->rows[r]);
-        for (size_t c = 0; c < heat->column_count; c++)
-            draw_cell(svg, (struct ll_rect){area.x + width * (double)c, y, width, height}, heat,
-                      heat->values[r * heat->column_count + c]);
-    }
-    ll_draw_names(svg, area, heat->columns, heat->column_count);
-}
-
-/* A dendrogram, leaves to the left and distance to the right. A cluster lies in the middle of its two parts;
- * leaves are put in the order in which the last cluster falls apart, so that no lines cross. */
-
-enum { MOST_LEAVES = 64, MOST_NODES = 2 * MOST_LEAVES };
-
-struct layout {
-    struct ll_point at[MOST_NODES]; /* distance, and place among the leaves */
-    size_t placed;
-};
-
-/* Depth first, so that each cluster's leaves lie together. Clusters are as deep as there are leaves. */
-static void place_cell(const struct ll_tree *tree, size_t node, struct layout *layout)
-{
-    if (node < tree->leaf_count) {
-        layout->at[node] = (struct ll_point){0, (double)layout->placed++};
-        return;
-    }
-    const struct ll_merge *merge = &tree->merges[node - tree->leaf_count];
-    place_cell(tree, merge->left, layout);
-    place_cell(tree, merge->right, layout);
-    layout->at[node] =
-        (struct ll_point){merge->distance, (layout->at[merge->left].y + layout->at[merge->right].y) / 2};
-}
-
-static struct ll_point on_page(struct ll_rect area, const struct ll_axis *axis, double slot,
-                               struct ll_point at)
-{
-    return (struct ll_point){area.x + area.width * ll_axis_place(axis, at.x), area.y + slot * (at.y + 0.5)};
-}
-
-void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *tree)
-{
-    struct layout layout = {.placed = 0};
-    if (tree->leaf_count < 2 || tree->leaf_count > MOST_LEAVES)
-        return;
-    size_t merges = tree->leaf_count - 1;
-    place_cell(tree, tree->leaf_count + merges - 1, &layout);
-    double widest = 0, farthest = tree->x_high;
-    for (size_t i = 0; i < tree->leaf_count; i++)
-        widest = fmax(widest, 1.08 * ll_text_width(tree->leaves[i], LL_TEXT_NORMAL));
-    for (size_t i = 0; i < merges && tree->x_high == 0; i++)
-        farthest = fmax(farthest, tree->merges[i].distance);
-    struct ll_axis axis = ll_axis_for(0, farthest, false);
-    box = ll_draw_title(svg, box, tree->title);
-    struct ll_rect area = {box.x + widest + LL_GAP, box.y, box.width - widest - 3 * LL_GAP,
-                           box.height - LL_X_AXIS_HEIGHT};
-    double slot = area.height / (double)tree->leaf_count;
-    ll_draw_x_axis(svg, area, &axis, tree->x_label);
-    for (size_t i = 0; i < tree->leaf_count; i++)
-        ll_svg_text(svg,
-                    &(struct ll_svg_style){.x = area.x - LL_GAP,
-                                           .y = area.y + slot * (layout.at[i].y + 0.5) + 4,
-                                           .size = LL_TEXT_NORMAL,
-                                           .anchor = LL_ANCHOR_END},
-                    tree->leaves[i]);
-    for (size_t i = 0; i < merges; i++) {
-        struct ll_point left = on_page(area, &axis, slot, layout.at[tree->merges[i].left]);
-        struct ll_point right = on_page(area, &axis, slot, layout.at[tree->merges[i].right]);
-        double x = on_page(area, &axis, slot, layout.at[tree->leaf_count + i]).x;
-        ll_svg_line(svg, LL_PEN_INK, left.x, left.y, x, left.y);
-        ll_svg_line(svg, LL_PEN_INK, right.x, right.y, x, right.y);
-        ll_svg_line(svg, LL_PEN_INK, x, left.y, x, right.y);
-    }
 }
