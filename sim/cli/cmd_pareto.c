@@ -10,6 +10,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
+#include "sim/cli/figure_file.h"
 #include "sim/explore/findings.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/table.h"
@@ -39,48 +40,79 @@ static const char *command_line(const struct ll_args *args)
     return copy;
 }
 
-static bool find_chart(const char *name, enum ll_chart *chart)
-{
-    const char *names[LL_CHART_COUNT];
-    for (unsigned c = 0; c < LL_CHART_COUNT; c++) {
-        names[c] = ll_chart_name(c);
-        *chart = c;
-        if (strcmp(name, names[c]) == 0)
-            return true;
-    }
-    ll_cli_reject_unknown("figure", name, names, LL_CHART_COUNT, "leadline pareto --help");
-    return false;
-}
-
-/* Whether the figure shows what is asked of it; --log may be for the page beside it. */
+/* Whether a figure shows what is asked of it; --log may be for the page beside it. */
 static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
 {
     static const char *const axes[] = {"x-axis", "y-axis", NULL}, *const objective[] = {"of", NULL},
                              *const logs[] = {"log", NULL};
     unsigned heeds = ll_chart_wishes(chart);
-    return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --figure front and heat")) &&
-           (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --figure heat")) &&
+    return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --kind front and heat")) &&
+           (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --kind heat")) &&
            (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
-            ll_without(args, logs, "is for sensitivity, which --figure sensitivity and --html show"));
+            ll_without(args, logs, "is for sensitivity, which --kind sensitivity and --html show"));
 }
 
-static int draw_figure(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+static bool is_chart(const char *word)
 {
-    const char *output = ll_value(args, "output", NULL);
+    bool is = false;
+    for (unsigned c = 0; c < LL_CHART_COUNT; c++)
+        is |= strcmp(word, ll_chart_name(c)) == 0;
+    return is;
+}
+
+/* `--figure KIND -o FILE`, as version 0.1 had it: two values, one of which is a kind. The same as the options
+ * of today; NULL when memory ran out. */
+static const struct ll_args *as_today(const struct ll_args *args)
+{
+    const char *first = ll_value_at(args, "figure", 0), *second = ll_value_at(args, "figure", 1);
+    if (!first || ll_value(args, "kind", NULL) || ll_value_at(args, "figure", 2) ||
+        !(is_chart(first) || (second && is_chart(second))))
+        return args;
+    const char *kind = is_chart(first) ? first : second;
+    const struct ll_option *kind_option = args->command->options;
+    struct ll_given *given = ll_alloc(args->arena, args->given_count + 1, sizeof *given);
+    struct ll_args *today = ll_alloc(args->arena, 1, sizeof *today);
+    if (!given || !today)
+        return NULL;
+    while (strcmp(kind_option->name, "kind") != 0)
+        kind_option++;
+    ll_cli_warn("--figure %s -o FILE is now --figure FILE --kind %s; the old form will not be read from "
+                "version 0.3 on",
+                kind, kind);
+    for (size_t i = 0; i < args->given_count; i++) {
+        given[i] = args->given[i];
+        if (given[i].value == kind)
+            given[i].option = kind_option;
+    }
+    *today = *args;
+    today->given = given;
+    return today;
+}
+
+/* The figures that are asked for, each of a kind that heeds the other options. */
+static bool read_figures(const struct ll_args *args, struct ll_figure_wishes *figures)
+{
+    const char *names[LL_CHART_COUNT];
+    for (unsigned c = 0; c < LL_CHART_COUNT; c++)
+        names[c] = ll_chart_name(c);
+    bool right = ll_figure_read(args, names, LL_CHART_COUNT, figures);
+    for (size_t i = 0; i < figures->count && right; i++)
+        right = is_heeded(args, (enum ll_chart)figures->at[i].kind);
+    return right;
+}
+
+static int draw_figure(const struct ll_args *args, const struct ll_figure_wish *figure,
+                       const struct ll_findings *findings, struct ll_diags *diags)
+{
     const struct ll_chart_wish wish = {.x = ll_value(args, "x-axis", NULL),
                                        .y = ll_value(args, "y-axis", NULL),
                                        .objective = ll_value(args, "of", NULL)};
-    enum ll_chart chart;
     struct ll_str svg = {0};
-    if (!find_chart(ll_value(args, "figure", NULL), &chart) || !is_heeded(args, chart))
-        return LL_WRONG;
-    if (!output)
-        return ll_cli_reject("--figure: no file to write; name one with -o");
-    if (!ll_chart_draw(chart, findings, &wish, &svg, diags)) {
+    if (!ll_chart_draw((enum ll_chart)figure->kind, findings, &wish, &svg, diags)) {
         ll_str_release(&svg);
         return diags->count ? LL_WRONG : ll_cli_fail("memory ran out");
     }
-    return ll_write_file(output, &svg) ? LL_DONE : LL_FAILED;
+    return ll_figure_write(figure->path, &svg) ? LL_DONE : LL_FAILED;
 }
 
 static int write_page(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
@@ -96,10 +128,13 @@ static int write_page(const struct ll_args *args, const struct ll_findings *find
     return ll_write_file(ll_value(args, "html", NULL), &text) ? LL_DONE : LL_FAILED;
 }
 
-/* Writes the figure and the page that the options ask for. An exit status; complaints go to diags. */
-static int pareto_draw(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+/* Writes the figures and the page that the options ask for. An exit status; complaints go to diags. */
+static int pareto_draw(const struct ll_args *args, const struct ll_figure_wishes *figures,
+                       const struct ll_findings *findings, struct ll_diags *diags)
 {
-    int status = ll_value(args, "figure", NULL) ? draw_figure(args, findings, diags) : LL_DONE;
+    int status = LL_DONE;
+    for (size_t i = 0; i < figures->count && status == LL_DONE; i++)
+        status = draw_figure(args, &figures->at[i], findings, diags);
     if (status == LL_DONE && ll_value(args, "html", NULL))
         status = write_page(args, findings, diags);
     return status;
@@ -626,7 +661,7 @@ static int print_json(const struct answer *a)
 static bool is_one_answer(const struct ll_args *args)
 {
     static const char *const printed[] = {"csv", "json", "all", "sensitivity", NULL},
-                             *const of_figures[] = {"output", "x-axis", "y-axis", "of", NULL},
+                             *const of_figures[] = {"x-axis", "y-axis", "of", NULL},
                              *const of_text[] = {"all", NULL}, *const of_csv[] = {"sensitivity", NULL},
                              *const of_weights[] = {"log", NULL};
     bool csv = ll_flag(args, "csv"), front = csv && !ll_flag(args, "sensitivity");
@@ -649,10 +684,16 @@ static int run_pareto(const struct ll_args *args)
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
         return ll_cli_fail("memory ran out");
+    struct ll_figure_wishes figures = {.count = 0};
+    args = as_today(args);
+    if (!args) {
+        free(a);
+        return ll_cli_fail("memory ran out");
+    }
     a->args = args;
-    int status = is_one_answer(args) ? read_frame(a) : LL_WRONG;
+    int status = read_figures(args, &figures) && is_one_answer(args) ? read_frame(a) : LL_WRONG;
     if (status == LL_DONE)
-        status = pareto_draws(args)      ? pareto_draw(args, a->found, &a->diags)
+        status = pareto_draws(args)      ? pareto_draw(args, &figures, a->found, &a->diags)
                  : ll_flag(args, "csv")  ? (ll_flag(args, "sensitivity") ? print_weights_csv : print_csv)(a)
                  : ll_flag(args, "json") ? print_json(a)
                                          : show(a);
@@ -674,8 +715,10 @@ static const struct ll_option pareto_options[] = {
     {"sensitivity", 0, NULL,
      "with --csv: print the sensitivity of each objective to each parameter, not the front"},
     {"log", 0, NULL, "compute sensitivity on logarithms, where all values are positive"},
-    {"figure", 0, "KIND", "draw a figure to the file given with -o: front, heat, parallel or sensitivity"},
-    {"output", 'o', "F.svg", "the file for the figure"},
+    {"figure", 'o', "FILE", "draw to this file, whose ending says how: .svg, .png or .pdf; again for more"},
+    {"kind", 0, "KIND",
+     "what --figure draws: front (default), heat, parallel or sensitivity; with several figures each has its "
+     "kind"},
     {"x-axis", 0, "NAME", "x axis: an objective (front) or a parameter (heat); chosen by default"},
     {"y-axis", 0, "NAME", "y axis, likewise"},
     {"of", 0, "NAME", "the objective that a heat map shows (default: the first)"},
@@ -693,12 +736,13 @@ const struct ll_command ll_command_pareto = {
         "  leadline pareto arrays.db\n"
         "  leadline pareto arrays.db --min time_s,area_mm2 --where \"energy_j <= 2\" --csv\n"
         "  leadline pareto arrays.db --html arrays.html\n"
-        "  leadline pareto arrays.db --figure heat --x-axis units.array.rows --y-axis memory.sram.size "
-        "-o heat.svg\n",
+        "  leadline pareto arrays.db --figure heat.svg --kind heat --x-axis units.array.rows --y-axis "
+        "memory.sram.size\n",
     .details = "A point is on the front when no other valid point is at least as good in every objective and "
                "better in one.\n",
     .options = pareto_options,
-    .writes = (const char *const[]){"output", "html", NULL},
+    .repeated = (const char *const[]){"figure", "kind", NULL},
+    .writes = (const char *const[]){"figure", "html", NULL},
     .least_words = 1,
     .most_words = 1,
     .run = run_pareto,

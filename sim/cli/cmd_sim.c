@@ -10,6 +10,7 @@
 
 #include "sim/cli/check.h"
 #include "sim/cli/command.h"
+#include "sim/cli/figure_file.h"
 #include "sim/cli/load.h"
 #include "sim/cost/cost.h"
 #include "sim/page/page.h"
@@ -35,8 +36,13 @@ struct simulation {
     struct ll_remembered remembered;
     struct ll_parallel plan;
     bool planned;
+    struct ll_figure_wishes figures;
     struct ll_diags diags;
 };
+
+enum { FIGURE_ROOFLINE, FIGURE_MEMORY, FIGURE_BREAKDOWN, FIGURE_KINDS };
+static const char *const figure_kinds[FIGURE_KINDS] = {
+    [FIGURE_ROOFLINE] = "roofline", [FIGURE_MEMORY] = "memory", [FIGURE_BREAKDOWN] = "breakdown"};
 
 static bool load_machines(struct simulation *simulation)
 {
@@ -154,14 +160,14 @@ static bool remember(struct simulation *simulation, size_t t, size_t m)
     const struct ll_args *args = simulation->args;
     bool for_page =
         ll_value(args, "html", NULL) && !report->together && ll_memory_is_known(simulation->traces[t]);
-    if (!ll_flag(args, "memory") && !ll_value(args, "footprint", NULL) && !for_page)
+    if (!ll_flag(args, "memory") && !ll_figure_wants(&simulation->figures, FIGURE_MEMORY) && !for_page)
         return true;
     if (!ll_memory_is_known(simulation->traces[t]))
         return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
-                           "--memory and --footprint: the trace does not say which tensors are the same");
+                           "--memory and --kind memory: the trace does not say which tensors are the same");
     if (report->together)
         return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
-                           "--memory and --footprint are of one device; the trace is of %" PRIu32
+                           "--memory and --kind memory are of one device; the trace is of %" PRIu32
                            " ranks: take the trace of one of them",
                            report->together->rank_count);
     report->memory = report->parallel ? ll_memory_report_of_plan(report->trace_name, simulation->traces[t],
@@ -290,30 +296,21 @@ static bool find_bars(struct simulation *simulation)
     return true;
 }
 
-static bool draw_rooflines(const struct simulation *simulation)
+static bool draw_figures(const struct simulation *simulation)
 {
-    const char *path = ll_value(simulation->args, "roofline", NULL);
+    static bool (*const draw[FIGURE_KINDS])(const struct ll_report *, size_t,
+                                            struct ll_str *) = {[FIGURE_ROOFLINE] = ll_report_rooflines,
+                                                                [FIGURE_MEMORY] = ll_report_memory_figure,
+                                                                [FIGURE_BREAKDOWN] = ll_report_breakdown};
     size_t count = simulation->args->word_count * simulation->machine_count;
-    struct ll_str svg = {0};
-    if (!path)
-        return true;
-    svg.failed = !ll_report_rooflines(simulation->reports, count, &svg) || svg.failed;
-    return ll_write_file(path, &svg);
-}
-
-/* Where traces run on several machines, on the first of these. */
-static bool draw_footprints(const struct simulation *simulation)
-{
-    const char *path = ll_value(simulation->args, "footprint", NULL);
-    size_t count = simulation->args->word_count;
-    const struct ll_memory_report **reports = ll_alloc(simulation->args->arena, count, sizeof(void *));
-    struct ll_str svg = {0};
-    if (!path)
-        return true;
-    for (size_t t = 0; reports && t < count; t++)
-        reports[t] = simulation->reports[t * simulation->machine_count].memory;
-    svg.failed = !reports || !ll_memory_figure(reports, count, &svg) || svg.failed;
-    return ll_write_file(path, &svg);
+    bool written = true;
+    for (size_t i = 0; i < simulation->figures.count && written; i++) {
+        const struct ll_figure_wish *wish = &simulation->figures.at[i];
+        struct ll_str svg = {0};
+        svg.failed = !draw[wish->kind](simulation->reports, count, &svg) || svg.failed;
+        written = ll_figure_write(wish->path, &svg);
+    }
+    return written;
 }
 
 /* The command line as one can type it again. */
@@ -374,10 +371,10 @@ static int run_simulation(struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
     uint64_t seq;
-    if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) || !load_machines(simulation))
+    if (!ll_value_count(args, "explain", 0, UINT32_MAX - 1, 0, &seq) ||
+        !ll_figure_read(args, figure_kinds, FIGURE_KINDS, &simulation->figures) || !load_machines(simulation))
         return LL_WRONG;
-    static const char *const of_all[] = {"per-op",    "what-if", "roofline", "memory",
-                                         "footprint", "check",   "html",     NULL};
+    static const char *const of_all[] = {"per-op", "what-if", "figure", "memory", "check", "html", NULL};
     if (ll_value(args, "explain", NULL) &&
         !ll_without(args, of_all, "is for the whole trace; --explain stands alone"))
         return LL_WRONG;
@@ -401,7 +398,7 @@ static int run_simulation(struct simulation *simulation)
         return LL_WRONG;
     if (explaining)
         return explain(simulation, (uint32_t)seq);
-    if (!draw_rooflines(simulation) || !draw_footprints(simulation) || !write_page(simulation))
+    if (!draw_figures(simulation) || !write_page(simulation))
         return LL_FAILED;
     int checked = ll_check_reports(args, simulation->reports, count);
     status = checked == LL_WRONG ? LL_WRONG : show(simulation);
@@ -453,12 +450,13 @@ static const struct ll_option options[] = {
      "take the recorded time of every op, and simulate only communication between devices"},
     {"what-if", 0, NULL, "print the speedup of doubling each resource; a page for each machine"},
     {"per-op", 0, NULL, "print a line for each op"},
-    {"roofline", 0, "FILE", "draw a roofline plot of the ops to this SVG file"},
+    LL_FIGURE_OPTIONS(
+        "roofline of the ops (default), memory over time, or breakdown of the step by what bound it; "
+        "with several figures each has its kind"),
     {"memory", 0, NULL,
      "print what is alive at the memory peak, what allocators reserve, and memory mitigations"},
     {"html", 0, "FILE",
      "write a page to this file: time breakdown, roofline, ops, timeline, memory, what-if"},
-    {"footprint", 0, "FILE", "draw memory over time to this SVG file"},
     {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
     {"check", 0, "CONDITION",
      "exit with status 1 unless this holds of each result, as in --check 'time_s <= 5ms'; again for more"},
@@ -479,6 +477,7 @@ const struct ll_command ll_command_sim = {
         "  leadline sim -c i7_6700k -c tpu_v2_core -c mine.yaml --json alexnet.llt\n"
         "  leadline sim -c custom_example --set memory.hbm.bandwidth=1.2TB/s --explain 3 alexnet.llt\n"
         "  leadline sim -c v100_sxm_16gb --batch 512 alexnet.llt\n"
+        "  leadline sim -c v100_sxm_16gb --figure roof.pdf --kind roofline alexnet.llt\n"
         "  leadline sim -c dgx_a100 --dp 16 --batch 4096 --zero 1 resnet50.llt\n"
         "  leadline sim --compat scalesim2 -c scale.cfg topology.csv -o reports\n",
     .details =
@@ -488,7 +487,7 @@ const struct ll_command ll_command_sim = {
         "\n"
         "--as-recorded uses the recorded times: only communication takes what the machine's network takes. "
         "So a recording of several ranks, such as one imported from Chakra, shows what another network would "
-        "change, and --roofline shows what its ops reached.\n"
+        "change, and --figure shows what its ops reached.\n"
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"
@@ -524,8 +523,8 @@ const struct ll_command ll_command_sim = {
         "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
         "own beside them.\n",
     .options = options,
-    .repeated = (const char *const[]){"machine", "set", "check", NULL},
-    .writes = (const char *const[]){"roofline", "footprint", "html", "output", NULL},
+    .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", NULL},
+    .writes = (const char *const[]){"figure", "html", "output", NULL},
     .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 1,
     .most_words = 1000,
@@ -582,7 +581,7 @@ static int check_args(const struct ll_args *args)
 {
     static const char *const not_here[] = {
         "set",     "as",     "as-recorded", "gemm-dtype", "weights-as", "prune",   "batch-was", "plan",
-        "what-if", "per-op", "roofline",    "memory",     "footprint",  "explain", "html",      "check",
+        "what-if", "per-op", "figure",      "kind",       "memory",     "explain", "html",      "check",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY

@@ -4,6 +4,7 @@
  * and clusters are Fathom's (sim/study/study.h). Input from the host is no part of a profile, nor is what
  * nobody saw. */
 #include "sim/cli/command.h"
+#include "sim/cli/figure_file.h"
 #include "sim/cli/load.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
@@ -245,7 +246,7 @@ static bool draw(const struct similarity *a, const char *path)
                                    .merges = a->merges,
                                    .x_high = 1});
     ll_svg_close(&svg);
-    return ll_write_file(path, &text);
+    return ll_figure_write(path, &text);
 }
 
 /* The file's name without folder and ending. */
@@ -284,7 +285,9 @@ static int run(const struct ll_args *args)
     struct similarity a = {.args = args};
     const char *figure = ll_value(args, "figure", NULL);
     struct ll_str out = {0};
-    int status = make_ready(&a);
+    static const char *const kinds[] = {"tree"};
+    struct ll_figure_wishes figures;
+    int status = ll_figure_read(args, kinds, 1, &figures) ? make_ready(&a) : LL_WRONG;
     for (size_t i = 0; i < a.count && status == LL_DONE; i++)
         status = profile_trace(&a, i);
     if (status == LL_DONE) {
@@ -306,7 +309,7 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "simulate on this machine and compare its times instead of the recorded ones"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as for leadline sim"},
-    {"figure", 0, "FILE", "draw the tree to this SVG file"},
+    LL_FIGURE_OPTIONS("tree (default), the clusters by their distances"),
     {0},
 };
 

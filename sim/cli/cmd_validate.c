@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/figure_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/load.h"
 #include "sim/report/figure/figure.h"
@@ -634,7 +635,7 @@ static bool write_figure(const char *path, const struct ll_validation *v, struct
         return false;
     }
     svg.failed = !draw_validation(v, arena, &svg) || svg.failed;
-    return ll_write_file(path, &svg);
+    return ll_figure_write(path, &svg);
 }
 
 /* The machines that rows were measured on; those that cannot be read are complained about. */
@@ -811,7 +812,7 @@ static bool read_residuals(const struct ll_args *args, struct ll_residuals *tabl
 
 static int show(const struct ll_args *args, const struct ll_validation *v, struct ll_pool *pool)
 {
-    const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "svg", NULL);
+    const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "figure", NULL);
     const char *residuals = ll_value(args, "residuals", NULL);
     if ((rows && !write_rows(rows, v)) || (figure && !write_figure(figure, v, args->arena)) ||
         (residuals && !write_residuals(residuals, v)))
@@ -875,13 +876,16 @@ static int run(const struct ll_args *args)
 {
     struct ll_measured_rows rows = {0};
     struct machines machines = {0};
+    static const char *const kinds[] = {"scatter"};
+    struct ll_figure_wishes figures;
     int status = LL_WRONG;
     const char *held_out = ll_value(args, "held-out", NULL);
     if (held_out && strcmp(held_out, "shapes") != 0)
         return ll_cli_reject("--held-out %s: expected shapes; devices are left out by a folder of files that "
                              "describe them as if nobody had measured them (--machines)",
                              held_out);
-    if (ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
+    if (ll_figure_read(args, kinds, 1, &figures) &&
+        ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
         machines = read_machines(args, &rows);
         for (size_t i = 0; held_out && i < machines.count; i++)
             machines.at[i]->table_leaves = LL_LEAVE_OWN_FOLD;
@@ -902,7 +906,7 @@ static const struct ll_option options[] = {
      "predict blocks of shapes also by figures that a fit to the other blocks finds, and without them in a "
      "table "
      "of measured kernels"},
-    {"svg", 0, "FILE", "draw predicted over measured times to this SVG file, one panel for each hardware"},
+    LL_FIGURE_OPTIONS("scatter (default), predicted over measured times, a panel for each hardware"),
     {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
     {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
     {0},
@@ -914,7 +918,7 @@ const struct ll_command ll_command_validate = {
     .cuts_tables = true,
     .synopsis = "DATA.csv...",
     .summary = "compare predicted times with measured ones",
-    .examples = "  leadline validate deepbench.csv neusight.csv --svg errors.svg\n"
+    .examples = "  leadline validate deepbench.csv neusight.csv --figure errors.svg\n"
                 "  leadline validate deepbench.csv --machines my_machines --rows rows.csv --json\n",
     .details =
         "DATA.csv has the header source,hardware,op,dtype,dims,time_s,notes; dims is key=value;key=value. "
@@ -949,7 +953,7 @@ const struct ll_command ll_command_validate = {
         "of "
         "the other devices in the data.\n",
     .options = options,
-    .writes = (const char *const[]){"svg", "residuals", "rows", NULL},
+    .writes = (const char *const[]){"figure", "residuals", "rows", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,

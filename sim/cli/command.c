@@ -166,16 +166,16 @@ static void add_spelling(struct parser *parser, const struct ll_option *option, 
     parser->options[parser->count++] = option;
 }
 
-static const char *old_option(const char *command, const char *option);
+static const char *old_option(const char *command, const char *option, size_t i);
+static const char *kind_of_old(const char *command, const char *given);
 
 static void add_option(struct parser *parser, const char *command, const struct ll_option *option)
 {
     bool is_json = strcmp(option->name, "json") == 0;
     int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
     add_spelling(parser, option, option->name, argument);
-    const char *old = old_option(command, option->name);
-    if (old)
-        add_spelling(parser, option, old, argument);
+    for (size_t i = 0; old_option(command, option->name, i); i++)
+        add_spelling(parser, option, old_option(command, option->name, i), argument);
     char *end = parser->letters + strlen(parser->letters);
     if (option->letter)
         snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
@@ -261,14 +261,31 @@ static void add_json(struct ll_args *args, struct ll_given *given, const struct 
 }
 
 /* One message for an old spelling; it is read on for one minor version. */
-static void report_old_spelling(const struct parser *parser, int letter)
+static void report_old_spelling(const struct parser *parser, const char *command, int letter)
 {
     if (letter < FIRST_LONG)
         return;
     const char *name = parser->options[letter - FIRST_LONG]->name,
-               *given = parser->long_options[letter - FIRST_LONG].name;
+               *given = parser->long_options[letter - FIRST_LONG].name, *kind = kind_of_old(command, given);
     if (strcmp(name, given) != 0)
-        ll_cli_warn("--%s is now --%s; the old name will not be read from version 0.3 on", given, name);
+        ll_cli_warn("--%s is now --%s%s%s; the old name will not be read from version 0.3 on", given, name,
+                    kind ? " FILE --kind " : "", kind ? kind : "");
+}
+
+static const struct ll_option *by_name(const struct parser *parser, const char *name)
+{
+    for (size_t i = 0; i < parser->count; i++)
+        if (strcmp(parser->options[i]->name, name) == 0)
+            return parser->options[i];
+    return NULL;
+}
+
+/* The kind of figure that an old option asked for by its own name; an option NULL where this is none. */
+static struct ll_given kind_given(const struct parser *parser, const char *command, int letter)
+{
+    const char *kind =
+        letter >= FIRST_LONG ? kind_of_old(command, parser->long_options[letter - FIRST_LONG].name) : NULL;
+    return (struct ll_given){kind ? by_name(parser, "kind") : NULL, kind};
 }
 
 static const struct ll_option *by_letter(const struct parser *parser, int letter)
@@ -357,7 +374,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
     struct parser parser = {.letters = ":"};
     assert(command->least_words <= command->most_words);
     add_options(&parser, command);
-    struct ll_given *given = ll_alloc(arena, (size_t)argc + 1, sizeof *given);
+    struct ll_given *given = ll_alloc(arena, 2 * (size_t)argc + 1, sizeof *given), kind;
     if (!given)
         return ll_cli_fail("memory ran out");
     size_t given_count = 0;
@@ -371,8 +388,10 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
             letter >= FIRST_LONG ? parser.options[letter - FIRST_LONG] : by_letter(&parser, letter);
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
-        report_old_spelling(&parser, letter);
+        report_old_spelling(&parser, command->name, letter);
         given[given_count++] = (struct ll_given){option, optarg};
+        if ((kind = kind_given(&parser, command->name, letter)).option)
+            given[given_count++] = kind;
     }
     bool dashes = strcmp(argv[optind - 1], "--") == 0 && argv[optind - 1] != optarg;
     struct ll_args args = {.command = command,
@@ -466,18 +485,21 @@ bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least
 enum old_kind { OLD_COMMAND, OLD_OPTION };
 
 struct old_name {
-    enum old_kind kind;
+    enum old_kind what;
     const char *command; /* whose option it is; "" for that of all commands */
     const char *old, *name;
+    const char *kind; /* of the figure that an option drew; NULL: it did not */
 };
 
 static const struct old_name old_names[] = {
-#define LL_OLD_COMMAND(old, name) {OLD_COMMAND, "", old, name},
-#define LL_OLD_OPTION(command, old, name) {OLD_OPTION, command, old, name},
+#define LL_OLD_COMMAND(old, name) {OLD_COMMAND, "", old, name, NULL},
+#define LL_OLD_OPTION(command, old, name) {OLD_OPTION, command, old, name, NULL},
+#define LL_OLD_FIGURE(command, old, kind) {OLD_OPTION, command, old, "figure", kind},
 #define LL_OLD_KEY(command, old, name)
 #include "sim/cli/old_names.def"
 #undef LL_OLD_COMMAND
 #undef LL_OLD_OPTION
+#undef LL_OLD_FIGURE
 #undef LL_OLD_KEY
 };
 enum { OLD_NAME_COUNT = sizeof old_names / sizeof *old_names };
@@ -485,7 +507,7 @@ enum { OLD_NAME_COUNT = sizeof old_names / sizeof *old_names };
 const char *ll_new_command(const char *old)
 {
     for (size_t i = 0; i < OLD_NAME_COUNT; i++)
-        if (old_names[i].kind == OLD_COMMAND && strcmp(old_names[i].old, old) == 0)
+        if (old_names[i].what == OLD_COMMAND && strcmp(old_names[i].old, old) == 0)
             return old_names[i].name;
     return NULL;
 }
@@ -495,13 +517,23 @@ static bool is_of(const struct old_name *row, const char *command)
     return row->command[0] == '\0' || strcmp(row->command, command) == 0;
 }
 
-/* What version 0.1 called this option of a command; NULL where it had no other name. */
-static const char *old_option(const char *command, const char *option)
+/* What version 0.1 called this option of a command; NULL where it had no further name. */
+static const char *old_option(const char *command, const char *option, size_t i)
 {
-    for (size_t i = 0; i < OLD_NAME_COUNT; i++)
-        if (old_names[i].kind == OLD_OPTION && is_of(&old_names[i], command) &&
-            strcmp(old_names[i].name, option) == 0)
-            return old_names[i].old;
+    for (size_t n = 0; n < OLD_NAME_COUNT; n++)
+        if (old_names[n].what == OLD_OPTION && is_of(&old_names[n], command) &&
+            strcmp(old_names[n].name, option) == 0 && i-- == 0)
+            return old_names[n].old;
+    return NULL;
+}
+
+/* Of which kind a figure was that this option drew; NULL: it drew none, or is no old option. */
+static const char *kind_of_old(const char *command, const char *given)
+{
+    for (size_t n = 0; n < OLD_NAME_COUNT; n++)
+        if (old_names[n].what == OLD_OPTION && is_of(&old_names[n], command) &&
+            strcmp(old_names[n].old, given) == 0)
+            return old_names[n].kind;
     return NULL;
 }
 

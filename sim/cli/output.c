@@ -57,10 +57,12 @@ static const struct old_key {
 } old_keys[] = {
 #define LL_OLD_COMMAND(old, name)
 #define LL_OLD_OPTION(command, old, name)
+#define LL_OLD_FIGURE(command, old, kind)
 #define LL_OLD_KEY(command, old, name) {command, old, name},
 #include "sim/cli/old_names.def"
 #undef LL_OLD_COMMAND
 #undef LL_OLD_OPTION
+#undef LL_OLD_FIGURE
 #undef LL_OLD_KEY
 };
 enum { OLD_KEY_COUNT = sizeof old_keys / sizeof *old_keys };

@@ -534,6 +534,76 @@ bool ll_report_rooflines(const struct ll_report *reports, size_t count, struct l
     return done && !out->failed;
 }
 
+/* The breakdown: what bound the time of a step. Machines call their memory levels as they like: the outermost
+ * is one cause, the others are another. */
+
+enum { COMPUTE, OUTERMOST, ON_CHIP, NETWORK, HOST, OVERHEAD, DEPENDENCY, CAUSES };
+enum { BREAKDOWN_WIDTH = 520, BREAKDOWN_HEIGHT = 400, BAR_WIDTH = 36 };
+
+static unsigned cause_of(const struct ll_machine *machine, unsigned bound)
+{
+    static const unsigned causes[LL_BOUND_LEVEL] = {[LL_BOUND_COMPUTE] = COMPUTE,
+                                                    [LL_BOUND_NETWORK] = NETWORK,
+                                                    [LL_BOUND_HOST] = HOST,
+                                                    [LL_BOUND_OVERHEAD] = OVERHEAD,
+                                                    [LL_BOUND_DEPENDENCY] = DEPENDENCY};
+    if (bound < LL_BOUND_LEVEL)
+        return causes[bound];
+    return bound == LL_BOUND_LEVEL + machine->level_count - 1 ? OUTERMOST : ON_CHIP;
+}
+
+/* A panel of times, and one of shares, on which a fast machine is as high as a slow one. */
+static void draw_breakdown(const char *const *names, size_t count, const double *ms, const double *percent,
+                           struct ll_str *out)
+{
+    static const char *const causes[CAUSES] = {"compute", "outermost memory", "on-chip memory", "network",
+                                               "host",    "overhead",         "dependency"};
+    const double *const values[] = {ms, percent};
+    static const char *const labels[] = {"ms/step", "% of the step"};
+    struct ll_svg svg = {out};
+    const struct ll_page page = {.title = "What binds the time of a step",
+                                 .about = "A bar for each trace on each machine, stacked by cause",
+                                 .panels = 2,
+                                 .columns = 2,
+                                 .width = fmax(BREAKDOWN_WIDTH, BAR_WIDTH * (double)count),
+                                 .height = BREAKDOWN_HEIGHT};
+    ll_page_open(&svg, &page);
+    for (size_t i = 0; i < 2; i++)
+        ll_draw_bars(&svg, ll_page_panel(&page, i),
+                     &(struct ll_bars){.y_label = labels[i],
+                                       .groups = names,
+                                       .group_count = count,
+                                       .series = causes,
+                                       .series_count = CAUSES,
+                                       .values = values[i],
+                                       .stacked = true});
+    ll_svg_close(&svg);
+}
+
+bool ll_report_breakdown(const struct ll_report *reports, size_t count, struct ll_str *out)
+{
+    struct ll_arena arena = {0};
+    const char **names = ll_alloc(&arena, count, sizeof *names);
+    double *ms = ll_alloc(&arena, count * CAUSES, sizeof *ms);
+    double *percent = ll_alloc(&arena, count * CAUSES, sizeof *percent);
+    bool done = names && ms && percent;
+    for (size_t b = 0; b < count && done; b++) {
+        const struct ll_result *result = reports[b].result;
+        names[b] = ll_format(&arena, "%s on %s", ll_base_name(reports[b].trace_name),
+                             ll_report_machine(reports, count, &reports[b]));
+        done = names[b] != NULL;
+        for (unsigned bound = 0; bound < LL_BOUND_LEVEL + result->machine->level_count; bound++) {
+            size_t at = b * CAUSES + cause_of(result->machine, bound);
+            ms[at] += 1e3 * result->time_s * result->shares[bound];
+            percent[at] += 100 * result->shares[bound];
+        }
+    }
+    if (done)
+        draw_breakdown(names, count, ms, percent, out);
+    ll_arena_release(&arena);
+    return done && !out->failed;
+}
+
 /* An arena frees nothing alone: the list doubles, and what it outgrew stays until the end. */
 static bool make_room(struct ll_warnings *warnings)
 {

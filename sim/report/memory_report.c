@@ -319,14 +319,15 @@ static double capacity_line(const struct ll_memory_report *report)
     return report->footprint.peak_bytes >= report->capacity_bytes / 4 ? (double)report->capacity_bytes : 0;
 }
 
-static const char *figure_title(const struct ll_memory_report *report, char *text, size_t size)
+static const char *figure_title(const struct ll_memory_report *report, const char *machine, char *text,
+                                size_t size)
 {
     struct ll_human peak, capacity;
     char stage[64] = "";
     if (report->parallel && report->parallel->spread->plan.pipeline > 1)
         snprintf(stage, sizeof stage, ", stage %" PRIu64 " of %" PRIu64, report->parallel->fullest,
                  report->parallel->spread->plan.pipeline);
-    int length = snprintf(text, size, "%s%s: peak %s", report->name, stage,
+    int length = snprintf(text, size, "%s on %s%s: peak %s", ll_base_name(report->name), machine, stage,
                           ll_format_binary(&peak, (double)report->footprint.peak_bytes));
     if (report->capacity_bytes && length >= 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length, " of %s",
@@ -340,7 +341,8 @@ static uint64_t held_bytes(const struct ll_memory_report *report, size_t point, 
     return which < LL_MEMORY_COUNT ? report->course->at[point].class_bytes[which] : report->beside_bytes;
 }
 
-static bool draw(const struct ll_memory_report *report, struct ll_rect box, struct ll_svg *svg)
+static bool draw(const struct ll_memory_report *report, const char *machine, struct ll_rect box,
+                 struct ll_svg *svg)
 {
     size_t points = report->course->count, used = 0;
     double *x = malloc((points * (LL_MEMORY_COUNT + 2) + 1) * sizeof *x);
@@ -365,12 +367,13 @@ static bool draw(const struct ll_memory_report *report, struct ll_rect box, stru
         curves[used++] = (struct ll_curve){name, x, y, points};
         below = y;
     }
-    const struct ll_lines lines = {.title = figure_title(report, title, sizeof title),
+    const struct ll_lines lines = {.title = figure_title(report, machine, title, sizeof title),
                                    .x_label = "op",
                                    .y_label = scale->label,
                                    .curves = curves,
                                    .curve_count = used,
                                    .joined = true,
+                                   .areas = true,
                                    .line = capacity_line(report) / scale->bytes,
                                    .line_name = "capacity"};
     ll_draw_lines(svg, box, &lines);
@@ -378,7 +381,7 @@ static bool draw(const struct ll_memory_report *report, struct ll_rect box, stru
     return true;
 }
 
-bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out)
+bool ll_report_memory_figure(const struct ll_report *reports, size_t count, struct ll_str *out)
 {
     struct ll_svg svg = {.out = out};
     const struct ll_page page = {.title = "Memory over time",
@@ -390,7 +393,8 @@ bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t coun
     bool drawn = true;
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count && drawn; i++)
-        drawn = draw(reports[i], ll_page_panel(&page, i), &svg);
+        drawn = draw(reports[i].memory, ll_report_machine(reports, count, &reports[i]),
+                     ll_page_panel(&page, i), &svg);
     ll_svg_close(&svg);
     return drawn && !out->failed;
 }

@@ -43,10 +43,6 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 /* Tables of the same: of what is alive the `top` largest, 0 for a dozen. width in characters. */
 void ll_memory_text(const struct ll_memory_report *report, unsigned width, uint64_t top, struct ll_str *out);
 
-/* The course of memory by class as SVG, a panel each; of a plan its fullest stage, with what other passes
- * hold. False when memory ran out. */
-bool ll_memory_figure(const struct ll_memory_report *const *reports, size_t count, struct ll_str *out);
-
 /* One trace on one machine, with what is known about it. */
 struct ll_report {
     const char *trace_name; /* the file as the user named it */
@@ -92,6 +88,14 @@ void ll_report_comparison(const struct ll_report *reports, size_t count, unsigne
 
 /* A line for each op: when it starts, how long it takes, on which unit and what holds it back. */
 void ll_report_ops(const struct ll_report *report, unsigned width, struct ll_str *out);
+
+/* The course of memory by class as SVG, a panel for each report, all of which have `memory`; of a plan its
+ * fullest stage, with what other passes hold. False when memory ran out. */
+bool ll_report_memory_figure(const struct ll_report *reports, size_t count, struct ll_str *out);
+
+/* Where the time of steps goes as SVG: a bar for each report, stacked by what bound its time. False when
+ * memory ran out. */
+bool ll_report_breakdown(const struct ll_report *reports, size_t count, struct ll_str *out);
 
 /* A page of rooflines as SVG, a panel for each report: explanation.c says what is a point. False when memory
  * ran out. */

@@ -7,7 +7,7 @@ try sim
 try sim -c custom_example
 try sim traces/alexnet_infer_b1.llt
 try sim -c
-try sim --roofline -c custom_example traces/alexnet_infer_b1.llt
+try sim --figure -c custom_example traces/alexnet_infer_b1.llt
 try sim -c --per-op traces/alexnet_infer_b1.llt
 try sim --per-opp -c custom_example traces/alexnet_infer_b1.llt
 try sim -z -c custom_example traces/alexnet_infer_b1.llt
@@ -50,10 +50,18 @@ try models alexnet --suite fathom
 try plan -c t4+pytorch -c v100_sxm_16gb+archive/deepbench traces/alexnet_train_b8.llt
 try cache -c i7_6700k -c t4+pytorch --op 3 traces/alexnet_infer_b1.llt
 try export timeline traces/alexnet_infer_b1.llt -c t4+pytorch -c v100_sxm_16gb+archive/deepbench
-try sim -c t4+pytorch --roofline a.svg --roofline b.svg traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure a.svg --figure b.svg traces/alexnet_infer_b1.llt
 # A figure whose name was forgotten does not take the place of a trace.
 cp traces/alexnet_infer_b1.llt copy.llt
-try sim -c t4+pytorch --roofline copy.llt traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure copy.llt traces/alexnet_infer_b1.llt
+ln -s copy.llt link.svg
+try sim -c t4+pytorch --figure link.svg traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure a.jpg traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure svg traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure a.svg --kind rooflien traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --kind memory traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure a.svg --kind memory --figure b.svg traces/alexnet_infer_b1.llt
+try sim -c t4+pytorch --figure nowhere/a.svg traces/alexnet_infer_b1.llt
 cmp traces/alexnet_infer_b1.llt copy.llt
 rm copy.llt
 # Recorded times are those of the ops as they were.

@@ -19,18 +19,18 @@ try import csv d.csv -o d.csv
 mv d.csv d.llt
 try import csv d.llt
 mv d.llt d.csv
-try sim -c mine.yaml T.llt --roofline mine.yaml
-try sim -c mine.yaml T.llt --roofline a.svg --footprint ./a.svg
+try sim -c mine.yaml T.llt --figure mine.yaml
+try sim -c mine.yaml T.llt --figure a.svg --kind roofline --figure ./a.svg --kind memory
 ls a.svg new.csv new.llt 2>/dev/null
 for file in T.llt mine.yaml d.csv; do cmp $file $file.kept; done
 
 for command in "sweep mine.yaml" "merge a.db" "study P2" "train memnet" "record alexnet --dry-run" "import csv d.csv" \
-    "export jsonl T.llt" "calibrate" "pareto a.db --figure front"; do
+    "export jsonl T.llt" "calibrate" "pareto a.db --kind front"; do
     # shellcheck disable=SC2086 # words
     try $command -o ''
 done
 try pareto a.db --html ''
-try sim T.llt -c mine.yaml --footprint ''
+try sim T.llt -c mine.yaml --figure ''
 
 # Beginnings of options count as long as they are of one.
 try sim -c mine.yaml --b 4 T.llt

@@ -40,9 +40,11 @@ try pareto R.db -o R.svg
 try pareto R.db --weights
 try pareto R.db --json --all
 try pareto R.db --csv --log
-try pareto R.db --figure heat --log -o R.svg
-try pareto R.db --figure front --of time_s -o R.svg
-try pareto R.db --figure sensitivity --y-axis clock -o R.svg
+try pareto R.db --figure R.svg --kind heat --log
+try pareto R.db --figure R.svg --kind front --of time_s
+try pareto R.db -o R.svg --kind sensitivity --y-axis clock
+try pareto R.db --figure front -o R.svg
+try pareto R.db --figure front
 try merge R.db
 leadline sweep three.yaml -o S.db >/dev/null
 try merge R.db S.db -o T.db

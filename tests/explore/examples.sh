@@ -12,7 +12,7 @@ try() {
     [ "$valid" -gt 0 ] || { echo "$1: no valid point" && exit 1; }
     "$leadline" pareto "$here/$1.db" >"$here/$1.txt"
     for figure in front heat parallel sensitivity; do
-        "$leadline" pareto "$here/$1.db" --figure $figure -o "$here/$figure.svg"
+        "$leadline" pareto "$here/$1.db" --figure "$here/$figure.svg" --kind $figure
         python3 tests/figures/labels.py "$here/$figure.svg"
         tail -1 "$here/$figure.svg" | grep -q '</svg>' || { echo "$1: no $figure" && exit 1; }
     done

@@ -8,7 +8,7 @@ here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 small=traces/alexnet_infer_b1.llt step=traces/alexnet_train_b8.llt
 
 # The test can fail: a text that is drawn twice, one that is too wide, a pale colour.
-"$leadline" sim -c t4 --roofline "$here/sound.svg" $small >"$here/out"
+"$leadline" sim -c t4 --figure "$here/sound.svg" $small >"$here/out"
 sed 's/<text.*/&&/' "$here/sound.svg" >"$here/twice.svg"
 sed 's/font-size="11"/font-size="110"/' "$here/sound.svg" >"$here/wide.svg"
 sed 's/#c12b02/#f1dbd2/g' "$here/sound.svg" >"$here/pale.svg"
@@ -17,10 +17,14 @@ for broken in twice wide pale; do
 done
 
 for machine in epyc_7742+ncnn h100_sxm custom_example tpu_v3_core i7_6700k; do
-    "$leadline" sim -c $machine --roofline "$here/$machine.svg" --footprint "$here/memory_$machine.svg" $step >"$here/out"
+    "$leadline" sim -c $machine --figure "$here/$machine.svg" --kind roofline \
+        --figure "$here/memory_$machine.svg" --kind memory $step >"$here/out"
 done
-"$leadline" sim -c h100_sxm -c v100_sxm_16gb -c gtx_960 --roofline "$here/several.svg" $step $small >"$here/out"
-"$leadline" sim -c custom_example --pp 4 --batch 64 --micro-batch 8 --footprint "$here/stage.svg" $step >"$here/out"
+"$leadline" sim -c h100_sxm -c v100_sxm_16gb -c gtx_960 --figure "$here/several.svg" --kind roofline \
+    --figure "$here/several_memories.svg" --kind memory --figure "$here/breakdown.svg" --kind breakdown \
+    $step $small >"$here/out"
+"$leadline" sim -c h100_sxm --figure "$here/one.svg" --kind breakdown $step >"$here/out"
+"$leadline" sim -c custom_example --pp 4 --batch 64 --micro-batch 8 --figure "$here/stage.svg" --kind memory $step >"$here/out"
 "$leadline" similarity -c i7_6700k --figure "$here/tree.svg" $small $step >"$here/out"
 {
     echo source,hardware,op,dtype,dims,time_s,notes
@@ -31,6 +35,6 @@ done
         done
     done
 } >"$here/rows.csv"
-"$leadline" validate "$here/rows.csv" --svg "$here/rows.svg" >"$here/out"
+"$leadline" validate "$here/rows.csv" --figure "$here/rows.svg" >"$here/out"
 rm "$here/twice.svg" "$here/wide.svg" "$here/pale.svg"
 python3 "$labels" "$here"/*.svg

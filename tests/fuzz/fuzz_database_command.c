@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     RUN("pareto", "in.db", "--html", "out.html");
     RUN("pareto", "in.db", "--weights", "--csv", "--log");
-    RUN("pareto", "in.db", "--figure", "parallel", "-o", "out.svg");
-    RUN("pareto", "in.db", "--figure", "sensitivity", "-o", "out.svg");
+    RUN("pareto", "in.db", "--figure", "out.svg", "--kind", "parallel");
+    RUN("pareto", "in.db", "--figure", "out.svg", "--kind", "sensitivity");
     return 0;
 }

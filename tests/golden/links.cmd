@@ -25,7 +25,7 @@ behind trace.llt record autoenc --dry-run --steps 2 -o trace.llt
 behind exported.json export timeline -c custom_example traces/alexnet_infer_b1.llt -o exported.json
 behind exported.csv export csv -c custom_example traces/alexnet_infer_b1.llt -o exported.csv
 behind imported.llt import csv elsewhere/exported.csv -o imported.llt
-behind roof.svg sim -c custom_example traces/alexnet_infer_b1.llt --roofline roof.svg
+behind roof.svg sim -c custom_example traces/alexnet_infer_b1.llt --figure roof.svg
 behind rows_out.csv validate rows.csv --rows rows_out.csv
 behind sweep.db sweep sweep.yaml -o sweep.db
 behind merged.db merge sweep.db -o merged.db

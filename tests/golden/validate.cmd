@@ -22,7 +22,7 @@ test,A Pipe,spmm,fp32,m=1;n=1;k=1,1,
 test,A Pipe,fft,fp32,n=1,1,
 test,Another,relu,fp32,n=25,4,
 END
-leadline validate --machines machines one.csv two.csv --rows rows.csv --svg errors.svg
+leadline validate --machines machines one.csv two.csv --rows rows.csv --figure errors.svg
 cat rows.csv
 grep -c 'stroke-opacity' errors.svg
 leadline validate --machines machines one.csv missing.csv
@@ -36,7 +36,7 @@ printf 'name: Slow pipe\ninherits: pipe\nmemory: [{name: pipe, bandwidth: 50B/s}
     > machines/slow.yaml
 { cat one.csv; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo 'other,A Pipe,ew_add,fp32,n=25;nin=1,5,'; done; } \
     > both.csv
-leadline validate --machines machines both.csv --residuals residuals.csv --svg both.svg
+leadline validate --machines machines both.csv --residuals residuals.csv --figure both.svg
 cat residuals.csv
 grep -o '[0-9]* rows, [^<]*' both.svg
 # Beside a roofline of three figures that was fitted to every second row.

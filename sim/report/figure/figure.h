@@ -158,13 +158,13 @@ struct ll_lines {
     const char *title, *x_label, *y_label;
     const struct ll_curve *curves; /* earlier ones lie over later ones */
     size_t curve_count;
-    /* What is published, as open marks around those of the curves: entry i in the colour of curve i, past the last one
-     * again from the first, in another shape; a round is called as its first entry that has a name. */
+    /* What is published, as open marks around those of the curves: entry i in the colour of curve i, past the
+     * last one again from the first, in another shape. The first entry of such a round that has a name and
+     * points names it in the legend. */
     const struct ll_curve *published;
     size_t published_count; /* at most three times as many as curves */
     bool joined;            /* else marks alone: a scatter plot */
-    bool
-        areas; /* joined: what lies between a curve and the one before, which is nowhere above it, is filled */
+    bool areas;             /* joined, and filled down to the curve before, which is nowhere above it */
     bool x_log, y_log;
     /* Where the axes end; 0: where the data ends. They begin at 0, or at the data if log. */
     double x_high, y_high;

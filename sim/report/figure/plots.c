@@ -128,6 +128,15 @@ static const char *const published_names[] = {
     [LL_HOLLOW_CIRCLE] = NULL, NULL, [LL_HOLLOW_DIAMOND] = "published"};
 enum { PUBLISHED_NAMES = sizeof published_names / sizeof *published_names };
 
+/* A box for a y axis and an area above slanted names: narrower by what these reach out of it to the left. */
+static struct ll_rect beside_names(struct ll_rect box, const char *const *names, size_t count)
+{
+    enum { AXIS = 60 }; /* about what the y axis takes */
+    double over = ll_names_overhang(names, count, (box.width - AXIS) / (double)(count ? count : 1)) - AXIS;
+    over = fmin(fmax(0, over), box.width / 2);
+    return (struct ll_rect){box.x + over, box.y, box.width - over, box.height};
+}
+
 void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *bars)
 {
     assert(!bars->stacked || !bars->log);
@@ -137,7 +146,7 @@ void ll_draw_bars(struct ll_svg *svg, struct ll_rect box, const struct ll_bars *
         {bars->series, bars->series_count > 1 ? bars->series_count : 0, LL_SWATCH_SQUARE},
         {published_names, published ? PUBLISHED_NAMES : 0, LL_SWATCH_HOLLOW}};
     box = ll_draw_title(svg, box, bars->title);
-    box = ll_draw_legends(svg, box, legends, 2);
+    box = beside_names(ll_draw_legends(svg, box, legends, 2), bars->groups, bars->group_count);
     double slot = (box.width - 60) / (double)(bars->group_count ? bars->group_count : 1);
     double bottom = ll_names_height(bars->groups, bars->group_count, slot);
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, bars->y_label);
@@ -207,6 +216,7 @@ void ll_draw_boxes(struct ll_svg *svg, struct ll_rect box, const struct ll_boxes
                                                  boxes->published_name ? boxes->published_name
                                                                        : published_names[LL_HOLLOW_DIAMOND]},
                            PUBLISHED_NAMES, LL_SWATCH_HOLLOW);
+    box = beside_names(box, boxes->names, boxes->count);
     double slot = (box.width - 60) / (double)(boxes->count ? boxes->count : 1);
     double bottom = ll_names_height(boxes->names, boxes->count, slot);
     struct ll_rect area = ll_draw_y_axis(svg, box, bottom, &axis, boxes->y_label);
