@@ -203,11 +203,24 @@ static bool in_plane(const struct plane *plane, const struct ll_work_point *poin
            point->rate >= plane->y.low && point->rate <= plane->y.high;
 }
 
-static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_work_point *point)
+static double radius_of(const struct ll_work_point *point)
+{
+    return fmax(LEAST, LARGEST * sqrt(point->share));
+}
+
+/* On its disc, above or below it: the first of these that is free and that no unit's line goes through, else
+ * the first that is free. */
+static void name_point(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline,
+                       const struct ll_work_point *point)
 {
     struct ll_point at = place(plane, point->intensity, point->rate);
-    put_text(svg, plane, at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), at.y + 4, true,
-             point->name);
+    double right = at.x + 0.55 * ll_text_width(point->name, LL_TEXT_SMALL), radius = radius_of(point);
+    double baselines[] = {at.y + 4, at.y - radius - 3, at.y + radius + TEXT_HEIGHT - 2};
+    for (int crossed = 0; crossed < 2; crossed++)
+        for (size_t i = 0; i < sizeof baselines / sizeof *baselines; i++)
+            if ((crossed || !struck(plane, roofline, baselines[i])) &&
+                put_text(svg, plane, right, baselines[i], true, point->name))
+                return;
 }
 
 /* A disc in colour number `series` that lets through what lies under it; `name` is shown when it is pointed
@@ -220,11 +233,6 @@ static void svg_disc(struct ll_svg *svg, struct ll_point at, double radius, size
                 at.x, at.y, radius, series % LL_COLOUR_COUNT, series % LL_COLOUR_COUNT);
     ll_xml_add(svg->out, name);
     ll_str_add(svg->out, "</title></circle>\n");
-}
-
-static double radius_of(const struct ll_work_point *point)
-{
-    return fmax(LEAST, LARGEST * sqrt(point->share));
 }
 
 static void draw_points(struct ll_svg *svg, struct plane *plane, const struct ll_roofline *roofline)
@@ -247,7 +255,7 @@ static void name_points(struct ll_svg *svg, struct plane *plane, const struct ll
 {
     for (size_t i = 0; i < roofline->point_count && i < NAMED; i++)
         if (in_plane(plane, &roofline->points[i]))
-            name_point(svg, plane, &roofline->points[i]);
+            name_point(svg, plane, roofline, &roofline->points[i]);
 }
 
 double ll_roofline_shown(const struct ll_roofline *roofline)
