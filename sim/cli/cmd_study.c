@@ -11,6 +11,7 @@
 #include "models/model.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
+#include "sim/cli/figure_file.h"
 #include "sim/cli/load.h"
 #include "sim/cli/quiet.h"
 #include "sim/cost/cost_parts.h"
@@ -649,7 +650,29 @@ struct session {
     struct ll_str failing;           /* the studies with some that failed, ", " between them */
     struct ll_str index;             /* of --all: the page with all of them */
     struct ll_measured_rows rows;    /* of --data */
+    const char *const *ids;          /* of the chosen studies */
+    struct ll_figure_wishes figures; /* a kind is the number of an ID */
 };
+
+/* The figure of a study, as far as --figure asks for it. */
+static bool write_figures(const struct session *session, const struct ll_study *study,
+                          const struct ll_study_result *result)
+{
+    bool written = true;
+    for (size_t f = 0; f < session->figures.count && written; f++) {
+        const struct ll_figure_wish *wish = &session->figures.at[f];
+        struct ll_str svg = {0};
+        if (strcmp(session->ids[wish->kind], study->id) != 0)
+            continue;
+        if (result->figure_count == 0) {
+            ll_cli_fail("%s: %s came to no figure", wish->path, study->id);
+            return false;
+        }
+        ll_str_add(&svg, result->figures[0].svg.text ? result->figures[0].svg.text : "");
+        written = ll_figure_write(wish->path, &svg);
+    }
+    return written;
+}
 
 static bool add_to_index(struct session *session, const struct ll_study *study,
                          const struct ll_study_result *result)
@@ -764,7 +787,8 @@ static int skip(struct session *session, const struct ll_study *study)
                          "the study as a whole");
     if (result.failed)
         ll_cli_fail("memory ran out");
-    else if (write_files(session->args, session->folder, study, &nothing, &result))
+    else if (write_files(session->args, session->folder, study, &nothing, &result) &&
+             write_figures(session, study, &result))
         status = show(session, study, &nothing, &result);
     ll_study_result_release(&result);
     return status;
@@ -778,7 +802,8 @@ static int run_planned(struct session *session, const struct ll_study *study,
     int status = measure(session, &session->library, study, plan, &quiet, &result);
     if (status == LL_DONE && ll_study_records(plan) && ll_count_verdicts(&result, LL_FAIL))
         status = repeat(session, study, plan, quiet, &result);
-    if (status == LL_DONE && !write_files(session->args, session->folder, study, plan, &result))
+    if (status == LL_DONE && (!write_files(session->args, session->folder, study, plan, &result) ||
+                              !write_figures(session, study, &result)))
         status = LL_FAILED;
     if (status == LL_DONE)
         status = show(session, study, plan, &result);
@@ -873,7 +898,7 @@ static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 static int run(const struct ll_args *args)
 {
     const struct ll_study *chosen[2 * MOST_STUDIES];
-    static const char *const of_running[] = {"output", "data", "whole", "quick", NULL};
+    static const char *const of_running[] = {"output", "data", "whole", "quick", "figure", "kind", NULL};
     if (args->word_count == 0 && !ll_flag(args, "all"))
         return ll_without(args, of_running, "is for a study: name one, or --all")
                    ? list_studies(ll_flag(args, "json"))
@@ -881,9 +906,14 @@ static int run(const struct ll_args *args)
     if (ll_flag(args, "quick") && ll_flag(args, "whole"))
         return ll_cli_reject("--quick takes samples, --whole all points: one of them");
     size_t count = choose(args, chosen);
-    if (count == 0 || !is_of_use(args, chosen, count))
+    const char *ids[2 * MOST_STUDIES];
+    struct ll_figure_wishes figures;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = chosen[i]->id;
+    if (count == 0 || !is_of_use(args, chosen, count) || !ll_figure_read(args, ids, count, &figures))
         return LL_WRONG;
-    struct session session = {.args = args, .folder = ll_value(args, "output", "study")};
+    struct session session = {
+        .args = args, .folder = ll_value(args, "output", "study"), .ids = ids, .figures = figures};
     session.json = (struct ll_json){.out = &session.text, .indent = true};
     session.library.patience_s = longest_wait_s;
     int status = LL_WRONG;
@@ -900,6 +930,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"output", 'o', "FOLDER", "folder for the files, created if missing (default: study)"},
+    LL_FIGURE_OPTIONS("ID, the study whose figure it is (default: the first that is named)"),
     {"all", 0, NULL, "run every study"},
     {"data", 0, "DATA.csv",
      "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
@@ -914,7 +945,8 @@ const struct ll_command ll_command_study = {
     .synopsis = "[ID...]",
     .summary = "regenerate figures and tables of papers, and judge them",
     .examples = "  leadline study\n"
-                "  leadline study F3 F4 -o figures\n",
+                "  leadline study F3 F4 -o figures\n"
+                "  leadline study P8 --figure P8.pdf\n",
     .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
                "figure ID.svg, "
                "too; further tables are in files ID-NAME.csv. --all writes index.html, all figures beside "
@@ -924,8 +956,8 @@ const struct ll_command ll_command_study = {
                "what is published, with the reason why it is not judged) or SKIPPED. FAIL alone makes the "
                "exit status 1.\n",
     .options = options,
-    .repeated = (const char *const[]){"data", NULL},
-    .writes = (const char *const[]){"output", NULL},
+    .repeated = (const char *const[]){"data", "figure", "kind", NULL},
+    .writes = (const char *const[]){"output", "figure", NULL},
     .reads = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,
     .run = run,

@@ -40,6 +40,8 @@ try study F33
 try study --all F3
 try study F5 -o no/such/folder
 try study --whole
+try study C6 --figure a.svg --kind C7
+try study C6 C7 --figure a.svg --figure b.svg
 try study P2 --data nowhere.csv -o unmade
 try study F5 --data nowhere.csv -o unmade
 try study F5 --whole -o unmade
