@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Figures of traces and of measured rows: no label lies on another or leaves the page: draw.sh LEADLINE
+# Figures of traces, of measured rows and of random data: no label lies on another or leaves the page:
+# draw.sh LEADLINE RANDOM_PLOTS
 set -eu
 command -v python3 >/dev/null || { echo "there is no python3" && exit 77; }
-leadline=$1 labels=$(dirname "$0")/labels.py
+leadline=$1 random_plots=$2 labels=$(dirname "$0")/labels.py
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 small=traces/alexnet_infer_b1.llt step=traces/alexnet_train_b8.llt
 
@@ -38,3 +39,6 @@ done
 "$leadline" validate "$here/rows.csv" --figure "$here/rows.svg" >"$here/out"
 rm "$here/twice.svg" "$here/wide.svg" "$here/pale.svg"
 python3 "$labels" "$here"/*.svg
+mkdir "$here/random"
+"$random_plots" "$here/random" 12 >"$here/out" 2>&1
+python3 "$labels" "$here/random"/*.svg

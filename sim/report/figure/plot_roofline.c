@@ -66,8 +66,8 @@ static void find_axes(const struct ll_roofline *roofline, struct plane *plane)
         x_high = fmax(x_high, y_high / roofline->memories[i].height);
     }
     y_low = fmin(y_low, y_high);
-    plane->x = ll_axis_for(x_low, 2 * x_high, true);
-    plane->y = ll_axis_for(y_low, 1.5 * y_high, true);
+    plane->x = ll_axis_for(x_low / 1.3, 2 * x_high, true); /* discs have a radius */
+    plane->y = ll_axis_for(y_low / 1.5, 1.5 * y_high, true);
 }
 
 static bool overlap(struct ll_rect a, struct ll_rect b)

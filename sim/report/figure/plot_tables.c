@@ -120,6 +120,13 @@ static struct ll_rect draw_scale(struct ll_svg *svg, struct ll_rect box, const s
     return ll_draw_about(svg, box, words);
 }
 
+/* Of names beside slots of this height, each so many-th is written, so that they do not touch. */
+static size_t every_so_many(double slot)
+{
+    enum { LINE = LL_TEXT_NORMAL + 2 };
+    return slot < LINE ? (size_t)ceil(LINE / fmax(1, slot)) : 1;
+}
+
 void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *heat)
 {
     double widest = 0;
@@ -136,7 +143,7 @@ void ll_draw_heat(struct ll_svg *svg, struct ll_rect box, const struct ll_heat *
     double bottom = ll_names_height(heat->columns, heat->column_count, width);
     double height = (box.height - bottom) / (double)heat->row_count;
     struct ll_rect area = {box.x + left, box.y, box.width - left, box.height - bottom};
-    size_t every = height < LL_TEXT_NORMAL + 2 ? (size_t)ceil((LL_TEXT_NORMAL + 2) / fmax(1, height)) : 1;
+    size_t every = every_so_many(height);
     for (size_t r = 0; r < heat->row_count; r++) {
         double y = area.y + height * (double)r;
         if (r % every == 0)
@@ -200,14 +207,16 @@ void ll_draw_tree(struct ll_svg *svg, struct ll_rect box, const struct ll_tree *
     struct ll_rect area = {box.x + widest + LL_GAP, box.y, box.width - widest - 3 * LL_GAP,
                            box.height - LL_X_AXIS_HEIGHT};
     double slot = area.height / (double)tree->leaf_count;
+    size_t every = every_so_many(slot);
     ll_draw_x_axis(svg, area, &axis, tree->x_label);
     for (size_t i = 0; i < tree->leaf_count; i++)
-        ll_svg_text(svg,
-                    &(struct ll_svg_style){.x = area.x - LL_GAP,
-                                           .y = area.y + slot * (layout.at[i].y + 0.5) + 4,
-                                           .size = LL_TEXT_NORMAL,
-                                           .anchor = LL_ANCHOR_END},
-                    tree->leaves[i]);
+        if ((size_t)layout.at[i].y % every == 0)
+            ll_svg_text(svg,
+                        &(struct ll_svg_style){.x = area.x - LL_GAP,
+                                               .y = area.y + slot * (layout.at[i].y + 0.5) + 4,
+                                               .size = LL_TEXT_NORMAL,
+                                               .anchor = LL_ANCHOR_END},
+                        tree->leaves[i]);
     for (size_t i = 0; i < merges; i++) {
         struct ll_point left = on_page(area, &axis, slot, layout.at[tree->merges[i].left]);
         struct ll_point right = on_page(area, &axis, slot, layout.at[tree->merges[i].right]);

@@ -46,7 +46,7 @@ static struct ll_axis axis_of(const struct ll_bars *bars)
         high = isfinite(value) ? fmax(high, value) : high;
         low = isfinite(value) && (value > 0 || !bars->log) ? fmin(low, value) : low;
     }
-    return ll_axis_for(low, high, bars->log);
+    return ll_axis_for(bars->log ? low / 2 : low, high, bars->log); /* the least bar has a height, too */
 }
 
 /* From its foot, which is zero or the part below it, up or down. On a logarithmic axis there is no zero, and
@@ -244,20 +244,12 @@ static double reach_of(const struct ll_weights *weights)
 
 static void draw_axis(struct ll_svg *svg, struct ll_rect area, double reach, const char *label)
 {
-    struct ll_tick_text text;
-    double foot = area.y + area.height, middle = area.x + area.width / 2;
-    for (int i = -TICKS; i <= TICKS; i++) {
-        double x = middle + area.width / 2 * i / TICKS;
-        ll_svg_line(svg, i ? LL_PEN_GRID : LL_PEN_AXIS, x, area.y, x, foot);
-        ll_svg_text(
-            svg,
-            &(struct ll_svg_style){.x = x, .y = foot + 15, .size = LL_TEXT_SMALL, .anchor = LL_ANCHOR_MIDDLE},
-            ll_tick(&text, reach * i / TICKS));
-    }
-    ll_svg_text(svg,
-                &(struct ll_svg_style){
-                    .x = middle, .y = foot + 32, .size = LL_TEXT_NORMAL, .anchor = LL_ANCHOR_MIDDLE},
-                label);
+    double middle = area.x + area.width / 2;
+    struct ll_axis axis = {.low = -reach, .high = reach};
+    for (int i = -TICKS; i <= TICKS; i++)
+        axis.ticks[axis.tick_count++] = reach * i / TICKS;
+    ll_draw_x_axis(svg, area, &axis, label);
+    ll_svg_line(svg, LL_PEN_AXIS, middle, area.y, middle, area.y + area.height);
 }
 
 static void draw_weights_group(struct ll_svg *svg, struct ll_rect area, const struct ll_weights *weights,
