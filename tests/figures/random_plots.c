@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of random data: random_plots FOLDER COUNT writes COUNT pages of each kind of plot, KIND-SEED.svg. */
+/* Figures of random data: random_plots FOLDER COUNT writes COUNT pages of each kind of plot. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
