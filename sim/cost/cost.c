@@ -636,23 +636,28 @@ static bool may_be_fused(const struct ll_work *work)
     return work->kind == LL_WORK_ATTENTION || work->kind == LL_WORK_EXPERTS;
 }
 
+static const char no_unit[] = "no unit of this machine runs such work in this dtype or a wider one";
+
 /* Where the software has no kernel for it, such work is done as a GEMM. */
-static bool cost_fused(const struct question *q, struct ll_cost *cost, struct answer *answer)
+static bool cost_fused(const struct question *q, struct ll_cost *cost, struct answer *answer,
+                       const char **trouble)
 {
     bool attends = q->work->kind == LL_WORK_ATTENTION, launches;
     answer->fused = attends ? ll_attention_cost(q->machine, q->kind, q->work, cost, &launches)
-                            : ll_experts_cost(q->machine, q->kind, q->work, cost, &launches);
+                            : ll_experts_cost(q->machine, q->kind, q->work, cost, &launches, trouble);
     if (answer->fused && !launches) {
         cost_start(q->machine, ll_machine_kernel(q->machine, q->kind, q->work), 0, cost);
         cost->gap_s = q->machine->software.gap_s;
     }
-    if (answer->fused)
-        return true;
+    if (answer->fused || *trouble)
+        return answer->fused;
     struct question as_gemm = *q;
     answer->as_gemm = attends ? ll_attention_as_gemm(q->work) : ll_experts_as_gemm(q->work);
     as_gemm.work = &answer->as_gemm;
-    if (!find_doer(&as_gemm, &answer->doer))
+    if (!find_doer(&as_gemm, &answer->doer)) {
+        *trouble = no_unit;
         return false;
+    }
     cost_on_unit(&as_gemm, answer, cost);
     return true;
 }
@@ -670,10 +675,10 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     bool fused = may_be_fused(q->work);
     if (q->work->kind == LL_WORK_COLLECTIVE)
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
-    else if (fused ? !cost_fused(q, cost, answer) : !find_doer(q, &answer->doer))
-        *trouble = "no unit of this machine runs such work in this dtype or a wider one";
     else if (fused)
-        return true;
+        return cost_fused(q, cost, answer, trouble);
+    else if (!find_doer(q, &answer->doer))
+        *trouble = no_unit;
     else
         cost_on_unit(q, answer, cost);
     return *trouble == NULL;

@@ -42,6 +42,7 @@ struct grouped {
 struct layer {
     const struct ll_expert_kernel *kernel;
     const struct ll_experts *e;
+    enum ll_expert_format stored; /* as its kernel takes them */
     const struct ll_unit *unit;
     uint32_t unit_index;
     double flops; /* a cycle of one unit */
@@ -58,24 +59,11 @@ static bool does(const struct layer *l, enum ll_expert_trait trait)
     return (l->kernel->traits & (uint64_t)trait) != 0;
 }
 
-static const struct ll_expert_kernel *find_kernel(const struct ll_machine *machine,
-                                                  const struct ll_experts *e)
+/* The unit that multiplies in this type; not one that computes a wider one instead. */
+static bool find_unit(const struct ll_machine *machine, enum ll_op_kind kind, enum ll_dtype dtype,
+                      struct layer *l)
 {
-    const struct ll_expert_kernel *first = NULL;
-    for (uint64_t i = 0; i < machine->software.expert_count; i++) {
-        const struct ll_expert_kernel *kernel = &machine->software.experts[i];
-        if (!(kernel->formats >> e->format & 1))
-            continue;
-        if (kernel->backend == e->backend)
-            return kernel;
-        first = first ? first : kernel;
-    }
-    return first;
-}
-
-static bool find_unit(const struct ll_machine *machine, enum ll_op_kind kind, struct layer *l)
-{
-    enum ll_dtype dtype = ll_expert_dtype((enum ll_expert_format)l->e->format), computed;
+    enum ll_dtype computed;
     const struct ll_work gemm = {.kind = LL_WORK_GEMM,
                                  .dtype = dtype,
                                  .along_k = LL_LINES_ELSEWHERE,
@@ -88,6 +76,27 @@ static bool find_unit(const struct ll_machine *machine, enum ll_op_kind kind, st
     if (does(l, LL_EXPERT_MMA_SYNC))
         l->flops = fmin(l->flops, MMA_SYNC_FLOPS);
     return l->flops > 0;
+}
+
+/* The first kernel for experts stored so that a unit can run: of the backend that is asked for, else one that
+ * multiplies in their format, else one that expands them. */
+static bool find_kernel(const struct ll_machine *machine, enum ll_op_kind kind, enum ll_expert_format stored,
+                        struct layer *l)
+{
+    struct layer first = {0};
+    l->stored = stored;
+    for (uint64_t i = 0; i < machine->software.expert_count; i++) {
+        l->kernel = &machine->software.experts[i];
+        enum ll_dtype dtype = does(l, LL_EXPERT_WEIGHT_ONLY) ? LL_BF16 : ll_expert_dtype(stored);
+        if (!(l->kernel->formats >> stored & 1) || !find_unit(machine, kind, dtype, l))
+            continue;
+        if (l->kernel->backend == l->e->backend)
+            return true;
+        if (!first.kernel || (does(&first, LL_EXPERT_WEIGHT_ONLY) && !does(l, LL_EXPERT_WEIGHT_ONLY)))
+            first = *l;
+    }
+    *l = first;
+    return first.kernel != NULL;
 }
 
 /* --- the grouped GEMMs --- */
@@ -154,17 +163,21 @@ static double pass_bytes(const struct layer *l)
     return bytes;
 }
 
+/* Software without a kernel for a format holds its weights in 16 bits, as SGLang does with mxfp4 where its
+ * Triton kernels run it. */
 static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                   struct layer *l)
 {
     const struct ll_experts *e = &work->experts;
-    assert(work->kind == LL_WORK_EXPERTS && e->format < LL_EXPERT_FORMAT_COUNT);
-    *l = (struct layer){.kernel = find_kernel(machine, e), .e = e};
-    if (!l->kernel || e->touched == 0 || !find_unit(machine, kind, l))
-        return false;
-    enum ll_expert_format format = (enum ll_expert_format)e->format;
-    l->weight_bytes = does(l, LL_EXPERT_WIDE_WEIGHTS) ? 2 : ll_expert_weight_bytes(format);
-    l->activation_bytes = ll_expert_activation_bytes(format);
+    assert(work->kind == LL_WORK_EXPERTS && e->format < LL_EXPERT_FORMAT_COUNT && e->touched > 0);
+    *l = (struct layer){.e = e};
+    if (!find_kernel(machine, kind, (enum ll_expert_format)e->format, l)) {
+        l->e = e;
+        if (!find_kernel(machine, kind, LL_EXPERTS_BF16, l))
+            return false;
+    }
+    l->weight_bytes = does(l, LL_EXPERT_WIDE_WEIGHTS) ? 2 : ll_expert_weight_bytes(l->stored);
+    l->activation_bytes = does(l, LL_EXPERT_WEIGHT_ONLY) ? 2 : ll_expert_activation_bytes(l->stored);
     l->dram_Bps = machine->levels[machine->level_count - 1].bandwidth_Bps;
     l->rows = (double)e->rows;
     l->touched = (double)e->touched;
@@ -181,11 +194,21 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
     return true;
 }
 
+static const char *const absent[LL_EXPERT_FORMAT_COUNT] = {
+#define X(word, name, ...)                                                                                   \
+    "this software has no grouped GEMM for experts in " name ", nor one of 16 bits, that this machine runs",
+    LL_EXPERT_FORMAT_LIST(X)
+#undef X
+};
+
 bool ll_experts_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
-                     struct ll_cost *cost, bool *launches)
+                     struct ll_cost *cost, bool *launches, const char **trouble)
 {
     struct layer l;
-    if (!solve(machine, kind, work, &l))
+    *trouble = NULL;
+    if (machine->software.expert_count > 0 && !solve(machine, kind, work, &l))
+        *trouble = absent[work->experts.format];
+    if (machine->software.expert_count == 0 || *trouble)
         return false;
     *launches = l.kernel->launch_s > 0;
     uint64_t outermost = machine->level_count - 1;
@@ -232,9 +255,12 @@ void ll_experts_explain(const struct ll_machine *machine, enum ll_op_kind kind, 
     if (!solve(machine, kind, work, &l))
         return;
     const struct ll_experts *e = l.e;
+    const char *format = ll_expert_format_name((enum ll_expert_format)e->format);
     ll_explain_group(why, "kernel");
+    if (l.stored != (enum ll_expert_format)e->format)
+        ll_say(why, "no kernel of this software takes %s, so weights are held in 16 bits", format);
     ll_say(why, "%s runs on %s, experts in %s", l.kernel->name, l.unit->name,
-           ll_expert_format_name((enum ll_expert_format)e->format));
+           ll_expert_format_name(l.stored));
     ll_say(why, "%" PRIu64 " rows of %" PRIu64 " experts, in tiles of %d rows", e->rows, e->touched,
            LL_LEAST_EXPERT_TILE << l.tile);
     ll_explain_group(why, "compute");

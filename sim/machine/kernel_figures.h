@@ -96,11 +96,12 @@ struct ll_attention_kernel {
 
 /* What a grouped GEMM of experts does; bits of `traits`: word, name, what it means. */
 #define LL_EXPERT_TRAIT_LIST(X)                                                                              \
-    X(ALL_ROWS, "all_rows")         /* activation and sum take rows of experts elsewhere, too */             \
-    X(PERMUTES, "permutes")         /* a kernel copies the rows of each expert together */                   \
-    X(FUSED_GATE, "fused_gate")     /* the GEMM up applies the gate, and gathers its rows itself */          \
-    X(PERSISTENT, "persistent")     /* one block a unit */                                                   \
-    X(MMA_SYNC, "mma_sync")         /* instructions of Ampere, on whatever device */                         \
+    X(ALL_ROWS, "all_rows")       /* activation and sum take rows of experts elsewhere, too */               \
+    X(PERMUTES, "permutes")       /* a kernel copies the rows of each expert together */                     \
+    X(FUSED_GATE, "fused_gate")   /* the GEMM up applies the gate, and gathers its rows itself */            \
+    X(PERSISTENT, "persistent")   /* one block a unit */                                                     \
+    X(MMA_SYNC, "mma_sync")       /* instructions of Ampere, on whatever device */                           \
+    X(WEIGHT_ONLY, "weight_only") /* activations have 16 bits, to which it expands weights while it runs */  \
     X(WIDE_WEIGHTS, "wide_weights") /* weights are stored in 16 bits, whatever their format */               \
     X(WHOLE_TOKENS, "whole_tokens") /* all rows of a token that has an expert here are multiplied */         \
     X(READS_ALL, "reads_all")       /* rows of experts elsewhere read weights of those here */

@@ -140,7 +140,8 @@ static const struct ll_field expert_fields[] = {
     {.key = "traits", .type = LL_TYPE_WORDS, AT(traits), .choices = expert_traits,
      .help = "what it does: activates and sums rows of experts on other devices, too (all_rows); copies the rows of an expert "
              "together first (permutes); applies the gate within the GEMM (fused_gate); has one block a unit (persistent); "
-             "multiplies by Ampere's instructions (mma_sync); stores weights in 16 bits (wide_weights); multiplies all rows of a "
+             "multiplies by Ampere's instructions (mma_sync); multiplies activations of 16 bits with weights that it expands to them "
+             "(weight_only); stores weights in 16 bits (wide_weights); multiplies all rows of a "
              "token that has an expert here (whole_tokens); reads weights for rows of experts elsewhere (reads_all)"},
     {.key = "tiles", .type = LL_TYPE_NUMBERS, AT(tiles), .count_offset = offsetof(struct ll_expert_kernel, tile_count),
      .required = true, .min = LL_LEAST_EXPERT_TILE, .max = LL_LEAST_EXPERT_TILE << (LL_EXPERT_TILES - 1),

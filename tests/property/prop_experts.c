@@ -60,8 +60,9 @@ static double time_of(const struct ll_machine *machine, const struct ll_experts 
 {
     struct ll_work work = {.kind = LL_WORK_EXPERTS, .dtype = LL_BF16, .flops = 1, .experts = *e};
     struct ll_cost cost;
+    const char *trouble;
     bool launches;
-    assert_true(ll_experts_cost(machine, LL_OP_MATMUL, &work, &cost, &launches));
+    assert_true(ll_experts_cost(machine, LL_OP_MATMUL, &work, &cost, &launches, &trouble));
     return cost.gap_s + cost.apart_s + fmax(cost.compute_s, cost.level_s[0]);
 }
 
@@ -109,6 +110,55 @@ static void more_of_a_resource_is_never_slower(void **state)
     }
 }
 
+/* What has no kernel runs in 16 bits, so it takes as long as experts of 16 bits; with neither it is refused
+ * by its name. */
+static void a_format_without_kernel_is_no_shortcut(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        struct dice dice = {seed};
+        struct ll_machine machine;
+        uint64_t rows[MOST];
+        random_gpu(&dice, &machine);
+        struct ll_experts e = random_layer(&dice, rows), wide = e;
+        e.format = (uint8_t)roll_between(&dice, 0, LL_EXPERT_FORMAT_COUNT - 1);
+        wide.format = LL_EXPERTS_BF16;
+        machine.software.experts[0].formats = 1 << LL_EXPERTS_BF16;
+        claim(time_of(&machine, &e) == time_of(&machine, &wide), seed, "another time than that of 16 bits");
+        struct ll_work work = {.kind = LL_WORK_EXPERTS, .dtype = LL_BF16, .flops = 1, .experts = e};
+        machine.software.experts[0].formats = (1 << LL_EXPERT_FORMAT_COUNT) - 1 - (1 << e.format) - 1;
+        machine.units[0].matrix.macs[LL_BF16] = 0;
+        struct ll_cost cost;
+        const char *trouble;
+        bool launches;
+        assert_false(ll_experts_cost(&machine, LL_OP_MATMUL, &work, &cost, &launches, &trouble));
+        claim(trouble && strstr(trouble, ll_expert_format_name((enum ll_expert_format)e.format)), seed,
+              "it is not refused by its name");
+    }
+}
+
+/* Weights that a kernel expands come in 16 bits with activations, so a unit needs no arithmetic of their
+ * type. */
+static void a_kernel_that_expands_weights_needs_no_narrow_arithmetic(void **state)
+{
+    (void)state;
+    struct dice dice = {1};
+    struct ll_machine machine;
+    uint64_t rows[MOST];
+    random_gpu(&dice, &machine);
+    struct ll_experts e = random_layer(&dice, rows);
+    e.format = LL_EXPERTS_NVFP4;
+    struct ll_expert_kernel *kernel = &machine.software.experts[0];
+    kernel->formats = 1 << LL_EXPERTS_NVFP4 | 1 << LL_EXPERTS_W4A16_MXFP4;
+    kernel->traits = LL_EXPERT_WEIGHT_ONLY;
+    double nvfp4_s = time_of(&machine, &e);
+    e.format = LL_EXPERTS_W4A16_MXFP4;
+    assert_true(nvfp4_s >= time_of(&machine, &e)); /* a scale for 16 elements, not 32 */
+    machine.units[0].matrix.macs[LL_F8] = 0;
+    e.format = LL_EXPERTS_NVFP4;
+    assert_true(nvfp4_s == time_of(&machine, &e));
+}
+
 /* One device has all rows; of several the hottest has at least its share, and none has more than all
  * tokens. */
 static void a_spread_neither_loses_nor_doubles_tokens(void **state)
@@ -137,6 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_rows_are_never_faster),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
+        cmocka_unit_test(a_format_without_kernel_is_no_shortcut),
+        cmocka_unit_test(a_kernel_that_expands_weights_needs_no_narrow_arithmetic),
         cmocka_unit_test(a_spread_neither_loses_nor_doubles_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
