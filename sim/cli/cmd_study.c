@@ -328,7 +328,7 @@ static void tell(const struct ll_recording *recording, uint64_t number, uint64_t
 static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
 {
     const char *trouble, *name = recording->products;
-    return ll_narrow_gemms(trace, name ? ll_dtype_find(name) : LL_DTYPE_COUNT, &trouble)
+    return ll_narrow_gemms(trace, name ? ll_numeric_find(name) : LL_NUMERIC_NONE, &trouble)
                ? LL_DONE
                : ll_cli_fail("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
 }

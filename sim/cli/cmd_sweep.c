@@ -156,7 +156,7 @@ static bool store(const struct ll_space_workload *workload, struct ll_trace *tra
     const char *trouble;
     return ll_store_weights(trace, workload->weights, &trouble) ||
            ll_complain(diags, workload->place, "`%s`: no weight can be quantized to %s: %s", workload->name,
-                       ll_dtype_name(workload->weights), trouble ? trouble : "memory ran out");
+                       ll_numeric_name(workload->weights), trouble ? trouble : "memory ran out");
 }
 
 static bool prune(const struct ll_space_workload *workload, struct ll_trace *trace, struct ll_diags *diags)
@@ -181,7 +181,7 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
         return false;
     if (!ll_narrow_gemms(trace, workload->products, &trouble))
         return ll_complain(diags, workload->place, "`%s`: no GEMM can be computed in %s: %s", workload->name,
-                           ll_dtype_name(workload->products), trouble);
+                           ll_numeric_name(workload->products), trouble);
     return store(workload, *trace, diags) &&
            (ll_gaps_scale(*trace, workload->gaps) || ll_complain(diags, workload->place, "memory ran out"));
 }

@@ -192,14 +192,14 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     return NULL;
 }
 
-bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble)
+bool ll_narrow_gemms(struct ll_trace **trace, enum ll_numeric numeric, const char **trouble)
 {
-    assert(dtype <= LL_DTYPE_COUNT && *trace);
+    assert(numeric < LL_NUMERIC_COUNT && *trace);
     uint64_t products = 0;
     *trouble = NULL;
-    if (dtype == LL_DTYPE_COUNT)
+    if (numeric == LL_NUMERIC_NONE)
         return true;
-    struct ll_trace *narrow = ll_trace_change_gemm_dtype(*trace, dtype, &products, trouble);
+    struct ll_trace *narrow = ll_trace_change_gemm_dtype(*trace, numeric, &products, trouble);
     if (!narrow) {
         *trouble = *trouble ? *trouble : ll_status_text(LL_NO_MEMORY);
         return false;
@@ -210,13 +210,13 @@ bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **
     return products > 0;
 }
 
-bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble)
+bool ll_store_weights(struct ll_trace *trace, enum ll_numeric numeric, const char **trouble)
 {
-    assert(dtype <= LL_DTYPE_COUNT);
+    assert(numeric < LL_NUMERIC_COUNT);
     uint64_t weights = 0;
-    if (dtype == LL_DTYPE_COUNT)
+    if (numeric == LL_NUMERIC_NONE)
         return true;
-    if (!ll_trace_quantize_weights(trace, dtype, &weights, trouble))
+    if (!ll_trace_quantize_weights(trace, numeric, &weights, trouble))
         return false;
     *trouble = "expected a trace of inference with weights that only GEMMs and convolutions read";
     return weights > 0;
@@ -577,30 +577,45 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace)
     return ll_flag(args, "json") ? print_json(trace, lines) : print_text(lines);
 }
 
-/* The type that an option names; LL_DTYPE_COUNT without it. False after saying that there is no such type. */
-static bool read_type(const struct ll_args *args, const char *option, enum ll_dtype *dtype)
+/* The dtype, or where formats with scales are known, too, the format that an option names; LL_NUMERIC_NONE
+ * without it. False after saying that there is no such thing. */
+static bool read_numeric(const struct ll_args *args, const char *option, bool formats,
+                         enum ll_numeric *numeric)
 {
-    const char *names[LL_DTYPE_COUNT], *given = ll_value(args, option, NULL);
-    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
-        names[i] = ll_dtype_name((enum ll_dtype)i);
-    *dtype = given ? ll_dtype_find(given) : LL_DTYPE_COUNT;
-    const char *meant = given && *dtype == LL_DTYPE_COUNT ? ll_dtype_meant(given) : NULL;
+    const char *names[LL_NUMERIC_COUNT], *given = ll_value(args, option, NULL);
+    size_t count = 0;
+    for (unsigned i = 0; i < (formats ? LL_NUMERIC_COUNT : LL_NUMERIC_NONE); i++)
+        if (i != LL_NUMERIC_NONE)
+            names[count++] = ll_numeric_name((enum ll_numeric)i);
+    *numeric = given ? ll_numeric_find(given) : LL_NUMERIC_NONE;
+    if (!formats && *numeric > LL_NUMERIC_NONE)
+        *numeric = LL_NUMERIC_NONE;
+    const char *meant = given && *numeric == LL_NUMERIC_NONE ? ll_dtype_meant(given) : NULL;
     if (meant)
         ll_cli_reject("there is no dtype `%s`; did you mean `%s`?", given, meant);
-    else if (given && *dtype == LL_DTYPE_COUNT)
-        ll_cli_reject_unknown("dtype", given, names, LL_DTYPE_COUNT, "leadline machines --keys");
-    return !given || *dtype < LL_DTYPE_COUNT;
+    else if (given && *numeric == LL_NUMERIC_NONE)
+        ll_cli_reject_unknown("dtype", given, names, count, "leadline machines --keys");
+    return !given || *numeric != LL_NUMERIC_NONE;
+}
+
+/* The same of --as, which changes all tensors. */
+static bool read_type(const struct ll_args *args, const char *option, enum ll_dtype *dtype)
+{
+    enum ll_numeric numeric;
+    bool read = read_numeric(args, option, false, &numeric);
+    *dtype = (enum ll_dtype)numeric;
+    return read;
 }
 
 /* The same of --gemm-dtype, in which networks multiply. */
-static bool read_gemm_type(const struct ll_args *args, enum ll_dtype *dtype)
+static bool read_gemm_numeric(const struct ll_args *args, enum ll_numeric *numeric)
 {
-    if (!read_type(args, "gemm-dtype", dtype))
+    if (!read_numeric(args, "gemm-dtype", true, numeric))
         return false;
-    if (*dtype == LL_DTYPE_COUNT || ll_dtype_is_multiplied(*dtype))
+    if (*numeric == LL_NUMERIC_NONE || ll_dtype_is_multiplied(ll_numeric_dtype(*numeric)))
         return true;
     ll_cli_reject("--gemm-dtype %s: expected a floating-point type, as f8 or bf16, int8 or int4",
-                  ll_dtype_name(*dtype));
+                  ll_numeric_name(*numeric));
     return false;
 }
 
@@ -635,23 +650,23 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
                    : ll_cli_fail("memory ran out");
 }
 
-static int store(struct ll_trace *trace, enum ll_dtype dtype, const char *path)
+static int store(struct ll_trace *trace, enum ll_numeric numeric, const char *path)
 {
     const char *trouble;
-    if (ll_store_weights(trace, dtype, &trouble))
+    if (ll_store_weights(trace, numeric, &trouble))
         return LL_DONE;
-    return trouble ? ll_cli_reject("%s: no weight can be quantized to %s: %s", path, ll_dtype_name(dtype),
+    return trouble ? ll_cli_reject("%s: no weight can be quantized to %s: %s", path, ll_numeric_name(numeric),
                                    trouble)
                    : ll_cli_fail("memory ran out");
 }
 
 /* The trace with its GEMMs and convolutions of weights in this type, in the place of the one given. */
-static int narrow_products(struct ll_trace **trace, enum ll_dtype dtype, const char *path)
+static int narrow_products(struct ll_trace **trace, enum ll_numeric numeric, const char *path)
 {
     const char *trouble;
-    return ll_narrow_gemms(trace, dtype, &trouble)
-               ? LL_DONE
-               : ll_cli_reject("%s: no GEMM can be computed in %s: %s", path, ll_dtype_name(dtype), trouble);
+    return ll_narrow_gemms(trace, numeric, &trouble) ? LL_DONE
+                                                     : ll_cli_reject("%s: no GEMM can be computed in %s: %s",
+                                                                     path, ll_numeric_name(numeric), trouble);
 }
 
 /* The factor that --gaps names; 1 without it. */
@@ -666,9 +681,9 @@ static bool read_gaps(const struct ll_args *args, double *factor)
 
 bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 {
-    return read_type(args, "as", &changes->dtype) && read_gemm_type(args, &changes->gemms) &&
-           read_type(args, "weights-as", &changes->weights) && read_pattern(args, &changes->pattern) &&
-           read_gaps(args, &changes->gaps);
+    return read_type(args, "as", &changes->dtype) && read_gemm_numeric(args, &changes->gemms) &&
+           read_numeric(args, "weights-as", true, &changes->weights) &&
+           read_pattern(args, &changes->pattern) && read_gaps(args, &changes->gaps);
 }
 
 int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)

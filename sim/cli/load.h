@@ -70,14 +70,14 @@ bool ll_add_condition(const struct ll_trace *trace, struct ll_str *out);
 uint64_t ll_complete_steps(const struct ll_trace *trace);
 
 /* Takes the products of weights of a trace to a type (tracer/transform/dtype.h), in its place;
- * LL_DTYPE_COUNT: to none. False and *trouble, a part of a sentence: why not, as when no GEMM is known to
+ * LL_NUMERIC_NONE: to none. False and *trouble, a part of a sentence: why not, as when no GEMM is known to
  * read a weight. */
-bool ll_narrow_gemms(struct ll_trace **trace, enum ll_dtype dtype, const char **trouble);
+bool ll_narrow_gemms(struct ll_trace **trace, enum ll_numeric numeric, const char **trouble);
 
-/* Stores the weights of a trace in a type (tracer/transform/dtype.h); LL_DTYPE_COUNT: as they are. False and
+/* Stores the weights of a trace in a type (tracer/transform/dtype.h); LL_NUMERIC_NONE: as they are. False and
  * *trouble, a part of a sentence: why not, as when no weight is for GEMMs alone; NULL when memory ran
  * out. The trace is of no use then. */
-bool ll_store_weights(struct ll_trace *trace, enum ll_dtype dtype, const char **trouble);
+bool ll_store_weights(struct ll_trace *trace, enum ll_numeric numeric, const char **trouble);
 
 /* Prunes the weights of a trace (tracer/transform/scale.h); 0 of 0: none. False and *trouble, a part of a
  * sentence: why not, as when no weight is what the pattern wants; NULL when memory ran out. The trace is of
@@ -146,19 +146,21 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace);
  * zero, and recorded time outside of ops. */
 
 struct ll_changes {
-    enum ll_dtype dtype, gemms, weights; /* LL_DTYPE_COUNT: as they are */
-    struct ll_pattern pattern;           /* of: 0: none */
-    double gaps;                         /* by which their recorded time is multiplied */
+    enum ll_dtype dtype;            /* LL_DTYPE_COUNT: as it is */
+    enum ll_numeric gemms, weights; /* LL_NUMERIC_NONE: as they are */
+    struct ll_pattern pattern;      /* of: 0: none */
+    double gaps;                    /* by which their recorded time is multiplied */
 };
 
 /* The options, for a command's list. */
 #define LL_CHANGE_OPTIONS                                                                                    \
     {"as", 0, "DTYPE", "simulate with all floating-point tensors in this type, such as bf16 or int8"},       \
         {"gemm-dtype", 0, "DTYPE",                                                                           \
-         "simulate GEMMs and convolutions with weights in this type, such as f8, and the casts around "      \
-         "them"},                                                                                            \
+         "simulate GEMMs and convolutions with weights in this type or format, such as f8 or nvfp4, and "    \
+         "the casts around them"},                                                                           \
         {"weights-as", 0, "DTYPE",                                                                           \
-         "simulate with the weights of GEMMs and convolutions quantized to this type, such as int4"},        \
+         "simulate with the weights of GEMMs and convolutions quantized to this type or format, such as "    \
+         "int4"},                                                                                            \
         {"gaps", 0, "keep|drop|FACTOR",                                                                      \
          "time of a recorded program outside of its recorded calls: keep it as it was on that CPU "          \
          "(default), "                                                                                       \

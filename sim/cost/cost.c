@@ -15,6 +15,7 @@
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/experts.h"
 #include "sim/cost/gemm_kernels.h"
+#include "sim/cost/linear.h"
 #include "tracer/ir/experts.h"
 
 /* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */
@@ -491,7 +492,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     s->by_library = by_library(s);
     if (s->by_library && work->kind == LL_WORK_CONV)
         s->unit.matrix.gemm = s->unit.matrix.implicit_gemm;
-    s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work) : NULL;
+    s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work, doer->dtype) : NULL;
     ll_kernel_time_start(s);
 }
 
@@ -636,6 +637,12 @@ static bool may_be_fused(const struct ll_work *work)
     return work->kind == LL_WORK_ATTENTION || work->kind == LL_WORK_EXPERTS;
 }
 
+/* Whether it is a cast for a quantized linear layer, for which software may have a kernel (linear.h). */
+static bool quantizes(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_MOVE && work->linear > 0;
+}
+
 static const char no_unit[] = "no unit of this machine runs such work in this dtype or a wider one";
 
 /* Where the software has no kernel for it, such work is done as a GEMM. */
@@ -673,6 +680,9 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     if (needs_no_unit(q, cost))
         return true;
     bool fused = may_be_fused(q->work);
+    answer->fused = quantizes(q->work) && ll_quantize_cost(q->machine, q->work, cost);
+    if (answer->fused)
+        return true;
     if (q->work->kind == LL_WORK_COLLECTIVE)
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
     else if (fused)
@@ -890,6 +900,8 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
         explain_without_unit(&question, &cost, why);
     else if (answer.fused && work->kind == LL_WORK_EXPERTS)
         ll_experts_explain(machine, kind, work, why);
+    else if (answer.fused && quantizes(work))
+        ll_quantize_cost_explain(machine, work, why);
     else if (answer.fused)
         ll_attention_explain(machine, kind, work, why);
     else if (!answer.derivation->kept)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMMs on tensor cores by the kernels of a library, and what a quantized linear layer does before its GEMM
- * (gemm_kernels.c has the formulas). All functions are pure and thread-safe; nothing allocates. Times are in
+/* GEMMs on tensor cores by the kernels of a library (gemm_kernels.c has the formulas). All functions are pure and thread-safe; nothing allocates. Times are in
  * seconds, bandwidths in bytes a second. */
 #ifndef LL_SIM_COST_GEMM_KERNELS_H
 #define LL_SIM_COST_GEMM_KERNELS_H
@@ -41,17 +40,6 @@ double ll_gemm_reduce_s(const struct ll_unit *unit, const struct ll_task *task, 
                         double near_Bps);
 void ll_gemm_reduce_explain(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                             double near_Bps, struct ll_explain *why);
-
-/* A quantized linear layer's kernel of the machine's software: the first for the work's format and
- * backend; NULL where it is none, or the software has none. */
-const struct ll_linear_kernel *ll_linear_kernel_of(const struct ll_machine *machine,
-                                                   const struct ll_work *work);
-
-/* What goes before its GEMM. Pure. */
-struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct ll_unit *unit,
-                                 const struct ll_task *task);
-void ll_quantize_explain(const struct ll_machine *machine, const struct ll_unit *unit,
-                         const struct ll_task *task, struct ll_explain *why);
 
 /* Time of two stages that overlap in part: (a^3 + b^3)^(1/3), at least the longer and at most 1.26 times it.
  * Not negative. Pure. */

@@ -10,6 +10,7 @@
 
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/gemm_kernels.h"
+#include "sim/cost/linear.h"
 #include "tracer/base/num.h"
 
 /* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one

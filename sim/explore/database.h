@@ -176,7 +176,8 @@ struct ll_space_reading {
     const struct ll_node *root;
     /* Types for all workloads: of tensors, of GEMMs with weights, of stored weights; LL_DTYPE_COUNT: as
      * recorded. */
-    enum ll_dtype dtype, products, weights;
+    enum ll_dtype dtype;
+    enum ll_numeric products, weights;
     struct ll_pattern pruned;                /* weights of all workloads; 0 of 0: none are */
     double gaps;                             /* factor of the time in gaps of all workloads */
     struct ll_design *design;                /* of the base; NULL when that could not be read */

@@ -172,10 +172,10 @@ static uint64_t hash_types(const struct ll_space_workload *workload, uint64_t ha
     char pruned[LL_PATTERN_TEXT];
     if (workload->dtype != LL_DTYPE_COUNT)
         hash = ll_hash_text(hash, ll_dtype_name(workload->dtype));
-    if (workload->products != LL_DTYPE_COUNT)
-        hash = ll_hash_text(ll_hash_text(hash, "products"), ll_dtype_name(workload->products));
-    if (workload->weights != LL_DTYPE_COUNT)
-        hash = ll_hash_text(ll_hash_text(hash, "weights"), ll_dtype_name(workload->weights));
+    if (workload->products != LL_NUMERIC_NONE)
+        hash = ll_hash_text(ll_hash_text(hash, "products"), ll_numeric_name(workload->products));
+    if (workload->weights != LL_NUMERIC_NONE)
+        hash = ll_hash_text(ll_hash_text(hash, "weights"), ll_numeric_name(workload->weights));
     if (workload->pruned.of > 0) {
         ll_pattern_print(&workload->pruned, pruned);
         hash = ll_hash_text(ll_hash_text(hash, "pruned"), pruned);

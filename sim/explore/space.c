@@ -199,15 +199,19 @@ static bool read_dtype(struct ll_space_reading *reading, const struct ll_node *n
 /* The same of stored weights. */
 static bool read_weights(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    return read_type(reading, node, &reading->weights);
+    reading->weights = node->text ? ll_numeric_find(node->text) : LL_NUMERIC_NONE;
+    return reading->weights != LL_NUMERIC_NONE ||
+           ll_space_expected(reading, node, "a dtype or format, such as int8, int4_g128 or nvfp4");
 }
 
 /* The same of GEMMs and convolutions of weights. */
 static bool read_gemm_dtype(struct ll_space_reading *reading, const struct ll_node *node)
 {
-    reading->products = node->text ? ll_dtype_find(node->text) : LL_DTYPE_COUNT;
-    return (reading->products < LL_DTYPE_COUNT && ll_dtype_is_multiplied(reading->products)) ||
-           ll_space_expected(reading, node, "a floating-point type, as f8 or bf16, int8 or int4");
+    reading->products = node->text ? ll_numeric_find(node->text) : LL_NUMERIC_NONE;
+    return (reading->products != LL_NUMERIC_NONE &&
+            ll_dtype_is_multiplied(ll_numeric_dtype(reading->products))) ||
+           ll_space_expected(reading, node,
+                             "a floating-point type, as f8 or bf16, int8, int4, or a format, as nvfp4");
 }
 
 /* The same under its name of version 0.1. */
@@ -650,8 +654,8 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
                                        .arena = &space->arena,
                                        .diags = diags,
                                        .dtype = LL_DTYPE_COUNT,
-                                       .products = LL_DTYPE_COUNT,
-                                       .weights = LL_DTYPE_COUNT,
+                                       .products = LL_NUMERIC_NONE,
+                                       .weights = LL_NUMERIC_NONE,
                                        .gaps = 1};
     space->folders = folders;
     space->text_hash = ll_hash_bytes(LL_HASH_START, text, length);

@@ -154,8 +154,8 @@ struct ll_space_workload {
     const char *model;        /* the model; NULL: a file */
     bool infer;               /* the model is recorded in inference; else in training */
     enum ll_dtype dtype;      /* dtype of all floating-point tensors; LL_DTYPE_COUNT: as recorded */
-    enum ll_dtype products;   /* GEMM dtype: what GEMMs with weights read; LL_DTYPE_COUNT: as recorded */
-    enum ll_dtype weights;    /* dtype in which such weights are stored; LL_DTYPE_COUNT: as recorded */
+    enum ll_numeric products; /* GEMM dtype: what GEMMs with weights read; LL_NUMERIC_NONE: as recorded */
+    enum ll_numeric weights;  /* in which such weights are stored; LL_NUMERIC_NONE: as recorded */
     struct ll_pattern pruned; /* sparsity of its weights; 0 of 0: dense */
     double gaps;              /* factor on the recorded time in gaps; 1: as recorded */
     struct ll_space_setting {

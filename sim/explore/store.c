@@ -291,14 +291,14 @@ static const char *dtypes_text(struct ll_arena *arena, const struct ll_space *sp
         const struct ll_space_workload *w = &space->workloads[i], *before = i ? w - 1 : NULL;
         const struct {
             const char *of;
-            enum ll_dtype type;
-        } types[] = {{"", w->dtype}, {"GEMMs ", w->products}, {"weights ", w->weights}};
+            enum ll_numeric type;
+        } types[] = {{"", (enum ll_numeric)w->dtype}, {"GEMMs ", w->products}, {"weights ", w->weights}};
         bool same = before && before->dtype == w->dtype && before->products == w->products &&
                     before->weights == w->weights;
         for (size_t t = 0; t < sizeof types / sizeof *types && !same; t++)
-            if (types[t].type < LL_DTYPE_COUNT)
+            if (types[t].type != LL_NUMERIC_NONE)
                 ll_str_addf(&text, "%s%s%s", text.length ? ", " : "", types[t].of,
-                            ll_dtype_name(types[t].type));
+                            ll_numeric_name(types[t].type));
             else if (t == 0)
                 ll_str_addf(&text, "%sas recorded", text.length ? ", " : "");
     }

@@ -6,6 +6,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/gemm_kernels.h"
+#include "sim/cost/linear.h"
 #include "sim/memory/residency.h"
 #include "sim/network/network.h"
 #include "sim/replay/replay.h"
@@ -67,7 +68,10 @@ static void save_activations(const struct ll_machine *machine, const struct ll_w
                              const struct ll_cost *cost, struct ll_warm_bytes *left)
 {
     uint64_t outermost = machine->level_count - 1;
-    const struct ll_linear_kernel *linear = ll_linear_kernel_of(machine, work);
+    enum ll_dtype computed = (enum ll_dtype)work->dtype;
+    if (work->linear > 0)
+        ll_choose_unit(machine, LL_OP_MATMUL, work, &computed);
+    const struct ll_linear_kernel *linear = ll_linear_kernel_of(machine, work, computed);
     if (outermost == 0 || !machine->levels[outermost - 1].cache_given || work->kind != LL_WORK_GEMM ||
         (linear && linear->quantize_bandwidth > 0)) /* what is quantized first is found anyway */
         return;

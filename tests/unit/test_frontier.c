@@ -296,7 +296,8 @@ static void what_products_of_eight_bits_read_is_cast_once(void **state)
         assert_true(casts > 0);
         settings[0].value = "bf16";
         struct ll_trace *wide = dry(models[m / 2], &options);
-        struct ll_trace *narrow = ll_trace_change_gemm_dtype(wide, LL_F8, &products, &trouble);
+        struct ll_trace *narrow =
+            ll_trace_change_gemm_dtype(wide, (enum ll_numeric)LL_F8, &products, &trouble);
         assert_non_null(narrow);
         others = narrow->op_count - wide->op_count;
         if (m < 2)

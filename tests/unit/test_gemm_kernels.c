@@ -163,6 +163,44 @@ static void activations_are_quantized_first(void **state)
     assert_near(timing.time_s, 1, 1e-15);
 }
 
+/* As in a trace: a move quantizes the same activations, 40000 elements that come in 2 bytes and go in one;
+ * the layer finds them quantized. A cast that no kernel of the software does is one like any other. */
+static void a_move_quantizes_for_the_layer_behind_it(void **state)
+{
+    struct ll_machine machine = gpu();
+    struct ll_work layer = gemm_work(LL_F8, 1, 40, 512, 1000);
+    struct ll_work move = {.kind = LL_WORK_MOVE,
+                           .dtype = LL_BF16,
+                           .a_bytes = 80000,
+                           .c_bytes = 40000,
+                           .linear = 1 + LL_LINEAR_FP8_BLOCK,
+                           .quantize = {40, 1000}};
+    struct ll_cost within, cost, quantizing;
+    const char *trouble;
+    (void)state;
+    machine.units[0].matrix.macs[LL_F8] = 2000;
+    machine.software.linear_count = 1;
+    machine.software.linear[0] = (struct ll_linear_kernel){.name = "layer",
+                                                           .formats = 1 << LL_LINEAR_FP8,
+                                                           .quantize_s = 3e-6,
+                                                           .quantize_bandwidth = 4,
+                                                           .efficiency = 0.5,
+                                                           .tile_count = 1,
+                                                           .tiles = {{64, 64, 64}}};
+    layer.linear =
+        1 + LL_LINEAR_FP8_BLOCK; /* for which there is none: that of the other format with 8 bits */
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &layer, &within, &trouble));
+    layer.quantized = 1;
+    assert_true(ll_cost_op(&machine, LL_OP_MATMUL, &layer, &cost, &trouble));
+    assert_near(cost.compute_cycles, within.compute_cycles, 1e-12);
+    assert_true(ll_cost_op(&machine, LL_OP_CAST, &move, &quantizing, &trouble));
+    assert_near(quantizing.gap_s, 3e-6, 1e-12);
+    assert_near(quantizing.compute_s, 3 * 40000 / (10 * 4 * 1e9), 1e-12);
+    assert_near(within.around_s - cost.around_s, quantizing.gap_s + quantizing.compute_s, 1e-12);
+    machine.software.linear[0].quantize_bandwidth = 0;
+    assert_false(ll_cost_op(&machine, LL_OP_CAST, &move, &quantizing, &trouble)); /* no lanes cast here */
+}
+
 /* Cycles of a 3x3 convolution of one image; units_used: where asked for, and k may be split. */
 static double convolved(struct ll_conv conv, uint64_t *units_used)
 {
@@ -230,6 +268,7 @@ int main(void)
         cmocka_unit_test(memory_overlaps_in_part),
         cmocka_unit_test(padding_takes_no_power),
         cmocka_unit_test(activations_are_quantized_first),
+        cmocka_unit_test(a_move_quantizes_for_the_layer_behind_it),
         cmocka_unit_test(convolutions_are_implicit_gemms),
         cmocka_unit_test(other_work_goes_by_the_unit),
     };

@@ -76,7 +76,7 @@ static struct ll_trace *narrowed(const struct ll_trace *trace, uint64_t expected
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t products;
-    struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble);
+    struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, (enum ll_numeric)LL_F8, &products, &trouble);
     assert_null(trouble);
     assert_non_null(narrow);
     assert_int_equal(products, expected);
@@ -333,6 +333,40 @@ static void what_is_in_the_type_already_is_not_cast(void **state)
     ll_trace_free(trace);
 }
 
+/* Casts are moves that quantize rows, GEMMs layers whose activations come quantized; scales are read and
+ * written with them. */
+static void casts_and_products_are_of_the_format(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_training(1);
+    enum ll_numeric format = ll_numeric_find("nvfp4");
+    uint64_t products, casts = 0, layers = 0;
+    const char *trouble;
+    struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, format, &products, &trouble);
+    struct ll_work work;
+    assert_non_null(narrow);
+    for (uint32_t op = 0; op < narrow->op_count; op++) {
+        const struct ll_op_view *view = &signature_at(narrow, op)->view;
+        assert_true(ll_op_lower(view, &work));
+        if (work.linear == 0)
+            continue;
+        assert_int_equal(work.linear, 1 + LL_LINEAR_NVFP4);
+        if (view->kind == LL_OP_CAST) {
+            uint64_t elements = ll_elements(&view->out[0]);
+            assert_int_equal(work.c_bytes, ll_ceil_div(elements, 2) + ll_ceil_div(elements, 16));
+            assert_int_equal(work.quantize.rows * work.quantize.columns, elements);
+            casts++;
+        } else {
+            assert_int_equal(work.quantized, 1);
+            layers++;
+        }
+    }
+    assert_int_equal(layers, products);
+    assert_int_equal(casts, count_of(narrow, LL_OP_CAST));
+    ll_trace_free(narrow);
+    ll_trace_free(trace);
+}
+
 static void the_same_trace_becomes_the_same(void **state)
 {
     (void)state;
@@ -340,8 +374,8 @@ static void the_same_trace_becomes_the_same(void **state)
         struct ll_trace *trace = toy_trace(seed);
         uint64_t products, again;
         const char *trouble;
-        struct ll_trace *one = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble),
-                        *two = ll_trace_change_gemm_dtype(trace, LL_F8, &again, &trouble);
+        struct ll_trace *one = ll_trace_change_gemm_dtype(trace, (enum ll_numeric)LL_F8, &products, &trouble),
+                        *two = ll_trace_change_gemm_dtype(trace, (enum ll_numeric)LL_F8, &again, &trouble);
         assert_int_equal(products, again);
         assert_true(ll_same_program(one, two));
         ll_trace_free(one);
@@ -390,7 +424,8 @@ static void casts_are_never_faster_than_none(void **state)
         struct ll_trace *trace = toy_trace(seed);
         uint64_t products;
         const char *trouble;
-        struct ll_trace *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble),
+        struct ll_trace *narrow =
+                            ll_trace_change_gemm_dtype(trace, (enum ll_numeric)LL_F8, &products, &trouble),
                         *bare = without_casts(narrow);
         double with_s = time_of(narrow, machine), without_s = time_of(bare, machine);
         assert_true(with_s >= without_s);
@@ -440,7 +475,7 @@ static void check_spread(const char *model, const struct ll_setting *settings, s
     uint64_t products;
     const char *trouble;
     struct ll_trace *trace = dry_model(model, true, 4, settings, setting_count),
-                    *narrow = ll_trace_change_gemm_dtype(trace, LL_F8, &products, &trouble);
+                    *narrow = ll_trace_change_gemm_dtype(trace, (enum ll_numeric)LL_F8, &products, &trouble);
     assert_non_null(narrow);
     struct spread_count was = count_spread(trace, plan, devices), is = count_spread(narrow, plan, devices);
     assert_int_equal(was.narrow, 0);
@@ -583,6 +618,7 @@ int main(void)
         cmocka_unit_test(attention_stays),
         cmocka_unit_test(a_trace_without_products_of_weights_stays_as_it_is),
         cmocka_unit_test(what_is_in_the_type_already_is_not_cast),
+        cmocka_unit_test(casts_and_products_are_of_the_format),
         cmocka_unit_test(the_same_trace_becomes_the_same),
         cmocka_unit_test(casts_are_never_faster_than_none),
         cmocka_unit_test(products_are_the_same_on_many_devices),

@@ -29,6 +29,64 @@ static void two_elements_of_four_bits_share_a_byte(void **state)
     assert_int_equal(ll_dtype_count(LL_INT4, UINT64_C(1) << 63), LL_NO_FIT);
 }
 
+static struct ll_shape in_format(uint64_t elements, enum ll_numeric format, bool of_weights)
+{
+    struct ll_shape shape = vector_of(elements, ll_numeric_dtype(format));
+    shape.scales = (uint8_t)ll_numeric_scales(format, of_weights);
+    return shape;
+}
+
+/* Blocks that are begun have a scale each. */
+static void scales_are_stored_beside_elements(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t elements, of_activations, of_weights;
+    } cases[] = {{"int4_g128", 100, 50 + 2, 50 + 2},
+                 {"int4_g128", 257, 129 + 6, 129 + 6},
+                 {"fp8_block", 130, 130 + 8, 130 + 4},
+                 {"mxfp8", 65, 65 + 3, 65 + 3},
+                 {"nvfp4", 33, 17 + 3, 17 + 3},
+                 {"mxfp4", 33, 17 + 2, 17 + 2},
+                 {"f8", 33, 33, 33},
+                 {"int4", 33, 17, 17}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum ll_numeric format = ll_numeric_find(cases[i].name);
+        assert_string_equal(ll_numeric_name(format), cases[i].name);
+        struct ll_shape a = in_format(cases[i].elements, format, false),
+                        w = in_format(cases[i].elements, format, true);
+        assert_int_equal(ll_size_bytes(&a), cases[i].of_activations);
+        assert_int_equal(ll_size_bytes(&w), cases[i].of_weights);
+        assert_true(ll_scales_fit(&a));
+    }
+    struct ll_shape wide = vector_of(33, LL_BF16);
+    wide.scales = LL_SCALES_E4M3;
+    assert_false(ll_scales_fit(&wide));
+    assert_int_equal(ll_numeric_find("fp9"), LL_NUMERIC_NONE);
+}
+
+/* A file gives back what is quantized so; in another type nothing shares a scale. */
+static void scales_are_written_and_read(void **state)
+{
+    (void)state;
+    struct toy *toy = calloc(1, sizeof *toy);
+    struct ll_shape w = in_format(256, ll_numeric_find("nvfp4"), true);
+    char path[64];
+    const char *trouble;
+    toy_open(toy, path);
+    uint32_t weight = toy_bring(toy, w, LL_WEIGHT);
+    ll_recorder_step_begin(toy->recorder);
+    toy_op(toy, LL_OP_CAST, LL_PHASE_FORWARD, &weight, 1, NULL, 0, LL_ACTIVATION, &w);
+    ll_recorder_step_end(toy->recorder);
+    struct ll_trace *trace = toy_close(toy, path);
+    assert_int_equal(trace->signatures[0].bytes_read, 128 + 16);
+    assert_int_equal(trace->signatures[0].view.in[0].scales, LL_SCALES_E4M3);
+    assert_true(ll_trace_change_dtype(trace, LL_F8, &trouble));
+    assert_int_equal(trace->signatures[0].bytes_read, 256);
+    ll_trace_free(trace);
+}
+
 enum { LOOKED_UP, TIED, INNER, UPDATED, UPDATE };
 
 /* Rows of a table, a product with this table, two layers, and a step of the second one's weights. */
@@ -66,7 +124,7 @@ static void weights_of_products_alone_are_stored(void **state)
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t weights, flops = signatures[INNER].flops;
-    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, (enum ll_numeric)LL_INT4, &weights, &trouble));
     assert_null(trouble);
     assert_int_equal(weights, 1);
     assert_null(ll_trace_check(trace, &arena));
@@ -81,6 +139,27 @@ static void weights_of_products_alone_are_stored(void **state)
     ll_trace_free(trace);
 }
 
+/* 64 x 33 weights have 16.5 groups of 128, each with a scale of two bytes; activations of 16 bits mean that
+ * the product's kernel expands them. */
+static void a_format_stores_scales_of_weights(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record_network();
+    const struct ll_op_signature *signatures = trace->signatures;
+    const char *trouble;
+    uint64_t weights;
+    struct ll_work work;
+    assert_true(ll_trace_change_dtype(trace, LL_BF16, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, ll_numeric_find("int4_g128"), &weights, &trouble));
+    assert_int_equal(weights, 1);
+    assert_string_equal(ll_trace_fact(trace, "weights"), "int4_g128");
+    assert_int_equal(signatures[INNER].bytes_read, 2 * 10 * 64 + 64 * 33 / 2 + 2 * 17);
+    assert_true(ll_op_lower(&signatures[INNER].view, &work));
+    assert_int_equal(work.linear, 1 + LL_LINEAR_INT4_WO);
+    assert_int_equal(work.dtype, LL_BF16);
+    ll_trace_free(trace);
+}
+
 /* Four bits of weights for products of eight, as quantised networks are served. */
 static void weights_of_integer_products_are_stored_too(void **state)
 {
@@ -90,7 +169,7 @@ static void weights_of_integer_products_are_stored_too(void **state)
     const char *trouble;
     uint64_t weights;
     assert_true(ll_trace_change_dtype(trace, LL_INT8, &trouble));
-    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, (enum ll_numeric)LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 1);
     assert_int_equal(signatures[INNER].bytes_read, 10 * 64 + 64 * 33 / 2);
     assert_int_equal(signatures[LOOKED_UP].view.in[1].dtype, LL_I32);
@@ -122,7 +201,7 @@ static void a_look_at_a_weight_is_one(void **state)
     struct ll_arena arena = {0};
     const char *trouble;
     uint64_t weights;
-    assert_true(ll_trace_quantize_weights(trace, LL_INT4, &weights, &trouble));
+    assert_true(ll_trace_quantize_weights(trace, (enum ll_numeric)LL_INT4, &weights, &trouble));
     assert_int_equal(weights, 2); /* the weight, and the first look, which the trace calls a weight */
     assert_null(ll_trace_check(trace, &arena));
     assert_int_equal(signatures[3].bytes_read, 4 * 4 * 16 + 256);
@@ -163,6 +242,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_elements_of_four_bits_share_a_byte),
+        cmocka_unit_test(scales_are_stored_beside_elements),
+        cmocka_unit_test(scales_are_written_and_read),
+        cmocka_unit_test(a_format_stores_scales_of_weights),
         cmocka_unit_test(weights_of_products_alone_are_stored),
         cmocka_unit_test(weights_of_integer_products_are_stored_too),
         cmocka_unit_test(a_look_at_a_weight_is_one),

@@ -140,7 +140,8 @@ static bool take_zeros(uint64_t packed, struct ll_shape *shape)
     shape->of = (uint8_t)(packed >> 8);
     shape->along = (uint8_t)(packed >> 16);
     shape->unstructured = (uint8_t)(packed >> 24);
-    return packed >> 32 == 0 && ll_zeros_fit(shape);
+    shape->scales = (uint8_t)(packed >> 32);
+    return packed >> 40 == 0 && ll_zeros_fit(shape) && ll_scales_fit(shape);
 }
 
 /* NULL, or why the desc is lost. */
@@ -169,7 +170,7 @@ static const char *take_desc(struct ll_trace_build *build, struct columns *colum
     if (rank > LL_MAX_RANK)
         return "it has too many dimensions";
     if (!take_zeros(next_or_none(columns, LL_DEF_DESC_ZEROS), &desc->shape))
-        return "its zeros lie nowhere";
+        return "its zeros lie nowhere, or its elements share no such scales";
     return ll_fits(ll_size_bytes(&desc->shape)) ? NULL : "its size does not fit in 64 bits";
 }
 

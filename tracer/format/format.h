@@ -121,7 +121,7 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
 /* The bytes of a raw column; empty when absent. False when it is of another encoding. */
 bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *bytes);
 
-enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 3 };
+enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 4 };
 
 /* Skippable frames: four bytes of magic, four of size. */
 #define LL_MAGIC_HEADER 0x184D2A50u
@@ -176,8 +176,8 @@ enum ll_definitions_tag {
     LL_DEF_LINKS_CONTROL,
     LL_DEF_LINKS_STORAGE, /* how many of the controls are there for a storage; since 1.1, absent for none */
     LL_DEF_LINKS_GAPS,    /* how many for a gap; the same */
-    LL_DEF_DESC_ZEROS, /* kept, of, along, unstructured (struct ll_shape), 8 bits each from the lowest; since 1.2 (the
-                           last since 1.3), absent where all are 0 */
+    LL_DEF_DESC_ZEROS, /* kept, of, along, unstructured, scales (struct ll_shape), 8 bits each from the lowest;
+                           since 1.2 (unstructured since 1.3, scales since 1.4), absent where all are 0 */
     LL_DEF_TAGS
 };
 

@@ -83,7 +83,7 @@ ll_work_rule ll_work_STEPS, ll_work_COMPUTATION;
 ll_work_rule ll_work_GATHER, ll_work_BATCH_GEMM;
 ll_work_rule ll_work_NOTHING, ll_work_GEMM, ll_work_CONV_FORWARD, ll_work_CONV_DATA, ll_work_CONV_FILTER;
 ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_CHANNELS, ll_work_REDUCE, ll_work_MOVE,
-    ll_work_HOST, ll_work_COLLECTIVE;
+    ll_work_CAST, ll_work_HOST, ll_work_COLLECTIVE;
 
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;

@@ -183,8 +183,35 @@ static void note_format(const struct ll_op_view *op, struct ll_work *work)
     work->b_bytes = (uint64_t)((double)ll_elements(&op->in[1]) * formats[format - 1].weight);
 }
 
+/* The format of a quantized linear layer by what it reads: activations of 16 bits mean that weights are
+ * expanded. A type without scales stands for the usual format. 1 + enum ll_linear_format; 0: none. */
+static uint32_t linear_of(const struct ll_shape *activations, const struct ll_shape *weights)
+{
+    static const struct {
+        enum ll_linear_format format;
+        uint8_t dtype, scales;
+    } same[] = {
+        {LL_LINEAR_FP8, LL_F8, LL_SCALES_NONE},          {LL_LINEAR_FP8_BLOCK, LL_F8, LL_SCALES_F32_SQUARE},
+        {LL_LINEAR_FP8_BLOCK, LL_F8, LL_SCALES_F32_ROW}, {LL_LINEAR_MXFP8, LL_F8, LL_SCALES_E8M0},
+        {LL_LINEAR_NVFP4, LL_F4, LL_SCALES_NONE},        {LL_LINEAR_NVFP4, LL_F4, LL_SCALES_E4M3},
+        {LL_LINEAR_MXFP4, LL_F4, LL_SCALES_E8M0},        {LL_LINEAR_INT8, LL_INT8, LL_SCALES_NONE},
+    };
+    bool half = activations->dtype == LL_BF16 || activations->dtype == LL_F16;
+    if (half && weights->dtype == LL_INT8)
+        return 1 + LL_LINEAR_INT8_WO;
+    if (half && weights->dtype == LL_INT4)
+        return 1 + LL_LINEAR_INT4_WO;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (activations->dtype == weights->dtype && weights->dtype == same[i].dtype &&
+            weights->scales == same[i].scales)
+            return 1 + same[i].format;
+    return 0;
+}
+
 bool ll_work_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
+    work->linear = linear_of(&op->in[0], &op->in[1]);
+    work->quantized = work->linear > 0;
     split_operands(op, work);
     note_zeros(op, summed_of_product(op), work);
     note_format(op, work);
@@ -312,6 +339,20 @@ bool ll_work_MOVE(const struct ll_op_view *op, struct ll_work *work)
 {
     work->lines = op_lines_moved(op);
     return set_kind(work, LL_WORK_MOVE);
+}
+
+/* To fewer bits than 16: activations, a scale for each block or row. */
+bool ll_work_CAST(const struct ll_op_view *op, struct ll_work *work)
+{
+    const struct ll_shape *out = &op->out[0];
+    bool narrows = ll_dtype_bits((enum ll_dtype)op->in[0].dtype) >= 16 && out->rank > 0;
+    work->linear = narrows ? linear_of(out, out) : 0;
+    if (work->linear > 0) {
+        uint64_t columns = out->dim[out->rank - 1];
+        work->quantize.columns = columns;
+        work->quantize.rows = columns > 0 ? ll_elements(out) / columns : 0;
+    }
+    return ll_work_MOVE(op, work);
 }
 
 /* A gather's indices are its second input; so many rows, each as long as what they leave of the result. */

@@ -51,6 +51,48 @@ uint64_t ll_dtype_bits(enum ll_dtype dtype)
     return bits[dtype];
 }
 
+/* Of formats in which elements share scales. */
+static const struct {
+    const char *name;
+    enum ll_dtype dtype;
+    enum ll_scales activations, weights;
+} formats[] = {
+#define X(word, name, dtype, activations, weights)                                                           \
+    {name, LL_##dtype, LL_SCALES_##activations, LL_SCALES_##weights},
+    LL_NUMERIC_LIST(X)
+#undef X
+};
+
+enum ll_numeric ll_numeric_find(const char *name)
+{
+    for (unsigned i = 0; i < LL_NUMERIC_COUNT; i++)
+        if (i != LL_NUMERIC_NONE && strcmp(name, ll_numeric_name((enum ll_numeric)i)) == 0)
+            return (enum ll_numeric)i;
+    return LL_NUMERIC_NONE;
+}
+
+const char *ll_numeric_name(enum ll_numeric numeric)
+{
+    assert(numeric < LL_NUMERIC_COUNT && numeric != LL_NUMERIC_NONE);
+    return numeric < LL_NUMERIC_NONE ? ll_dtype_name((enum ll_dtype)numeric)
+                                     : formats[numeric - LL_NUMERIC_NONE - 1].name;
+}
+
+enum ll_dtype ll_numeric_dtype(enum ll_numeric numeric)
+{
+    assert(numeric < LL_NUMERIC_COUNT && numeric != LL_NUMERIC_NONE);
+    return numeric < LL_NUMERIC_NONE ? (enum ll_dtype)numeric : formats[numeric - LL_NUMERIC_NONE - 1].dtype;
+}
+
+enum ll_scales ll_numeric_scales(enum ll_numeric numeric, bool of_weights)
+{
+    assert(numeric < LL_NUMERIC_COUNT && numeric != LL_NUMERIC_NONE);
+    if (numeric < LL_NUMERIC_NONE)
+        return LL_SCALES_NONE;
+    unsigned format = numeric - LL_NUMERIC_NONE - 1;
+    return of_weights ? formats[format].weights : formats[format].activations;
+}
+
 uint64_t ll_dtype_bytes(enum ll_dtype dtype)
 {
     return ll_ceil_div(ll_dtype_bits(dtype), 8);
@@ -173,10 +215,28 @@ static uint64_t places_bits(const struct ll_shape *shape, uint64_t kept)
     return ll_min(elements, ll_mul(ll_add(kept, rows), place_bits(along)));
 }
 
+static const struct {
+    uint64_t elements, bytes;
+} scales[LL_SCALES_COUNT] = {
+#define X(word, elements, bytes) {elements, bytes},
+    LL_SCALES_LIST(X)
+#undef X
+};
+
+bool ll_scales_fit(const struct ll_shape *shape)
+{
+    return shape->scales == LL_SCALES_NONE ||
+           (shape->scales < LL_SCALES_COUNT && ll_dtype_bits((enum ll_dtype)shape->dtype) <= 8);
+}
+
 uint64_t ll_size_bytes(const struct ll_shape *shape)
 {
     uint64_t kept = ll_elements_kept(shape);
     uint64_t bytes = ll_dtype_size((enum ll_dtype)shape->dtype, kept);
+    if (shape->scales != LL_SCALES_NONE) {
+        uint64_t blocks = ll_ceil_div(ll_elements(shape), scales[shape->scales].elements);
+        bytes = ll_add(bytes, ll_mul(blocks, scales[shape->scales].bytes));
+    }
     if (shape->of == 0)
         return bytes;
     return ll_add(bytes, ll_ceil_div(places_bits(shape, kept), 8));

@@ -29,6 +29,27 @@ enum { LL_MAX_RANK = 8 };
     X(C64, "c64", 64)                                                                                        \
     X(C128, "c128", 128)
 
+/* Scales that neighbouring elements share and that are stored beside them: word, elements of a block, bytes
+ * of its scale. F32_ROW and F32_SQUARE: fp32 for 128 elements of a row, for 128 x 128 (DeepSeek-AI,
+ * DeepSeek-V3, 2024, section 3.3.2); E8M0: OCP Microscaling, 2023; E4M3: NVIDIA's nvfp4; F16: groups of GPTQ
+ * and AWQ. A scale of a whole tensor or row is not worth counting. */
+#define LL_SCALES_LIST(X)                                                                                    \
+    X(NONE, 0, 0)                                                                                            \
+    X(F32_ROW, 128, 4)                                                                                       \
+    X(F32_SQUARE, 16384, 4)                                                                                  \
+    X(E8M0, 32, 1)                                                                                           \
+    X(E4M3, 16, 1)                                                                                           \
+    X(F16, 128, 2)
+
+/* Formats in which elements share scales: word, name in files and options, dtype, scales of activations, of
+ * weights. */
+#define LL_NUMERIC_LIST(X)                                                                                   \
+    X(FP8_BLOCK, "fp8_block", F8, F32_ROW, F32_SQUARE)                                                       \
+    X(MXFP8, "mxfp8", F8, E8M0, E8M0)                                                                        \
+    X(NVFP4, "nvfp4", F4, E4M3, E4M3)                                                                        \
+    X(MXFP4, "mxfp4", F4, E8M0, E8M0)                                                                        \
+    X(INT4_G128, "int4_g128", INT4, F16, F16)
+
 /* What a dimension means, where the model knows it; lets a trace be rescaled and sharded later. FFN_HIDDEN:
  * the features inside of a feed-forward layer, which is wider than what it reads. */
 #define LL_ROLE_LIST(X)                                                                                      \
@@ -59,6 +80,22 @@ enum ll_dtype {
 #undef X
         LL_DTYPE_COUNT
 };
+enum ll_scales {
+#define X(word, elements, bytes) LL_SCALES_##word,
+    LL_SCALES_LIST(X)
+#undef X
+        LL_SCALES_COUNT
+};
+
+/* A dtype, whose elements share no scales, or LL_DTYPE_COUNT, which is none, or one of the formats. */
+enum ll_numeric {
+    LL_NUMERIC_NONE = LL_DTYPE_COUNT,
+#define X(word, name, dtype, activations, weights) LL_NUMERIC_##word,
+    LL_NUMERIC_LIST(X)
+#undef X
+        LL_NUMERIC_COUNT
+};
+
 enum ll_role {
 #define X(word, name) LL_ROLE_##word,
     LL_ROLE_LIST(X)
@@ -77,6 +114,13 @@ const char *ll_dtype_name(enum ll_dtype dtype);
 const char *ll_role_name(enum ll_role role);
 const char *ll_memory_name(enum ll_memory_class memory);
 uint64_t ll_dtype_bits(enum ll_dtype dtype);
+
+/* The dtype or format of this name, LL_NUMERIC_NONE for none; names, dtypes and scales of one that is not
+ * LL_NUMERIC_NONE. Pure. */
+enum ll_numeric ll_numeric_find(const char *name);
+const char *ll_numeric_name(enum ll_numeric numeric);
+enum ll_dtype ll_numeric_dtype(enum ll_numeric numeric);
+enum ll_scales ll_numeric_scales(enum ll_numeric numeric, bool of_weights);
 
 /* Of one element by itself, which takes whole bytes; of many: ll_size_bytes, ll_dtype_spread. */
 uint64_t ll_dtype_bytes(enum ll_dtype dtype);
@@ -120,18 +164,19 @@ struct ll_shape {
     uint8_t role[LL_MAX_RANK]; /* enum ll_role */
     uint8_t dtype;             /* enum ll_dtype */
     uint8_t rank;
-    /* Of each `of` neighbours along dimension `along` all but `kept` are zero, or, where unstructured is 1, such
-     * a share of all elements; all 0: nobody knows of zeros */
+    /* Of each `of` neighbours along dimension `along` all but `kept` are zero, or, where unstructured is 1,
+     * such a share of all elements; all 0: nobody knows of zeros */
     uint8_t kept, of, along, unstructured;
-    uint8_t unused[2]; /* zero */
+    uint8_t scales;    /* enum ll_scales: that elements, in order, share */
+    uint8_t unused[1]; /* zero */
 };
 
 /* Number of elements; of those that are not known to be zero: of a rest behind the last whole group as many
  * as of a group, if it has so many, or the share, rounded up; and of bytes: where zeros are known, of the
  * others and, rounded up, of their places. These take log2(of) bits each; of unstructured zeros a bit for
  * each element, or log2(size along the dimension) bits for each that is left and for each row along it,
- * whichever is less (bitmaps and compressed rows, as in Wu et al., Sparseloop, 2022). LL_NO_FIT past 64 bits.
- * Pure. */
+ * whichever is less (bitmaps and compressed rows, as in Wu et al., Sparseloop, 2022). Bytes have those of
+ * scales, one for each block that is begun, of all elements. LL_NO_FIT past 64 bits. Pure. */
 uint64_t ll_elements(const struct ll_shape *shape);
 uint64_t ll_elements_kept(const struct ll_shape *shape);
 uint64_t ll_size_bytes(const struct ll_shape *shape);
@@ -142,5 +187,8 @@ bool ll_is_index(const struct ll_shape *shape);
 /* Whether what is known of zeros makes sense: some are kept, fewer than all, along one of its dimensions; or
  * nothing is. Pure. */
 bool ll_zeros_fit(const struct ll_shape *shape);
+
+/* Whether it has no scales, or known ones of elements of at most 8 bits. The dtype is in range. Pure. */
+bool ll_scales_fit(const struct ll_shape *shape);
 
 #endif

@@ -198,9 +198,11 @@ struct ll_work {
      * c the result (for a convolution's gradients: the two read are a, b in the order of the op's
      * inputs, the one written is c). For other work: a is all that is read, c all that is written. */
     uint64_t a_bytes, b_bytes, c_bytes;
-    /* Of a product that is a quantized linear layer: 1 + enum ll_linear_format; 0: it is none. */
+    /* Of a product that is a quantized linear layer, or of a move that quantizes its activations: 1 + enum
+     * ll_linear_format; 0: it is none. */
     uint32_t linear;
-    uint32_t linear_backend; /* enum ll_linear_backend */
+    uint16_t linear_backend; /* enum ll_linear_backend */
+    uint16_t quantized;      /* 1: its activations come quantized, by a move before it */
     uint64_t lines;          /* unbroken runs in which elements lie, where a loop goes along them; 0: one */
     uint64_t in_place;       /* 1: the result overwrites an operand that is read; 0: it lies elsewhere */
     uint64_t along_k;        /* of a product: enum ll_lines_along; 0: no operand's runs go along k */
@@ -221,6 +223,9 @@ struct ll_work {
             uint64_t row; /* so many of them depend on one another, as in a softmax; 0: none on another */
             uint64_t picked, picked_bytes; /* so many rows of a table, of so many bytes, read and written */
         } vector;
+        struct {
+            uint64_t rows, columns;
+        } quantize; /* of a move with `linear` */
         struct {
             uint64_t in_elements, out_elements;
             uint64_t folds; /* 1: the elements of a line become one; 0: lines are added to lines */

@@ -21,6 +21,8 @@ static const char *check_shape(const struct ll_shape *shape)
             return "its dimensions are wrong";
     if (!ll_zeros_fit(shape))
         return "its zeros lie nowhere";
+    if (!ll_scales_fit(shape))
+        return "its elements share no such scales";
     return ll_fits(ll_size_bytes(shape)) ? NULL : "its size does not fit";
 }
 

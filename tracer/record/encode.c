@@ -297,9 +297,9 @@ static void add_desc(struct lists *lists, const struct ll_tensor_desc *desc)
     }
     const struct ll_shape *shape = &desc->shape;
     add(lists, LL_DEF_DESC_ZEROS,
-        (uint64_t)shape->unstructured << 24 | (uint64_t)shape->along << 16 | (uint64_t)shape->of << 8 |
-            (uint64_t)shape->kept);
-    lists->zeros |= shape->of > 0;
+        (uint64_t)shape->scales << 32 | (uint64_t)shape->unstructured << 24 | (uint64_t)shape->along << 16 |
+            (uint64_t)shape->of << 8 | (uint64_t)shape->kept);
+    lists->zeros |= shape->of > 0 || shape->scales > 0;
     lists->weight += LL_WEIGHT_DESC;
 }
 

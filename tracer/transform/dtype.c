@@ -39,7 +39,9 @@ bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const ch
     *trouble = NULL;
     for (uint64_t i = 0; i < trace->desc_count && right; i++) {
         struct ll_shape *shape = &trace->descs[i].shape;
-        shape->dtype = retyped(shape->dtype, dtype);
+        uint8_t before = shape->dtype;
+        shape->dtype = retyped(before, dtype);
+        shape->scales = shape->dtype == before ? shape->scales : (uint8_t)LL_SCALES_NONE;
         right = ll_fits(ll_size_bytes(shape));
         if (!right)
             *trouble = "a size does not fit in 64 bits";
@@ -77,6 +79,13 @@ const char *ll_dtype_meant(const char *name)
         if (ll_same_but_case(name, spellings[i].theirs))
             return ll_dtype_name(spellings[i].ours);
     return NULL;
+}
+
+/* Elements of this type, with the scales that activations or weights have in it. */
+static void set_numeric(struct ll_shape *shape, enum ll_numeric numeric, bool of_weights)
+{
+    shape->dtype = (uint8_t)ll_numeric_dtype(numeric);
+    shape->scales = (uint8_t)ll_numeric_scales(numeric, of_weights);
 }
 
 /* How a desc is used. */
@@ -156,22 +165,23 @@ static void find_uses(const struct ll_trace *trace, struct usage *usage)
     pass_on(trace, usage, pass_use);
 }
 
-static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_dtype dtype, uint64_t *weights)
+static void retype(struct ll_trace *trace, const struct usage *usage, enum ll_numeric numeric,
+                   uint64_t *weights)
 {
     for (uint64_t i = 0; i < trace->desc_count; i++) {
         struct ll_shape *shape = &trace->descs[i].shape;
         if (!usage->of_weight[i] || usage->uses[i] != MULTIPLIED ||
             !ll_dtype_is_multiplied((enum ll_dtype)shape->dtype))
             continue;
-        shape->dtype = (uint8_t)dtype;
+        set_numeric(shape, numeric, true);
         *weights += trace->descs[i].memory == LL_WEIGHT;
     }
 }
 
-bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
+bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_numeric numeric, uint64_t *weights,
                                const char **trouble)
 {
-    assert(dtype < LL_DTYPE_COUNT);
+    assert(numeric < LL_NUMERIC_COUNT && numeric != LL_NUMERIC_NONE);
     struct ll_arena arena = {0};
     struct usage usage = {ll_views(trace, &arena),
                           ll_alloc(&arena, trace->desc_count + 1, sizeof *usage.uses),
@@ -181,12 +191,12 @@ bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint
     *trouble = NULL;
     if (right) {
         find_uses(trace, &usage);
-        retype(trace, &usage, dtype, weights);
+        retype(trace, &usage, numeric, weights);
     }
     for (uint64_t i = 0; right && i < trace->signature_count; i++)
         right = ll_signature_renew(trace, &trace->signatures[i], trouble);
     ll_arena_release(&arena);
-    return right && ll_trace_note(trace, "weights", ll_dtype_name(dtype));
+    return right && ll_trace_note(trace, "weights", ll_numeric_name(numeric));
 }
 
 /* First which ops are GEMMs of weights, then the trace anew with what they read cast.
@@ -208,7 +218,7 @@ struct cast {
 
 struct products {
     const struct ll_trace *trace;
-    enum ll_dtype dtype;
+    enum ll_numeric numeric;
     bool trains;
     bool *multiplies;    /* by signature: a product of two matrices, or windows, of reals */
     bool *of_weights;    /* by op: such a product, of weights */
@@ -367,7 +377,7 @@ static void find_gradients(struct products *p)
 /* Whether what an input of a product holds is to be cast. */
 static bool wants_cast(const struct products *p, uint32_t op, uint32_t input)
 {
-    return p->of_weights[op] && signature_of(p, op)->view.in[input].dtype != p->dtype;
+    return p->of_weights[op] && signature_of(p, op)->view.in[input].dtype != ll_numeric_dtype(p->numeric);
 }
 
 /* Held weights. */
@@ -413,8 +423,8 @@ static uint32_t desc_as(struct products *p, uint32_t tensor, enum ll_memory_clas
     const struct ll_tensor_desc *old = desc_of(p, tensor);
     struct ll_shape shape = old->shape;
     const char *name =
-        ll_format(&p->rewrite.arena, "%s:%s", p->trace->strings[old->name], ll_dtype_name(p->dtype));
-    shape.dtype = (uint8_t)p->dtype;
+        ll_format(&p->rewrite.arena, "%s:%s", p->trace->strings[old->name], ll_numeric_name(p->numeric));
+    set_numeric(&shape, p->numeric, p->weight[tensor]);
     if (!name)
         ll_rewrite_trouble(&p->rewrite, ll_status_text(LL_NO_MEMORY));
     return ll_rewrite_new_desc(&p->rewrite, name ? name : "", &shape, memory);
@@ -525,7 +535,7 @@ static void put(struct products *p, uint32_t op)
 
 static struct ll_trace *write(struct products *p, const char **trouble)
 {
-    const struct ll_fact fact = {"products", ll_dtype_name(p->dtype)};
+    const struct ll_fact fact = {"products", ll_numeric_name(p->numeric)};
     ll_rewrite_begin(&p->rewrite, p->trace, &fact, 1);
     for (uint32_t op = 0; op < p->trace->op_count && !p->rewrite.trouble; op++)
         put(p, op);
@@ -561,11 +571,11 @@ static bool begin(struct products *p)
            p->origin && p->whole && p->casts && p->firsts && p->writer;
 }
 
-struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_dtype dtype,
+struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_numeric numeric,
                                             uint64_t *products, const char **trouble)
 {
-    assert(ll_dtype_is_multiplied(dtype));
-    struct products p = {.trace = trace, .dtype = dtype};
+    assert(ll_dtype_is_multiplied(ll_numeric_dtype(numeric)));
+    struct products p = {.trace = trace, .numeric = numeric};
     struct ll_trace *made = NULL;
     *products = 0;
     *trouble = NULL;

@@ -33,16 +33,16 @@ const char *ll_dtype_meant(const char *name);
  * Lin et al., AWQ, 2024). They take less memory and fewer bytes to read; GEMMs compute in the dtype of their
  * other operand.
  *
- * Left out: scales, which such formats store beside groups of elements (one of 16 bits for 128 elements of 4
- * bits are 3 % more bytes), and the operations that turn a weight into what is multiplied. */
+ * A format with scales (int4_g128, nvfp4, ...) counts what is stored of them, a plain dtype does not. What
+ * expands a weight to what is multiplied is the business of kernels (software.linear of a machine). */
 
 /* Changes every weight that GEMMs and convolutions have as their right operand, or see through a view, to
- * this dtype, where nothing else reads or writes it (an optimizer does; a look-up of tokens whose table is
- * also the last layer's weight does); all others stay as they are. Counts bytes of all signatures anew.
- * *weights is how many descs were taken. To be called before the trace is shared. False when memory ran out
- * (*trouble is NULL) or *trouble, a static sentence, says what does not work out; the trace is then of no
+ * this dtype or format, where nothing else reads or writes it (an optimizer does; a look-up of tokens whose
+ * table is also the last layer's weight does); all others stay as they are. Counts bytes of all signatures
+ * anew. *weights is how many descs were taken. To be called before the trace is shared. False when memory ran
+ * out (*trouble is NULL) or *trouble, a static sentence, says what does not work out; the trace is then of no
  * use. */
-bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint64_t *weights,
+bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_numeric numeric, uint64_t *weights,
                                const char **trouble);
 
 /* GEMM dtype change: a trace as if the GEMMs of its weights had been computed in a narrower dtype and nothing
@@ -64,16 +64,19 @@ bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_dtype dtype, uint
  * What is cast of weights is of the memory class workspace, and serves all micro-batches of a step where
  * there are several; what is communicated between a cast and its GEMM is communicated in the narrow dtype.
  *
- * Left out: the arithmetic of scales, which goes with a cast; and the turned copy that a unit wants whose
+ * A cast to a format with scales writes them, too. Stacks with kernels for linear layers quantize by their
+ * own (struct ll_work, `linear`).
+ *
+ * Left out: the turned copy that a unit wants whose
  * operands must lie along the dimension that is summed over (Hopper's in FP8), which a cast may write beside
  * the other. */
 
-/* A new trace with the GEMMs of weights in this dtype (ll_dtype_is_multiplied), freed by the caller with
- * ll_trace_free; its header says so, its ops have no times, but for those that only wait (ll_op_waits).
- * *products is how many ops are such GEMMs; with none the trace is a copy. NULL when memory ran out
- * (*trouble is NULL then) or *trouble, a static sentence, says what does not work out. Thread-safe on
- * different or shared traces. */
-struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_dtype dtype,
+/* A new trace with the GEMMs of weights in this dtype or format (ll_dtype_is_multiplied), freed by the caller
+ * with ll_trace_free; its header says so, its ops have no times, but for those that only wait (ll_op_waits).
+ * *products is how many ops are such GEMMs; with none the trace is a copy. NULL when memory ran out (*trouble
+ * is NULL then) or *trouble, a static sentence, says what does not work out. Thread-safe on different or
+ * shared traces. */
+struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_numeric numeric,
                                             uint64_t *products, const char **trouble);
 
 #endif
