@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A layer of experts (mixture of experts): two grouped GEMMs and the kernels beside them, on the device
- * that has most rows.
+ * that has most rows. Traces have the kernels beside, and each grouped GEMM, as ops of their own.
  *
  * Each expert's rows are padded to the token tile of b rows, so that all experts have P tiles of 128
  * columns. On S units that is w = P ceil(n / 128) / S tiles a unit, of which a unit computes one after the
@@ -132,9 +132,10 @@ static void choose_tile(struct layer *l)
            best_s = INFINITY;
     for (uint64_t i = 0; i < l->kernel->tile_count; i++) {
         unsigned tile = (unsigned)floor(log2(l->kernel->tiles[i] / LL_LEAST_EXPERT_TILE));
-        struct grouped up, down;
+        struct grouped up, down = {0};
         run(l, ups * inter, hidden, rows_in, l->rows, tile, &up);
-        run(l, hidden, inter, l->rows, l->rows, tile, &down);
+        if (!e->single)
+            run(l, hidden, inter, l->rows, l->rows, tile, &down);
         if (up.time_s + down.time_s >= best_s)
             continue;
         best_s = up.time_s + down.time_s;
@@ -189,7 +190,7 @@ static bool solve(const struct ll_machine *machine, enum ll_op_kind kind, const 
         l->touched = fmax(l->touched, local * (1 - pow(1 - 1 / local, all)));
     }
     choose_tile(l);
-    l->pass_bytes = pass_bytes(l);
+    l->pass_bytes = e->single ? 0 : pass_bytes(l);
     l->passes_s = l->pass_bytes / (l->dram_Bps * l->kernel->pass_efficiency);
     return true;
 }
@@ -210,7 +211,7 @@ bool ll_experts_cost(const struct ll_machine *machine, enum ll_op_kind kind, con
         *trouble = absent[work->experts.format];
     if (machine->software.expert_count == 0 || *trouble)
         return false;
-    *launches = l.kernel->launch_s > 0;
+    *launches = l.kernel->launch_s > 0 && !work->experts.single;
     uint64_t outermost = machine->level_count - 1;
     double tiles = l.up.waves * (double)l.unit->count, bytes = l.up.bytes + l.down.bytes;
     *cost = (struct ll_cost){.unit = l.unit_index,
@@ -221,7 +222,7 @@ bool ll_experts_cost(const struct ll_machine *machine, enum ll_op_kind kind, con
                              .compute_s = l.up.time_s + l.down.time_s,
                              .apart_bytes = l.pass_bytes,
                              .apart_s = l.passes_s,
-                             .gap_s = l.kernel->launch_s};
+                             .gap_s = *launches ? l.kernel->launch_s : 0};
     cost->compute_cycles = cost->compute_s * cost->clock_hz;
     cost->level_bytes[outermost] = cost->level_price[outermost] = bytes;
     cost->level_s[outermost] = l.up.dram_s + l.down.dram_s;
@@ -264,7 +265,9 @@ void ll_experts_explain(const struct ll_machine *machine, enum ll_op_kind kind, 
     ll_say(why, "%" PRIu64 " rows of %" PRIu64 " experts, in tiles of %d rows", e->rows, e->touched,
            LL_LEAST_EXPERT_TILE << l.tile);
     ll_explain_group(why, "compute");
-    explain_grouped(&l, &l.up, "up", why);
+    explain_grouped(&l, &l.up, e->single ? "GEMMs" : "up", why);
+    if (e->single)
+        return;
     explain_grouped(&l, &l.down, "down", why);
     ll_say(why, "both: %.10g + %.10g = %.10g s", l.up.time_s, l.down.time_s, l.up.time_s + l.down.time_s);
     ll_explain_group(why, "overlap");

@@ -56,13 +56,24 @@ static struct ll_experts random_layer(struct dice *dice, uint64_t rows[MOST])
     return e;
 }
 
-static double time_of(const struct ll_machine *machine, const struct ll_experts *e)
+static struct ll_cost cost_of(const struct ll_machine *machine, const struct ll_experts *e)
 {
     struct ll_work work = {.kind = LL_WORK_EXPERTS, .dtype = LL_BF16, .flops = 1, .experts = *e};
     struct ll_cost cost;
     const char *trouble;
     bool launches;
     assert_true(ll_experts_cost(machine, LL_OP_MATMUL, &work, &cost, &launches, &trouble));
+    return cost;
+}
+
+static double compute_s(const struct ll_machine *machine, const struct ll_experts *e)
+{
+    return cost_of(machine, e).compute_s;
+}
+
+static double time_of(const struct ll_machine *machine, const struct ll_experts *e)
+{
+    const struct ll_cost cost = cost_of(machine, e);
     return cost.gap_s + cost.apart_s + fmax(cost.compute_s, cost.level_s[0]);
 }
 
@@ -137,6 +148,28 @@ static void a_format_without_kernel_is_no_shortcut(void **state)
     }
 }
 
+/* The GEMMs of a layer one by one, each by the same tile, are the layer without what is beside them. */
+static void gemms_one_by_one_are_the_layer(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        struct dice dice = {seed};
+        struct ll_machine machine;
+        random_gpu(&dice, &machine);
+        machine.software.experts[0].tile_count = 1;
+        uint64_t experts = roll_between(&dice, 1, MOST), each = roll_size(&dice, 1000);
+        struct ll_experts layer = {.hidden = 128 * roll_between(&dice, 1, 64),
+                                   .inter = 128 * roll_between(&dice, 1, 64)};
+        ll_experts_of_gemm(experts, experts, each, &layer);
+        struct ll_experts up = layer, down = layer;
+        down.hidden = layer.inter;
+        down.inter = layer.hidden;
+        layer.single = 0;
+        double sum_s = compute_s(&machine, &up) + compute_s(&machine, &down);
+        claim(fabs(sum_s - compute_s(&machine, &layer)) <= 1e-12 * sum_s, seed, "the sum is not the layer");
+    }
+}
+
 /* Weights that a kernel expands come in 16 bits with activations, so a unit needs no arithmetic of their
  * type. */
 static void a_kernel_that_expands_weights_needs_no_narrow_arithmetic(void **state)
@@ -188,6 +221,7 @@ int main(void)
         cmocka_unit_test(more_rows_are_never_faster),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
         cmocka_unit_test(a_format_without_kernel_is_no_shortcut),
+        cmocka_unit_test(gemms_one_by_one_are_the_layer),
         cmocka_unit_test(a_kernel_that_expands_weights_needs_no_narrow_arithmetic),
         cmocka_unit_test(a_spread_neither_loses_nor_doubles_tokens),
     };

@@ -8,6 +8,8 @@
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/shard.h"
 #include "tracer/base/str.h"
+#include "tracer/ir/ops_rules.h"
+#include "tracer/transform/dtype.h"
 
 enum { LAYERS = 2, EXPERTS = 8, PLACES = 10, HIDDEN = 64, INNER = 96, REPLICAS = 4 };
 
@@ -480,6 +482,38 @@ static void what_has_experts_is_known_by_its_first_dimension(void **state)
     assert_false(ll_is_of_experts(&desc));
 }
 
+/* Of bf16 each of the three GEMMs of a layer is one of experts, forward and back to what came in (9 a layer
+ * but for three gradients of weights); what stands for it elsewhere is the batch that it was. Of f32 it stays
+ * one. */
+static void gemms_of_experts_are_grouped(void **state)
+{
+    (void)state;
+    struct ll_trace *trace = record(true);
+    uint64_t grouped = 0;
+    const char *trouble;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        for (uint32_t i = 0; i < trace->op_count; i++) {
+            const struct ll_op_view *view = &trace->signatures[trace->ops[i].signature].view;
+            struct ll_work work;
+            assert_true(ll_op_lower(view, &work));
+            if (work.kind != LL_WORK_EXPERTS)
+                continue;
+            const struct ll_work gemm = ll_work_as_gemm(&work);
+            const struct ll_gemm dims = ll_batch_matmul_dims(view);
+            assert_memory_equal(&gemm.gemm, &dims, sizeof dims);
+            assert_int_equal(gemm.flops, work.flops);
+            assert_int_equal(work.experts.rows, EXPERTS * PLACES);
+            assert_int_equal(work.experts.tiles[0], EXPERTS * 2); /* of 8 rows, for 10 places */
+            assert_int_equal(work.experts.tiles[1], EXPERTS);
+            assert_int_equal(work.experts.format, LL_EXPERTS_BF16);
+            grouped++;
+        }
+        assert_int_equal(grouped, narrow ? 6 * LAYERS : 0);
+        assert_true(ll_trace_change_dtype(trace, LL_BF16, &trouble));
+    }
+    ll_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +528,7 @@ int main(void)
         cmocka_unit_test(wider_results_stay_so),
         cmocka_unit_test(what_cannot_be_divided_is_complained_about),
         cmocka_unit_test(all_layers_are_multiples_or_none),
+        cmocka_unit_test(gemms_of_experts_are_grouped),
         cmocka_unit_test(one_replica_has_all_experts),
         cmocka_unit_test(what_has_experts_is_known_by_its_first_dimension),
     };

@@ -218,6 +218,19 @@ uint64_t ll_experts_weight_bytes(const struct ll_experts *e)
     return ll_fits(weights) && bytes < 0x1p63 ? (uint64_t)bytes : LL_NO_FIT;
 }
 
+void ll_experts_of_gemm(uint64_t experts, uint64_t touched, uint64_t rows_each, struct ll_experts *e)
+{
+    e->single = 1;
+    e->top_k = 1;
+    e->experts = e->local = experts;
+    e->touched = touched;
+    e->tokens = e->rows = e->local_tokens = ll_mul(touched, rows_each);
+    for (unsigned t = 0; t < LL_EXPERT_TILES; t++) {
+        uint64_t tiles = ll_mul(touched, ll_ceil_div(rows_each, (uint64_t)LL_LEAST_EXPERT_TILE << t));
+        e->tiles[t] = (uint32_t)ll_min(tiles, UINT32_MAX);
+    }
+}
+
 struct ll_work ll_experts_as_gemm(const struct ll_work *work)
 {
     const struct ll_experts *e = &work->experts;
@@ -225,7 +238,7 @@ struct ll_work ll_experts_as_gemm(const struct ll_work *work)
     struct ll_work gemm = *work;
     gemm.kind = LL_WORK_GEMM;
     gemm.experts = (struct ll_experts){0};
-    gemm.gemm =
-        (struct ll_gemm){e->touched, ll_ceil_div(e->rows, e->touched), ll_mul(gemms(e), e->inter), e->hidden};
+    gemm.gemm = (struct ll_gemm){e->touched, ll_ceil_div(e->rows, e->touched),
+                                 e->single ? e->inter : ll_mul(gemms(e), e->inter), e->hidden};
     return gemm;
 }

@@ -27,6 +27,9 @@ double ll_expert_activation_bytes(enum ll_expert_format format);
 enum ll_dtype ll_expert_dtype(enum ll_expert_format format);
 const char *ll_expert_format_name(enum ll_expert_format format);
 
+/* Fills one grouped GEMM of a trace: so many experts, of which `touched` have so many rows each. */
+void ll_experts_of_gemm(uint64_t experts, uint64_t touched, uint64_t rows_each, struct ll_experts *e);
+
 /* For machines without a kernel for it: a batch of as many GEMMs as experts that have rows, each of the
  * mean number of rows, up and down together. FLOPs and bytes stay as they are. */
 struct ll_work ll_experts_as_gemm(const struct ll_work *work);

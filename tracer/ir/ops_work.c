@@ -249,12 +249,58 @@ bool ll_work_GER(const struct ll_op_view *op, struct ll_work *work)
     return set_gemm(op, (struct ll_gemm){1, op->in[0].dim[0], op->in[0].dim[1], 1}, work);
 }
 
+/* Whether the right operands are weights of experts, stored in a format that kernels of experts know; not in
+ * the gradient of the weights, whose left operands are transposed. */
+static bool are_experts(const struct ll_op_view *op, enum ll_expert_format *format)
+{
+    static const struct {
+        enum ll_expert_format format;
+        uint8_t rows, weights, scales;
+    } stored[] = {
+        {LL_EXPERTS_BF16, LL_BF16, LL_BF16, LL_SCALES_NONE},
+        {LL_EXPERTS_BF16, LL_F16, LL_F16, LL_SCALES_NONE},
+        {LL_EXPERTS_FP8, LL_F8, LL_F8, LL_SCALES_NONE},
+        {LL_EXPERTS_FP8_BLOCK, LL_F8, LL_F8, LL_SCALES_F32_SQUARE},
+        {LL_EXPERTS_NVFP4, LL_F4, LL_F4, LL_SCALES_NONE},
+        {LL_EXPERTS_NVFP4, LL_F4, LL_F4, LL_SCALES_E4M3},
+        {LL_EXPERTS_W4A16_MXFP4, LL_BF16, LL_F4, LL_SCALES_E8M0},
+        {LL_EXPERTS_W4A8_MXFP4_MXFP8, LL_F8, LL_F4, LL_SCALES_E8M0},
+        {LL_EXPERTS_INT4_WO, LL_BF16, LL_INT4, LL_SCALES_NONE},
+        {LL_EXPERTS_INT4_WO, LL_BF16, LL_INT4, LL_SCALES_F16},
+    };
+    const struct ll_shape *rows = &op->in[0], *weights = &op->in[1];
+    if (weights->rank != 3 || weights->role[0] != LL_ROLE_EXPERTS || rows->rank != 3 ||
+        ll_attr_count(op, LL_ATTR_TRANSPOSE_A, 0) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++)
+        if (rows->dtype == stored[i].rows && weights->dtype == stored[i].weights &&
+            weights->scales == stored[i].scales) {
+            *format = stored[i].format;
+            return true;
+        }
+    return false;
+}
+
+/* The same GEMMs as experts; without rows they stay a batch. */
+static bool group_gemms(const struct ll_op_view *op, enum ll_expert_format format, struct ll_work *work)
+{
+    const struct ll_gemm g = work->gemm;
+    if (g.batch == 0 || g.m == 0)
+        return true;
+    work->gemm = (struct ll_gemm){0};
+    work->experts = (struct ll_experts){.hidden = g.k, .inter = g.n, .format = (uint8_t)format};
+    ll_experts_of_gemm(op->in[1].dim[0], g.batch, g.m, &work->experts);
+    return set_kind(work, LL_WORK_EXPERTS) && ll_fits(work->experts.rows);
+}
+
 bool ll_work_BATCH_GEMM(const struct ll_op_view *op, struct ll_work *work)
 {
     work->a_bytes = ll_stack_bytes(op, &op->in[0]);
     work->b_bytes = ll_stack_bytes(op, &op->in[1]);
     note_zeros(op, summed_of_product(op), work);
-    return set_gemm(op, ll_batch_matmul_dims(op), work);
+    enum ll_expert_format format;
+    return set_gemm(op, ll_batch_matmul_dims(op), work) &&
+           (!are_experts(op, &format) || work->of > 0 || group_gemms(op, format, work));
 }
 
 static bool lower_conv(const struct ll_op_view *op, enum ll_conv_pass pass, struct ll_work *work)

@@ -142,7 +142,8 @@ enum ll_expert_backend {
 /* Sides of the token tiles by which grouped GEMMs pad the rows of an expert. */
 enum { LL_EXPERT_TILES = 6, LL_LEAST_EXPERT_TILE = 8 };
 
-/* The experts of one device, the one that has most rows (tracer/ir/experts.h). */
+/* The experts of one device, the one that has most rows (tracer/ir/experts.h): the whole layer, or one of its
+ * grouped GEMMs. */
 struct ll_experts {
     uint64_t tokens, hidden,
         inter; /* of all devices that share the experts; features; features of an expert here */
@@ -152,7 +153,9 @@ struct ll_experts {
     uint32_t tiles[LL_EXPERT_TILES]; /* that all rows fill, of 8, 16, ..., 256 rows of one expert */
     uint8_t gated;                   /* 1: two GEMMs up, one of which gates the other; 0: one */
     uint8_t format, backend;         /* enum ll_expert_format, enum ll_expert_backend */
-    uint8_t unused[5];
+    uint8_t
+        single; /* 1: one GEMM alone, from `hidden` to `inter` features; what is beside it are other ops */
+    uint8_t unused[4];
 };
 
 /* How a quantized linear layer stores weights and activations: word, name, bytes of a weight and of an

@@ -267,7 +267,7 @@ static bool multiplies(const struct ll_op_view *view)
     return view->kind != LL_OP_NONE && ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count == 2 &&
            view->output_count == 1 && is_multiplied_type(&view->in[0]) && is_multiplied_type(&view->in[1]) &&
            !is_of_words(&view->in[0]) && !is_of_words(&view->in[1]) && ll_op_lower(view, &work) &&
-           (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV);
+           (work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV || work.kind == LL_WORK_EXPERTS);
 }
 
 /* Whether what comes out is what came in, elsewhere, in another order or another type. */
