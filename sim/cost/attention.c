@@ -61,10 +61,11 @@ struct loops {
     struct ll_tile tile;
     struct blocks blocks;
     double splits, step_s, gemm_s, softmax_s, peak_s, block_s, bytes, dram_Bps, read_again_s;
-    double compute_s;                    /* on the units */
-    double sums_s;                       /* of that, gradients that are added up in the cache */
-    double combine_s;                    /* behind them */
-    double skipped_s, longest_skipped_s; /* of that, steps outside of the window; of the longest block */
+    double compute_s;                             /* on the units */
+    double sums_s;                                /* of that, gradients that are added up in the cache */
+    double combine_s;                             /* behind them */
+    double skipped_s;                             /* of that, steps outside of the window */
+    double longest_skipped_s, shortest_skipped_s; /* of the longest and of the shortest block */
 };
 
 struct call {
@@ -356,7 +357,8 @@ static void time_blocks(const struct call *c, struct loops *l)
     double units = c->device.units, splits = prefill_splits(c, b);
     l->splits = 1;
     l->compute_s = wave_s(units, b->count, l->block_s, b->steps * l->step_s + l->skipped_s,
-                          b->longest * l->step_s + l->longest_skipped_s, b->shortest * l->step_s, k->tail);
+                          b->longest * l->step_s + l->longest_skipped_s,
+                          b->shortest * l->step_s + l->shortest_skipped_s, k->tail);
     if (splits == 1)
         return;
     double split_s =
@@ -371,10 +373,11 @@ static void time_blocks(const struct call *c, struct loops *l)
     l->combine_s = combine_s;
 }
 
-/* Steps outside of a window, which some kernels walk without computing. */
+/* Steps outside of a window, which some kernels walk without computing; what finds that a step is none is
+ * done in one that is, too, so it takes no longer. */
 static void skip_steps(const struct call *c, struct loops *l)
 {
-    double each_s = c->kernel->skipped_step_s;
+    double each_s = fmin(c->kernel->skipped_step_s, l->step_s);
     if (each_s == 0 || c->a->window == 0)
         return;
     struct ll_attention whole = *c->a;
@@ -384,6 +387,7 @@ static void skip_steps(const struct call *c, struct loops *l)
     const struct blocks walked = blocks_of(&all, &l->tile);
     l->skipped_s = (walked.steps - l->blocks.steps) * each_s;
     l->longest_skipped_s = (walked.longest - l->blocks.longest) * each_s;
+    l->shortest_skipped_s = (walked.shortest - l->blocks.shortest) * each_s;
 }
 
 /* Bytes of queries, keys, values and results, each once. */
@@ -549,7 +553,7 @@ static double query_bytes(const struct call *c)
     return (double)a->batch * (double)a->heads * (double)a->head_qk * 2 * HALF_BYTES;
 }
 
-static struct loops decode_loops(const struct call *c)
+static struct loops loops_of_group(const struct call *c)
 {
     const struct decode d = decode_of(c);
     const struct ll_attention_kernel *k = c->kernel;
@@ -567,6 +571,23 @@ static struct loops decode_loops(const struct call *c)
     else
         run_decode(c, &d, 1, &l);
     return l;
+}
+
+/* Of groups that are too large for a block, each query head has one, which begins sooner: but more heads are
+ * no reason to be sooner than the largest group. */
+static struct loops decode_loops(const struct call *c)
+{
+    const struct ll_attention *a = c->a;
+    const struct ll_attention_kernel *k = c->kernel;
+    struct loops l = loops_of_group(c);
+    if (k->max_group == 0 || a->heads / a->kv_heads <= k->max_group)
+        return l;
+    struct ll_attention largest = *a;
+    largest.heads = a->kv_heads * k->max_group;
+    struct call fewer = *c;
+    fewer.a = &largest;
+    const struct loops other = loops_of_group(&fewer);
+    return loops_s(&other) > loops_s(&l) ? other : l;
 }
 
 /* --- latent decode --- */

@@ -418,6 +418,62 @@ static bool check_linear_tiles(struct ll_reading *reading)
     return right;
 }
 
+/* A kernel of a list, and its item in the file. */
+struct listed {
+    struct ll_reading *reading;
+    const char *list, *name;
+    uint64_t index;
+};
+
+static bool complain_of(const struct listed *kernel, const char *key, const char *wrong)
+{
+    struct ll_place place = place_of_item(software_node(kernel->reading, kernel->list, kernel->index), key);
+    return ll_complain(kernel->reading->diags, place, "`%s` of `%s`: %s", key,
+                       kernel->name ? kernel->name : "", wrong);
+}
+
+/* Whatever goes over tiles needs some; one query does not. */
+static bool check_attention(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    bool right = true;
+    for (uint64_t i = 0; i < software->attention_count; i++) {
+        const struct ll_attention_kernel *k = &software->attention[i];
+        bool decodes = k->pass == LL_ATTENTION_DECODE || k->pass == LL_ATTENTION_LATENT_DECODE;
+        if (!decodes && k->tile_count == 0)
+            right = complain_of(&(struct listed){reading, "attention", k->name, i}, "tiles",
+                                "its pass goes over tiles; give at least one, as 128x64x128");
+    }
+    return right;
+}
+
+static bool is_power_of_two(double number)
+{
+    return exp2(floor(log2(number))) == number;
+}
+
+static bool check_experts(struct ll_reading *reading)
+{
+    const struct ll_software *software = &reading->machine->software;
+    bool right = true;
+    for (uint64_t i = 0; i < software->expert_count; i++) {
+        const struct ll_expert_kernel *k = &software->experts[i];
+        const struct listed kernel = {reading, "experts", k->name, i};
+        if (k->formats == 0)
+            right = complain_of(&kernel, "formats", "expected at least one, as bf16");
+        bool powers = k->tile_count > 0;
+        for (uint64_t t = 0; t < k->tile_count; t++)
+            powers = powers && is_power_of_two(k->tiles[t]);
+        if (!powers)
+            right = complain_of(&kernel, "tiles", "expected powers of two, as [16, 64]");
+    }
+    for (uint64_t i = 0; i < software->linear_count; i++)
+        if (software->linear[i].formats == 0)
+            right = complain_of(&(struct listed){reading, "linear", software->linear[i].name, i}, "formats",
+                                "expected at least one, as fp8");
+    return right;
+}
+
 /* The least energy cannot be looked for where nothing has any. */
 static bool check_objective(struct ll_reading *reading)
 {
@@ -818,6 +874,8 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_software_names(reading);
         right &= check_collective_kernels(reading);
         right &= check_linear_tiles(reading);
+        right &= check_attention(reading);
+        right &= check_experts(reading);
         right &= check_objective(reading);
     }
     right &= check_reported_names(reading);

@@ -281,8 +281,9 @@ static bool serves(struct ll_node *stack, const char *family)
     return serves;
 }
 
-/* Lays a stack over a device. The default one need not have a file: then the libraries are all there is. */
-static struct ll_node *lay_stack(struct merger *merger, struct ll_node *device, const char *stack,
+/* Lays a stack over a device. The default one need not have a file: then the libraries are all there is. What
+ * is no stack by itself says over which it lies where it comes first (`over`). */
+static struct ll_node *lay_stack(struct merger *merger, struct ll_node *device, const char *stack, bool first,
                                  struct ll_place place, const struct chain *chain)
 {
     const char *path = ll_stack_find(merger->lookup, merger->device, stack, merger->family);
@@ -295,7 +296,15 @@ static struct ll_node *lay_stack(struct merger *merger, struct ll_node *device, 
         ll_stack_complain(merger->lookup, merger->device, stack, merger->family, place);
         return NULL;
     }
-    return lay_over(merger, device, tree, place);
+    const struct ll_node *over = ll_node_remove(tree, "over");
+    if (over && !over->text) {
+        ll_complain(merger->diags, over->place, "`%s`: expected the name of a stack",
+                    ll_node_shown(over).text);
+        return NULL;
+    }
+    if (over && first)
+        device = lay_stack(merger, device, over->text, false, over->place, chain);
+    return device ? lay_over(merger, device, tree, place) : NULL;
 }
 
 /* A device over its family's library, and the stacks that were asked for over both. */
@@ -319,9 +328,9 @@ static struct ll_node *compose(struct merger *merger, struct ll_node *device, co
         ll_node_remove(tree, "families");
     tree = tree ? lay_over(merger, tree, device, place) : NULL;
     if (merger->stacks.stack_count == 0)
-        tree = tree ? lay_stack(merger, tree, LL_DEFAULT_STACK, place, chain) : NULL;
+        tree = tree ? lay_stack(merger, tree, LL_DEFAULT_STACK, true, place, chain) : NULL;
     for (size_t i = 0; i < merger->stacks.stack_count && tree; i++)
-        tree = lay_stack(merger, tree, merger->stacks.stacks[i], nowhere, chain);
+        tree = lay_stack(merger, tree, merger->stacks.stacks[i], i == 0, nowhere, chain);
     merger->raw = was_raw;
     return tree;
 }

@@ -47,6 +47,10 @@ static void random_gpu(struct dice *dice, struct ll_machine *machine)
                                           .tail = roll_real(dice, 0, 1),
                                           .combine_s = roll_real(dice, 2e-6, 1e-5),
                                           .softmax_time = roll_real(dice, 0, 1),
+                                          .skipped_step_s =
+                                              roll_between(dice, 0, 1) ? roll_real(dice, 0, 5e-6) : 0,
+                                          .max_group = roll_between(dice, 0, 1) ? roll_size(dice, 32) : 0,
+                                          .single_block_s = roll_real(dice, 0, 5e-6),
                                           .unit_Bps = roll_real(dice, 1e10, 1e11),
                                           .dram_efficiency = {[LL_BF16] = 0.8}};
         k->gemm_time[LL_BF16] = roll_real(dice, 1, 2);
@@ -116,7 +120,7 @@ static void steps_are_those_of_a_walk_over_all_tiles(void **state)
         struct ll_attention a = random_shape(&dice);
         a.pass = LL_ATTENTION_PREFILL;
         struct ll_attention_kernel *k = &machine.software.attention[LL_ATTENTION_PREFILL];
-        k->tail = k->block_s = 0;
+        k->tail = k->block_s = k->skipped_step_s = 0;
         k->traits = 0;
         k->tile_count = 1;
         double step_s = (k->gemm_time[LL_BF16] * 2 * 2 * (double)a.head_qk / 2048 + k->softmax_time / 16) *
@@ -182,6 +186,23 @@ static void more_to_do_is_never_faster(void **state)
             }
         }
         claim(time_of(&machine, &a) <= time_of(&machine, &more) * (1 + 1e-12), seed, "more is faster");
+    }
+}
+
+/* Also by a kernel that walks over what it does not compute. */
+static void a_window_is_never_slower(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        struct dice dice = {seed};
+        struct ll_machine machine;
+        random_gpu(&dice, &machine);
+        struct ll_attention a = random_shape(&dice), all;
+        a.causal = 1;
+        a.window = roll_size(&dice, 4096);
+        all = a;
+        all.window = 0;
+        claim(time_of(&machine, &a) <= time_of(&machine, &all) * (1 + 1e-12), seed, "a window is slower");
     }
 }
 
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(steps_are_those_of_a_walk_over_all_tiles),
         cmocka_unit_test(without_a_graph_no_call_is_faster_than_its_launch),
         cmocka_unit_test(more_to_do_is_never_faster),
+        cmocka_unit_test(a_window_is_never_slower),
         cmocka_unit_test(more_of_a_resource_is_never_slower),
         cmocka_unit_test(the_last_kernel_for_what_is_asked_runs_it),
         cmocka_unit_test(wider_types_are_no_business_of_such_kernels),

@@ -133,12 +133,16 @@ static void write_DTYPES(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, "}");
 }
 
+/* Tiles of experts are powers of two. */
 static void write_NUMBERS(struct writer *w, const struct ll_field *field)
 {
     size_t count = 1 + ll_random_below(&w->random, LL_MAX_NUMBERS);
     ll_str_add(&w->out, "[");
     for (size_t i = 0; i < count; i++) {
-        write_NUMBER(w, field);
+        if (!strcmp(field->key, "tiles"))
+            ll_str_addf(&w->out, "%u", LL_LEAST_EXPERT_TILE << ll_random_below(&w->random, LL_EXPERT_TILES));
+        else
+            write_NUMBER(w, field);
         ll_str_add(&w->out, i + 1 < count ? ", " : "]");
     }
 }
@@ -283,8 +287,8 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_UNROLLS] = write_UNROLLS,   [LL_TYPE_WORDS] = write_WORDS,
 };
 
-/* Whether this key is written now. The machine's clock, all scopes, tiles of windows and chunks are: others
- * lean on them. */
+/* Whether this key is written now. The machine's clock, all scopes, tiles and chunks are: others lean on
+ * them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
@@ -321,7 +325,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
         return false;
     return field->required || !strcmp(field->key, "clock") || !strcmp(field->key, "scope") ||
            !strcmp(field->key, "bandwidth") || !strcmp(field->key, "conv_tiles") ||
-           !strcmp(field->key, "chunk") || ll_random_below(&w->random, 4) > 0;
+           !strcmp(field->key, "tiles") || !strcmp(field->key, "chunk") || ll_random_below(&w->random, 4) > 0;
 }
 
 static void write_key(struct writer *w, const struct ll_field *field)

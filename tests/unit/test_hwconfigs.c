@@ -53,9 +53,9 @@ static bool has_source(struct sourced *file, const struct ll_node *map, const ch
 /* What is there for people, or names a thing, needs no source; nor does a choice of ours. */
 static bool needs_source(const char *key)
 {
-    static const char *const free_keys[] = {"name",      "kind",   "family",   "families", "year",
-                                            "estimated", "system", "inherits", "sources",  "model",
-                                            "scope",     "runs",   "ops",      "fusion",   "topology"};
+    static const char *const free_keys[] = {"name",      "kind",   "family",   "families", "over",  "year",
+                                            "estimated", "system", "inherits", "sources",  "model", "scope",
+                                            "runs",      "ops",    "fusion",   "topology"};
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
         if (!strcmp(key, free_keys[i]))
             return false;

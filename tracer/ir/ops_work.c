@@ -178,6 +178,7 @@ static void note_format(const struct ll_op_view *op, struct ll_work *work)
     if (format <= 0 || format > LL_LINEAR_FORMAT_COUNT)
         return;
     work->linear = (uint32_t)format;
+    work->quantized = false;
     work->dtype = formats[format - 1].dtype;
     work->a_bytes = (uint64_t)((double)ll_elements(&op->in[0]) * formats[format - 1].activation);
     work->b_bytes = (uint64_t)((double)ll_elements(&op->in[1]) * formats[format - 1].weight);
