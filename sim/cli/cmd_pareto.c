@@ -11,6 +11,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
 #include "sim/cli/figure_file.h"
+#include "sim/cli/html.h"
 #include "sim/explore/findings.h"
 #include "sim/explore/sweep.h"
 #include "sim/report/table.h"
@@ -21,23 +22,6 @@
 static bool pareto_draws(const struct ll_args *args)
 {
     return ll_value(args, "figure", NULL) || ll_value(args, "html", NULL);
-}
-
-/* The command as it was typed, options first; NULL when memory ran out. */
-static const char *command_line(const struct ll_args *args)
-{
-    struct ll_str line = {0};
-    ll_str_addf(&line, "leadline pareto %s", args->words[0]);
-    for (size_t i = 0; i < args->given_count; i++) {
-        const char *value = args->given[i].value;
-        bool quoted = value && strpbrk(value, " <>()|&;*");
-        ll_str_addf(&line, " --%s", args->given[i].option->name);
-        if (value)
-            ll_str_addf(&line, quoted ? " \"%s\"" : " %s", value);
-    }
-    const char *copy = line.failed ? NULL : ll_copy_text(args->arena, line.text, line.length);
-    ll_str_release(&line);
-    return copy;
 }
 
 /* Whether a figure shows what is asked of it; --log may be for the page beside it. */
@@ -115,13 +99,13 @@ static int draw_figure(const struct ll_args *args, const struct ll_figure_wish *
     return ll_figure_write(figure->path, &svg) ? LL_DONE : LL_FAILED;
 }
 
-static int write_page(const struct ll_args *args, const struct ll_findings *findings, struct ll_diags *diags)
+static int write_page(const struct ll_args *args, const struct ll_findings *findings)
 {
     const char *sweep = ll_data_frame_fact(findings->frame, "sweep");
-    const struct ll_sweep_page page = {
-        .title = sweep ? sweep : args->words[0], .command = command_line(args), .version = LL_VERSION};
+    const struct ll_page_origin origin = {sweep ? sweep : args->words[0], ll_typed(args, NULL, true),
+                                          LL_VERSION, ll_data_frame_fact(findings->frame, "command")};
     struct ll_str text = {0};
-    if (!page.command || !ll_sweep_page(findings, &page, &text, diags)) {
+    if (!origin.command || !ll_sweep_page(findings, &origin, &text)) {
         ll_str_release(&text);
         return ll_cli_fail("memory ran out");
     }
@@ -136,7 +120,7 @@ static int pareto_draw(const struct ll_args *args, const struct ll_figure_wishes
     for (size_t i = 0; i < figures->count && status == LL_DONE; i++)
         status = draw_figure(args, &figures->at[i], findings, diags);
     if (status == LL_DONE && ll_value(args, "html", NULL))
-        status = write_page(args, findings, diags);
+        status = write_page(args, findings);
     return status;
 }
 

@@ -11,9 +11,9 @@
 #include "sim/cli/check.h"
 #include "sim/cli/command.h"
 #include "sim/cli/figure_file.h"
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/cost/cost.h"
-#include "sim/page/page.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
@@ -313,34 +313,19 @@ static bool draw_figures(const struct simulation *simulation)
     return written;
 }
 
-/* The command line as one can type it again. */
-static const char *typed(const struct ll_args *args)
-{
-    struct ll_str line = {0};
-    ll_str_add(&line, "leadline sim");
-    for (size_t i = 0; i < args->given_count; i++) {
-        const struct ll_given *given = &args->given[i];
-        ll_str_addf(&line, " --%s", given->option->name);
-        if (given->value)
-            ll_str_addf(&line, strpbrk(given->value, " <>()|&;*'\"$`") ? " \"%s\"" : " %s", given->value);
-    }
-    for (size_t i = 0; i < args->word_count; i++)
-        ll_str_addf(&line, strpbrk(args->words[i], " <>()|&;*'\"$`") ? " \"%s\"" : " %s", args->words[i]);
-    const char *copy = line.failed ? NULL : ll_copy_text(args->arena, line.text, line.length);
-    ll_str_release(&line);
-    return copy;
-}
-
 static bool write_page(const struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
     const char *path = ll_value(args, "html", NULL);
-    const struct ll_page_origin origin = {"Leadline: simulation", typed(args), LL_VERSION};
+    static const char *const printed[] = {"machine", "html",      "what-if", "per-op", "roofline",
+                                          "memory",  "footprint", "check",   "json",   NULL};
+    const struct ll_page_origin origin = {"Leadline: simulation", ll_typed(args, NULL, true), LL_VERSION,
+                                          ll_typed(args, printed, false)};
     struct ll_str page = {0};
     if (!path)
         return true;
-    page.failed = !origin.command;
-    if (origin.command)
+    page.failed = !origin.command || !origin.again;
+    if (!page.failed)
         ll_page_of_simulation(simulation->reports, args->word_count * simulation->machine_count, &origin,
                               &page);
     return ll_write_file(path, &page);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/explore/database.h"
 #include "sim/explore/sweep.h"
@@ -478,6 +479,99 @@ static int run_trial(struct exploration *e)
     return status;
 }
 
+/* --- one point --- */
+
+static void measures_json(const struct exploration *e, const struct ll_evaluation *point,
+                          struct ll_json *json)
+{
+    ll_json_key(json, "results");
+    ll_json_open_list(json);
+    for (size_t w = 0; w < e->space->workload_count && point->verdict != LL_VERDICT_INVALID; w++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "workload", e->space->workloads[w].name);
+        for (enum ll_measure m = 0; m < LL_MEASURE_COUNT; m++)
+            ll_json_put_number(json, ll_measure_name(m), point->measured[w].of[m]);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+static void point_json(const struct exploration *e, const struct ll_evaluation *point, const uint32_t *values,
+                       struct ll_str *out)
+{
+    const struct ll_space *space = e->space;
+    struct ll_json json = {.out = out, .indent = true};
+    ll_json_open_object(&json);
+    ll_json_put_count(&json, "point", point->number);
+    ll_json_put_bool(&json, "valid", point->verdict == LL_VERDICT_VALID);
+    ll_json_put_text(&json, "why", point->why);
+    ll_json_key(&json, "parameters");
+    ll_json_open_object(&json);
+    for (size_t a = 0; a < space->axis_count; a++)
+        ll_json_put_text(&json, space->axes[a].path, space->axes[a].values[values[a]].text);
+    ll_json_close_object(&json);
+    ll_json_key(&json, "objectives");
+    ll_json_open_object(&json);
+    for (size_t k = 0; k < space->objective_count; k++)
+        ll_json_put_number(&json, space->objectives[k].name,
+                           (space->objectives[k].most ? -1 : 1) * point->outcome.objectives[k]);
+    ll_json_close_object(&json);
+    measures_json(e, point, &json);
+    ll_put_warning(e->warning, &json);
+    ll_json_close_object(&json);
+}
+
+static void point_text(const struct exploration *e, const struct ll_evaluation *point, const uint32_t *values,
+                       struct ll_str *out)
+{
+    const struct ll_space *space = e->space;
+    ll_str_addf(out, "%s, point %" PRIu64 "%s%s\n\n", space->name, point->number,
+                point->why ? ": not valid: " : "", point->why ? point->why : "");
+    for (size_t a = 0; a < space->axis_count; a++)
+        ll_str_addf(out, "  %s  %s\n", space->axes[a].path, space->axes[a].values[values[a]].text);
+    for (size_t w = 0; w < space->workload_count && point->verdict != LL_VERDICT_INVALID; w++) {
+        ll_str_addf(out, "\n%s\n", space->workloads[w].name);
+        for (enum ll_measure m = 0; m < LL_MEASURE_COUNT; m++)
+            if (isfinite(point->measured[w].of[m]))
+                ll_str_addf(out, "  %s  %.6g\n", ll_measure_name(m), point->measured[w].of[m]);
+    }
+    ll_add_warning(e->warning, out);
+}
+
+/* Evaluates the point of --point and prints it; no database is read or written. */
+static int run_point(struct exploration *e)
+{
+    uint64_t number;
+    struct ll_str out = {0};
+    if (!ll_value_count(e->args, "point", 0, UINT64_MAX, 0, &number))
+        return LL_WRONG;
+    if (number >= e->space->point_count)
+        return ll_cli_reject("--point %" PRIu64 ": the last point of %s is %" PRIu64, number, e->space->name,
+                             e->space->point_count - 1);
+    uint32_t *values = ll_alloc(e->args->arena, e->space->axis_count + 1, sizeof *values);
+    struct ll_evaluation point = {
+        .number = number,
+        .measured = ll_alloc(e->args->arena, e->space->workload_count, sizeof *point.measured)};
+    if (!values || !point.measured)
+        return ll_cli_fail("memory ran out");
+    ll_space_point(e->space, number, values);
+    if (!ll_evaluate(e->evaluator, &point, 1, &e->diags))
+        return LL_WRONG;
+    if (ll_flag(e->args, "json"))
+        point_json(e, &point, values, &out);
+    else
+        point_text(e, &point, values, &out);
+    return ll_print(&out);
+}
+
+/* Options that only a whole sweep heeds. */
+static bool is_one_task(const struct ll_args *args)
+{
+    static const char *const of_sweeps[] = {"dry-run", "resume", "fresh", "shard", "output", NULL};
+    return !ll_value(args, "point", NULL) ||
+           ll_without(args, of_sweeps, "is for a whole sweep, not for --point");
+}
+
 /* --- the sweep --- */
 
 static void show_progress(void *context, const struct ll_sweep_state *state)
@@ -534,10 +628,12 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     return ll_print(&out);
 }
 
-/* The words of the command, as they were typed, but for what no result depends on. */
+/* The command as it was typed, but for what no result depends on. */
 static const char *command_line(const struct exploration *e)
 {
-    return ll_format(e->args->arena, "leadline sweep %s", e->args->words[0]);
+    static const char *const running[] = {"output", "jobs",  "dry-run", "resume",
+                                          "fresh",  "shard", "json",    NULL};
+    return ll_typed(e->args, running, true);
 }
 
 static struct ll_store *open_store(struct exploration *e, const char *path, enum ll_status *status)
@@ -679,10 +775,13 @@ int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
     e->crew = crew;
     int status = ll_flag(args, "resume") && ll_flag(args, "fresh")
                      ? ll_cli_reject("--resume and --fresh exclude each other")
-                     : read_space(e);
+                 : is_one_task(args) ? read_space(e)
+                                     : LL_WRONG;
     if (crew)
         status = crew->agree(crew->context, status);
-    if (status == LL_DONE && ll_flag(args, "dry-run"))
+    if (status == LL_DONE && ll_value(args, "point", NULL))
+        status = !crew || crew->rank == 0 ? run_point(e) : LL_DONE;
+    else if (status == LL_DONE && ll_flag(args, "dry-run"))
         status = !crew || crew->rank == 0 ? run_trial(e) : LL_DONE;
     else if (status == LL_DONE)
         status = run_sweep(e);
@@ -706,6 +805,7 @@ static const struct ll_option options[] = {
     {"dry-run", 0, NULL, "try a few points and estimate how many are valid and how long the sweep will take"},
     {"resume", 0, NULL, "continue an existing database; fail if there is none"},
     {"fresh", 0, NULL, "discard what the database holds and start again"},
+    {"point", 0, "N", "evaluate point N alone, as pareto numbers it, and print its values and results"},
     {"shard", 0, "I/N",
      "evaluate part I of N, into R.IofN.db; auto: take both from the environment of a job array or MPI"},
     {0},

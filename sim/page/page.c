@@ -2,10 +2,12 @@
 /* The shell of a page, and how its data is packed. */
 #include "sim/page/page.h"
 
+#include <assert.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "sim/page/shell.h"
 #include "tracer/base/file.h"
+#include "tracer/base/json.h"
 
 static void add_base64(struct ll_str *out, const unsigned char *bytes, size_t length)
 {
@@ -41,18 +43,39 @@ bool ll_pack(const void *bytes, size_t length, struct ll_str *out)
     return done && !out->failed;
 }
 
-/* The sources of this folder, in the order in which a page needs them. */
-#define SOURCES(X) X(base_js) X(plot_js) X(timeline_js) X(sim_ops_js) X(sim_js)
+/* The sources of this folder by symbol. A page has those that all share, then those of its view, then the one
+ * that starts it. */
+#define SOURCES(X)                                                                                           \
+    X(base_css)                                                                                              \
+    X(base_js) X(plot_js) X(parts_js) X(timeline_js) X(sim_ops_js) X(sim_js) X(sweep_js) X(boot_js)
 #define X(name) extern const char ll_page_##name[];
-X(base_css)
 SOURCES(X)
 #undef X
 
-static const char *const scripts[] = {
-#define X(name) ll_page_##name,
-    SOURCES(X)
-#undef X
+enum { MOST_SOURCES = 4 }; /* of a view */
+
+/* A row for each view: its name, and the sources that only it needs. */
+static const struct {
+    const char *name;
+    const char *sources[MOST_SOURCES];
+} views[] = {
+    {"sim", {ll_page_timeline_js, ll_page_sim_ops_js, ll_page_sim_js}},
+    {"sweep", {ll_page_sweep_js}},
 };
+
+static void add_scripts(const char *view, struct ll_str *out)
+{
+    size_t v = 0;
+    while (v < sizeof views / sizeof *views && strcmp(views[v].name, view) != 0)
+        v++;
+    assert(v < sizeof views / sizeof *views);
+    ll_str_add(out, ll_page_base_js);
+    ll_str_add(out, ll_page_plot_js);
+    ll_str_add(out, ll_page_parts_js);
+    for (size_t i = 0; i < MOST_SOURCES && views[v].sources[i]; i++)
+        ll_str_add(out, views[v].sources[i]);
+    ll_str_add(out, ll_page_boot_js);
+}
 
 static void add_escaped(struct ll_str *out, const char *text)
 {
@@ -65,21 +88,58 @@ static void add_escaped(struct ll_str *out, const char *text)
             ll_str_add_bytes(out, (unsigned char)*text < 0x80 ? text : "?", 1);
 }
 
-void ll_page_write(const char *title, const char *plain, const struct ll_str *data, struct ll_str *out)
+/* A JSON document as the value of a key; null where there is none. */
+static void put_document(struct ll_str *out, const char *key, const struct ll_str *document)
+{
+    ll_str_addf(out, ",\"%s\":", key);
+    if (document && document->length)
+        ll_str_add_bytes(out, document->text, document->length);
+    else
+        ll_str_add(out, "null");
+    out->failed |= document && document->failed;
+}
+
+static void add_data(const struct ll_html_page *page, struct ll_str *out)
+{
+    struct ll_str data = {0}, head = {0};
+    struct ll_json json = {.out = &head};
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "view", page->view);
+    ll_json_put_text(&json, "title", page->origin.title);
+    ll_json_put_text(&json, "command", page->origin.command);
+    ll_json_put_text(&json, "version", page->origin.version);
+    ll_json_put_text(&json, "again", page->origin.again);
+    ll_json_close_object(&json);
+    if (!head.failed)
+        ll_str_add_bytes(&data, head.text, head.length - 1); /* the brace is added at the end */
+    put_document(&data, "document", page->document);
+    put_document(&data, "more", page->more);
+    ll_str_add(&data, "}");
+    out->failed |= head.failed || data.failed || !ll_pack(data.text, data.length, out);
+    ll_str_release(&head);
+    ll_str_release(&data);
+}
+
+void ll_page_write(const struct ll_html_page *page, struct ll_str *out)
 {
     ll_str_add(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    add_escaped(out, title);
+    add_escaped(out, page->origin.title);
     ll_str_add(out, "</title>\n<style>\n");
     ll_str_add(out, ll_page_base_css);
     ll_str_add(out, "</style></head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the result</a>\n"
                     "<header id=\"top\"></header>\n<main id=\"main\" tabindex=\"-1\"><noscript><pre>");
-    add_escaped(out, plain);
+    add_escaped(out, page->plain);
     ll_str_add(out, "</pre></noscript></main>\n<footer id=\"foot\"></footer>\n"
                     "<script type=\"application/octet-stream\" id=\"data\">");
-    out->failed |= data->failed || !ll_pack(data->text, data->length, out);
-    ll_str_add(out, "</script>\n<script>\n\"use strict\";\n(() => {\n");
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-        ll_str_add(out, scripts[i]);
+    add_data(page, out);
+    ll_str_add(out, "</script>\n");
+    if (page->columns) {
+        ll_str_add(out, "<script type=\"application/octet-stream\" id=\"columns\">");
+        out->failed |= page->columns->failed || !ll_pack(page->columns->text, page->columns->length, out);
+        ll_str_add(out, "</script>\n");
+    }
+    ll_str_add(out, "<script>\n\"use strict\";\n(() => {\n");
+    add_scripts(page->view, out);
     ll_str_add(out, "})();\n</script>\n</body></html>\n");
 }

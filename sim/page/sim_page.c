@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sim/page/page.h"
-#include "sim/page/shell.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/map.h"
 
@@ -265,16 +264,11 @@ static void one(const struct ll_report *report, struct ll_json *json)
 void ll_page_of_simulation(const struct ll_report *reports, size_t count, const struct ll_page_origin *origin,
                            struct ll_str *out)
 {
-    struct ll_str data = {0}, plain = {0};
-    struct ll_json json = {.out = &data};
+    struct ll_str document = {0}, more = {0}, plain = {0};
+    struct ll_json of_document = {.out = &document}, json = {.out = &more};
     assert(count > 0);
+    ll_report_json(reports, count, false, &of_document);
     ll_json_open_object(&json);
-    ll_json_put_text(&json, "view", "sim");
-    ll_json_put_text(&json, "title", origin->title);
-    ll_json_put_text(&json, "command", origin->command);
-    ll_json_put_text(&json, "version", origin->version);
-    ll_json_key(&json, "document");
-    ll_report_json(reports, count, false, &json);
     ll_json_key(&json, "columns");
     ll_json_open_list(&json);
     for (size_t i = 0; i < count; i++)
@@ -283,9 +277,11 @@ void ll_page_of_simulation(const struct ll_report *reports, size_t count, const 
     ll_json_close_object(&json);
     for (size_t i = 0; i < count; i++)
         ll_report_page(&reports[i], 100, &plain);
+    const struct ll_html_page page = {"sim",     *origin, plain.failed || !plain.text ? "" : plain.text,
+                                      &document, &more,   NULL};
     out->failed |= plain.failed;
-    if (!plain.failed)
-        ll_page_write(origin->title, plain.text, &data, out);
-    ll_str_release(&data);
+    ll_page_write(&page, out);
+    ll_str_release(&document);
+    ll_str_release(&more);
     ll_str_release(&plain);
 }

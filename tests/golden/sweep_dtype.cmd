@@ -54,7 +54,7 @@ leadline sweep lanes.yaml -o lanes.db | tail -n +2
 leadline sweep lanes.yaml -o lanes.db --json | grep -A1 warnings
 leadline pareto lanes.db | head -2
 leadline pareto lanes.db --json | grep -A1 warnings
-leadline pareto lanes.db --html lanes.html && grep -o 'Warning: [^<]*' lanes.html
+leadline pareto lanes.db --html lanes.html && grep -o '^Warning: .*' lanes.html
 echo 'dtype: int8' >>lanes.yaml
 leadline sweep lanes.yaml -o lanes.db 2>&1
 leadline sweep lanes.yaml -o lanes.db --fresh | tail -n +2

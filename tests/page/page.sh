@@ -1,9 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The page of 100,000 designs, opened and used in a browser: page.sh TEST_SWEEP_PAGE. 77 where there is none.
+# A page with hostile names, opened and used in a browser: page.sh VIEW LEADLINE SOURCE [SHOTS]. 77 where there is no
+# chromium, node or the modules playwright-core and axe-core (in PAGE_MODULES, or found by npm -g). SHOTS: a folder
+# for pictures of what is seen.
 set -eu
-command -v python3 >/dev/null || { echo "there is no python3" && exit 77; }
+view=$1 leadline=$2 source=$3
+browser=$(command -v chromium || command -v chromium-browser || true)
+[ -n "$browser" ] || { echo "there is no chromium" && exit 77; }
+command -v node >/dev/null || { echo "there is no node" && exit 77; }
+: "${PAGE_MODULES:=$(npm root -g 2>/dev/null || echo /usr/lib/node_modules)}"
+export PAGE_MODULES
+for module in playwright-core axe-core; do
+    [ -d "$PAGE_MODULES/$module" ] || [ -d "$PAGE_MODULES/node_modules/$module" ] ||
+        { echo "there is no module $module in $PAGE_MODULES" && exit 77; }
+done
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
-LL_PAGE=$here/page.html "$1" >/dev/null 2>&1
-[ -s "$here/page.html" ]
-python3 "$(dirname "$0")/browse.py" "$here/page.html"
+name="$here/a \"q\" \$x <b class=hostile>.llt"
+cp "$source/traces/alexnet_train_b8.llt" "$name"
+case $view in
+    sim)
+        "$leadline" sim -c h100_sxm -c v100_sxm_16gb -c i7_6700k --batch 16 --html "$here/page.html" "$name" >/dev/null
+        ;;
+    sweep)
+        cat >"$here/sweep.yaml" <<'END'
+name: "<b class=hostile>arrays</b>"
+base: custom_example
+models: [{name: alexnet, mode: infer, batch: 4}]
+dtype: bf16
+vary:
+  units.array.rows: [16, 32, 64, 128, 256]
+  memory.sram.size: {from: 512KiB, to: 32MiB, times: 2}
+  memory.hbm: {"<b class=hostile>two": {bandwidth: 200GB/s}, eight: {bandwidth: 800GB/s}}
+constraints: [area_mm2 <= 60]
+objectives: [min time_s, max throughput, min area_mm2]
+END
+        "$leadline" sweep "$here/sweep.yaml" -o "$here/r.db" >/dev/null
+        "$leadline" pareto "$here/r.db" --html "$here/page.html" >/dev/null
+        "$leadline" pareto "$here/r.db" --json >"$here/expected.json"
+        ;;
+esac
+EXPECTED=$here/expected.json node "$(dirname "$0")/$view.mjs" "$browser" "$here/page.html" ${4:+"$4"}

@@ -7,7 +7,7 @@ function el(tag, props, ...children) {
     else if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
     else if (k === "style") e.style.cssText = v;
     else e.setAttribute(k, v === true ? "" : v);
-  e.append(...children.flat().filter(c => c !== null && c !== undefined));
+  e.append(...children.flat(Infinity).filter(c => c !== null && c !== undefined));
   return e;
 }
 /* Three significant digits; whole numbers get separators. */
@@ -88,12 +88,12 @@ function scheme() {
 }
 function announce(text) { $("status").textContent = text; }
 
-async function unpack() {
-  const text = atob($("data").textContent), bytes = new Uint8Array(text.length);
+async function unpackBytes(id) {
+  const text = atob($(id).textContent), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
+const unpack = async () => JSON.parse(new TextDecoder().decode(await unpackBytes("data")));
 function section(id, title, ...children) {
   return el("section", { id, "aria-labelledby": id + "-h" }, el("h2", { id: id + "-h" }, title), ...children);
 }
@@ -102,7 +102,8 @@ function ticks(low, high, most) {
   for (let t = Math.ceil(low / step) * step; t <= high + step * 1e-6; t += step) out.push(Math.abs(t) < step * 1e-6 ? 0 : t);
   return out;
 }
-function downloadText(name, type, text) {
-  const a = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+const downloadText = (name, type, text) => download(name, new Blob([text], { type }));
+function download(name, blob) {
+  const a = el("a", { href: URL.createObjectURL(blob), download: name });
   a.click(); setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }

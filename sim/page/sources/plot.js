@@ -31,7 +31,8 @@ class Plot {
     this.hinted = el("div", { class: "hint" }, "Click the plot, or hold Ctrl, to zoom");
     this.node.append(this.hinted); setTimeout(() => { this.hinted.remove(); this.hinted = null; }, 1500);
   }
-  /* z: zoom(factor, x, y), pan(dx, dy), fit(), hover(x, y) returns text, pick(x, y), step(direction) */
+  /* z: zoom(factor, x, y), pan(dx, dy), fit(), hover(x, y) returns text, leave(), pick(x, y), step(direction); where
+   * brushes() a drag calls brush(from, to, done) in place of pan. */
   listen(z) {
     const c = this.canvas, at = e => { const r = c.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
     let drag = null;
@@ -42,19 +43,21 @@ class Plot {
       if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) z.pan(-(e.deltaX || e.deltaY), 0); else z.zoom(Math.exp(-e.deltaY * 0.002), x, y);
       repaint();
     }, { passive: false });
-    c.addEventListener("pointerdown", e => { drag = { x: e.clientX, y: e.clientY, moved: false }; c.setPointerCapture(e.pointerId); });
+    c.addEventListener("pointerdown", e => { drag = { x: e.clientX, y: e.clientY, moved: false, from: at(e) }; c.setPointerCapture(e.pointerId); });
     c.addEventListener("pointermove", e => {
       const [x, y] = at(e);
       if (drag && (drag.moved || Math.abs(e.clientX - drag.x) + Math.abs(e.clientY - drag.y) > 4)) {
-        z.pan(e.clientX - drag.x, e.clientY - drag.y); drag = { x: e.clientX, y: e.clientY, moved: true }; hideTip(); return repaint();
+        hideTip();
+        if (z.brushes && z.brushes()) { drag.moved = true; return z.brush(drag.from, [x, y], false); }
+        z.pan(e.clientX - drag.x, e.clientY - drag.y); drag = { x: e.clientX, y: e.clientY, moved: true }; return repaint();
       }
       const text = z.hover(x, y);
       c.style.cursor = text ? "pointer" : "default";
       if (text) showTip(text, e.clientX, e.clientY); else hideTip();
     });
-    c.addEventListener("pointerup", e => { const d = drag; drag = null; if (d && !d.moved && z.pick) z.pick(...at(e)); });
-    c.addEventListener("pointercancel", () => { drag = null; });
-    c.addEventListener("pointerleave", hideTip);
+    c.addEventListener("pointerup", e => { const d = drag; drag = null; if (d && d.moved && d.from && z.brushes && z.brushes()) return z.brush(d.from, at(e), true); if (d && !d.moved && z.pick) z.pick(...at(e)); });
+    c.addEventListener("pointercancel", () => { if (drag && z.brushes && z.brushes()) repaint(); drag = null; });
+    c.addEventListener("pointerleave", () => { hideTip(); if (z.leave) z.leave(); });
     c.addEventListener("keydown", e => {
       const k = e.key.toLowerCase(), mid = this.width / 2;
       if (e.ctrlKey || e.metaKey || e.altKey) return;

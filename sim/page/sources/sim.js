@@ -6,7 +6,7 @@ class SimPage {
     this.data = data; this.results = data.document.results;
     this.at = Math.min(this.results.length - 1, Math.max(0, +state.m || 0));
     this.by = BY.includes(state.by) ? state.by : "kind"; this.scope = state.in || ""; this.filterBy = null; this.picked = -1;
-    this.roofline = new Roofline(run => this.pick(run)); this.timeline = new Timeline((run, i) => this.pick(run, i)); this.memory = new MemoryPlot(); this.table = new OpTable(this);
+    this.roofline = new Roofline(run => this.pick(run)); this.timeline = new Timeline((run, i) => this.pick(run, i)); this.memory = new MemoryPlot(); this.table = opTable(this);
     this.colour = state.colour === "bound" ? "bound" : "class";
     this.frame(); this.show();
   }
@@ -14,16 +14,10 @@ class SimPage {
   name(k) { const r = this.results[k]; return `${baseName(r.trace)} on ${r.machine}`; }
   frame() {
     const many = this.results.length > 1, d = this.data;
-    this.title = el("h1");
-    $("top").append(el("div", {}, el("div", { class: "brand" }, "Leadline simulation"), this.title), el("div", { class: "controls" },
-      many ? this.select = selection("Show", this.results.map((_, k) => [k, this.name(k)]), this.at, v => this.choose(+v)) : null, scheme()));
-    const names = [...(many ? [["machines", "Side by side"]] : []), ["summary", "Summary"], ["breakdown", "Time"], ["roofline", "Roofline"], ["timeline", "Timeline"], ["memory", "Memory"], ["whatif", "What-if"], ["energy", "Energy and cost"], ["ops", "Ops"]];
-    this.parts = {};
-    const titles = { breakdown: "Time breakdown", memory: "Memory over time" };
-    $("main").replaceChildren(el("nav", { "aria-label": "Sections" }, names.map(([id, t]) => el("a", { href: "#", onclick: e => { e.preventDefault(); $(id).scrollIntoView(); } }, t))),
-      ...d.document.warnings.map(w => el("p", { class: "warn" }, "Warning: " + w + ".")), ...names.map(([id, t]) => section(id, titles[id] || t, this.parts[id] = el("div"))));
-    $("foot").append(el("p", { style: "max-width:none" }, "Made by ", el("code", {}, d.command), `, leadline ${d.version}.`),
-      el("button", { type: "button", onclick: () => downloadText("result.json", "application/json", JSON.stringify(d.document, null, 1)) }, "Save the JSON document"), el("p", { id: "status", class: "visually", role: "status" }));
+    const sections = [...(many ? [["machines", "Side by side"]] : []), ["summary", "Summary"], ["breakdown", "Time", "Time breakdown"], ["roofline", "Roofline"], ["timeline", "Timeline"], ["memory", "Memory", "Memory over time"], ["whatif", "What-if"], ["energy", "Energy and cost"], ["ops", "Ops"]];
+    this.parts = frame(d, { brand: "Leadline simulation", title: "", sections, warnings: d.document.warnings,
+      controls: many ? [this.select = selection("Show", this.results.map((_, k) => [k, this.name(k)]), this.at, v => this.choose(+v))] : [] });
+    this.title = this.parts.heading;
     if (many) this.machines();
     const tools = () => choice("colour", "Colour", ["class", "bound"], this.colour, v => { this.colour = v; remember("colour", v === "class" ? "" : v); this.colours(); });
     this.parts.roofline.append(this.roofAnswer = el("p", { class: "answer" }), el("div", { class: "panel" }, el("div", { class: "controls", style: "margin-bottom:8px" }, tools(), el("button", { type: "button", onclick: () => { this.roofline.fit(); repaint(); } }, "Fit")), this.roofline.plot.node, this.legend1 = el("ul", { class: "legend" })));
@@ -35,10 +29,10 @@ class SimPage {
     const traces = [...new Set(this.results.map(r => r.trace))];
     this.parts.machines.append(...traces.map(t => {
       const own = this.results.map((r, k) => [r, k]).filter(([r]) => r.trace === t).sort((a, b) => a[0].time_s - b[0].time_s), best = own[0][0].time_s, worst = own[own.length - 1][0].time_s;
-      const bars = own.map(([r]) => el("div", { style: `display:flex;gap:1px;height:14px;width:${100 * r.time_s / worst}%;min-width:2px` }, Object.entries(r.bottlenecks).filter(([, s]) => s > 0.0005).map(([b, s]) => el("i", { title: `${b} ${percent(s)}`, style: `width:${100 * s}%;background:${css(boundColour(b, this.levelsOf(r)))}` }))));
+      const makeup = own.map(([r]) => el("div", { style: `display:flex;gap:1px;height:14px;width:${100 * r.time_s / worst}%;min-width:2px` }, Object.entries(r.bottlenecks).filter(([, s]) => s > 0.0005).map(([b, s]) => el("i", { title: `${b} ${percent(s)}`, style: `width:${100 * s}%;background:${css(boundColour(b, this.levelsOf(r)))}` }))));
       return el("div", { style: "margin-bottom:16px" }, el("p", { class: "answer" }, `${baseName(t)}: `, el("span", { class: "find" }, own[0][0].machine), own.length > 1 ? ` is the fastest, ${digits(own[1][0].time_s / best)}x ahead of ${own[1][0].machine}.` : ` takes ${seconds(best)} per step.`),
         el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Machines for " + baseName(t) }, el("table", {}, el("thead", {}, el("tr", {}, ["machine", "time per step", "vs. fastest", "bound by", "best upgrade (2x)", "throughput", "peak memory", "energy per step", "make-up"].map((h, i) => el("th", { scope: "col", class: [0, 3, 4, 8].includes(i) ? "l" : null, style: i === 8 ? "min-width:140px;width:24%" : null }, h)))),
-          el("tbody", {}, own.map(([r, k], i) => { const [b, s] = this.bound(r), g = (r.what_if || [])[0]; return el("tr", { "data-pick": true, onclick: () => this.choose(k) }, el("th", { scope: "row" }, el("button", { type: "button", class: "pickm", style: "color:var(--link);text-decoration:underline;font-weight:400" }, r.machine)), el("td", { class: i ? null : "best" }, seconds(r.time_s)), el("td", {}, digits(r.time_s / best) + "x"), el("td", { class: "l" }, `${b}, ${percent(s)}`), el("td", { class: "l" }, g ? `${g.path} ${g.speedup.toFixed(2)}x` : "none"), el("td", {}, `${digits(r.throughput)} ${r.throughput_unit}/s`), el("td", {}, r.memory.peak_bytes === null ? "not known" : capacity(r.memory.peak_bytes) + (r.memory.fits === false ? ", does not fit" : "")), el("td", {}, si(r.energy_j, "J")), el("td", { class: "l" }, bars[i])); })))));
+          el("tbody", {}, own.map(([r, k], i) => { const [b, s] = this.bound(r), g = (r.what_if || [])[0]; return el("tr", { "data-pick": true, onclick: () => this.choose(k) }, el("th", { scope: "row" }, el("button", { type: "button", class: "pickm", style: "color:var(--link);text-decoration:underline;font-weight:400" }, r.machine)), el("td", { class: i ? null : "best" }, seconds(r.time_s)), el("td", {}, digits(r.time_s / best) + "x"), el("td", { class: "l" }, `${b}, ${percent(s)}`), el("td", { class: "l" }, g ? `${g.path} ${g.speedup.toFixed(2)}x` : "none"), el("td", {}, `${digits(r.throughput)} ${r.throughput_unit}/s`), el("td", {}, r.memory.peak_bytes === null ? "not known" : capacity(r.memory.peak_bytes) + (r.memory.fits === false ? ", does not fit" : "")), el("td", {}, si(r.energy_j, "J")), el("td", { class: "l" }, makeup[i])); })))));
     }), this.boundLegend([...new Set(this.results.flatMap(r => Object.entries(r.bottlenecks).filter(([, s]) => s > 0.0005).map(([b]) => b)))]));
   }
   boundLegend(names) { const levels = this.results.map(r => this.levelsOf(r)); return el("ul", { class: "legend" }, names.map(b => el("li", {}, el("i", { class: "key", style: "background:" + css(boundColour(b, levels.find(l => l.includes(b)) || [])) }), b))); }
@@ -51,11 +45,10 @@ class SimPage {
     this.steps = col.steps; this.derived = new Map(col.derivations.map(d => [d.run, d])); this.keep = null; this.filterBy = null; this.picked = -1;
     this.counts = new Float64Array(this.runs.time_s.length); for (const k of this.run) this.counts[k]++;
     this.title.textContent = document.title = this.name(this.at);
-    this.summary(); this.breakdown(); this.gains(); this.energy(); this.remembered(); this.colours(true); this.table.set(); this.unpick(true); this.showChips();
+    this.summary(); this.breakdown(); this.gains(); this.energy(); this.remembered(); this.colours(true); this.table.fill(); this.unpick(true); this.showChips();
   }
   summary() {
     const r = this.doc, [b, s] = this.bound(r), g = (r.what_if || [])[0], m = r.memory;
-    const fact = (t, v, note, main) => el("div", { class: main ? "main" : null }, el("dt", {}, t), el("dd", {}, v, note ? el("small", {}, note) : null));
     this.parts.summary.replaceChildren(el("p", { class: "answer" }, "Bound by ", el("span", { class: "find" }, b), `, ${percent(s)} of the time. `, g && g.speedup > 1.005 ? ["Best upgrade: ", el("span", { class: "find" }, `2x ${g.path}`), ` gives ${seconds(g.time_s)} per step, ${g.speedup.toFixed(2)}x.`] : "No single upgrade gains more than 0.5 %.", m.fits === false ? el("strong", { class: "find" }, ` Does not fit: ${capacity(m.peak_bytes)} of ${capacity(m.capacity_bytes)}.`) : null),
       el("dl", { class: "facts" }, fact("time per step", seconds(r.time_s), r.time_high_s ? `80 % prediction interval ${seconds(r.time_low_s)} to ${seconds(r.time_high_s)}` : "no prediction interval: not validated as it stands", true),
         fact("time known by", Object.entries(r.shares_of_time).filter(e => e[1] > 0).map(e => `${percent(e[1])} ${e[0]}`).join(", ")),
@@ -140,27 +133,22 @@ class SimPage {
         el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Alive at the peak", style: "max-height:372px" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "l" }, "alive at the peak"), el("th", { scope: "col", class: "l" }, "class"), el("th", { scope: "col" }, "size"))), el("tbody", {}, (m.alive || []).map(a => el("tr", {}, el("td", { class: "l cut", title: a.name }, a.name), el("td", { class: "l" }, a.class), el("td", {}, capacity(a.bytes)))))))),
       cures.length ? el("p", { style: "margin-top:12px" }, "Mitigations: " + cures.map(c => `${c.mitigation} frees ${capacity(c.freed_bytes)}`).join(", ") + ".") : "");
   }
-  bars(rows, most, aria) { return el("ul", { class: "rows", "aria-label": aria }, rows.map(([n, x, v, s, slot]) => el("li", { class: "row" }, el("span", { class: "name" }, n), el("span", { class: "bar" }, el("i", { style: `width:${Math.max(0, 100 * x / most)}%;background:${css(slot)}` })), el("span", { class: "num" }, v), el("span", { class: "num mute" }, s)))); }
   gains() {
     const g = this.doc.what_if || [], most = Math.max(0.01, ...g.map(x => x.speedup - 1));
-    this.parts.whatif.replaceChildren(el("p", { class: "answer" }, g.length ? "Each resource doubled alone (latencies halved); bars start at 1.00x." : "There is no resource to double."), el("div", { class: "panel" }, this.bars(g.map((x, i) => [`${x.factor}x ${x.path}`, x.speedup - 1, seconds(x.time_s), x.speedup.toFixed(2) + "x", i ? "blue" : "find"]), most, "What-if")));
+    this.parts.whatif.replaceChildren(el("p", { class: "answer" }, g.length ? "Each resource doubled alone (latencies halved); bars start at 1.00x." : "There is no resource to double."), el("div", { class: "panel" }, bars(g.map((x, i) => [`${x.factor}x ${x.path}`, x.speedup - 1, seconds(x.time_s), x.speedup.toFixed(2) + "x", i ? "blue" : "find"]), most, "What-if")));
   }
   energy() {
     const r = this.doc, parts = Object.entries(r.energy_parts_j || {}).filter(([, j]) => j > 0), area = Object.entries(r.area_parts_mm2 || {}).filter(([, a]) => a > 0), price = Object.entries(r.price_parts_usd || {}).filter(([, a]) => a > 0), slots = ["blue", "teal", "navy", "gold", "violet", "grey"];
-    const block = (title, all, list, unit) => el("div", { class: "panel" }, el("h3", {}, title), all === null ? el("p", { class: "mute", style: "margin:0" }, "The machine file does not describe it.") : this.bars(list.map(([n, x], i) => [n, x, unit(x), percent(x / all), slots[i % 6]]), Math.max(...list.map(x => x[1]), 1e-300), title));
+    const block = (title, all, list, unit) => el("div", { class: "panel" }, el("h3", {}, title), all === null ? el("p", { class: "mute", style: "margin:0" }, "The machine file does not describe it.") : bars(list.map(([n, x], i) => [n, x, unit(x), percent(x / all), slots[i % 6]]), Math.max(...list.map(x => x[1]), 1e-300), title));
     this.parts.energy.replaceChildren(el("p", { class: "answer" }, r.energy_j === null ? "Energy is not described." : `A step takes ${si(r.energy_j, "J")}, a mean power of ${si(r.energy_j / r.time_s, "W")}.`, r.price_usd === null ? " The price is not described." : ` The parts cost ${digits(r.price_usd)} USD.`),
       el("div", { class: "grid two" }, block("Energy per step", r.energy_j, parts, x => si(x, "J")), block("Area", r.area_mm2, area, x => digits(x) + " mm²"), price.length ? block("Price", r.price_usd, price, x => digits(x) + " USD") : null));
   }
   pick(run, i) {
     this.picked = i === undefined ? -1 : i; this.from = document.activeElement;
-    const d = derivation(this, run, i); this.detail.replaceChildren(d); this.timeline.sel = this.picked; this.table.rows(); repaint();
+    const d = derivation(this, run, i); this.detail.replaceChildren(d); this.timeline.sel = this.picked; this.table.mark(this.picked); repaint();
     d.focus(); d.scrollIntoView({ block: "nearest" });
   }
-  unpick(quiet) { this.detail.replaceChildren(); this.picked = -1; this.table.rows(); if (!quiet) (this.from && this.from.isConnected ? this.from : this.table.box).focus(); }
+  unpick(quiet) { this.detail.replaceChildren(); this.picked = -1; this.table.mark(-1); if (!quiet) (this.from && this.from.isConnected ? this.from : this.table.box).focus(); }
 }
 
-document.body.append(probe, tip);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-addEventListener("beforeprint", recolour);
-unpack().then(data => { new SimPage(data); document.documentElement.dataset.ready = ""; },
-  e => $("main").replaceChildren(el("p", { class: "warn" }, "The data of this page cannot be read (" + e.message + "). It needs Chrome 123, Firefox 120 or Safari 17.5; leadline sim prints the result as text.")));
+views.sim = data => new SimPage(Object.assign(data, data.more));
