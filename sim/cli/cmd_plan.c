@@ -2,7 +2,9 @@
 /* leadline plan: how to spread a step over devices. */
 #include "sim/cli/load.h"
 #include "sim/cli/command.h"
+#include "sim/cli/html.h"
 #include "sim/parallel/parallel.h"
+#include "sim/replay/communication.h"
 #include "sim/report/table.h"
 #include "sim/report/sim_report.h"
 #include "tracer/base/num.h"
@@ -36,11 +38,10 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
     ll_str_release(&words);
 }
 
-static int show_json(const struct ll_plan_search *search, const struct ll_search_result *result,
-                     const struct ll_warnings *warnings)
+static void add_json(const struct ll_plan_search *search, const struct ll_search_result *result,
+                     const struct ll_warnings *warnings, struct ll_str *out)
 {
-    struct ll_str out = {0};
-    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     ll_json_put_count(&json, "schema", 1);
     ll_warnings_json(warnings, &json);
@@ -56,7 +57,6 @@ static int show_json(const struct ll_plan_search *search, const struct ll_search
         plan_json(&result->found[i], &json);
     ll_json_close_list(&json);
     ll_json_close_object(&json);
-    return ll_print(&out);
 }
 
 static void plan_row(const struct ll_found_plan *found, double best_s, struct ll_table *table)
@@ -93,30 +93,210 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
     ll_end_line(&line, width, out);
 }
 
-static int show(const struct ll_machine *machine, const struct ll_plan_search *search,
-                const struct ll_search_result *result, const struct ll_warnings *warnings)
+static void add_text(const struct ll_machine *machine, const struct ll_plan_search *search,
+                     const struct ll_search_result *result, const struct ll_warnings *warnings,
+                     struct ll_str *out)
 {
-    struct ll_str out = {0};
     unsigned width = ll_screen_width();
     struct ll_table *table = ll_table_new("  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
     ll_table_mark(table, LL_MARK_VALUE);
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(&result->found[i], result->found[0].step_s, table);
-    ll_warnings_text(warnings, &out);
-    ll_str_addf(&out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
+    ll_warnings_text(warnings, out);
+    ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
     if (result->found_count > 0) {
         ll_table_top(table, ll_output_top());
-        ll_table_print(table, width, &out);
+        ll_table_print(table, width, out);
     } else {
-        none_found(machine, search, result, width, &out);
+        none_found(machine, search, result, width, out);
     }
-    ll_str_addf(&out,
+    ll_str_addf(out,
                 "\n%" PRIu64 " plan%s considered: %" PRIu64 " do not fit, %" PRIu64 " estimated; %" PRIu64
                 " program%s\n",
                 result->considered, ll_plural(result->considered), result->too_large, result->estimated,
                 result->programs, ll_plural(result->programs));
     ll_table_free(table);
+}
+
+/* The page: beside the document, each simulated plan's stages and passes. */
+
+enum { MOST_PASSES = 400000 }; /* of all plans of a page */
+
+/* 8 bytes for each pass: its start as a float; micro-batch, chunk and direction as a number. */
+static void add_pass(const struct ll_pass *pass, struct ll_str *columns)
+{
+    float start = (float)pass->start_s;
+    uint32_t words[2] = {0, (uint32_t)(pass->micro_batch << 8 | pass->chunk << 1 | pass->backward)};
+    char bytes[8];
+    memcpy(&words[0], &start, sizeof start);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(words[i / 4] >> 8 * (i % 4) & 0xFF);
+    ll_str_add_bytes(columns, bytes, sizeof bytes);
+}
+
+static void page_stage(const struct ll_stage_use *stage, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_number(json, "forward_s", stage->forward_s);
+    ll_json_put_number(json, "backward_s", stage->backward_s);
+    ll_json_put_number(json, "exposed_s", stage->exposed_s);
+    ll_json_put_number(json, "tail_s", stage->tail_s);
+    ll_json_put_number(json, "update_s", stage->update_s);
+    ll_json_put_number(json, "busy_s", stage->busy_s);
+    ll_json_put_count(json, "in_flight", stage->in_flight);
+    ll_json_put_count(json, "memory_bytes", stage->memory_bytes);
+    ll_json_key(json, "by_class");
+    ll_json_open_object(json);
+    for (unsigned c = 0; c < LL_MEMORY_COUNT; c++)
+        ll_json_put_count(json, ll_memory_name(c), stage->class_bytes[c]);
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+/* By chunk, forward and backward: how long a pass of a stage takes. */
+static void page_lengths(const struct ll_pass *passes, uint64_t count, uint64_t chunks, struct ll_json *json)
+{
+    ll_json_open_list(json);
+    for (uint64_t wanted = 0; wanted < 2 * chunks; wanted++)
+        for (uint64_t i = 0; i < count; i++)
+            if (2 * passes[i].chunk + passes[i].backward == wanted) {
+                ll_json_number(json, passes[i].end_s - passes[i].start_s);
+                break;
+            }
+    ll_json_close_list(json);
+}
+
+/* Whether there was room for the passes; those of a plan are there as a whole or not at all. */
+static bool page_passes(const struct ll_parallel_result *step, struct ll_arena *arena, struct ll_json *json,
+                        struct ll_str *columns)
+{
+    uint64_t count = 0, stages = step->spread->plan.pipeline;
+    bool room = ll_mul(2 * step->spread->sizes.micro_batches, step->spread->vstage_count) <=
+                MOST_PASSES - columns->length / 8;
+    const struct ll_pass *passes = room ? ll_parallel_passes(step, arena, &count) : NULL;
+    ll_json_put_count(json, "passes_at", columns->length);
+    ll_json_put_count(json, "passes_each", passes ? count : 0);
+    for (uint64_t i = 0; passes && i < stages * count; i++)
+        add_pass(&passes[i], columns);
+    ll_json_key(json, "pass_s");
+    ll_json_open_list(json);
+    for (uint64_t s = 0; passes && s < stages; s++)
+        page_lengths(passes + s * count, count, step->spread->plan.chunks, json);
+    ll_json_close_list(json);
+    return passes || !room;
+}
+
+static bool page_plan(const struct ll_parallel_result *step, struct ll_arena *arena, struct ll_json *json,
+                      struct ll_str *columns)
+{
+    const struct ll_result *slowest = step->result;
+    ll_json_put_count(json, "micro_batches", step->spread->sizes.micro_batches);
+    ll_json_put_count(json, "slowest", step->slowest);
+    ll_json_put_count(json, "fullest", step->fullest);
+    ll_json_put_number(json, "energy_j", step->energy_j);
+    ll_json_put_number(json, "flops", step->flops);
+    ll_json_key(json, "exposed");
+    ll_json_open_object(json);
+    for (unsigned t = 0; t < LL_TRAFFIC_COUNT; t++)
+        ll_json_put_number(json, ll_traffic_name(t), step->exposed_s[t]);
+    ll_json_close_object(json);
+    ll_json_key(json, "bottlenecks");
+    ll_json_open_object(json);
+    for (uint32_t b = 0; b < LL_BOUND_COUNT; b++)
+        if (slowest->shares[b] > 0)
+            ll_json_put_number(json, ll_bound_name(slowest->machine, b), slowest->shares[b]);
+    ll_json_close_object(json);
+    ll_json_key(json, "stages");
+    ll_json_open_list(json);
+    for (uint64_t s = 0; s < step->spread->plan.pipeline; s++)
+        page_stage(&step->stages[s], json);
+    ll_json_close_list(json);
+    return page_passes(step, arena, json, columns);
+}
+
+/* The plan is simulated once more, for what the search does not keep. */
+static bool page_found(const struct ll_trace *trace, const struct ll_machine *machine,
+                       const struct ll_found_plan *found, struct ll_json *json, struct ll_str *columns,
+                       struct ll_diags *diags)
+{
+    struct ll_arena scratch = {0};
+    struct ll_remembered remembered = {0};
+    struct ll_spread *spread = ll_spread_trace(trace, &found->plan, ll_machine_devices(machine), diags);
+    const struct ll_parallel_result *step =
+        spread ? ll_parallel_run(spread, machine, &remembered, &scratch, diags) : NULL;
+    ll_json_open_object(json);
+    bool done = step && page_plan(step, &scratch, json, columns);
+    ll_json_close_object(json);
+    ll_spread_free(spread);
+    ll_remembered_release(&remembered);
+    ll_arena_release(&scratch);
+    return done;
+}
+
+static bool page_more(const struct ll_args *args, const struct ll_trace *trace,
+                      const struct ll_machine *machine, const struct ll_search_result *result,
+                      struct ll_str *more, struct ll_str *columns, struct ll_diags *diags)
+{
+    struct ll_json json = {.out = more};
+    bool done = true;
+    ll_json_open_object(&json);
+    ll_json_put_text(&json, "machine", machine->stem);
+    ll_json_put_text(&json, "c", ll_value(args, "machine", ""));
+    ll_json_put_text(&json, "trace", args->words[0]);
+    ll_json_put_count(&json, "capacity_bytes", machine->levels[machine->level_count - 1].size_bytes);
+    ll_json_key(&json, "levels");
+    ll_json_open_list(&json);
+    for (uint64_t level = 0; level < machine->level_count; level++)
+        ll_json_text(&json, machine->levels[level].name);
+    ll_json_close_list(&json);
+    ll_json_key(&json, "plans");
+    ll_json_open_list(&json);
+    for (uint64_t i = 0; done && i < result->found_count && result->found[i].step_s > 0; i++)
+        done = page_found(trace, machine, &result->found[i], &json, columns, diags);
+    ll_json_close_list(&json);
+    ll_json_close_object(&json);
+    return done;
+}
+
+static int write_page(const struct ll_args *args, const struct ll_trace *trace,
+                      const struct ll_machine *machine, const struct ll_plan_search *search,
+                      const struct ll_search_result *result, const struct ll_warnings *warnings)
+{
+    static const char *const searched[] = {"machine", "devices", "batch", "simulate", "html", "json", NULL};
+    struct ll_page_content content = {.again = ll_typed(args, searched, false)};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    bool done = diags && content.again &&
+                page_more(args, trace, machine, result, &content.more, &content.columns, diags);
+    if (done) {
+        add_json(search, result, warnings, &content.document);
+        add_text(machine, search, result, warnings, &content.plain);
+    }
+    int status = done ? ll_write_page(args, "plan", ll_base_name(args->words[0]), &content)
+                      : ll_cli_fail("memory ran out");
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    ll_page_content_release(&content);
+    return status;
+}
+
+/* On standard output, and as a page where that is asked for. */
+static int show(const struct ll_args *args, const struct ll_trace *trace, const struct ll_machine *machine,
+                const struct ll_plan_search *search, const struct ll_search_result *result,
+                const struct ll_warnings *warnings)
+{
+    struct ll_str out = {0};
+    int status =
+        ll_value(args, "html", NULL) ? write_page(args, trace, machine, search, result, warnings) : LL_DONE;
+    if (status != LL_DONE)
+        return status;
+    if (ll_flag(args, "json"))
+        add_json(search, result, warnings, &out);
+    else
+        add_text(machine, search, result, warnings, &out);
     return ll_print(&out);
 }
 
@@ -160,8 +340,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
         ll_warn(&warnings,
                 "no plan with replicas is tried: the trace has no gradient of a weight that they could "
                 "exchange");
-    return ll_flag(args, "json") ? show_json(&search, result, &warnings)
-                                 : show(machine, &search, result, &warnings);
+    return show(args, trace, machine, &search, result, &warnings);
 }
 
 static int run(const struct ll_args *args)
@@ -202,6 +381,7 @@ static const struct ll_option options[] = {
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
     LL_BATCH_WAS_OPTION,
     {"simulate", 0, "K", "how many of the best to show, and to simulate at least (default: 5)"},
+    LL_HTML_OPTION("ranking, schedules, stages, memory"),
     {0},
 };
 
@@ -227,6 +407,8 @@ const struct ll_command ll_command_plan = {
         "A trace of an external program does not say its batch; --batch-was does.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
+    .writes = (const char *const[]){"html", NULL},
+    .reads = (const char *const[]){"machine", NULL},
     .least_words = 1,
     .most_words = 1,
     .reads_input = true,

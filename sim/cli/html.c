@@ -60,12 +60,12 @@ int ll_write_page(const struct ll_args *args, const char *view, const char *titl
     struct ll_str text = {0};
     const char *command = ll_typed(args, NULL, true);
     const struct ll_html_page page = {view,
-                                      {title, command, LL_VERSION, NULL},
+                                      {title, command, LL_VERSION, content->again},
                                       content->plain.text ? content->plain.text : "",
                                       &content->document,
                                       content->more.length ? &content->more : NULL,
-                                      NULL};
-    text.failed = !command || content->plain.failed || content->more.failed;
+                                      content->columns.length ? &content->columns : NULL};
+    text.failed = !command || content->plain.failed || content->more.failed || content->columns.failed;
     if (!text.failed)
         ll_page_write(&page, &text);
     return ll_write_file(ll_value(args, "html", NULL), &text) ? LL_DONE : LL_FAILED;
@@ -76,4 +76,5 @@ void ll_page_content_release(struct ll_page_content *content)
     ll_str_release(&content->plain);
     ll_str_release(&content->document);
     ll_str_release(&content->more);
+    ll_str_release(&content->columns);
 }

@@ -22,6 +22,8 @@ struct ll_page_content {
     struct ll_str plain;    /* what a reader without scripts sees: the command's text */
     struct ll_str document; /* what it prints with --json */
     struct ll_str more;     /* JSON that the page needs beyond the document; empty: nothing */
+    struct ll_str columns;  /* typed arrays, of which `more` knows the places; empty: none */
+    const char *again;      /* as struct ll_page_origin has it; NULL: the page prints no commands */
 };
 void ll_page_content_release(struct ll_page_content *content);
 

@@ -38,5 +38,10 @@ END
         "$leadline" pareto "$here/r.db" --html "$here/page.html" >/dev/null
         "$leadline" pareto "$here/r.db" --json >"$here/expected.json"
         ;;
+    plan)
+        "$leadline" record --dry-run --train --batch 1 -o "$name" -p layers=8 -p hidden=512 -p heads=8 -p seq=128 gpt >/dev/null
+        "$leadline" plan -c dgx_a100 --set network.nvlink.bandwidth=2GB/s --devices 8 --batch 32 --simulate 40 \
+            --html "$here/page.html" "$name" >/dev/null
+        ;;
 esac
 EXPECTED=$here/expected.json node "$(dirname "$0")/$view.mjs" "$browser" "$here/page.html" ${4:+"$4"}

@@ -1,6 +1,6 @@
 /* The timeline: rows of slices on a canvas. Work is bound by pixels, not by ops: slices that begin within one
  * pixel become one column that shows their mix. Sums for each block of slices make a column cheap. */
-const BLOCK = 32, ROW = 24, GAP = 6;
+const BLOCK = 32, ROW = 24, GAP = 6;   /* a row may be lower: rowHeight, rowGap */
 
 class Row {
   constructor(name, ops, o) {   /* ops sorted by start */
@@ -40,8 +40,8 @@ class Timeline {
   get left() { return this.plot.width < 600 ? 64 : 120; }
   set(o) {
     this.o = o; this.end = o.end || 1; this.v = [0, this.end]; this.sel = -1; this.order = o.order; this.index();
-    this.flows = o.flows;
-    this.plot.height = 30 + this.rows.length * (ROW + GAP) + this.flows.length * (34 + GAP) + 8;
+    this.flows = o.flows; this.high = o.rowHeight || ROW; this.pitch = this.high + (o.rowGap === undefined ? GAP : o.rowGap);
+    this.plot.height = 30 + this.rows.length * this.pitch + this.flows.length * (34 + GAP) + 8;
     this.plot.canvas.style.height = this.plot.height + "px";
     repaint();
   }
@@ -60,7 +60,7 @@ class Timeline {
   zoom(f, x) { const t = this.T(Math.max(this.left, x)); this.limit(t + (this.v[0] - t) / f, t + (this.v[1] - t) / f); }
   pan(dx) { const d = -dx / (this.plot.width - this.left) * (this.v[1] - this.v[0]); this.limit(this.v[0] + d, this.v[0] + d + this.v[1] - this.v[0]); }
   at(x, y) {
-    const k = Math.floor((y - 30) / (ROW + GAP)), row = this.rows[k];
+    const k = Math.floor((y - 30) / this.pitch), row = this.rows[k];
     if (!row || y < 30 || x < this.left) return -1;
     const w = (this.v[1] - this.v[0]) / (this.plot.width - this.left), a = this.T(x);
     let best = -1, longest = 0;
@@ -69,7 +69,7 @@ class Timeline {
     return best;
   }
   flowAt(x, y) {
-    const k = Math.floor((y - 30 - this.rows.length * (ROW + GAP)) / (34 + GAP)), f = this.flows[k];
+    const k = Math.floor((y - 30 - this.rows.length * this.pitch) / (34 + GAP)), f = this.flows[k];
     if (!f || k < 0 || x < this.left) return null;
     const w = (this.v[1] - this.v[0]) / (this.plot.width - this.left), t = this.T(x);
     return `${f.name}\n${si((f.upTo(t + w) - f.upTo(t - w)) / (2 * w), "B/s")} of ${si(f.peak, "B/s")}`;
@@ -84,26 +84,27 @@ class Timeline {
   }
   draw(g, w) {
     if (!this.o) return;
-    const l = this.left, per = (this.v[1] - this.v[0]) / (w - l), mix = new Float64Array(this.o.slots.length), byColour = this.o.slots.map(() => []), dim = this.o.slots.map(() => []), texts = [];
+    const l = this.left, per = (this.v[1] - this.v[0]) / (w - l), mix = new Float64Array(this.o.slots.length), byColour = this.o.slots.map(() => []), dim = this.o.slots.map(() => []), texts = [], high = this.high, least = this.o.least || 46;
+    if (this.o.hatched) { g.fillStyle = this.hatch(g); for (let k = 0; k < this.rows.length; k++) { const y = 30 + k * this.pitch, right = Math.min(w, this.X(this.end)); g.fillRect(l, y, right - l, high); } }
     for (const t of ticks(this.v[0], this.v[1], w < 600 ? 3 : 9)) {
       const x = this.X(t); g.strokeStyle = paint("grid"); g.lineWidth = 1; g.beginPath(); g.moveTo(x, 22); g.lineTo(x, this.plot.height); g.stroke();
       const s = this.tick(t); if (x + g.measureText(s).width / 2 < w && x > l) this.plot.text(s, x, 11, "mute", "center");
     }
     this.rows.forEach((row, k) => {
-      const y = 30 + k * (ROW + GAP);
+      const y = 30 + k * this.pitch;
       let i = Math.max(0, row.find(this.v[0]) - 1);
       while (i < row.n && row.s[i] < this.v[1]) {
         const a = row.s[i], b = row.e[i], x = this.X(a), right = this.X(b);
         if (right - x >= 1.5) {
-          if (right > l) { const run = this.o.run[row.ops[i]]; (this.o.dim && !this.o.dim[run] ? dim : byColour)[row.c[i]].push(Math.max(l, x), y, Math.min(right, w) - Math.max(l, x) - 0.5, ROW);
-            if (right - Math.max(l, x) > 46) texts.push([Math.max(l, x), y, Math.min(right, w) - Math.max(l, x), row.ops[i], row.c[i]]); }
+          if (right > l) { const run = this.o.run[row.ops[i]]; (this.o.dim && !this.o.dim[run] ? dim : byColour)[row.c[i]].push(Math.max(l, x), y, Math.min(right, w) - Math.max(l, x) - 0.5, high);
+            if (right - Math.max(l, x) > least) texts.push([Math.max(l, x), y, Math.min(right, w) - Math.max(l, x), row.ops[i], row.c[i]]); }
           i++; continue;
         }
         const px = Math.floor(x), next = this.T(px + 1); let j = Math.max(i + 1, row.find(next, i));
         if (j - 1 > i && (row.e[j - 1] - row.s[j - 1]) / per >= 1.5) j--;
         row.mix(i, j, mix);
         let sum = 0; for (const m of mix) sum += m;
-        let top = y + ROW; const height = ROW * Math.min(1, sum / per);
+        let top = y + high; const height = high * Math.min(1, sum / per);
         if (px >= l) for (let c = 0; c < mix.length; c++) if (mix[c]) { const hh = height * mix[c] / sum; top -= hh; (this.o.dim && !this.o.dimSlot[c] ? dim : byColour)[c].push(px, top, 1, hh); }
         i = j;
       }
@@ -113,21 +114,27 @@ class Timeline {
     g.textAlign = "left";
     for (const [x, y, width, op, c] of texts) {
       let s = this.o.label(op); const most = Math.floor((width - 8) / 6.2);
-      if (most < 4) continue;
+      if (most < Math.min(4, s.length)) continue;
       if (s.length > most) s = s.slice(0, most - 1) + "…";
-      g.fillStyle = this.o.dim && !this.o.dim[this.o.run[op]] ? paint("mute") : this.onFill(c); g.fillText(s, x + 4, y + ROW / 2 + 1);
+      g.fillStyle = this.o.dim && !this.o.dim[this.o.run[op]] ? paint("mute") : this.onFill(c); g.fillText(s, x + 4, y + high / 2 + 1);
     }
     this.flows.forEach((f, k) => {
-      const y = 30 + this.rows.length * (ROW + GAP) + k * (34 + GAP), h = 34;
+      const y = 30 + this.rows.length * this.pitch + k * (34 + GAP), h = 34;
       g.fillStyle = paint("soft"); g.fillRect(l, y, w - l, h); g.fillStyle = paint("blue");
       let before = f.upTo(this.T(l));
       for (let x = l; x < w; x++) { const now = f.upTo(this.T(x + 1)), hh = Math.min(1, (now - before) / per / f.peak) * h; before = now; if (hh > 0.2) g.fillRect(x, y + h - hh, 1, hh); }
     });
     g.fillStyle = paint("panel"); g.fillRect(0, 22, l, this.plot.height);
-    this.rows.forEach((r, k) => this.plot.text(this.cut(r.name, l), 0, 30 + k * (ROW + GAP) + ROW / 2, "ink"));
-    this.flows.forEach((f, k) => { const y = 30 + this.rows.length * (ROW + GAP) + k * (34 + GAP); this.plot.text(this.cut(f.name, l), 0, y + 10, "ink"); this.plot.text(si(f.peak, "B/s"), 0, y + 25, "mute"); });
+    this.rows.forEach((r, k) => this.plot.text(this.cut(r.name, l), 0, 30 + k * this.pitch + high / 2, "ink"));
+    this.flows.forEach((f, k) => { const y = 30 + this.rows.length * this.pitch + k * (34 + GAP); this.plot.text(this.cut(f.name, l), 0, y + 10, "ink"); this.plot.text(si(f.peak, "B/s"), 0, y + 25, "mute"); });
     if (this.sel >= 0) { const k = this.rows.findIndex(r => r.name === this.o.row(this.sel)), x = this.X(this.o.start[this.sel]), r = this.X(this.o.start[this.sel] + this.o.time(this.sel));
-      if (k >= 0 && r > l) { g.strokeStyle = paint("find"); g.lineWidth = 2; g.strokeRect(Math.max(l, x) - 1, 29 + k * (ROW + GAP), Math.max(3, Math.min(w, r) - Math.max(l, x) + 1), ROW + 2); } }
+      if (k >= 0 && r > l) { g.strokeStyle = paint("find"); g.lineWidth = 2; g.strokeRect(Math.max(l, x) - 1, 29 + k * this.pitch, Math.max(3, Math.min(w, r) - Math.max(l, x) + 1), high + 2); } }
+  }
+  /* Where nothing runs: strokes in the colour of notes. */
+  hatch(g) {
+    const tile = new OffscreenCanvas(6, 6), t = tile.getContext("2d");
+    t.strokeStyle = paint("mute"); t.globalAlpha = 0.55; t.lineWidth = 1; t.beginPath(); t.moveTo(-1, 7); t.lineTo(7, -1); t.stroke();
+    return g.createPattern(tile, "repeat");
   }
   cut(s, l) { const most = Math.floor(l / 7); return s.length > most ? s.slice(0, most - 1) + "…" : s; }
   tick(t) { const span = this.v[1] - this.v[0], p = span < 2e-3 ? [1e6, "µs"] : span < 2 ? [1e3, "ms"] : [1, "s"], d = Math.max(0, Math.ceil(-Math.log10(span * p[0] / 10))); return (t * p[0]).toLocaleString("en-US", { minimumFractionDigits: Math.min(6, d), maximumFractionDigits: Math.min(6, d) }) + " " + p[1]; }
