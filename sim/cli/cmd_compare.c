@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/replay/communication.h"
 #include "sim/parallel/parallel.h"
@@ -175,6 +176,22 @@ static void print_json(const struct ll_comparison *comparison, const char *const
     ll_json_close_object(&json);
 }
 
+/* The page, where --html asks for one. An exit status. */
+static int write_page(const struct compared *c, const struct ll_comparison *comparison,
+                      const char *const *failures, uint64_t count, uint64_t top)
+{
+    struct ll_page_content content = {.again = NULL};
+    if (!ll_value(c->args, "html", NULL))
+        return LL_DONE;
+    const char *title = ll_format(c->args->arena, "%s and %s", ll_base_name(c->args->words[0]),
+                                  ll_base_name(c->args->words[1]));
+    print_json(comparison, failures, count, &content.document);
+    ll_comparison_text(comparison, top, 100, &content.plain);
+    int status = title ? ll_write_page(c->args, "compare", title, &content) : ll_cli_fail("memory ran out");
+    ll_page_content_release(&content);
+    return status;
+}
+
 /* Prints what changed; LL_FAILED, after a sentence for each, where something grew too much. */
 static int show(const struct compared *c)
 {
@@ -187,6 +204,9 @@ static int show(const struct compared *c)
     const char **failures = comparison ? find_failures(c, comparison, &count) : NULL;
     if (!failures)
         return ll_cli_fail("memory ran out");
+    int written = write_page(c, comparison, failures, count, top);
+    if (written != LL_DONE)
+        return written;
     if (ll_flag(args, "json"))
         print_json(comparison, failures, count, &out);
     else
@@ -265,6 +285,7 @@ static const struct ll_option options[] = {
      "if a "
      "row does that has 1 % of the time or more"},
     {"top", 0, "N", "rows of each table (default: 8)"},
+    LL_HTML_OPTION("changes by kind, scope, op and bound, the largest first"),
     {0},
 };
 
@@ -285,6 +306,7 @@ const struct ll_command ll_command_compare = {
         "only where they were written with --per-op. Rows are sorted by the absolute difference in time.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", "fail-above", NULL},
+    .writes = (const char *const[]){"html", NULL},
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 2,
     .most_words = 2,

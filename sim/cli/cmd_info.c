@@ -2,6 +2,7 @@
 /* leadline info T.llt: what a trace holds. */
 #include "sim/cli/load.h"
 #include "sim/cli/command.h"
+#include "sim/cli/html.h"
 #include "sim/machine/quantity.h"
 #include "sim/memory/footprint.h"
 #include "sim/report/table.h"
@@ -337,37 +338,70 @@ static void kind_table(const struct ll_profile *profile, struct ll_str *out)
     ll_show_table(table, out);
 }
 
+/* All that is shown of a trace. */
+struct shown {
+    const struct ll_args *args;
+    const struct ll_trace *trace;
+    const struct ll_profile *profile;
+    struct ll_footprint footprint;
+    const struct ll_memory_report *memory; /* NULL: nobody asked, or it is not known */
+    struct ll_warnings warnings;
+};
+
+static void info_text(const struct shown *shown, struct ll_str *out)
+{
+    ll_warnings_text(&shown->warnings, out);
+    headline(shown->trace, shown->profile, out);
+    timing(shown->args, shown->profile, out);
+    coverage_line(shown->trace, out);
+    footprint_text(&shown->footprint, out);
+    summary_lines(shown->trace, out);
+    host_line(shown->trace, out);
+    kind_table(shown->profile, out);
+    if (shown->memory) {
+        ll_str_add(out, "\n");
+        ll_memory_text(shown->memory, ll_screen_width(), ll_output_top(), out);
+    }
+}
+
+/* The page, where --html asks for one; it has the memory wherever that is known. An exit status. */
+static int write_page(const struct shown *shown)
+{
+    struct ll_page_content content = {.again = NULL};
+    struct shown whole = *shown;
+    if (!ll_value(shown->args, "html", NULL))
+        return LL_DONE;
+    if (!whole.memory && !whole.footprint.unknown && whole.trace->op_count > 0)
+        whole.memory = ll_memory_report_of(whole.args->words[0], whole.trace, whole.args->arena);
+    info_json(whole.trace, whole.profile, &whole.footprint, whole.memory, &whole.warnings, &content.document);
+    info_text(&whole, &content.plain);
+    int status = ll_write_page(whole.args, "info", ll_base_name(whole.args->words[0]), &content);
+    ll_page_content_release(&content);
+    return status;
+}
+
 static int show(const struct ll_trace *trace, const struct ll_args *args)
 {
-    const struct ll_profile *profile = ll_profile(trace, args->arena);
-    struct ll_footprint footprint;
+    struct shown shown = {.args = args,
+                          .trace = trace,
+                          .profile = ll_profile(trace, args->arena),
+                          .warnings = {.arena = args->arena}};
     struct ll_str out = {0};
-    if (!profile || !ll_footprint(trace, &footprint))
+    if (!shown.profile || !ll_footprint(trace, &shown.footprint))
         return ll_cli_fail("memory ran out");
-    const struct ll_memory_report *memory = NULL;
-    if (ll_flag(args, "memory") && footprint.unknown)
+    if (ll_flag(args, "memory") && shown.footprint.unknown)
         return ll_cli_reject("--memory: %s: the trace does not say which tensors are the same",
                              args->words[0]);
-    if (ll_flag(args, "memory") && !(memory = ll_memory_report_of(args->words[0], trace, args->arena)))
+    if (ll_flag(args, "memory") && !(shown.memory = ll_memory_report_of(args->words[0], trace, args->arena)))
         return ll_cli_fail("memory ran out");
-    struct ll_warnings warnings = {.arena = args->arena};
-    ll_warn_of_trace(&warnings, trace, "");
-    if (ll_flag(args, "json")) {
-        info_json(trace, profile, &footprint, memory, &warnings, &out);
-        return ll_print(&out);
-    }
-    ll_warnings_text(&warnings, &out);
-    headline(trace, profile, &out);
-    timing(args, profile, &out);
-    coverage_line(trace, &out);
-    footprint_text(&footprint, &out);
-    summary_lines(trace, &out);
-    host_line(trace, &out);
-    kind_table(profile, &out);
-    if (memory) {
-        ll_str_add(&out, "\n");
-        ll_memory_text(memory, ll_screen_width(), ll_output_top(), &out);
-    }
+    ll_warn_of_trace(&shown.warnings, trace, "");
+    int status = write_page(&shown);
+    if (status != LL_DONE)
+        return status;
+    if (ll_flag(args, "json"))
+        info_json(trace, shown.profile, &shown.footprint, shown.memory, &shown.warnings, &out);
+    else
+        info_text(&shown, &out);
     return ll_print(&out);
 }
 
@@ -376,7 +410,8 @@ static int run(const struct ll_args *args)
     bool accounting;
     int status = ll_read_accounting(args, &accounting);
     if (status == LL_DONE && accounting &&
-        !ll_without(args, (const char *const[]){"memory", NULL}, "is not among what --accounting counts"))
+        !ll_without(args, (const char *const[]){"memory", "html", NULL},
+                    "is not among what --accounting counts"))
         status = LL_WRONG;
     struct ll_trace *trace = status == LL_DONE ? ll_load_trace(args->words[0], &status) : NULL;
     if (trace)
@@ -392,6 +427,7 @@ static const struct ll_option options[] = {
     LL_REBATCH_OPTIONS,
     LL_ACCOUNTING_OPTION,
     {"memory", 0, NULL, "print what is alive at the memory peak, and what allocators reserve"},
+    LL_HTML_OPTION("totals, op kinds, memory over op order, host"),
     {0},
 };
 
@@ -406,6 +442,7 @@ const struct ll_command ll_command_info = {
                 "  leadline info --accounting catamount word_lm.llt\n",
     .details = "Totals are averages per step, over the complete steps of the trace.\n",
     .options = options,
+    .writes = (const char *const[]){"html", NULL},
     .least_words = 1,
     .most_words = 1,
     .reads_input = true,

@@ -14,6 +14,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/figure_file.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/report/figure/figure.h"
 #include "sim/report/table.h"
@@ -384,10 +385,9 @@ struct beside {
     const struct ll_intervals *intervals;
 };
 
-static int report_json(const struct ll_validation *v, const struct beside *beside)
+static void report_json(const struct ll_validation *v, const struct beside *beside, struct ll_str *out)
 {
-    struct ll_str out = {0};
-    struct ll_json json = {.out = &out, .indent = true};
+    struct ll_json json = {.out = out, .indent = true};
     ll_json_open_object(&json);
     families_json("families", v->families, v->family_count, NULL, &json);
     families_json("machines", v->machines, v->machine_count, beside->fitted, &json);
@@ -417,7 +417,6 @@ static int report_json(const struct ll_validation *v, const struct beside *besid
     if (beside->held_out)
         held_out_json(beside->held_out, &json);
     ll_json_close_object(&json);
-    return ll_print(&out);
 }
 
 /* One part of the rows: "12.3 % of 40", or a dash where there are none. */
@@ -563,10 +562,9 @@ static void report_held_out(const struct ll_held_out *held_out, struct ll_str *o
                     held_out->left_out);
 }
 
-static int report(const struct ll_validation *v, const struct beside *beside)
+static void report(const struct ll_validation *v, const struct beside *beside, struct ll_str *out)
 {
     char hardware[256];
-    struct ll_str out = {0};
     struct ll_table *errors =
         ll_table_new("hardware|family|>points|>MAPE|>median|>within 20 %|>bias|>roofline MAPE|>?its "
                      "median|>?launch-bound MAPE|>?large MAPE");
@@ -582,24 +580,81 @@ static int report(const struct ll_validation *v, const struct beside *beside)
         ll_table_row(unscored, "%" PRIu64 "|%s", v->unscored[i].points, v->unscored[i].reason);
     if (v->family_count > 0) {
         ll_table_top(errors, ll_output_top());
-        ll_table_print(errors, ll_screen_width(), &out);
-        tell_parts(&v->overall, &out);
-        tell_operands(v, &out);
+        ll_table_print(errors, ll_screen_width(), out);
+        tell_parts(&v->overall, out);
+        tell_operands(v, out);
     }
     if (v->unscored_count > 0) {
-        ll_str_add(&out, v->family_count > 0 ? "\n" : "");
+        ll_str_add(out, v->family_count > 0 ? "\n" : "");
         ll_table_top(unscored, ll_output_top());
-        ll_table_print(unscored, ll_screen_width(), &out);
+        ll_table_print(unscored, ll_screen_width(), out);
     }
     if (beside->fitted && v->family_count > 0)
-        report_fitted(v, beside->fitted, &out);
+        report_fitted(v, beside->fitted, out);
     if (beside->intervals && v->family_count > 0)
-        report_intervals(beside->intervals, &out);
+        report_intervals(beside->intervals, out);
     if (beside->held_out && v->family_count > 0)
-        report_held_out(beside->held_out, &out);
+        report_held_out(beside->held_out, out);
     ll_table_free(errors);
     ll_table_free(unscored);
-    return ll_print(&out);
+}
+
+/* The scored rows as columns, for a page. */
+static void rows_json(const struct ll_validation *v, struct ll_str *out)
+{
+    static const char *const texts[] = {"hardware", "machine", "family", "op", "dtype", "dims", "source"},
+                             *const numbers[] = {"measured_s", "predicted_s", "roofline_s"};
+    struct ll_json json = {.out = out};
+    ll_json_open_object(&json);
+    ll_json_key(&json, "rows");
+    ll_json_open_object(&json);
+    for (size_t c = 0; c < sizeof texts / sizeof *texts; c++) {
+        ll_json_key(&json, texts[c]);
+        ll_json_open_list(&json);
+        for (size_t i = 0; i < v->count; i++) {
+            const struct ll_prediction *p = &v->predictions[i];
+            const char *const fields[] = {p->row->hardware, p->machine ? p->machine->stem : NULL,
+                                          p->family,        p->row->op,
+                                          p->row->dtype,    p->row->dims,
+                                          p->row->source};
+            if (p->machine)
+                ll_json_text(&json, fields[c] ? fields[c] : "");
+        }
+        ll_json_close_list(&json);
+    }
+    for (size_t c = 0; c < sizeof numbers / sizeof *numbers; c++) {
+        ll_json_key(&json, numbers[c]);
+        ll_json_open_list(&json);
+        for (size_t i = 0; i < v->count; i++) {
+            const struct ll_prediction *p = &v->predictions[i];
+            const double fields[] = {p->row->time_s, p->time_s, p->roofline_s};
+            if (p->machine)
+                ll_json_number(&json, fields[c]);
+        }
+        ll_json_close_list(&json);
+    }
+    ll_json_close_object(&json);
+    ll_json_close_object(&json);
+}
+
+/* The page, where --html asks for one. An exit status. */
+static int write_page(const struct ll_args *args, const struct ll_validation *v, const struct beside *beside)
+{
+    struct ll_page_content content = {.again = NULL};
+    struct ll_str title = {0};
+    if (!ll_value(args, "html", NULL))
+        return LL_DONE;
+    ll_str_add(&title, ll_base_name(args->words[0]));
+    if (args->word_count > 1)
+        ll_str_addf(&title, " and %zu more", args->word_count - 1);
+    report_json(v, beside, &content.document);
+    rows_json(v, &content.more);
+    report(v, beside, &content.plain);
+    int status =
+        title.failed ? ll_cli_fail("memory ran out") : ll_write_page(args, "validate", title.text, &content);
+    ll_page_content_release(&content);
+    ll_str_release(&title);
+    return status;
 }
 
 /* One line a row: what the data says, and what we say of it. */
@@ -829,7 +884,12 @@ static int show(const struct ll_args *args, const struct ll_validation *v, struc
     }
     if (ll_value(args, "held-out", NULL) && !(beside.held_out = ll_held_out_shapes(v, pool, args->arena)))
         return ll_cli_fail("memory ran out");
-    return (ll_flag(args, "json") ? report_json : report)(v, &beside);
+    int status = write_page(args, v, &beside);
+    struct ll_str out = {0};
+    if (status != LL_DONE)
+        return status;
+    (ll_flag(args, "json") ? report_json : report)(v, &beside, &out);
+    return ll_print(&out);
 }
 
 /* What rows want to be recorded is, once each. */
@@ -908,6 +968,7 @@ static const struct ll_option options[] = {
      "of measured kernels"},
     LL_FIGURE_OPTIONS("scatter (default), predicted over measured times, a panel for each hardware"),
     {"residuals", 0, "FILE", "write the remaining errors by machine and family to this CSV file"},
+    LL_HTML_OPTION("predicted against measured, errors by family and device, the worst rows"),
     {"rows", 0, "FILE", "write every row with its prediction to this CSV file"},
     {0},
 };
@@ -953,7 +1014,7 @@ const struct ll_command ll_command_validate = {
         "of "
         "the other devices in the data.\n",
     .options = options,
-    .writes = (const char *const[]){"figure", "residuals", "rows", NULL},
+    .writes = (const char *const[]){"figure", "residuals", "rows", "html", NULL},
     .least_words = 1,
     .most_words = 1000,
     .run = run,

@@ -47,7 +47,11 @@ bool ll_pack(const void *bytes, size_t length, struct ll_str *out)
  * that starts it. */
 #define SOURCES(X)                                                                                           \
     X(base_css)                                                                                              \
-    X(base_js) X(plot_js) X(parts_js) X(timeline_js) X(sim_ops_js) X(sim_js) X(sweep_js) X(plan_js) X(boot_js)
+    X(base_js)                                                                                               \
+    X(plot_js)                                                                                               \
+    X(parts_js)                                                                                              \
+    X(timeline_js) X(sim_ops_js) X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js)    \
+        X(boot_js)
 #define X(name) extern const char ll_page_##name[];
 SOURCES(X)
 #undef X
@@ -61,6 +65,9 @@ static const struct {
 } views[] = {
     {"sim", {ll_page_timeline_js, ll_page_sim_ops_js, ll_page_sim_js}},
     {"sweep", {ll_page_sweep_js}},
+    {"compare", {ll_page_compare_js}},
+    {"info", {ll_page_info_js}},
+    {"validate", {ll_page_validate_js}},
     {"plan", {ll_page_timeline_js, ll_page_plan_js}},
 };
 

@@ -43,5 +43,17 @@ END
         "$leadline" plan -c dgx_a100 --set network.nvlink.bandwidth=2GB/s --devices 8 --batch 32 --simulate 40 \
             --html "$here/page.html" "$name" >/dev/null
         ;;
+    compare)
+        "$leadline" compare -c h100_sxm -c v100_sxm_16gb --html "$here/page.html" "$name" \
+            "$source/traces/alexnet_train_b8.llt" >/dev/null
+        ;;
+    info)
+        "$leadline" info --html "$here/page.html" "$name" >/dev/null
+        ;;
+    validate)
+        sed '1!s/^[^,]*/<b class=hostile>/' "$source/tests/validation/measured_h200.csv" >"$here/<b class=hostile>.csv"
+        "$leadline" validate --html "$here/page.html" "$here/<b class=hostile>.csv" >/dev/null
+        "$leadline" validate --json "$here/<b class=hostile>.csv" >"$here/expected.json"
+        ;;
 esac
 EXPECTED=$here/expected.json node "$(dirname "$0")/$view.mjs" "$browser" "$here/page.html" ${4:+"$4"}

@@ -18,17 +18,18 @@ function digits(x) {
 }
 function scaled(x, unit, base, prefixes, low) {
   if (x === null || x === undefined || !isFinite(x)) return "not described";
-  if (x === 0) return "0 " + unit;
+  if (x === 0) return "0\u00a0" + unit;
   let i = Math.floor(Math.log(Math.abs(x) * (1 + 1e-9)) / Math.log(base));
   i = Math.max(-low, Math.min(prefixes.length - 1 - low, i));
-  return digits(x / base ** i) + " " + prefixes[i + low] + unit;
+  return digits(x / base ** i) + "\u00a0" + prefixes[i + low] + unit;
 }
 const si = (x, unit) => scaled(x, unit, 1000, ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], 4);
-const seconds = x => x >= 1000 ? digits(x) + " s" : si(x, "s");
+const seconds = x => x >= 1000 ? digits(x) + "\u00a0s" : si(x, "s");
 const capacity = x => scaled(x, "B", 1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi"], 0);
 const traffic = x => si(x, "B");
-const percent = x => x === null || x === undefined ? "not described" : (100 * x).toFixed(x > 0.0995 ? 0 : 1) + " %";
+const percent = x => x === null || x === undefined ? "not described" : (100 * x).toFixed(x > 0.0995 ? 0 : 1) + "\u00a0%";
 const count = x => Math.round(x).toLocaleString("en-US");
+const amount = x => Number.isInteger(x) ? count(x) : digits(x);
 const baseName = path => String(path).replace(/.*\//, "");
 
 const CLASS_COLOURS = { matrix: "blue", conv: "navy", convolution: "navy", reduction: "teal", elementwise: "gold", "element-wise": "gold",

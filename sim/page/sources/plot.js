@@ -70,6 +70,26 @@ class Plot {
   }
 }
 
+/* Many points as pixels of one picture. u, v: places in units of the axes, view: [left, right, bottom, top] of the box in
+ * these, kind: index in palette of slots; hollow(i): drawn with holes. */
+class Raster {
+  draw(g, b, view, points, palette, hollow) {
+    const d = devicePixelRatio || 1, w = Math.max(1, Math.round((b.r - b.l) * d)), h = Math.max(1, Math.round((b.b - b.t) * d)), { u, v, kind } = points, n = u.length, size = Math.max(2, Math.round((n > 30000 ? 2 : 3) * d));
+    if (!this.canvas || this.canvas.width !== w || this.canvas.height !== h) { this.canvas = new OffscreenCanvas(w, h); this.pen = this.canvas.getContext("2d"); this.image = this.pen.createImageData(w, h); this.pixels = new Uint32Array(this.image.data.buffer); }
+    const px = this.pixels, inks = palette.map(s => { const m = paint(s).match(/[\d.]+/g).map(Number); return (255 << 24 | m[2] << 16 | m[1] << 8 | m[0]) >>> 0; });
+    px.fill(0);
+    const sx = w / (view[1] - view[0]), sy = h / (view[3] - view[2]), half = size >> 1;
+    for (let i = 0; i < n; i++) {
+      const x = (u[i] - view[0]) * sx - half | 0, y = (view[3] - v[i]) * sy - half | 0;
+      if (!(u[i] >= view[0]) || x < 0 || y < 0 || x + size > w || y + size > h) continue;
+      const ink = inks[kind[i]], holes = hollow && hollow(i);
+      for (let r = 0, at = y * w + x; r < size; r++, at += w) for (let k = 0; k < size; k++) if (!holes || ((r ^ k) & 1)) px[at + k] = ink;
+    }
+    this.pen.putImageData(this.image, 0, 0);
+    g.imageSmoothingEnabled = false; g.drawImage(this.canvas, b.l, b.t, b.r - b.l, b.b - b.t);
+  }
+}
+
 /* Roofline on two log axes: m has roofs, points [intensity, rate, seconds, run], all seconds. */
 class Roofline {
   constructor(onpick) {
@@ -164,18 +184,19 @@ class Roofline {
   }
 }
 
-/* Memory over time: areas by class over milliseconds. m: points [{t, bytes, class...}], classes, end, capacity, peak. */
+/* Memory over time or op order: areas by class. m: points [{t, bytes, class...}], classes, end, capacity; words(t): a
+ * place of the axis as text (default: seconds). */
 class MemoryPlot {
   constructor() {
     this.plot = new Plot(300, "Memory over time by class; the table beside it lists what is alive at the peak", (g, w, h) => this.draw(g, w, h));
     const c = this.plot.canvas;
     c.addEventListener("pointermove", e => {
       const r = c.getBoundingClientRect(), p = this.at(this.T(e.clientX - r.left));
-      if (p) showTip(`${seconds(p.t)}: ${capacity(p.bytes)}\n` + this.classes.filter(k => p[k]).map(k => `${k} ${capacity(p[k])}`).join("\n"), e.clientX, e.clientY);
+      if (p) showTip(`${this.words(p.t)}: ${capacity(p.bytes)}\n` + this.classes.filter(k => p[k]).map(k => `${k} ${capacity(p[k])}`).join("\n"), e.clientX, e.clientY);
     });
     c.addEventListener("pointerleave", hideTip);
   }
-  set(m) { Object.assign(this, m); repaint(); }
+  set(m) { Object.assign(this, { words: seconds }, m); repaint(); }
   T(x) { return (x - 74) / (this.plot.width - 74 - 12) * this.end; }
   at(t) { let best = null; for (const p of this.points || []) { if (p.t > t) break; best = p; } return best || (this.points || [])[0]; }
   draw(g, w, h) {
@@ -187,7 +208,7 @@ class MemoryPlot {
       g.strokeStyle = paint("grid"); g.lineWidth = 1; g.beginPath(); g.moveTo(l, Y(v * unit)); g.lineTo(r, Y(v * unit)); g.stroke();
       this.plot.text(v === 0 ? "0" : capacity(v * unit), l - 6, Y(v * unit), "mute", "right");
     }
-    for (const s of ticks(0, this.end, w < 600 ? 3 : 8)) this.plot.text(s === 0 ? "0 s" : seconds(s), Math.min(X(s), r - 16), b + 14, "mute", "center");
+    for (const s of ticks(0, this.end, w < 600 ? 3 : 8)) this.plot.text(this.words(s), Math.min(X(s), r - 16), b + 14, "mute", "center");
     const base = this.points.map(() => 0);
     for (const k of this.classes) {
       g.fillStyle = paint(MEMORY_COLOURS[k] || "grey"); g.beginPath();

@@ -96,6 +96,7 @@ class SweepPage {
     const [xl, xbox] = check("log x", () => this.xlog, v => { this.xlog = v && !this.x.named; xbox.checked = this.xlog; remember("xlog", v ? 1 : 0); this.fit(); }), [yl, ybox] = check("log y", () => this.ylog, v => { this.ylog = v && !this.y.named; ybox.checked = this.ylog; remember("ylog", v ? 1 : 0); this.fit(); });
     const [il] = check("also designs that break constraints", () => this.infeasible, v => { this.infeasible = v; this.refresh(); });
     const axis = (k, box) => () => { this[k + "log"] = this.wide(this[k]); box.checked = this[k + "log"]; remember(k + "log", ""); this.fit(); };
+    this.raster = new Raster();
     this.plot = new Plot(480, "Designs as points: keys W and S zoom, A and D pan, 0 fits, left and right step along the front, Enter goes to the design", (g, w, hh) => this.draw(g, w, hh), {
       zoom: (f, x, y) => this.zoom(f, x, y), pan: (dx, dy) => this.pan(dx, dy), fit: () => this.fit(), hover: (x, y) => { const r = this.near(x, y); if (r !== this.hover) { this.hover = r; repaint(); } return r < 0 ? null : this.words(r); },
       leave: () => { this.hover = -1; repaint(); },
@@ -213,7 +214,7 @@ class SweepPage {
     const b = this.box, v = this.v, p = this.points, n = this.shown.length;
     this.grid(g, b, v);
     g.save(); g.beginPath(); g.rect(b.l, b.t, b.r - b.l, b.b - b.t); g.clip();
-    if (n > 3000) this.dots(g, b, p, n); else this.marks(g, p, n);
+    if (n > 3000) this.raster.draw(g, b, v, p, this.palette, this.infeasible ? i => this.valid[this.shown[i]] !== 1 : null); else this.marks(g, p, n);
     g.strokeStyle = paint("ink"); g.lineWidth = 1.4;
     if (this.front2.length > 1) {   /* the front of the two axes as steps */
       const at = this.front2.map(r => [this.value(this.x, this.xlog, r), this.value(this.y, this.ylog, r)]).sort((a, c) => a[0] - c[0]); const more = this.x.goal === "max";
@@ -242,22 +243,6 @@ class SweepPage {
   name(c) { return c.name + (c.goal ? (c.goal === "max" ? ", more is better" : ", less is better") : ""); }
   axisTick(c, u) { const i = c.numbers.findIndex(x => Math.abs(x - u) <= 1e-9 * Math.abs(u)); return i >= 0 ? c.values[i] : plainNumber(u); }
   logTicks(low, high, most) { const out = [], steps = high - low > most ? [1] : high - low > 2 ? [1, 3] : [1, 2, 5]; for (let e = Math.floor(low); e <= high; e++) for (const m of steps) { const u = m * 10 ** e; if (Math.log10(u) >= low && Math.log10(u) <= high) out.push(u); } if (out.length < 2) return ticks(10 ** low, 10 ** high, most); return out; }
-  /* Many designs: pixels of one picture. */
-  dots(g, b, p, n) {
-    const d = devicePixelRatio || 1, w = Math.max(1, Math.round((b.r - b.l) * d)), h = Math.max(1, Math.round((b.b - b.t) * d)), v = this.v, size = Math.max(2, Math.round((n > 30000 ? 2 : 3) * d));
-    if (!this.raster || this.raster.width !== w || this.raster.height !== h) { this.raster = new OffscreenCanvas(w, h); this.pen = this.raster.getContext("2d"); this.image = this.pen.createImageData(w, h); this.pixels = new Uint32Array(this.image.data.buffer); }
-    const px = this.pixels, inks = this.palette.map(s => { const m = paint(s).match(/[\d.]+/g).map(Number); return (255 << 24 | m[2] << 16 | m[1] << 8 | m[0]) >>> 0; });
-    px.fill(0);
-    const sx = w / (v[1] - v[0]), sy = h / (v[3] - v[2]), u = p.u, t = p.v, kind = p.kind, half = size >> 1, valid = this.valid, rows = this.shown;
-    for (let i = 0; i < n; i++) {
-      const x = (u[i] - v[0]) * sx - half | 0, y = (v[3] - t[i]) * sy - half | 0;
-      if (x < 0 || y < 0 || x + size > w || y + size > h) continue;
-      const ink = inks[kind[i]], hollow = valid[rows[i]] !== 1;
-      for (let r = 0, at = y * w + x; r < size; r++, at += w) for (let k = 0; k < size; k++) if (!hollow || ((r ^ k) & 1)) px[at + k] = ink;
-    }
-    this.pen.putImageData(this.image, 0, 0);
-    g.imageSmoothingEnabled = false; g.drawImage(this.raster, b.l, b.t, b.r - b.l, b.b - b.t);
-  }
   marks(g, p, n) {
     const radius = n > 800 ? 2.5 : 4;
     this.palette.forEach((slot, k) => {
