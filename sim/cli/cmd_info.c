@@ -374,6 +374,7 @@ static int write_page(const struct shown *shown)
     if (!whole.memory && !whole.footprint.unknown && whole.trace->op_count > 0)
         whole.memory = ll_memory_report_of(whole.args->words[0], whole.trace, whole.args->arena);
     info_json(whole.trace, whole.profile, &whole.footprint, whole.memory, &whole.warnings, &content.document);
+    ll_page_plain_begin();
     info_text(&whole, &content.plain);
     int status = ll_write_page(whole.args, "info", ll_base_name(whole.args->words[0]), &content);
     ll_page_content_release(&content);

@@ -263,13 +263,14 @@ static int write_page(const struct ll_args *args, const struct ll_trace *trace,
                       const struct ll_machine *machine, const struct ll_plan_search *search,
                       const struct ll_search_result *result, const struct ll_warnings *warnings)
 {
-    static const char *const searched[] = {"machine", "devices", "batch", "simulate", "html", "json", NULL};
+    static const char *const searched[] = {"machine", "devices", "batch", "simulate", NULL};
     struct ll_page_content content = {.again = ll_typed(args, searched, false)};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     bool done = diags && content.again &&
                 page_more(args, trace, machine, result, &content.more, &content.columns, diags);
     if (done) {
         add_json(search, result, warnings, &content.document);
+        ll_page_plain_begin();
         add_text(machine, search, result, warnings, &content.plain);
     }
     int status = done ? ll_write_page(args, "plan", ll_base_name(args->words[0]), &content)

@@ -317,8 +317,8 @@ static bool write_page(const struct simulation *simulation)
 {
     const struct ll_args *args = simulation->args;
     const char *path = ll_value(args, "html", NULL);
-    static const char *const printed[] = {"machine", "html",      "what-if", "per-op", "roofline",
-                                          "memory",  "footprint", "check",   "json",   NULL};
+    static const char *const printed[] = {"machine", "what-if",   "per-op", "roofline",
+                                          "memory",  "footprint", "check",  NULL};
     const struct ll_page_origin origin = {"Leadline: simulation", ll_typed(args, NULL, true), LL_VERSION,
                                           ll_typed(args, printed, false)};
     struct ll_str page = {0};

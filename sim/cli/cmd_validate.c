@@ -649,6 +649,7 @@ static int write_page(const struct ll_args *args, const struct ll_validation *v,
         ll_str_addf(&title, " and %zu more", args->word_count - 1);
     report_json(v, beside, &content.document);
     rows_json(v, &content.more);
+    ll_page_plain_begin();
     report(v, beside, &content.plain);
     int status =
         title.failed ? ll_cli_fail("memory ran out") : ll_write_page(args, "validate", title.text, &content);

@@ -31,13 +31,16 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
+/* What says how a command prints, not what comes out. */
+static const char *const of_printing[] = {"html", "json", "format", "top", "color", NULL};
+
 const char *ll_typed(const struct ll_args *args, const char *const *without, bool with_words)
 {
     struct ll_str line = {0};
     ll_str_addf(&line, "leadline %s", args->command->name);
     for (size_t i = 0; i < args->given_count; i++) {
         const struct ll_given *given = &args->given[i];
-        if (is_among(given->option->name, without))
+        if (is_among(given->option->name, without) || (without && is_among(given->option->name, of_printing)))
             continue;
         ll_str_addf(&line, " --%s", given->option->name);
         if (given->value) {
@@ -54,11 +57,19 @@ const char *ll_typed(const struct ll_args *args, const char *const *without, boo
     return copy;
 }
 
+enum { PLAIN_WIDTH = 100 };
+
+void ll_page_plain_begin(void)
+{
+    ll_hold_screen_width(PLAIN_WIDTH);
+}
+
 int ll_write_page(const struct ll_args *args, const char *view, const char *title,
                   const struct ll_page_content *content)
 {
     struct ll_str text = {0};
     const char *command = ll_typed(args, NULL, true);
+    ll_hold_screen_width(0);
     const struct ll_html_page page = {view,
                                       {title, command, LL_VERSION, content->again},
                                       content->plain.text ? content->plain.text : "",

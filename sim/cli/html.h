@@ -12,9 +12,9 @@
         "html", 0, "FILE", "write a page to this file: " parts                                               \
     }
 
-/* The command line as one can type it again, quoted for a POSIX shell: options first, but for those of
- * `without` (ended by NULL; NULL: none), then the words if `with_words`. In the arena; NULL when memory ran
- * out. */
+/* The command line as one can type it again, quoted for a POSIX shell: options first, then the words if
+ * `with_words`. without: options to leave out, ended by NULL, and with them those that say how a command
+ * prints; NULL: all are there. In the arena; NULL when memory ran out. */
 const char *ll_typed(const struct ll_args *args, const char *const *without, bool with_words);
 
 /* What a page shows. {0} to begin with; whoever fills it releases it. */
@@ -26,6 +26,9 @@ struct ll_page_content {
     const char *again;      /* as struct ll_page_origin has it; NULL: the page prints no commands */
 };
 void ll_page_content_release(struct ll_page_content *content);
+
+/* To be called before `plain` is filled, so that it does not depend on the terminal; until ll_write_page. */
+void ll_page_plain_begin(void);
 
 /* Writes the page of a view (page.c) to the file that --html names. An exit status, after saying what is
  * wrong. */

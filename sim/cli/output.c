@@ -445,8 +445,17 @@ static unsigned screen_width(void)
     return width >= 20 && width <= 1000 ? (unsigned)width : 80;
 }
 
+static unsigned held_width; /* 0: as it is */
+
+void ll_hold_screen_width(unsigned columns)
+{
+    held_width = columns;
+}
+
 unsigned ll_screen_width(void)
 {
+    if (held_width)
+        return held_width;
     return output.format == LL_FORMAT_MARKDOWN ? LL_MARKDOWN_WIDTH : screen_width();
 }
 

@@ -50,8 +50,8 @@ bool ll_pack(const void *bytes, size_t length, struct ll_str *out)
     X(base_js)                                                                                               \
     X(plot_js)                                                                                               \
     X(parts_js)                                                                                              \
-    X(timeline_js) X(sim_ops_js) X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js)    \
-        X(boot_js)
+    X(timeline_js)                                                                                           \
+    X(sim_ops_js) X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js) X(boot_js)
 #define X(name) extern const char ll_page_##name[];
 SOURCES(X)
 #undef X
@@ -92,7 +92,7 @@ static void add_escaped(struct ll_str *out, const char *text)
             ll_str_add(out, "&lt;");
         else if (*text == '&')
             ll_str_add(out, "&amp;");
-        else
+        else if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t') /* others mark colours */
             ll_str_add_bytes(out, (unsigned char)*text < 0x80 ? text : "?", 1);
 }
 
