@@ -306,8 +306,7 @@ static int show_json(const struct shown *shown)
     const struct ll_cached_op *cached = shown->cached;
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
-    ll_json_put_count(&json, "schema", 1);
+    ll_json_open_document(&json, "cache", 1);
     ll_json_put_text(&json, "trace", shown->args->words[0]);
     ll_json_put_text(&json, "machine", shown->machine->stem);
     ll_json_put_count(&json, "seq", shown->seq);
@@ -677,7 +676,7 @@ static int list_json(void)
     const struct ll_dram *all = ll_dram_presets(&count);
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "dram_presets", 1);
     ll_json_key(&json, "presets");
     ll_json_open_list(&json);
     for (size_t i = 0; i < count; i++) {
@@ -718,7 +717,7 @@ static int dram_show_json(const struct asked *asked)
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     bool right = true;
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "dram", 1);
     preset_json(asked->dram, &json);
     ll_json_put_count(&json, "channels", asked->channels);
     ll_json_put_number(&json, "peak_Bps", ll_dram_channel_Bps(asked->dram) * (double)asked->channels);

@@ -231,7 +231,7 @@ static int report_json(const struct ll_tuning *r)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "calibrate_from", 1);
     ll_json_put_count(&json, "rows", r->rows);
     ll_json_put_count(&json, "folds", r->folds);
     ll_json_put_count(&json, "unscored", r->unscored);
@@ -654,7 +654,7 @@ static int report_machine_json(const struct ll_calibration *c)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "calibrate", 1);
     ll_json_key(&json, "fits");
     ll_json_open_list(&json);
     for (uint64_t i = 0; i < c->fit_count; i++) {

@@ -165,8 +165,7 @@ static void print_json(const struct ll_comparison *comparison, const char *const
                        struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
-    ll_json_put_count(&json, "schema", 1);
+    ll_json_open_document(&json, "compare", 1);
     ll_comparison_json(comparison, &json);
     ll_json_key(&json, "failures");
     ll_json_open_list(&json);

@@ -169,7 +169,7 @@ static int tell(const struct ll_format *format, const struct ll_trace *trace, co
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "export", 1);
     ll_json_put_text(&json, "format", format->name);
     ll_json_put_text(&json, "trace", name);
     ll_json_put_text(&json, "file", path);
@@ -291,6 +291,7 @@ const struct ll_command ll_command_export = {
     .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 2,
     .most_words = 2,
+    .reads_input = true,
     .reads_input = true,
     .run = run_export,
 };

@@ -125,7 +125,7 @@ static void info_json(const struct ll_trace *trace, const struct ll_profile *pro
                       const struct ll_warnings *warnings, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "info", 1);
     totals_json(trace, profile, &json);
     struct ll_str condition = {0};
     bool whole = ll_add_condition(trace, &condition);

@@ -135,7 +135,7 @@ static int tell(const struct ll_args *args, const char *output, uint64_t points)
         fprintf(stderr, "%s: %s\n", output, missing);
     if (ll_flag(args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
-        ll_json_open_object(&json);
+        ll_json_open_document(&json, "merge", 1);
         ll_json_put_text(&json, "database", output);
         ll_json_put_count(&json, "files", args->word_count);
         ll_json_put_count(&json, "points", points);
@@ -617,7 +617,7 @@ static int print_json(const struct answer *a)
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     const struct ll_data_frame *frame = a->frame;
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "pareto", 1);
     ll_json_put_count(&json, "points", frame->row_count);
     ll_json_put_count(&json, "valid", a->found->valid_count);
     ll_json_put_text(&json, "missing", a->missing);

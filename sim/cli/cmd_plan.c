@@ -42,8 +42,7 @@ static void add_json(const struct ll_plan_search *search, const struct ll_search
                      const struct ll_warnings *warnings, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
-    ll_json_put_count(&json, "schema", 1);
+    ll_json_open_document(&json, "plan", 1);
     ll_warnings_json(warnings, &json);
     ll_json_put_count(&json, "devices", search->devices);
     ll_json_put_count(&json, "batch", search->batch);

@@ -146,7 +146,7 @@ static int summarise_json(const struct ll_run_options *options, const struct ll_
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "record", 1);
     ll_json_put_text(&json, "trace", options->path);
     ll_json_put_text(&json, "model", model->name);
     ll_json_put_text(&json, "mode", options->train ? "train" : "infer");
@@ -365,7 +365,7 @@ static int summarise_training_json(const struct ll_run_options *train_options, c
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "train", 1);
     ll_json_put_text(&json, "model", model->name);
     ll_json_put_count(&json, "steps", report->steps);
     ll_json_put_count(&json, "batch", train_options->batch);

@@ -771,7 +771,7 @@ static void add_table(const struct compat *compat, struct ll_str *out)
 static void add_json(const struct compat *compat, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "sim_compat", 1);
     ll_json_put_text(&json, "run_name", compat->config.run_name);
     ll_json_key(&json, "layers");
     ll_json_open_list(&json);

@@ -214,8 +214,7 @@ static void merges_json(const struct similarity *a, struct ll_json *json)
 static void similarity_json(const struct similarity *a, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
-    ll_json_put_count(&json, "schema", 1);
+    ll_json_open_document(&json, "similarity", 1);
     ll_json_put_text(&json, "machine", a->machine ? a->machine->stem : NULL);
     ll_json_key(&json, "traces");
     ll_json_open_list(&json);

@@ -520,7 +520,7 @@ static int list_studies(bool as_json)
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
     struct ll_table *table = ll_table_new("study|of|what it shows");
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "studies", 1);
     ll_json_key(&json, "studies");
     ll_json_open_list(&json);
     for (size_t i = 0; i < ll_study_count(); i++) {
@@ -857,8 +857,7 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     int status = LL_DONE;
     bool as_json = ll_flag(session->args, "json");
     if (as_json) {
-        ll_json_open_object(&session->json);
-        ll_json_put_count(&session->json, "schema", 1);
+        ll_json_open_document(&session->json, "study", 1);
         ll_json_key(&session->json, "studies");
         ll_json_open_list(&session->json);
     }

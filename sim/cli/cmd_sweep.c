@@ -439,7 +439,7 @@ static int tell_trial(const struct exploration *e, const struct ll_evaluation *e
     struct ll_human points, space, time, share;
     if (ll_flag(e->args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
-        ll_json_open_object(&json);
+        ll_json_open_document(&json, "sweep_dry_run", 1);
         ll_json_put_count(&json, "points", total);
         ll_json_put_count(&json, "space", e->space->point_count);
         ll_json_put_count(&json, "tried", tried);
@@ -598,7 +598,7 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     uint64_t all = state->known + state->evaluated;
     if (ll_flag(e->args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
-        ll_json_open_object(&json);
+        ll_json_open_document(&json, "sweep", 1);
         ll_json_put_text(&json, "database", e->output);
         ll_json_put_bool(&json, "finished", !state->stopped);
         ll_json_put_count(&json, "points", all);

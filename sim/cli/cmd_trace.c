@@ -38,7 +38,7 @@ static void verdict_json(const struct ll_trace *trace, bool whole, struct ll_str
                   {"lost_ops", trace->lost_ops},
                   {"dropped_events", ll_dropped_events(trace)}};
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "verify", 1);
     ll_json_put_bool(&json, "whole", whole);
     ll_json_put_bool(&json, "closed", trace->closed);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -101,7 +101,7 @@ static int summarise_json(const char *path, const struct ll_trace *trace, const 
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "import", 1);
     ll_json_put_text(&json, "trace", path);
     ll_json_put_text(&json, "model", ll_trace_fact(trace, "model"));
     ll_json_put_count(&json, "parameters", profile->parameters);

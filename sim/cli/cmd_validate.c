@@ -388,7 +388,7 @@ struct beside {
 static void report_json(const struct ll_validation *v, const struct beside *beside, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "validate", 1);
     families_json("families", v->families, v->family_count, NULL, &json);
     families_json("machines", v->machines, v->machine_count, beside->fitted, &json);
     ll_json_key(&json, "overall");

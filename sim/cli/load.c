@@ -534,7 +534,7 @@ static int print_json(const struct ll_trace *trace, const struct line *lines)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "info_accounting", 1);
     ll_json_put_text(&json, "accounting", "catamount");
     ll_json_put_text(&json, "model", ll_trace_fact(trace, "model"));
     for (size_t i = 0; i < LINES; i++)

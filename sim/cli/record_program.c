@@ -589,7 +589,7 @@ static int print_json(const struct ll_session_trace *traces, size_t count, const
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "record_program", 1);
     ll_json_put_integer(&json, "exit_status", status);
     ll_json_put_count(&json, "still_running", running);
     ll_json_key(&json, "traces");

@@ -165,7 +165,7 @@ static void add_texts_around(struct sheet *sheet, const struct around *around)
         return;
     add_texts_around(sheet, around->outside);
     for (const struct node *member = around->object->first; member; member = member->next)
-        if (member->kind == LL_JSON_TEXT && strcmp(member->key, "schema") != 0)
+        if (member->kind == LL_JSON_TEXT)
             add_cell(sheet, NULL, member->key, member->text);
 }
 
@@ -246,6 +246,9 @@ bool ll_document_csv(const char *text, size_t length, const char *paths, uint64_
         .file = "the document", .begin = text, .at = text, .end = text + length, .diags = &diags};
     struct sheet sheet = {.arena = &arena, .most = most};
     struct node *root = ll_json_read(&reader) == LL_JSON_OBJECT ? read_value(&reader, &arena) : NULL;
+    while (root && root->first &&
+           (!strcmp(root->first->key, "schema") || !strcmp(root->first->key, "version")))
+        root->first = root->first->next;
     for (const char *path = paths; root && path && *path && !sheet.found;) {
         follow(&sheet, root, path, NULL);
         path += strcspn(path, "|");

@@ -263,8 +263,7 @@ void ll_report_explanations_json(const struct ll_report *reports, size_t count, 
                                  struct ll_json *json)
 {
     assert(count > 0);
-    ll_json_open_object(json);
-    ll_json_put_count(json, "schema", 1);
+    ll_json_open_document(json, "sim_explain", 1);
     ll_json_key(json, "explanations");
     ll_json_open_list(json);
     for (size_t i = 0; i < count; i++)

@@ -523,8 +523,7 @@ static void warnings(const struct ll_report *reports, size_t count, struct ll_js
 
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json)
 {
-    ll_json_open_object(json);
-    ll_json_put_count(json, "schema", 1);
+    ll_json_open_document(json, "sim", 1);
     warnings(reports, count, json);
     ll_json_key(json, "results");
     ll_json_open_list(json);

@@ -120,7 +120,8 @@ void ll_report_roofline_json(const struct ll_report *report, struct ll_json *jso
 /* The key `by_class` with the bytes of each memory class at the peak, into the object that is open. */
 void ll_report_by_class(const struct ll_footprint *footprint, struct ll_json *json);
 
-/* {"schema": 1, "results": [...]} as documented in sim/report/README.md; the ops list only when per_op. */
+/* {"schema": "sim", "version": 1, "results": [...]} as documented in sim/report/README.md; the ops list only
+ * when per_op. */
 void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, struct ll_json *json);
 
 /* What a page says beside its numbers, where there is something to say: waiting for input, GEMMs that no

@@ -56,6 +56,7 @@ fits ops
 fits ops conv2d
 fits machines
 fits explain
+fits schema
 fits explain exposed
 sed -n 's/^LL_COMMAND(\(.*\))$/\1/p' "$root/sim/cli/commands.def" >commands
 while read -r command; do

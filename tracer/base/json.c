@@ -165,6 +165,16 @@ void ll_json_null(struct ll_json *json)
     raw(json, "null");
 }
 
+void ll_json_open_document(struct ll_json *json, const char *schema, uint64_t version)
+{
+    assert(json->depth == 0);
+    ll_json_open_object(json);
+    ll_json_key(json, "schema");
+    ll_json_text(json, schema);
+    ll_json_key(json, "version");
+    ll_json_count(json, version);
+}
+
 void ll_json_put_text(struct ll_json *json, const char *key, const char *text)
 {
     ll_json_key(json, key);

@@ -31,6 +31,10 @@ void ll_json_close_object(struct ll_json *json);
 void ll_json_open_list(struct ll_json *json);
 void ll_json_close_list(struct ll_json *json);
 
+/* Opens the object that is a whole document: its first keys are `schema`, the name under which what may be in
+ * it is written down, and `version`, which grows when a reader of the one before would misread it. */
+void ll_json_open_document(struct ll_json *json, const char *schema, uint64_t version);
+
 /* The key of the next value; only inside an object. */
 void ll_json_key(struct ll_json *json, const char *key);
 

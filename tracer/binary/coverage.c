@@ -819,7 +819,7 @@ static void put_binary(struct ll_json *json, const struct ll_coverage *coverage,
 void ll_coverage_json(struct ll_json *json, const struct ll_coverage *coverage, enum ll_mechanism mechanism)
 {
     const struct ll_closure *closure = coverage->closure;
-    ll_json_open_object(json);
+    ll_json_open_document(json, "coverage", 1);
     ll_json_put_text(json, "program", closure->binaries[0].path);
     ll_json_put_text(json, "script", closure->script);
     ll_json_put_bool(json, "static", coverage->is_static);
