@@ -292,7 +292,6 @@ const struct ll_command ll_command_export = {
     .least_words = 2,
     .most_words = 2,
     .reads_input = true,
-    .reads_input = true,
     .run = run_export,
 };
 #undef LL_FORMAT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that list what there is: explain, machines, models, ops. */
+/* The commands that list what there is: machines, models, ops. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,84 +9,12 @@
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/machine/machine.h"
-#include "sim/report/schemas.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 #include "tracer/base/str.h"
 #include "tracer/ir/ops.h"
-
-static const struct {
-    const char *term, *meaning;
-} terms[] = {
-#define LL_TERM(term, meaning) {term, meaning},
-#include "sim/cli/terms.def"
-#undef LL_TERM
-};
-enum { TERM_COUNT = sizeof terms / sizeof terms[0] };
-
-static void add_term(size_t i, struct ll_json *json, struct ll_str *out)
-{
-    if (json) {
-        ll_json_open_object(json);
-        ll_json_put_text(json, "term", terms[i].term);
-        ll_json_put_text(json, "meaning", terms[i].meaning);
-        ll_json_close_object(json);
-        return;
-    }
-    ll_str_addf(out, "%s\n", terms[i].term);
-    ll_wrap(out, terms[i].meaning, ll_screen_width());
-}
-
-static int find_term(const char *word, size_t *found)
-{
-    const char *names[TERM_COUNT];
-    for (size_t i = 0; i < TERM_COUNT; i++) {
-        names[i] = terms[i].term;
-        if (strcmp(word, names[i]) == 0) {
-            *found = i;
-            return LL_DONE;
-        }
-    }
-    return ll_cli_reject_unknown("word", word, names, TERM_COUNT, "leadline explain");
-}
-
-static int run(const struct ll_args *args)
-{
-    size_t first = 0, end = TERM_COUNT;
-    if (args->word_count) {
-        int status = find_term(args->words[0], &first);
-        if (status != LL_DONE)
-            return status;
-        end = first + 1;
-    }
-    struct ll_str out = {0};
-    struct ll_json json = {.out = &out, .indent = true};
-    bool as_json = ll_flag(args, "json");
-    if (as_json) {
-        ll_json_open_document(&json, "explain", 1);
-        ll_json_key(&json, "terms");
-        ll_json_open_list(&json);
-    }
-    for (size_t i = first; i < end; i++)
-        add_term(i, as_json ? &json : NULL, &out);
-    if (as_json) {
-        ll_json_close_list(&json);
-        ll_json_close_object(&json);
-    }
-    return ll_print(&out);
-}
-
-const struct ll_command ll_command_explain = {
-    .name = "explain",
-    .rows = "terms",
-    .synopsis = "[TERM]",
-    .summary = "explain a word of the output",
-    .examples = "  leadline explain\n  leadline explain dependency\n",
-    .most_words = 1,
-    .run = run,
-};
 
 /* leadline machines [NAME]: the machines at hand; one of them, checked and resolved. */
 
@@ -692,82 +620,4 @@ const struct ll_command ll_command_ops = {
                "and whether Leadline itself can compute it (runs).\n",
     .most_words = 1,
     .run = run_ops,
-};
-
-/* `leadline schema`: the documents that --json prints, and what is in each. */
-
-static const char *meaning_of_key(const char *key)
-{
-    for (size_t i = 0; i < TERM_COUNT; i++)
-        if (strcmp(terms[i].term, key) == 0)
-            return terms[i].meaning;
-    return NULL;
-}
-
-static int list_schemas(const struct ll_args *args)
-{
-    struct ll_str out = {0};
-    struct ll_json json = {.out = &out, .indent = true};
-    struct ll_table *table = ll_table_new("document|>version|printed by");
-    bool as_json = ll_flag(args, "json");
-    if (as_json) {
-        ll_json_open_document(&json, "schemas", 1);
-        ll_json_key(&json, "schemas");
-        ll_json_open_list(&json);
-    }
-    for (const struct ll_schema *schema = ll_schemas(); schema->name; schema++) {
-        if (!as_json) {
-            ll_table_row(table, "%s|%u|leadline %s", schema->name, schema->version, schema->command);
-            continue;
-        }
-        ll_json_open_object(&json);
-        ll_json_put_text(&json, "name", schema->name);
-        ll_json_put_count(&json, "version", schema->version);
-        ll_json_put_text(&json, "command", schema->command);
-        ll_json_close_object(&json);
-    }
-    if (as_json) {
-        ll_json_close_list(&json);
-        ll_json_close_object(&json);
-        ll_table_free(table);
-    } else {
-        ll_show_table(table, &out);
-    }
-    return ll_print(&out);
-}
-
-static int run_schema(const struct ll_args *args)
-{
-    enum { MOST = 64 };
-    const char *names[MOST];
-    size_t count = 0;
-    if (args->word_count == 0)
-        return list_schemas(args);
-    for (const struct ll_schema *schema = ll_schemas(); schema->name && count < MOST; schema++) {
-        names[count++] = schema->name;
-        if (strcmp(schema->name, args->words[0]) != 0)
-            continue;
-        struct ll_str out = {0};
-        struct ll_json json = {.out = &out, .indent = true};
-        ll_schema_json(schema, meaning_of_key, &json);
-        return ll_print_data(&out);
-    }
-    return ll_cli_reject_unknown("document", args->words[0], names, count, "leadline schema");
-}
-
-const struct ll_command ll_command_schema = {
-    .name = "schema",
-    .rows = "schemas",
-    .cuts_tables = true,
-    .synopsis = "[DOCUMENT]",
-    .summary = "print the JSON Schema of what --json prints",
-    .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n",
-    .details = "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
-               "the one "
-               "before would misread it; new keys alone do not change it.\n"
-               "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "
-               "--json is the "
-               "machine itself, with the keys that machines --keys lists.",
-    .most_words = 1,
-    .run = run_schema,
 };

@@ -199,10 +199,11 @@ struct ll_software {
     enum ll_fusion fusion;
     enum ll_strided strided;
     enum ll_convolving convolving;
-    /* By dtype, for kernels that want channels last (NHWC): share of the bandwidth that the passes reach which
-     * transform the layout of a convolution's operands; 0: they are taken as they are. */
+    /* By dtype, for kernels that want channels last (NHWC): share of the bandwidth that the passes reach
+     * which transform the layout of a convolution's operands; 0: they are taken as they are. */
     double layout_transform[LL_DTYPE_COUNT];
-    /* Channels that a grouped convolution may take together, zeros between its groups; 0: groups stay apart. */
+    /* Channels that a grouped convolution may take together, zeros between its groups; 0: groups stay apart.
+     * */
     uint64_t group_block;
     /* Share of their rate that vector lanes reach in a depthwise convolution; 0: computed as others are. */
     double depthwise_efficiency;
@@ -403,6 +404,13 @@ void ll_machine_json_keys(const struct ll_machine *machine, struct ll_json *json
 
 /* The resolved machine as YAML that reads back to the same machine. */
 void ll_machine_yaml(const struct ll_machine *machine, struct ll_str *out);
+
+/* Calls back for each table of keys that has one of this name: what the table is of, as "systolic unit", and
+ * what the key means, without full stop. */
+void ll_machine_key_meanings(const char *key,
+                             void (*found)(void *context, const char *table, const char *key,
+                                           const char *meaning),
+                             void *context);
 
 /* The key reference: every key with unit, bounds, default and help, as Markdown. */
 void ll_machine_reference(struct ll_str *out);

@@ -503,6 +503,33 @@ static void write_dtypes(struct ll_str *out)
     ll_str_add(out, "; the kinds of each: `leadline ops`.\n");
 }
 
+struct key_search {
+    const char *key;
+    void (*found)(void *context, const char *table, const char *key, const char *meaning);
+    void *context;
+};
+
+static void search_table(const struct key_search *search, const struct ll_field_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->fields[i].key, search->key) == 0)
+            search->found(search->context, table->what, search->key, table->fields[i].help);
+    for (size_t i = 0; i < table->variant_count; i++)
+        search_table(search, table->variants[i]);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->fields[i].table && !repeats_table(table, i))
+            search_table(search, table->fields[i].table);
+}
+
+void ll_machine_key_meanings(const char *key,
+                             void (*found)(void *context, const char *table, const char *key,
+                                           const char *meaning),
+                             void *context)
+{
+    const struct key_search search = {key, found, context};
+    search_table(&search, &ll_machine_table);
+}
+
 void ll_machine_reference(struct ll_str *out)
 {
     write_table(out, &ll_machine_table);
