@@ -19,6 +19,15 @@
  * that the units share; starting to add them up takes `split_k_reduce_cycles`. There are as many steps of
  * tile.k as k, or its part, needs.
  *
+ * Where an operand lies along k, a step takes a piece of a few bytes out of each of the tile's rows of it. Of
+ * rows so long that their addresses and open rows of the memory are not all in reach (TLB reach), all units
+ * together fetch no more than R pieces a second. A piece that another tile of the wave has just fetched is on
+ * chip: of S tiles that have the rows in common one fetches it while they are in step, and each does when
+ * they have drifted apart, as a random walk: after d elements along k, of a drift of D. Of units at work,
+ *
+ *       missed = (1 - (1 - 1 / S) / sqrt(1 + d / D)) * max(0, 1 - reach / row)
+ *       a step takes at least   units * (missed rows of a + missed rows of b) / R
+ *
  * Without a list of tiles the unit is ideal: any tile is possible, and the work is dealt evenly to as many
  * units as pays. The room in a private memory alone then decides what that memory takes in. */
 #include "sim/cost/cost_parts.h"
@@ -30,6 +39,28 @@
 /* Split-k in at most 2^9 parts: no library's kernels gain by more. */
 enum { PARTS_CHOICES = 10 };
 
+/* The tiles of the kernels that a GEMM goes by: libraries have kernels of their own for few rows, of which
+ * those serve that hold all rows and are the narrowest. */
+struct menu {
+    const struct ll_tile *tiles;
+    uint64_t count;
+};
+
+static struct menu menu_of(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    const struct ll_tile *few = matrix->few_rows_tiles, *end = few + matrix->few_rows_tile_count;
+    struct menu menu = {matrix->tiles, matrix->tile_count};
+    while (few < end && few->m < task->problem.dims.m)
+        few++;
+    if (task->work->kind != LL_WORK_GEMM || few == end)
+        return menu;
+    menu.tiles = few;
+    for (menu.count = 0; few < end && few->m == menu.tiles->m; few++)
+        menu.count++;
+    return menu;
+}
+
 /* A tile with k cut into parts, laid over an output. */
 struct layout {
     struct ll_tile tile;
@@ -38,6 +69,7 @@ struct layout {
     double tiles, waves;    /* all tiles, of all GEMMs of the batch and all parts; ceil(tiles / count) */
     double feed_cycles;     /* of one step: loading operands */
     double step_cycles;     /* of one step: loading and multiplying */
+    double paced_cycles;    /* of one step: no less than fetching rows out of reach takes */
     double tile_cycles, reduce_cycles; /* one tile with its fill; starting to add up partial sums */
 };
 
@@ -55,11 +87,43 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
 static void deal(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    l->tile = unit->matrix.tiles[index / PARTS_CHOICES];
+    l->tile = menu_of(unit, task).tiles[index / PARTS_CHOICES];
     l->parts = UINT64_C(1) << index % PARTS_CHOICES;
     l->rows = ll_ceil_div(dims->m, l->tile.m);
     l->columns = ll_ceil_div(dims->n, l->tile.n);
     l->tiles = (double)dims->batch * (double)l->rows * (double)l->columns * (double)l->parts;
+}
+
+/* Of a step of a tile whose operands lie along k, the rows that it fetches from out of reach. */
+struct strided {
+    double row_bytes, far, done;  /* of a row; share out of reach; elements along k */
+    double sharers[2], missed[2]; /* tiles of a wave with the rows of a, of b, in common; rows missed */
+    double units, cycles;
+};
+
+static struct strided strided_access(const struct ll_unit *unit, const struct ll_task *task,
+                                     const struct layout *l)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    const uint64_t along = task->work->kind == LL_WORK_GEMM ? task->work->along_k : 0;
+    const double tile[] = {(double)l->tile.m, (double)l->tile.n},
+                 others[] = {(double)l->columns, (double)l->rows};
+    struct strided s = {.row_bytes = (double)ll_dtype_size(task->dtype, task->problem.dims.k),
+                        .units = fmin(l->tiles, (double)unit->count)};
+    if (matrix->strided_rate_hz == 0 || along & LL_LINES_ELSEWHERE)
+        return (struct strided){0};
+    s.far = fmax(0, 1 - (double)matrix->strided_reach_bytes / s.row_bytes);
+    s.done = (double)l->steps * (double)l->tile.k * l->tiles / (double)unit->count;
+    for (int i = 0; i < 2; i++) {
+        double in_step = matrix->strided_drift > 0 ? 1 / sqrt(1 + s.done / (double)matrix->strided_drift) : 0;
+        s.sharers[i] = fmin(others[i], s.units);
+        s.missed[i] = along & (i == 0 ? LL_LINES_OF_A : LL_LINES_OF_B)
+                          ? tile[i] * s.far * (1 - (1 - 1 / s.sharers[i]) * in_step)
+                          : 0;
+    }
+    s.cycles =
+        s.units * (s.missed[0] + s.missed[1]) * unit->clock_hz * unit->efficiency / matrix->strided_rate_hz;
+    return s;
 }
 
 /* The cycles of a layout whose tiles are known. */
@@ -68,7 +132,8 @@ static void time_tiles(const struct ll_unit *unit, const struct ll_task *task, s
     l->steps = ll_ceil_div(ll_ceil_div(task->problem.dims.k, l->tile.k), l->parts);
     l->waves = ceil(l->tiles / (double)unit->count);
     time_step(unit, task, l);
-    l->tile_cycles = (double)l->steps * l->step_cycles + unit->matrix.fill_cycles;
+    l->paced_cycles = fmax(l->step_cycles, strided_access(unit, task, l).cycles);
+    l->tile_cycles = (double)l->steps * l->paced_cycles + unit->matrix.fill_cycles;
     l->reduce_cycles = l->parts > 1 ? unit->matrix.split_k_reduce_cycles : 0;
 }
 
@@ -86,7 +151,7 @@ static bool is_of_convolutions(const struct ll_unit *unit, const struct ll_tile 
  * where all tiles of them are computed at once, of which there are at least as many as parts. */
 static bool lay_out(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
-    const struct ll_tile *tile = &unit->matrix.tiles[index / PARTS_CHOICES];
+    const struct ll_tile *tile = &menu_of(unit, task).tiles[index / PARTS_CHOICES];
     uint64_t parts = UINT64_C(1) << index % PARTS_CHOICES;
     if (parts > 1 &&
         (task->whole_k || parts > unit->count || parts > ll_ceil_div(task->problem.dims.k, tile->k)))
@@ -131,7 +196,7 @@ struct start {
 static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile)
 {
     const double *element = task->problem.element;
-    struct layout l = {.tile = unit->matrix.tiles[tile]};
+    struct layout l = {.tile = menu_of(unit, task).tiles[tile]};
     double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
     time_step(unit, task, &l);
     struct start start = {
@@ -151,7 +216,7 @@ static struct starts find_starts(const struct ll_unit *unit, const struct ll_tas
 {
     struct starts least = {.soonest = start_with(unit, task, 0)};
     least.smallest = least.soonest;
-    for (uint64_t i = 1; i < unit->matrix.tile_count; i++) {
+    for (uint64_t i = 1; i < menu_of(unit, task).count; i++) {
         struct start start = start_with(unit, task, i);
         if (start.cycles < least.soonest.cycles)
             least.soonest = start;
@@ -217,7 +282,7 @@ static uint32_t way_count(const struct ll_unit *unit, const struct ll_task *task
 {
     if (unit->matrix.tile_count == 0)
         return ll_counts_at_work(unit, task);
-    return (uint32_t)unit->matrix.tile_count * PARTS_CHOICES;
+    return (uint32_t)menu_of(unit, task).count * PARTS_CHOICES;
 }
 
 static bool matrix_way(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
@@ -282,6 +347,32 @@ static void explain_start(const struct ll_unit *unit, const struct ll_task *task
            other->n, element[LL_OPERAND_C], smallest->bytes);
 }
 
+static void explain_strided(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
+                            struct ll_explain *why)
+{
+    static const char *const names[] = {"a", "b"};
+    const struct ll_matrix *matrix = &unit->matrix;
+    const struct strided s = strided_access(unit, task, l);
+    if (s.cycles == 0)
+        return;
+    ll_say(why, "rows along k out of reach: max(0, 1 - %" PRIu64 " / %.10g) = %.10g",
+           matrix->strided_reach_bytes, s.row_bytes, s.far);
+    for (int i = 0; i < 2; i++)
+        if (s.missed[i] > 0)
+            ll_say(why,
+                   "rows of %s that a step fetches, of %" PRIu64
+                   ", which %.10g tiles have in common: %.10g, in step "
+                   "for %" PRIu64 " of %.10g elements along k",
+                   names[i], i == 0 ? l->tile.m : l->tile.n, s.sharers[i], s.missed[i], matrix->strided_drift,
+                   s.done);
+    ll_say(why, "a step takes at least: %.10g * (%.10g + %.10g) * (%.10g * %.10g) / %.10g = %.10g cycles",
+           s.units, s.missed[0], s.missed[1], unit->clock_hz, unit->efficiency, matrix->strided_rate_hz,
+           s.cycles);
+    if (l->paced_cycles > l->step_cycles)
+        ll_say(why, "which is longer: max(%.10g, %.10g) = %.10g cycles", l->step_cycles, s.cycles,
+               l->paced_cycles);
+}
+
 static void explain_tiles(const struct ll_unit *unit, const struct ll_task *task, const struct layout *l,
                           const struct ll_kernel_config *way, struct ll_explain *why)
 {
@@ -294,7 +385,8 @@ static void explain_tiles(const struct ll_unit *unit, const struct ll_task *task
     explain_feed(unit, task, l, "a step takes in operands", why);
     ll_say(why, "one step: %" PRIu64 " * %" PRIu64 " * %" PRIu64 " / %.10g + %.10g = %.10g cycles", l->tile.m,
            l->tile.n, l->tile.k, unit->matrix.macs[task->dtype], l->feed_cycles, l->step_cycles);
-    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->step_cycles,
+    explain_strided(unit, task, l, why);
+    ll_say(why, "one tile: %" PRIu64 " * %.10g + %.10g = %.10g cycles", l->steps, l->paced_cycles,
            unit->matrix.fill_cycles, l->tile_cycles);
     ll_say(why,
            "multiply-accumulates, of whole tiles: %.10g * %" PRIu64 " * %" PRIu64 " * %" PRIu64 " * %" PRIu64

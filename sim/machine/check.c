@@ -76,15 +76,35 @@ static bool check_price(struct ll_reading *reading)
                        "`wafer_usd`: no silicon is paid for");
 }
 
+/* Where a key of an item stands, or the item itself. */
+static struct ll_place place_of(const struct ll_node *item, const char *key)
+{
+    const struct ll_node *node = ll_node_get(item, key);
+    return node ? node->place : item->place;
+}
+
 /* Work that is divided evenly has no tiles that are loaded step by step. */
 static bool check_tiled(struct ll_reading *reading, const struct ll_unit *unit, const struct ll_node *item)
 {
     const struct ll_matrix *m = &unit->matrix;
     bool tiles = m->tile_count > 0;
     const struct need needs[] = {{"feed", m->feed > 0, tiles},
+                                 {"few_rows_tiles", m->few_rows_tile_count > 0, tiles},
+                                 {"strided_rate", m->strided_rate_hz > 0, tiles},
                                  {"split_k_reduce_cycles", m->split_k_reduce_cycles > 0, tiles}};
-    return unit->model != LL_UNIT_MATRIX ||
-           CHECK_NEEDS(reading, item, needs, "`tiles`: work is divided evenly among the units");
+    const struct need strided[] = {{"strided_reach", m->strided_reach_bytes > 0, m->strided_rate_hz > 0},
+                                   {"strided_drift", m->strided_drift > 0, m->strided_rate_hz > 0}};
+    if (unit->model != LL_UNIT_MATRIX)
+        return true;
+    bool right = CHECK_NEEDS(reading, item, needs, "`tiles`: work is divided evenly among the units");
+    right = CHECK_NEEDS(reading, item, strided, "`strided_rate`: no row is waited for") && right;
+    for (uint64_t i = 1; i < m->few_rows_tile_count; i++)
+        if (m->few_rows_tiles[i].m < m->few_rows_tiles[i - 1].m)
+            right = ll_complain(reading->diags, place_of(item, "few_rows_tiles"),
+                                "a tile of %" PRIu64 " rows behind one of %" PRIu64
+                                "; expected them by their rows",
+                                m->few_rows_tiles[i].m, m->few_rows_tiles[i - 1].m);
+    return right;
 }
 
 static bool check_link(struct ll_reading *reading, uint64_t level, const struct ll_node *item)
@@ -123,13 +143,6 @@ static const bool has_shape[] = {
 #include "sim/machine/topologies.def"
 #undef LL_TOPOLOGY
 };
-
-/* Where a key of the level stands, or the level itself. */
-static struct ll_place place_of(const struct ll_node *item, const char *key)
-{
-    const struct ll_node *node = ll_node_get(item, key);
-    return node ? node->place : item->place;
-}
 
 static bool check_shape(const struct ll_network *net, const struct ll_node *item, struct ll_reading *reading)
 {

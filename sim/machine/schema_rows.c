@@ -157,6 +157,10 @@ static const struct ll_field matrix_fields[] = {
      .count_offset = offsetof(struct ll_unit, matrix.tile_count),
      .help = "tile sizes m x n x k that the kernels offer; one unit computes one tile. When not given, work "
              "is divided evenly among the units"},
+    {.key = "few_rows_tiles", .type = LL_TYPE_TILES, AT(matrix.few_rows_tiles),
+     .count_offset = offsetof(struct ll_unit, matrix.few_rows_tile_count),
+     .help = "tile sizes of kernels for GEMMs of few rows, by their m: a GEMM whose rows all fit into one goes by the first "
+             "such m, not by `tiles`"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(matrix.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per unit and cycle, by dtype"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(matrix.fill_cycles), .min = 0, .max = MOST_RATE,
@@ -166,6 +170,17 @@ static const struct ll_field matrix_fields[] = {
              "loading takes no time of its own"},
     {.key = "split_k_reduce_cycles", .type = LL_TYPE_NUMBER, AT(matrix.split_k_reduce_cycles), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "cycles to start adding up partial sums, when units share k"},
+    {.key = "strided_rate", .type = LL_TYPE_QUANTITY, AT(matrix.strided_rate_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 0,
+     .max = 1e15, .otherwise = "0Hz",
+     .help = "rows of operands that lie along k, out of reach (strided_reach), of which all units together fetch a step's "
+             "piece in a second; 0Hz: any number"},
+    {.key = "strided_reach", .type = LL_TYPE_SIZE, AT(matrix.strided_reach_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B",
+     .help = "longest row, in memory, of which all rows of a tile are in reach: translated addresses and open rows of the "
+             "memory suffice for them"},
+    {.key = "strided_drift", .type = LL_TYPE_WHOLE, AT(matrix.strided_drift), .min = 0, .max = UINT32_MAX, .otherwise = "0",
+     .help = "elements along k that a unit multiplies until tiles that started together are out of step, so that none "
+             "finds a row's piece where another has just fetched it; 0: they always are"},
     {.key = "gemm", .type = LL_TYPE_OBJECT, AT(matrix.gemm), .table = &gemm_table,
      .given_offset = offsetof(struct ll_unit, matrix.gemm_given),
      .help = "a library's kernels for GEMMs of 16 bits and narrower on the tensor cores of a GPU, which these go by "

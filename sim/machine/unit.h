@@ -61,12 +61,18 @@ struct ll_gemm_kernels {
  * of tiles, of which the fastest is used. */
 struct ll_matrix {
     struct ll_tile tiles[LL_MAX_TILES];
-    uint64_t tile_count;          /* 0: any tile is possible, and work is divided evenly among the units */
+    uint64_t tile_count; /* 0: any tile is possible, and work is divided evenly among the units */
+    struct ll_tile few_rows_tiles[LL_MAX_TILES]; /* instead of tiles where all rows fit one; by m */
+    uint64_t few_rows_tile_count;
     double macs[LL_DTYPE_COUNT];  /* multiply-accumulates per unit and cycle; 0: cannot */
     double fill_cycles;           /* before the first result of a tile leaves the pipeline */
     double feed;                  /* bytes of operands loaded per cycle without multiplying; 0: at no cost */
     double split_k_reduce_cycles; /* to start adding up partial sums, where units share k */
-    struct ll_gemm_kernels gemm;  /* where gemm_given; plain GEMMs of 16 bits and narrower go by it alone */
+    /* Strided access (unit_matrix.c): rows out of reach of operands along k that all units together fetch a
+     * second, 0: any; the longest row in reach; elements along k until tiles are out of step, 0: at once. */
+    double strided_rate_hz;
+    uint64_t strided_reach_bytes, strided_drift;
+    struct ll_gemm_kernels gemm; /* where gemm_given; plain GEMMs of 16 bits and narrower go by it alone */
     bool gemm_given;
     struct ll_gemm_kernels implicit_gemm; /* the same of convolutions, of all types */
     bool implicit_gemm_given;

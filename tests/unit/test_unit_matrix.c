@@ -5,6 +5,8 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 
+#include <math.h>
+
 /* 100 units of 512 products a cycle, 20 cycles to fill; memory fast enough not to matter. */
 static struct ll_machine cores(uint64_t tile_count, const struct ll_tile *tiles)
 {
@@ -104,6 +106,47 @@ static void units_share_k_only_where_joining_pays_off(void **state)
     assert_int_equal(cost_of(&machine, 1, 128, 128, 64).units_used, 1);
 }
 
+/* 16 rows fit the tile of few rows, whose 64 columns take two of its tiles, side by side; 17 do not. */
+static void few_rows_go_by_tiles_of_their_own(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    matrix->few_rows_tiles[0] = (struct ll_tile){8, 64, 32};
+    matrix->few_rows_tiles[1] = (struct ll_tile){16, 32, 32};
+    matrix->few_rows_tile_count = 2;
+    struct ll_cost cost = cost_of(&machine, 1, 16, 64, 32);
+    assert_near(cost.compute_cycles, 16 * 32 * 32 / 512.0 + 20, 1e-15);
+    assert_int_equal(cost.units_used, 2);
+    assert_near(cost_of(&machine, 1, 8, 64, 32).compute_cycles, 8 * 64 * 32 / 512.0 + 20, 1e-15);
+    assert_near(cost_of(&machine, 1, 17, 64, 32).compute_cycles, 128 * 128 * 32 / 512.0 + 20, 1e-15);
+}
+
+/* Rows of 8192 halves, of which a quarter is in reach: of 100 tiles, one row of them, each fetches its own
+ * 128 rows of b, and while all are in step a hundredth of the 128 rows of a, at 1e10 rows a second. */
+static void rows_out_of_reach_are_waited_for(void **state)
+{
+    (void)state;
+    struct ll_machine machine = cores(1, &large);
+    struct ll_matrix *matrix = &machine.units[0].matrix;
+    struct ll_work work = gemm_work(LL_F16, 1, 128, 12800, 8192);
+    const double steps = 8192 / 32, multiply = 128 * 128 * 32 / 512.0, far = 0.75;
+    work.along_k = LL_LINES_OF_A | LL_LINES_OF_B;
+    matrix->strided_reach_bytes = 4096;
+    assert_near(cost_of_work(&machine, &work).compute_cycles, steps * multiply + 20, 1e-15);
+    matrix->strided_rate_hz = 1e10;
+    assert_near(cost_of_work(&machine, &work).compute_cycles, steps * 100 * far * 256 / 10 + 20, 1e-12);
+    matrix->strided_drift = 8192; /* so far do they go: in step for 1 / sqrt 2 */
+    double missed = 128 * (1 - 0.99 / sqrt(2));
+    assert_near(cost_of_work(&machine, &work).compute_cycles, steps * 100 * far * (128 + missed) / 10 + 20,
+                1e-12);
+    work.along_k = LL_LINES_OF_A; /* which a tile of its own fetches less often than it multiplies */
+    double alone = 100 * far * missed / 10;
+    assert_near(cost_of_work(&machine, &work).compute_cycles, steps * fmax(multiply, alone) + 20, 1e-12);
+    work.along_k = 0;
+    assert_near(cost_of_work(&machine, &work).compute_cycles, steps * multiply + 20, 1e-15);
+}
+
 static void without_a_menu_the_work_is_dealt_evenly(void **state)
 {
     (void)state;
@@ -184,6 +227,8 @@ int main(void)
         cmocka_unit_test(a_long_k_is_shared_by_idle_units),
         cmocka_unit_test(a_small_tile_spends_more_of_its_time_on_taking_operands_in),
         cmocka_unit_test(units_share_k_only_where_joining_pays_off),
+        cmocka_unit_test(few_rows_go_by_tiles_of_their_own),
+        cmocka_unit_test(rows_out_of_reach_are_waited_for),
         cmocka_unit_test(without_a_menu_the_work_is_dealt_evenly),
         cmocka_unit_test(shares_are_cut_so_that_least_is_loaded),
         cmocka_unit_test(no_other_cut_lets_a_share_load_less),
