@@ -309,6 +309,7 @@ void ll_library_release(struct ll_library *library)
     for (uint64_t i = 0; i < library->entry_count; i++) {
         ll_trace_free(library->entries[i].trace);
         free(library->entries[i].losses);
+        free(library->entries[i].scores);
     }
     for (uint64_t i = 0; i < library->experiment_count; i++)
         experiment_result_free(library->experiments[i].result);
@@ -347,21 +348,36 @@ static void take_recipe(const struct ll_training_recipe *recipe, struct ll_run_o
         options->setting_count++;
 }
 
-/* Losses have room for all steps, or are NULL. */
-static int record_workload(const struct ll_model *model, const struct ll_recording *recording, double *losses,
-                           struct ll_trace **trace)
+/* What the model said of itself before and after training. False when memory ran out. */
+static bool keep_scores(const struct ll_run_report *report, struct ll_library_entry *entry)
 {
+    const size_t count = report->after.count;
+    if (count == 0 || report->before.count != count)
+        return true;
+    entry->scores = calloc(count, sizeof *entry->scores);
+    for (size_t i = 0; entry->scores && i < count; i++)
+        entry->scores[i] = (struct ll_study_score){report->after.at[i].name, report->after.at[i].doc,
+                                                   report->before.at[i].value, report->after.at[i].value};
+    entry->score_count = entry->scores ? count : 0;
+    return entry->scores != NULL;
+}
+
+/* The entry's losses have room for all steps, or are NULL. */
+static int record_workload(const struct ll_model *model, struct ll_library_entry *entry)
+{
+    const struct ll_recording *recording = &entry->recording;
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
     struct ll_run_options options = {.train = recording->train,
+                                     .evaluate = recording->scored && model->evaluate,
                                      .dry_run = recording->dry_run,
                                      .batch = recording->batch,
                                      .steps = recording->steps,
                                      .seed = 1,
                                      .threads = recording->threads,
                                      .settings = settings,
-                                     .progress = losses ? note_loss : NULL,
-                                     .context = losses,
-                                     .trace = trace};
+                                     .progress = entry->losses ? note_loss : NULL,
+                                     .context = entry->losses,
+                                     .trace = &entry->trace};
     while (options.setting_count < LL_MOST_STUDY_SETTINGS && recording->settings[options.setting_count].key) {
         const struct ll_study_setting *setting = &recording->settings[options.setting_count];
         settings[options.setting_count++] = (struct ll_setting){setting->key, setting->value};
@@ -370,7 +386,9 @@ static int record_workload(const struct ll_model *model, const struct ll_recordi
         take_recipe(&model->recipe, &options);
     struct ll_run_report report;
     int status = ll_run_workload(model, &options, &report);
-    return status == LL_DONE ? narrow(recording, trace) : status;
+    if (status == LL_DONE && !keep_scores(&report, entry))
+        status = ll_cli_fail("memory ran out");
+    return status == LL_DONE ? narrow(recording, &entry->trace) : status;
 }
 
 static struct ll_library_entry *find(const struct ll_library *library, const struct ll_recording *recording)
@@ -385,8 +403,9 @@ static struct ll_library_entry *find(const struct ll_library *library, const str
 static struct ll_losses losses_of(const struct ll_library *library, const struct ll_recording *recording)
 {
     const struct ll_library_entry *entry = find(library, recording);
-    return entry && entry->losses ? (struct ll_losses){entry->losses, recording->steps}
-                                  : (struct ll_losses){NULL, 0};
+    return entry && entry->losses
+               ? (struct ll_losses){entry->losses, recording->steps, entry->scores, entry->score_count}
+               : (struct ll_losses){.at = NULL};
 }
 
 /* Records, and what runs natively only after other programs have stopped, as long as there is patience. */
@@ -398,7 +417,7 @@ static int record_quietly(struct ll_library *library, const struct ll_model *mod
     bool quiet = !native || ll_quiet_wait(library->patience_s);
     const struct ll_quiet_mark mark = ll_quiet_mark();
     library->patience_s = fmax(0, library->patience_s - (mark.at_s - before.at_s));
-    int status = record_workload(model, &entry->recording, entry->losses, &entry->trace);
+    int status = record_workload(model, entry);
     entry->quiet = !native || (quiet && ll_quiet_others(&mark) < LL_QUIET_CPUS);
     return status;
 }
@@ -425,8 +444,10 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     else
         fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
-    if (status != LL_DONE)
+    if (status != LL_DONE) {
         free(entry->losses);
+        free(entry->scores);
+    }
     *trace = entry->trace;
     return status;
 }

@@ -44,9 +44,11 @@ void ll_put_warning(const char *warning, struct ll_json *json);
 
 struct ll_library_entry {
     struct ll_recording recording;
-    struct ll_trace *trace; /* NULL: there is no such workload */
-    double *losses;         /* by step; NULL in a dry run */
-    bool quiet;             /* nothing else ran meanwhile; true of a dry run */
+    struct ll_trace *trace;        /* NULL: there is no such workload */
+    double *losses;                /* by step; NULL in a dry run */
+    struct ll_study_score *scores; /* of a scored recording; NULL: none */
+    size_t score_count;
+    bool quiet; /* nothing else ran meanwhile; true of a dry run */
 };
 
 struct ll_experiment_entry {

@@ -484,8 +484,9 @@ static bool same_text(const char *a, const char *b)
 bool ll_same_recording(const struct ll_recording *a, const struct ll_recording *b)
 {
     bool same = strcmp(a->model, b->model) == 0 && a->train == b->train && a->dry_run == b->dry_run &&
-                a->recipe == b->recipe && a->batch == b->batch && a->steps == b->steps &&
-                (a->dry_run || a->threads == b->threads) && same_text(a->products, b->products);
+                a->recipe == b->recipe && a->scored == b->scored && a->batch == b->batch &&
+                a->steps == b->steps && (a->dry_run || a->threads == b->threads) &&
+                same_text(a->products, b->products);
     for (size_t i = 0; same && i < LL_MOST_STUDY_SETTINGS; i++)
         same = same_text(a->settings[i].key, b->settings[i].key) &&
                same_text(a->settings[i].value, b->settings[i].value);
@@ -525,7 +526,7 @@ const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row
 struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, const char *variant)
 {
     uint64_t i = recording_of(runs->plan, row, variant);
-    return runs->losses && i < runs->plan->recording_count ? runs->losses[i] : (struct ll_losses){NULL, 0};
+    return runs->losses && i < runs->plan->recording_count ? runs->losses[i] : (struct ll_losses){.at = NULL};
 }
 
 static const struct ll_machine *machine_of(const struct ll_runs *runs, const char *target)

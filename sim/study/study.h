@@ -307,6 +307,7 @@ struct ll_recording {
     const char *model;                                        /* the workload's name in models/ */
     struct ll_study_setting settings[LL_MOST_STUDY_SETTINGS]; /* ended by one without key, if not full */
     bool train, dry_run;
+    bool scored; /* with scores before the first and after the last step; not of a dry run */
     bool recipe; /* in the small version in which it learns (leadline train), its batch and settings, too */
     const char
         *products;  /* the type that products of weights read (tracer/transform/dtype.h); NULL: their own */
@@ -321,10 +322,18 @@ struct ll_study_machine {
     struct ll_override overrides[LL_MOST_STUDY_OVERRIDES]; /* ended by one without path, if not full */
 };
 
-/* The losses of a recording's steps, in order; none of a dry run. */
+/* How well a workload does on what it has not learned, as its model judges itself. */
+struct ll_study_score {
+    const char *name, *doc; /* static storage */
+    double before, after;   /* the first step and the last one */
+};
+
+/* The losses of a recording's steps, in order, none of a dry run; and its scores, where it is scored. */
 struct ll_losses {
     const double *at;
     uint64_t count;
+    const struct ll_study_score *scores;
+    size_t score_count;
 };
 
 struct ll_study_plan {

@@ -158,13 +158,13 @@ static void judge_rising(const char *workload, const struct ll_trace *trace, str
     enum { STEPS = 200 };
     const struct ll_study *study = ll_study_find("T2");
     struct answer *answer = answer_with(study, trace);
-    struct ll_losses losses[16];
+    struct ll_losses losses[32];
     double falling[STEPS], rising[STEPS];
     for (size_t i = 0; i < STEPS; i++)
         rising[i] = -(falling[i] = 1 / (1 + (double)i));
     for (uint64_t i = 0; i < answer->plan.recording_count; i++) {
         bool rises = strcmp(answer->plan.recordings[i].row, workload) == 0;
-        losses[i] = (struct ll_losses){rises ? rising : falling, STEPS};
+        losses[i] = (struct ll_losses){.at = rises ? rising : falling, .count = STEPS};
     }
     answer->runs.losses = losses;
     assert_true(ll_study_judge(study, &answer->runs, result));
