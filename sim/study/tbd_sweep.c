@@ -290,39 +290,38 @@ static struct ll_curve published_of(const struct ll_tbd_sweep *sweep, enum ll_tb
     return published;
 }
 
-/* A curve for each framework; of the translators, which differ, with the implementation's name. */
+/* A curve for each framework, in the same colour in all panels; of the translators, which differ, with the
+ * implementation's name. */
 static void draw_panel(struct ll_svg *svg, struct ll_rect box, const char *panel,
                        const struct ll_tbd_sweeps *sweeps, enum ll_tbd_metric metric)
 {
-    struct ll_curve curves[LL_TBD_FRAMEWORKS], published[LL_TBD_FRAMEWORKS];
+    struct ll_curve curves[LL_TBD_FRAMEWORKS] = {{0}}, published[LL_TBD_FRAMEWORKS] = {{0}};
     double values[LL_TBD_FRAMEWORKS][LL_TBD_MOST_BATCHES];
     char names[LL_TBD_FRAMEWORKS][LL_TBD_LABEL], label[64] = "%";
-    size_t count = 0;
     for (size_t s = 0; s < sweeps->count; s++) {
         const struct ll_tbd_sweep *sweep = &sweeps->at[s];
         const struct ll_tbd_workload *workload = &ll_tbd[sweep->row];
+        const enum ll_tbd_framework f = sweep->framework;
         if (!workload->panel || strcmp(workload->panel, panel) != 0)
             continue;
-        assert(count < LL_TBD_FRAMEWORKS);
+        assert(f < LL_TBD_FRAMEWORKS && curves[f].count == 0);
         for (size_t i = 0; i < sweep->count; i++)
-            values[count][i] = ll_tbd_value(&sweep->metrics[i], metric);
+            values[f][i] = ll_tbd_value(&sweep->metrics[i], metric);
         const bool named = strcmp(workload->name, panel) != 0;
-        snprintf(names[count], sizeof names[count], named ? "%s (%s)" : "%s", frameworks[sweep->framework],
-                 workload->name);
-        curves[count] = (struct ll_curve){names[count], sweep->batches, values[count], sweep->count};
-        published[count] = published_of(sweep, metric);
+        snprintf(names[f], sizeof names[f], named ? "%s (%s)" : "%s", frameworks[f], workload->name);
+        curves[f] = (struct ll_curve){names[f], sweep->batches, values[f], sweep->count};
+        published[f] = published_of(sweep, metric);
         if (metric == LL_TBD_THROUGHPUT)
             snprintf(label, sizeof label, "%s/s", ll_tbd_last(sweep)->unit);
-        count++;
     }
     ll_draw_lines(svg, box,
                   &(struct ll_lines){.title = panel,
                                      .x_label = "mini-batch",
                                      .y_label = label,
                                      .curves = curves,
-                                     .curve_count = count,
+                                     .curve_count = LL_TBD_FRAMEWORKS,
                                      .published = published,
-                                     .published_count = count,
+                                     .published_count = LL_TBD_FRAMEWORKS,
                                      .joined = true,
                                      .y_high = metric == LL_TBD_THROUGHPUT ? 0 : 100});
 }

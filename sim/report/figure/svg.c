@@ -176,13 +176,14 @@ void ll_svg_curve(struct ll_svg *svg, const struct ll_point *points, size_t coun
 }
 
 /* Shapes as offsets from the point, in the order of the palette: square, triangle up, diamond, triangle down;
- * every fifth is a circle. */
+ * every fifth is a circle. Where series have the same values, the corners of later ones, which lie below, are
+ * seen around the earlier ones. */
 void ll_svg_mark(struct ll_svg *svg, struct ll_point at, size_t series)
 {
     static const double corners[][8] = {{-3, -3, 3, -3, 3, 3, -3, 3},
-                                        {0, -4, 4, 3, -4, 3, -4, 3},
-                                        {0, -4.2, 4.2, 0, 0, 4.2, -4.2, 0},
-                                        {0, 4, 4, -3, -4, -3, -4, -3}};
+                                        {0, -5.2, 5, 3.8, -5, 3.8, -5, 3.8},
+                                        {0, -5.4, 5.4, 0, 0, 5.4, -5.4, 0},
+                                        {0, 5.2, 5, -3.8, -5, -3.8, -5, -3.8}};
     enum { SHAPES = 5 };
     size_t shape = series % SHAPES, colour = series % LL_COLOUR_COUNT;
     if (shape == 0) {
