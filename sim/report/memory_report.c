@@ -6,6 +6,7 @@
 #include "sim/report/figure/figure.h"
 #include "sim/report/table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -341,23 +342,47 @@ static uint64_t held_bytes(const struct ll_memory_report *report, size_t point, 
     return which < LL_MEMORY_COUNT ? report->course->at[point].class_bytes[which] : report->beside_bytes;
 }
 
-static bool draw(const struct ll_memory_report *report, const char *machine, struct ll_rect box,
-                 struct ll_svg *svg)
+/* When the ops of the points begin, and the last one ends, in ms, where these ops were replayed; input of
+ * a step is sent early and stays where its op stands. Else the numbers of the ops: the fullest stage of a plan
+ * is not always the one that is reported. Fills one more than there are points; returns what the axis says. */
+static const char *place_points(const struct ll_report *whole, double *x)
 {
-    size_t points = report->course->count, used = 0;
+    const struct ll_over_time *course = whole->memory->course;
+    const struct ll_prepared *prepared = whole->result->prepared;
+    bool replayed = !whole->parallel;
+    double last = 0;
+    for (size_t i = 0; i < course->count; i++)
+        replayed = replayed && course->at[i].op >= prepared->first_op && course->at[i].op < prepared->end_op;
+    for (size_t i = 0; i <= course->count; i++) {
+        uint32_t op = i < course->count ? course->at[i].op : course->at[i - 1].op + 1;
+        if (replayed && i < course->count) {
+            const struct ll_op_result *run = &whole->result->ops[op - prepared->first_op];
+            x[i] = fmax(1e3 * run->start_s, i ? x[i - 1] : 0);
+            last = fmax(last, 1e3 * (run->start_s + run->time_s));
+        } else {
+            x[i] = replayed ? last : op;
+        }
+    }
+    return replayed ? "ms" : "op";
+}
+
+static bool draw(const struct ll_report *whole, const char *machine, struct ll_rect box, struct ll_svg *svg)
+{
+    const struct ll_memory_report *report = whole->memory;
+    size_t last = report->course->count - 1, points = last + 2, used = 0;
     double *x = malloc((points * (LL_MEMORY_COUNT + 2) + 1) * sizeof *x);
     struct ll_curve curves[LL_MEMORY_COUNT + 1];
     const struct scale *scale = scale_of((double)report->footprint.peak_bytes);
     char title[200];
+    assert(report->course->count > 0); /* what was replayed has ops */
     if (!x)
         return false;
-    for (size_t i = 0; i < points; i++)
-        x[i] = report->course->at[i].op;
+    const char *x_label = place_points(whole, x);
     const double *below = NULL;
     for (unsigned m = 0; m <= LL_MEMORY_COUNT; m++) {
         double *y = x + (used + 1) * points, most = 0;
         for (size_t i = 0; i < points; i++) {
-            double held = (double)held_bytes(report, i, m) / scale->bytes;
+            double held = (double)held_bytes(report, i < last ? i : last, m) / scale->bytes;
             y[i] = held + (below ? below[i] : 0);
             most = fmax(most, held);
         }
@@ -368,7 +393,7 @@ static bool draw(const struct ll_memory_report *report, const char *machine, str
         below = y;
     }
     const struct ll_lines lines = {.title = figure_title(report, machine, title, sizeof title),
-                                   .x_label = "op",
+                                   .x_label = x_label,
                                    .y_label = scale->label,
                                    .curves = curves,
                                    .curve_count = used,
@@ -393,8 +418,8 @@ bool ll_report_memory_figure(const struct ll_report *reports, size_t count, stru
     bool drawn = true;
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count && drawn; i++)
-        drawn = draw(reports[i].memory, ll_report_machine(reports, count, &reports[i]),
-                     ll_page_panel(&page, i), &svg);
+        drawn =
+            draw(&reports[i], ll_report_machine(reports, count, &reports[i]), ll_page_panel(&page, i), &svg);
     ll_svg_close(&svg);
     return drawn && !out->failed;
 }

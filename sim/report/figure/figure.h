@@ -164,7 +164,7 @@ struct ll_lines {
     const struct ll_curve *published;
     size_t published_count; /* at most three times as many as curves */
     bool joined;            /* else marks alone: a scatter plot */
-    bool areas;             /* joined, and filled down to the curve before, which is nowhere above it */
+    bool areas; /* joined as stairs, and filled down to the curve before, which is nowhere above it */
     bool x_log, y_log;
     /* Where the axes end; 0: where the data ends. They begin at 0, or at the data if log. */
     double x_high, y_high;

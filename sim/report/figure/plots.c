@@ -344,7 +344,8 @@ static void draw_curve(struct ll_svg *svg, struct ll_rect area, const struct ll_
     }
 }
 
-/* From a curve back along the one before it, or along the foot. */
+/* Along a curve, each of whose values holds up to the next point, and back along the one before it, or along
+ * the foot. */
 static void draw_area(struct ll_svg *svg, struct ll_rect area, const struct ll_lines *lines, size_t which,
                       const struct ll_axis *x, const struct ll_axis *y)
 {
@@ -352,11 +353,14 @@ static void draw_area(struct ll_svg *svg, struct ll_rect area, const struct ll_l
     ll_str_addf(svg->out, "<polygon class=\"ll-f%zu\" points=\"", which % LL_COLOUR_COUNT);
     for (size_t i = 0; i < curve->count; i++) {
         struct ll_point at = place(area, x, y, curve->x[i], curve->y[i]);
-        ll_str_addf(svg->out, "%.2f,%.2f ", at.x, at.y);
+        struct ll_point until = place(area, x, y, curve->x[i + 1 < curve->count ? i + 1 : i], curve->y[i]);
+        ll_str_addf(svg->out, "%.2f,%.2f %.2f,%.2f ", at.x, at.y, until.x, until.y);
     }
     for (size_t i = curve->count; i-- > 0;) {
-        struct ll_point at = place(area, x, y, curve->x[i], below ? below->y[i] : y->low);
-        ll_str_addf(svg->out, "%.2f,%.2f%s", at.x, at.y, i ? " " : "");
+        double value = below ? below->y[i] : y->low;
+        struct ll_point until = place(area, x, y, curve->x[i + 1 < curve->count ? i + 1 : i], value);
+        struct ll_point at = place(area, x, y, curve->x[i], value);
+        ll_str_addf(svg->out, "%.2f,%.2f %.2f,%.2f%s", until.x, until.y, at.x, at.y, i ? " " : "");
     }
     ll_str_add(svg->out, "\"/>\n");
 }
