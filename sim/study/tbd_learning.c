@@ -109,9 +109,11 @@ static void judge_row(const struct ll_losses *losses, enum ll_tbd_row row, struc
                       claim, ll_tbd[row].name);
 }
 
-static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, struct ll_study_result *result)
+static void draw(const struct ll_losses losses[LL_TBD_COUNT], size_t shown, const char *note,
+                 struct ll_study_result *result)
 {
-    const struct ll_page page = {"Losses by step", "A panel for each workload.", shown, COLUMNS, 300, 230};
+    const struct ll_page page = {
+        "Losses by step", "A panel for each workload.", shown, COLUMNS, 300, 230, note};
     struct ll_svg svg = {
         ll_study_figure_new(result, NULL, "The loss of small versions of the workloads, by step.")};
     double steps[LEARNING_STEPS];
@@ -157,9 +159,11 @@ static bool find_learned(const struct ll_runs *runs, const struct learner *learn
     return true;
 }
 
-static void draw_learned(const struct learned *all, size_t count, struct ll_study_result *result)
+static void draw_learned(const struct learned *all, size_t count, const char *note,
+                         struct ll_study_result *result)
 {
-    const struct ll_page page = {"Accuracy by step", "A panel for each workload.", count, 2, 380, 250};
+    const struct ll_page page = {
+        "Accuracy by step", "A panel for each workload.", count, 2, 380, 250, note};
     struct ll_svg svg = {ll_study_figure_new(result, "accuracy",
                                              "What small versions of the workloads of figure 2 do with data "
                                              "that they have not learned, by step.")};
@@ -209,7 +213,7 @@ static void judge_accuracies(const struct ll_runs *runs, struct ll_study_result 
                            "%s: %s, before its first step and after %" PRIu64, ll_tbd[learner->row].name,
                            learner->unit, learner->steps[CHECKS - 1]);
     }
-    draw_learned(all, count, result);
+    draw_learned(all, count, ll_runs_recorded_on(runs), result);
 }
 
 static void judge_learning(const struct ll_runs *runs, struct ll_study_result *result)
@@ -229,7 +233,7 @@ static void judge_learning(const struct ll_runs *runs, struct ll_study_result *r
         shown += losses[row].count > 0;
     }
     if (shown)
-        draw(losses, shown, result);
+        draw(losses, shown, ll_runs_recorded_on(runs), result);
     judge_accuracies(runs, result);
     ll_criterion_info(result, "days of a GPU on real data are not reproduced", "not reproduced",
                       "top-1 of 75 to 80 %, top-5 above 90 %, BLEU of about 20, Pong 19 to 20",
