@@ -41,11 +41,11 @@ static void what_falls_does_not_rise(void **state)
 {
     (void)state;
     static const enum ll_verdict expected[] = {LL_PASS, LL_PASS, LL_FAIL};
-    struct ll_tbd_sweep sweeps[LL_TBD_COUNT] = {{.count = 0}};
-    sweeps[LL_TBD_NMT] = sweep;
+    struct ll_tbd_sweeps sweeps = {.count = 1};
+    sweeps.at[0] = sweep;
     for (int metric = LL_TBD_THROUGHPUT; metric <= LL_TBD_FP32; metric++) {
         struct ll_study_result result = {.failed = false};
-        ll_tbd_judge_rising(sweeps, (enum ll_tbd_metric)metric, &result);
+        ll_tbd_judge_rising(&sweeps, (enum ll_tbd_metric)metric, &result);
         assert_int_equal(result.criterion_count, 1);
         assert_int_equal(result.criteria[0].verdict, expected[metric]);
         ll_study_result_release(&result);
