@@ -14,7 +14,7 @@ enum { LEARNING_STEPS = 200, AVERAGED = 20, COLUMNS = 3 };
 static const char variant[] = "lesson";
 
 /* The workloads of the figure, how a small version of each judges itself on what it has not learned, and
- * after how many steps, trained anew each time: the last is what its recipe takes, of the games about half. */
+ * after how many steps, trained anew each time: at most as many as its recipe takes. */
 enum { LEARNERS = 4, CHECKS = 3 };
 static const struct learner {
     enum ll_tbd_row row;
@@ -42,8 +42,8 @@ static const struct learner {
      "% of words in their place",
      "BLEU of about 20",
      100,
-     {200, 400, 800},
-     {"after 200 steps", "after 400 steps", "after 800 steps"}},
+     {50, 100, 200},
+     {"after 50 steps", "after 100 steps", "after 200 steps"}},
     {LL_TBD_A3C,
      "score",
      "bricks a game",
@@ -162,8 +162,7 @@ static bool find_learned(const struct ll_runs *runs, const struct learner *learn
 static void draw_learned(const struct learned *all, size_t count, const char *note,
                          struct ll_study_result *result)
 {
-    const struct ll_page page = {
-        "Accuracy by step", "A panel for each workload.", count, 2, 380, 250, note};
+    const struct ll_page page = {"Accuracy by step", "A panel for each workload.", count, 2, 380, 250, note};
     struct ll_svg svg = {ll_study_figure_new(result, "accuracy",
                                              "What small versions of the workloads of figure 2 do with data "
                                              "that they have not learned, by step.")};
