@@ -342,9 +342,9 @@ static uint64_t held_bytes(const struct ll_memory_report *report, size_t point, 
     return which < LL_MEMORY_COUNT ? report->course->at[point].class_bytes[which] : report->beside_bytes;
 }
 
-/* When the ops of the points begin, and the last one ends, in ms, where these ops were replayed; input of
- * a step is sent early and stays where its op stands. Else the numbers of the ops: the fullest stage of a plan
- * is not always the one that is reported. Fills one more than there are points; returns what the axis says. */
+/* When the ops of the points begin, and the last one ends, in ms, where these ops were replayed; input of a
+ * step is sent early and stays where its op stands. Else the numbers of the ops: the fullest stage of a plan
+ * need not be the one that is reported. Fills one more than there are points; returns what the axis says. */
 static const char *place_points(const struct ll_report *whole, double *x)
 {
     const struct ll_over_time *course = whole->memory->course;
