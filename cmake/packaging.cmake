@@ -52,6 +52,9 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-pthread | libopenblas0") # opened at run time, so not seen by the above
+if(rsvg_FOUND)
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS librsvg2-2) # likewise, for figures as PNG and PDF
+endif()
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Record a workload once, where it really runs; then ask any machine that can be
 described, built or imagined, how long it would take, what would hold it back,
 and what to change.")
