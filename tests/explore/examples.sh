@@ -17,7 +17,7 @@ try() {
         tail -1 "$here/$figure.svg" | grep -q '</svg>' || { echo "$1: no $figure" && exit 1; }
     done
     "$leadline" pareto "$here/$1.db" --html "$here/$1.html"
-    grep -q 'Made by: <code>leadline pareto' "$here/$1.html" || { echo "$1: no page" && exit 1; }
+    grep -q '<script type="application/octet-stream" id="data">' "$here/$1.html" || { echo "$1: no page" && exit 1; }
     echo "$1: $valid valid points"
 }
 
