@@ -16,16 +16,22 @@ static struct ll_value *dense(struct ll_llm_decoder *d, const struct ll_llm_laye
         d, y, &(struct ll_llm_matrix){"down", hidden, LL_ROLE_FFN_HIDDEN, LL_ROLE_HIDDEN, l->biased, false});
 }
 
-/* What the weights of all experts are stored as. */
-static enum ll_dtype stored(const struct ll_llm_decoder *d)
+/* The weights of experts as their format stores them. */
+static void store(const struct ll_llm_decoder *d, struct ll_shape *shape)
 {
-    static const enum ll_dtype dtypes[LL_EXPERT_FORMAT_COUNT] = {[LL_EXPERTS_FP8] = LL_F8,
-                                                                 [LL_EXPERTS_FP8_BLOCK] = LL_F8,
-                                                                 [LL_EXPERTS_NVFP4] = LL_F4,
-                                                                 [LL_EXPERTS_W4A16_MXFP4] = LL_F4,
-                                                                 [LL_EXPERTS_W4A8_MXFP4_MXFP8] = LL_F4,
-                                                                 [LL_EXPERTS_INT4_WO] = LL_INT4};
-    return d->formats.expert == LL_EXPERTS_BF16 || d->train ? d->nn->real : dtypes[d->formats.expert];
+    static const struct {
+        enum ll_dtype dtype;
+        enum ll_scales scales;
+    } stored[LL_EXPERT_FORMAT_COUNT] = {[LL_EXPERTS_FP8] = {LL_F8, LL_SCALES_NONE},
+                                        [LL_EXPERTS_FP8_BLOCK] = {LL_F8, LL_SCALES_F32_SQUARE},
+                                        [LL_EXPERTS_NVFP4] = {LL_F4, LL_SCALES_E4M3},
+                                        [LL_EXPERTS_W4A16_MXFP4] = {LL_F4, LL_SCALES_E8M0},
+                                        [LL_EXPERTS_W4A8_MXFP4_MXFP8] = {LL_F4, LL_SCALES_E8M0},
+                                        [LL_EXPERTS_INT4_WO] = {LL_INT4, LL_SCALES_F16}};
+    if (d->formats.expert == LL_EXPERTS_BF16 || d->train)
+        return;
+    shape->dtype = (uint8_t)stored[d->formats.expert].dtype;
+    shape->scales = (uint8_t)stored[d->formats.expert].scales;
 }
 
 static struct ll_value *stack(struct ll_llm_decoder *d, const char *name, uint64_t experts, uint64_t from,
@@ -33,7 +39,7 @@ static struct ll_value *stack(struct ll_llm_decoder *d, const char *name, uint64
 {
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){experts, from, to},
                                         (const enum ll_role[]){LL_ROLE_EXPERTS, from_role, to_role});
-    shape.dtype = (uint8_t)stored(d);
+    store(d, &shape);
     return ll_nn_variable(d->nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 

@@ -144,14 +144,24 @@ struct ll_value *ll_llm_line(struct ll_llm_decoder *d, const char *name, uint64_
     return ll_nn_variable(d->nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 0, NULL});
 }
 
-/* What a quantized weight is stored as; its scales are counted where it is read (ops_work.c). */
-static enum ll_dtype stored(const struct ll_llm_decoder *d, bool whole)
+/* A weight as a quantized linear layer stores it: its type, and the scales that its elements share. */
+static void store(const struct ll_llm_decoder *d, bool whole, struct ll_shape *shape)
 {
-    static const enum ll_dtype of_format[LL_LINEAR_FORMAT_COUNT] = {
-        [LL_LINEAR_FP8] = LL_F8,       [LL_LINEAR_FP8_BLOCK] = LL_F8, [LL_LINEAR_MXFP8] = LL_F8,
-        [LL_LINEAR_NVFP4] = LL_F4,     [LL_LINEAR_MXFP4] = LL_F4,     [LL_LINEAR_INT8] = LL_INT8,
-        [LL_LINEAR_INT8_WO] = LL_INT8, [LL_LINEAR_INT4_WO] = LL_INT4};
-    return whole || d->train || d->formats.linear == 0 ? d->nn->real : of_format[d->formats.linear - 1];
+    static const struct {
+        enum ll_dtype dtype;
+        enum ll_scales scales;
+    } stored[LL_LINEAR_FORMAT_COUNT] = {[LL_LINEAR_FP8] = {LL_F8, LL_SCALES_NONE},
+                                        [LL_LINEAR_FP8_BLOCK] = {LL_F8, LL_SCALES_F32_SQUARE},
+                                        [LL_LINEAR_MXFP8] = {LL_F8, LL_SCALES_E8M0},
+                                        [LL_LINEAR_NVFP4] = {LL_F4, LL_SCALES_E4M3},
+                                        [LL_LINEAR_MXFP4] = {LL_F4, LL_SCALES_E8M0},
+                                        [LL_LINEAR_INT8] = {LL_INT8, LL_SCALES_NONE},
+                                        [LL_LINEAR_INT8_WO] = {LL_INT8, LL_SCALES_NONE},
+                                        [LL_LINEAR_INT4_WO] = {LL_INT4, LL_SCALES_F16}};
+    if (whole || d->train || d->formats.linear == 0)
+        return;
+    shape->dtype = (uint8_t)stored[d->formats.linear - 1].dtype;
+    shape->scales = (uint8_t)stored[d->formats.linear - 1].scales;
 }
 
 struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_matrix *m)
@@ -162,7 +172,7 @@ struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x, cons
     assert(x->shape.rank == 2 && m->units > 0);
     struct ll_shape shape =
         ll_nn_shape(nn, 2, (uint64_t[]){x->shape.dim[1], m->units}, (const enum ll_role[]){m->from, m->to});
-    shape.dtype = (uint8_t)stored(d, m->whole);
+    store(d, m->whole, &shape);
     const struct ll_attr format = ll_attr_of_count(LL_ATTR_FORMAT, d->formats.linear);
     ll_nn_push(nn, m->name);
     struct ll_value *inputs[2] = {

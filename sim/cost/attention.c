@@ -46,6 +46,7 @@ static const double L2_SHARE = 0.78, AGAIN_SHARE = 0.75;
 /* What the machine's data sheet says of the units that the kernel runs on. */
 struct device {
     uint32_t unit; /* in machine->units */
+    const struct ll_unit *of;
     double units, clock_hz;
     double flops, exponentials; /* a cycle of one unit */
     double dram_Bps, l2_Bps;
@@ -145,6 +146,7 @@ static bool find_unit(const struct ll_machine *machine, enum ll_op_kind kind, co
         return false;
     const struct ll_unit *unit = &machine->units[device->unit];
     const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
+    device->of = unit;
     device->units = (double)unit->count;
     device->clock_hz = unit->clock_hz;
     device->flops = ll_unit_flops_per_cycle(unit, dtype);
@@ -311,12 +313,19 @@ static double padded_head(const struct ll_attention_kernel *kernel, double head)
     return does(kernel, LL_TRAIT_PADS_HEADS) ? exp2(ceil(log2(head))) : head;
 }
 
+/* Times that the GEMMs take over their FLOPs at the peak rate. */
+static double gemm_share(const struct call *c)
+{
+    double share = by_dtype(c->kernel->gemm_time, c->narrow);
+    return share > 1 ? 1 / ll_unit_share(c->device.of, 1 / share) : share;
+}
+
 static void time_step(const struct call *c, double gemm_flops, double exponentials, struct loops *l)
 {
     const struct ll_attention_kernel *k = c->kernel;
     const struct device *d = &c->device;
     double wide = does(k, LL_TRAIT_SPILLS) ? fmax((double)c->a->head_qk, 192) / 192 : 1;
-    double share = by_dtype(k->gemm_time, c->narrow) * wide;
+    double share = gemm_share(c) * wide;
     l->gemm_s = share * gemm_flops / (d->flops * d->clock_hz);
     l->softmax_s = d->exponentials > 0 ? k->softmax_time * exponentials / (d->exponentials * d->clock_hz) : 0;
     l->peak_s = gemm_flops / (d->flops * d->clock_hz);
@@ -760,7 +769,7 @@ static void explain_blocks(const struct call *c, struct ll_explain *why)
     const struct ll_attention_kernel *k = c->kernel;
     double scores = (double)l->tile.m * (double)l->tile.n,
            flops = l->gemm_s * c->device.flops * c->device.clock_hz;
-    double share = by_dtype(k->gemm_time, c->narrow);
+    double share = gemm_share(c);
     ll_say(why,
            "tiles of %" PRIu64 " rows x %" PRIu64 " keys: %.10g blocks of %.10g to %.10g steps, %.10g in all",
            l->tile.m, l->tile.n, l->blocks.count, l->blocks.shortest, l->blocks.longest, l->blocks.steps);

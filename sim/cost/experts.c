@@ -113,7 +113,8 @@ static void run(const struct layer *l, double n, double k, double rows_in, doubl
                            : COLUMNS * STEP_BYTES * l->unit->clock_hz / fmax(kernel->step_cycles, 1);
     *g = (struct grouped){.n = n, .k = k, .rows_in = rows_in};
     g->waves = tiles * ceil(n / COLUMNS) / units;
-    g->multiply_s = 2 * computed * COLUMNS * k / (l->flops * l->unit->clock_hz * kernel->compute_efficiency) +
+    g->multiply_s = 2 * computed * COLUMNS * k /
+                        (l->flops * l->unit->clock_hz * ll_unit_share(l->unit, kernel->compute_efficiency)) +
                     kernel->block_s;
     g->load_s = (COLUMNS * k * l->weight_bytes + b * k * l->activation_bytes) / draws_Bps + kernel->block_s;
     double held = does(l, LL_EXPERT_PERSISTENT) ? 1 : occupancy[tile];

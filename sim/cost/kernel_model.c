@@ -212,7 +212,7 @@ void ll_kernel_time_start(struct ll_kernel_timing *s)
         const struct ll_linear_kernel *linear = s->task.linear;
         gemm->efficiency *= s->unit.efficiency / full;
         if (linear) {
-            gemm->efficiency = linear->efficiency;
+            gemm->efficiency = ll_unit_share(&s->unit, linear->efficiency);
             gemm->tile_cycles = linear->tile_cycles;
             gemm->min_step_cycles =
                 linear->min_step_cycles > 0 ? linear->min_step_cycles : gemm->min_step_cycles;

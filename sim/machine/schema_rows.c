@@ -252,6 +252,9 @@ static const struct ll_field unit_fields[] = {
     {.key = "clock", .type = LL_TYPE_QUANTITY, AT(clock_hz), .dimension = LL_DIMENSION_FREQUENCY, .min = 1,
      .max = MOST_HZ,
      .help = "its own clock (default: the machine's)"},
+    {.key = "rate_of_full", .type = LL_TYPE_NUMBER, AT(rate_of_full), .min = POSITIVE, .max = 1, .otherwise = "1",
+     .help = "its rate over that of the family's full parts, on which kernels were measured: what these lose beside the "
+             "multiplications takes as many cycles here"},
     {.key = "efficiency", .type = LL_TYPE_NUMBER, AT(efficiency), .min = POSITIVE, .max = 1, .otherwise = "1",
      .help = "share of the peak rate that it sustains"},
     {.key = "runs", .type = LL_TYPE_RUNS, AT(runs), .given_offset = offsetof(struct ll_unit, runs_listed),

@@ -127,6 +127,7 @@ struct ll_unit {
     uint64_t count;
     double clock_hz;         /* its own, or the machine's */
     double efficiency;       /* sustained share of the peak rate; 1 when not given */
+    double rate_of_full;     /* its rate over that of the family's full parts, on which kernels were measured */
     bool runs[LL_OP_NONE];   /* op kinds that it runs */
     bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
     uint64_t align;          /* runs unbatched GEMMs with two sides divisible by this; 0: any work */
@@ -142,6 +143,13 @@ struct ll_unit {
         struct ll_vector vector;
     };
 };
+
+/* The share of the peak rate that a kernel reaches whose share on the family's full parts is this: what it loses
+ * beside the multiplications takes as many cycles on a part that multiplies at a lower rate. Pure. */
+static inline double ll_unit_share(const struct ll_unit *unit, double share)
+{
+    return share > 0 ? 1 / (1 + (1 / share - 1) * unit->rate_of_full) : share;
+}
 
 /* Loops side by side and within each element as a file gives them, "K16 C16 / FX3", those of one iteration
  * left out; "G1" where nothing is side by side. Pure. */

@@ -113,8 +113,8 @@ struct ll_exchange {
     const uint64_t *members;
     uint64_t size, groups;
     const struct ll_collective_kernel *kernel; /* the stack's own that does it; NULL: the library */
-    uint64_t copies;                           /* of an all-to-all: each row goes to so many devices; 0: not known */
-    bool integers;                             /* elements that switches cannot add up */
+    uint64_t copies; /* of an all-to-all: each row goes to so many devices; 0: not known */
+    bool integers;   /* elements that switches cannot add up */
     bool by_library; /* by the library (NCCL), although the stack has kernels of its own */
     bool eager;      /* in no captured graph: the host starts it, data are copied into a registered buffer */
 };

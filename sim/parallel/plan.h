@@ -72,7 +72,8 @@ struct ll_parallel {
     uint64_t bucket_bytes; /* gradients are exchanged in buckets of at least this size; 0: each by itself */
     bool overlap;          /* gradients are exchanged during the backward pass; else after it */
     struct ll_offload offload;
-    uint64_t parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */
+    uint64_t
+        parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */
 };
 
 /* How many devices hold the same weights: to all that has to do with these they are replicas. */

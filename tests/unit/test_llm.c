@@ -180,6 +180,23 @@ static void test_caches(void **state)
     assert_true(kept_bytes(narrow, 4) == 131072. * 4096 / 2);
 }
 
+/* The published checkpoint of gpt-oss: 19,110,297,600 weights of experts in mxfp4, 1,804,459,584 others of 16
+ * bits; of DeepSeek-V3 all but embedding, head, norms and routers in FP8 with a scale for 128 x 128. */
+static void test_bytes_of_quantized_weights(void **state)
+{
+    (void)state;
+    const struct ll_setting settings[] = {{"config", "gpt-oss-20b"}, {"weights", "mxfp4_experts"}};
+    struct ll_trace *trace = dry(settings, 2, false);
+    double bytes = 0;
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer == LL_NONE && desc->memory == LL_WEIGHT)
+            bytes += (double)ll_size_bytes(&desc->shape);
+    }
+    ll_trace_free(trace);
+    assert_true(bytes == 13761264768);
+}
+
 /* Backward twice as much as forward, but for attention, whose scores are computed again: five products for
  * two. */
 static void test_a_training_step(void **state)
@@ -290,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_windows_and_pieces),
         cmocka_unit_test(test_lengths_of_a_batch),
         cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_bytes_of_quantized_weights),
         cmocka_unit_test(test_a_training_step),
         cmocka_unit_test(test_other_families),
         cmocka_unit_test(test_what_cannot_be_read),
