@@ -89,8 +89,8 @@ bool ll_write_file(const char *path, struct ll_str *text);
  * also of one that a pager writes to; 80 when neither is known. */
 unsigned ll_screen_width(void);
 
-/* From now on the screen counts as so wide, for text that goes into a file, which no terminal may change. 0: as
- * it is. */
+/* From now on the screen counts as so wide, for text that goes into a file, which no terminal may change. 0:
+ * as it is. */
 void ll_hold_screen_width(unsigned columns);
 
 /* What long commands share: interrupts and progress. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GEMMs on tensor cores by the kernels of a library (gemm_kernels.c has the formulas). All functions are pure and thread-safe; nothing allocates. Times are in
- * seconds, bandwidths in bytes a second. */
+/* GEMMs on tensor cores by the kernels of a library (gemm_kernels.c has the formulas). All functions are pure
+ * and thread-safe; nothing allocates. Times are in seconds, bandwidths in bytes a second. */
 #ifndef LL_SIM_COST_GEMM_KERNELS_H
 #define LL_SIM_COST_GEMM_KERNELS_H
 

@@ -13,5 +13,5 @@ leadline sim -c a100_sxm_80gb+trtllm --weights-as nvfp5 d.llt || echo "status $?
 leadline record moe --infer --batch 16 -p pass=decode -p layers=1 -p dtype=bf16 --dry-run -o m.llt >/dev/null
 leadline sim -c h100_sxm+vllm --json m.llt | grep '"time_s"' | head -1
 leadline sim -c h100_sxm+vllm --per-op m.llt | awk '/batch_matmul .*gate/ {print $1}' | while read -r op; do
-    leadline sim -c h100_sxm+vllm --explain "$op" m.llt | grep -E "runs on|rows of|GEMMs"
+    leadline sim -c h100_sxm+vllm --explain "$op" m.llt | grep -E "runs on|rows of|GEMMs:"
 done

@@ -78,6 +78,8 @@ static void write_CHOICE(struct writer *w, const struct ll_field *field)
     }
     if (!strcmp(field->key, "topology")) /* others need a shape or edges */
         chosen = ll_random_below(&w->random, LL_TOPOLOGY_MESH);
+    if (!strcmp(field->key, "algorithm")) /* it serves every collective */
+        chosen = LL_ALGORITHM_COUNT;
     if (!strcmp(field->key, "collectives")) /* the last needs what is expected */
         chosen = ll_random_below(&w->random, LL_ALGORITHM_TUNED);
     if (!strcmp(field->key, "objective")) /* others need figures of energy, which may be missing */
@@ -133,10 +135,12 @@ static void write_DTYPES(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, "}");
 }
 
-/* Tiles of experts are powers of two. */
+/* Tiles of experts are powers of two; limits of collectives are for four numbers of devices. */
 static void write_NUMBERS(struct writer *w, const struct ll_field *field)
 {
-    size_t count = 1 + ll_random_below(&w->random, LL_MAX_NUMBERS);
+    enum { LIMITS = 4 };
+    bool limits = !strcmp(field->key, "limits_KiB");
+    size_t count = 1 + ll_random_below(&w->random, limits ? LIMITS : LL_MAX_NUMBERS);
     ll_str_add(&w->out, "[");
     for (size_t i = 0; i < count; i++) {
         if (!strcmp(field->key, "tiles"))
@@ -294,7 +298,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
-     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), wafers
+     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, wafers
      * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
@@ -313,6 +317,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "numa",
                                          "tile",
                                          "loops",
+                                         "narrow_n",
+                                         "narrow_tiles",
                                          "price"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))
