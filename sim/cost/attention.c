@@ -693,9 +693,10 @@ static void time_beside(const struct ll_work *work, struct call *c)
     time_write(c);
     c->cast_s = casts ? k->cast_s : 0;
     if (!latent && a->head_qk != a->head_v)
-        c->cast_s += k->unequal_heads_s;
-    if (decodes && k->regroup_s > 0 && a->kv_heads > 1 && a->heads > a->kv_heads)
-        c->copies_s = k->regroup_s + 2 * query_bytes(c) / c->loops.dram_Bps;
+        c->cast_s += k->copies_s;
+    if (decodes && k->splits == LL_SPLITS_FLASH_2 && k->copies_s > 0 && a->kv_heads > 1 &&
+        a->heads > a->kv_heads)
+        c->copies_s = k->copies_s + 2 * query_bytes(c) / c->loops.dram_Bps;
     if (a->pass == LL_ATTENTION_LATENT_DECODE && c->narrow_cache && k->convert_Bps > 0)
         c->copies_s = (double)a->batch * (double)a->keys * LL_LATENT_KEY / k->convert_Bps;
 }

@@ -66,13 +66,13 @@ struct ll_attention_kernel {
     uint64_t tile_count, narrow_tile_count;
 
     /* Beside the kernel. */
-    double launch_s;        /* of all kernels of the call */
-    double cast_s;          /* further kernel where arithmetic, or the cache, has 8 bits */
-    double unequal_heads_s; /* further kernels where values are narrower than keys */
-    double regroup_s;       /* two kernels that copy queries and results, where groups become rows */
-    double write_unit_Bps;  /* of one unit, in the write into the KV cache; 0: any */
-    double write_block_s;   /* of the same: life of a block of threads, one a token */
-    double convert_Bps;     /* of the device: a cache of 8 bits is converted first */
+    double launch_s;       /* of all kernels of the call */
+    double cast_s;         /* further kernel where arithmetic, or the cache, has 8 bits */
+    double copies_s;       /* further kernels that copy what the kernel wants to lie otherwise: where values
+                             * are narrower than keys; by FlashAttention-2's rule where groups become rows */
+    double write_unit_Bps; /* of one unit, in the write into the KV cache; 0: any */
+    double write_block_s;  /* of the same: life of a block of threads, one a token */
+    double convert_Bps;    /* of the device: a cache of 8 bits is converted first */
 
     /* Of a block. */
     double block_s;        /* to start and end one */

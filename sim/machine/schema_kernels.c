@@ -101,9 +101,9 @@ static const struct ll_field attention_fields[] = {
      .help = "the same for arithmetic in 8 bits; when not given, `tiles`"},
     {SECONDS("launch", launch_s), .help = "time to launch all kernels of the call"},
     {SECONDS("cast", cast_s), .help = "time to launch a further kernel, where queries or cache have 8 bits"},
-    {SECONDS("unequal_heads", unequal_heads_s), .help = "time of further kernels where values are narrower than keys"},
-    {SECONDS("regroup", regroup_s),
-     .help = "decode: time to launch the copies of queries and results where groups of several key heads become rows; 0s: no copies"},
+    {SECONDS("copies", copies_s),
+     .help = "time of further kernels that copy operands: where values are narrower than keys, and in decode that splits by "
+             "flash_2 where groups of several key heads become rows, which also moves queries and results; 0s: no copies"},
     {RATE("write_unit_bandwidth", write_unit_Bps),
      .help = "bandwidth of one unit in the kernel that writes the KV cache; when not given, any"},
     {SECONDS("write_block", write_block_s), .help = "time that a block of threads lives in that kernel, one a token"},
