@@ -205,7 +205,8 @@ static void also_where_rows_are_picked(void **state)
     }
 }
 
-/* Attention and experts by the kernels of servers, of whose lines there are fewer. */
+/* Attention and experts by fused kernels, of whose lines there are fewer: a block, all blocks, memory and the
+ * whole at least. */
 static void follow_fused(const struct ll_machine *machine, const struct ll_work *work)
 {
     struct ll_explain why = {0};
@@ -220,7 +221,7 @@ static void follow_fused(const struct ll_machine *machine, const struct ll_work 
     uint64_t formulas = 0;
     for (uint64_t l = 0; l < why.line_count; l++)
         formulas += check_line(why.lines[l], &claimed);
-    assert_true(formulas > 4);
+    assert_true(formulas >= 4);
     assert_near(claimed, timing.time_s, 1e-9);
     ll_explain_release(&why);
 }
