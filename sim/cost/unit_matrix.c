@@ -46,19 +46,30 @@ struct menu {
     uint64_t count;
 };
 
-static struct menu menu_of(const struct ll_unit *unit, const struct ll_task *task)
+__attribute__((noinline)) static struct menu few_rows_menu(const struct ll_matrix *matrix, uint64_t rows)
 {
-    const struct ll_matrix *matrix = &unit->matrix;
     const struct ll_tile *few = matrix->few_rows_tiles, *end = few + matrix->few_rows_tile_count;
-    struct menu menu = {matrix->tiles, matrix->tile_count};
-    while (few < end && few->m < task->problem.dims.m)
+    while (few < end && few->m < rows)
         few++;
-    if (task->work->kind != LL_WORK_GEMM || few == end)
-        return menu;
-    menu.tiles = few;
-    for (menu.count = 0; few < end && few->m == menu.tiles->m; few++)
+    struct menu menu = {few, 0};
+    for (; few < end && few->m == menu.tiles->m; few++)
         menu.count++;
     return menu;
+}
+
+static inline struct menu menu_of(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_matrix *matrix = &unit->matrix;
+    struct menu few = {NULL, 0};
+    if (matrix->few_rows_tile_count > 0 && task->work->kind == LL_WORK_GEMM)
+        few = few_rows_menu(matrix, task->problem.dims.m);
+    return few.count > 0 ? few : (struct menu){matrix->tiles, matrix->tile_count};
+}
+
+static inline const struct ll_tile *tile_at(const struct ll_unit *unit, const struct ll_task *task,
+                                            uint64_t i)
+{
+    return unit->matrix.few_rows_tile_count == 0 ? &unit->matrix.tiles[i] : &menu_of(unit, task).tiles[i];
 }
 
 /* A tile with k cut into parts, laid over an output. */
@@ -84,10 +95,11 @@ static void time_step(const struct ll_unit *unit, const struct ll_task *task, st
 }
 
 /* Tiles of which sizes, and how many of them. */
-static void deal(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
+static inline void deal(const struct ll_task *task, const struct ll_tile *tile, uint32_t index,
+                        struct layout *l)
 {
     const struct ll_gemm *dims = &task->problem.dims;
-    l->tile = menu_of(unit, task).tiles[index / PARTS_CHOICES];
+    l->tile = *tile;
     l->parts = UINT64_C(1) << index % PARTS_CHOICES;
     l->rows = ll_ceil_div(dims->m, l->tile.m);
     l->columns = ll_ceil_div(dims->n, l->tile.n);
@@ -126,13 +138,22 @@ static struct strided strided_access(const struct ll_unit *unit, const struct ll
     return s;
 }
 
+/* Rows out of reach set the pace of a step, where fetching them takes longer. */
+__attribute__((noinline)) static void pace_by_rows(const struct ll_unit *unit, const struct ll_task *task,
+                                                   struct layout *l)
+{
+    l->paced_cycles = fmax(l->step_cycles, strided_access(unit, task, l).cycles);
+}
+
 /* The cycles of a layout whose tiles are known. */
-static void time_tiles(const struct ll_unit *unit, const struct ll_task *task, struct layout *l)
+static inline void time_tiles(const struct ll_unit *unit, const struct ll_task *task, struct layout *l)
 {
     l->steps = ll_ceil_div(ll_ceil_div(task->problem.dims.k, l->tile.k), l->parts);
     l->waves = ceil(l->tiles / (double)unit->count);
     time_step(unit, task, l);
-    l->paced_cycles = fmax(l->step_cycles, strided_access(unit, task, l).cycles);
+    l->paced_cycles = l->step_cycles;
+    if (unit->matrix.strided_rate_hz > 0)
+        pace_by_rows(unit, task, l);
     l->tile_cycles = (double)l->steps * l->paced_cycles + unit->matrix.fill_cycles;
     l->reduce_cycles = l->parts > 1 ? unit->matrix.split_k_reduce_cycles : 0;
 }
@@ -151,12 +172,12 @@ static bool is_of_convolutions(const struct ll_unit *unit, const struct ll_tile 
  * where all tiles of them are computed at once, of which there are at least as many as parts. */
 static bool lay_out(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
-    const struct ll_tile *tile = &menu_of(unit, task).tiles[index / PARTS_CHOICES];
+    const struct ll_tile *tile = tile_at(unit, task, index / PARTS_CHOICES);
     uint64_t parts = UINT64_C(1) << index % PARTS_CHOICES;
     if (parts > 1 &&
         (task->whole_k || parts > unit->count || parts > ll_ceil_div(task->problem.dims.k, tile->k)))
         return false;
-    deal(unit, task, index, l);
+    deal(task, tile, index, l);
     if (parts > 1 && l->tiles > (double)unit->count)
         return false;
     return task->work->kind != LL_WORK_CONV || index < PARTS_CHOICES || is_of_convolutions(unit, tile);
@@ -196,7 +217,7 @@ struct start {
 static struct start start_with(const struct ll_unit *unit, const struct ll_task *task, uint64_t tile)
 {
     const double *element = task->problem.element;
-    struct layout l = {.tile = menu_of(unit, task).tiles[tile]};
+    struct layout l = {.tile = *tile_at(unit, task, tile)};
     double m = (double)l.tile.m, n = (double)l.tile.n, k = (double)l.tile.k;
     time_step(unit, task, &l);
     struct start start = {
@@ -216,7 +237,8 @@ static struct starts find_starts(const struct ll_unit *unit, const struct ll_tas
 {
     struct starts least = {.soonest = start_with(unit, task, 0)};
     least.smallest = least.soonest;
-    for (uint64_t i = 1; i < menu_of(unit, task).count; i++) {
+    const uint64_t count = menu_of(unit, task).count;
+    for (uint64_t i = 1; i < count; i++) {
         struct start start = start_with(unit, task, i);
         if (start.cycles < least.soonest.cycles)
             least.soonest = start;
@@ -247,7 +269,7 @@ static void tiled_operands(const struct ll_unit *unit, const struct ll_task *tas
 {
     struct layout l;
     double tiles_of_share;
-    deal(unit, task, index, &l);
+    deal(task, tile_at(unit, task, index / PARTS_CHOICES), index, &l);
     time_tiles(unit, task, &l);
     double sums = l.parts > 1 ? (double)l.parts * task->problem.sum_width : 1; /* in results */
     double passes[LL_OPERAND_COUNT] = {(double)l.columns, (double)l.rows, sums};
@@ -406,7 +428,7 @@ static void matrix_explain(const struct ll_unit *unit, const struct ll_task *tas
         return;
     }
     struct layout l;
-    deal(unit, task, index, &l);
+    deal(task, tile_at(unit, task, index / PARTS_CHOICES), index, &l);
     time_tiles(unit, task, &l);
     explain_tiles(unit, task, &l, way, why);
     explain_start(unit, task, &l, why);
