@@ -134,7 +134,8 @@ struct ll_unit {
     uint64_t line_align;     /* runs GEMMs whose n and k are multiples of so many bytes; 0: any work */
     uint64_t sum_bytes;      /* of a partial sum, no fewer than its result has; 0: four */
     struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
-    /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all */
+    /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all
+     */
     uint64_t skips_unstructured;
     union {
         struct ll_systolic systolic;
@@ -144,8 +145,8 @@ struct ll_unit {
     };
 };
 
-/* The share of the peak rate that a kernel reaches whose share on the family's full parts is this: what it loses
- * beside the multiplications takes as many cycles on a part that multiplies at a lower rate. Pure. */
+/* The share of the peak rate that a kernel reaches whose share on the family's full parts is this: what it
+ * loses beside the multiplications takes as many cycles on a part that multiplies at a lower rate. Pure. */
 static inline double ll_unit_share(const struct ll_unit *unit, double share)
 {
     return share > 0 ? 1 / (1 + (1 / share - 1) * unit->rate_of_full) : share;
