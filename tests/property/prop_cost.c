@@ -7,7 +7,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 
-enum { ROUNDS = 20000 / ONE_IN };
+enum { ROUNDS = 8000 / ONE_IN };
 
 static uint64_t first_seed;
 

@@ -449,7 +449,7 @@ static void nothing_is_faster_than_the_wires_nor_than_a_stream(void **state)
     uint64_t random = ll_seed(815);
     struct ll_dram_pattern stream = {.bytes = 256, .stride = 256};
     struct ll_dram_result result;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < 4000 / ONE_IN; i++) {
         const struct ll_dram *dram = preset(i % PRESETS);
         struct ll_dram_pattern p = random_pattern(&random);
         uint32_t channels = 1 + (uint32_t)ll_random_below(&random, 4);
@@ -471,7 +471,7 @@ static void more_channels_or_banks_are_never_slower(void **state)
     (void)state;
     uint64_t random = ll_seed(99);
     struct ll_dram_result few, many;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 2000 / ONE_IN; i++) {
         struct ll_dram dram = *preset(i % PRESETS), more = dram;
         struct ll_dram_pattern p = random_pattern(&random);
         uint32_t channels = 1 + (uint32_t)ll_random_below(&random, 4);

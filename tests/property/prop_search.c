@@ -10,7 +10,7 @@
 
 #include "sim/cost/cost.h"
 
-enum { CASES = 4000 / ONE_IN, REPLAYS = 40 / ONE_IN };
+enum { CASES = 2000 / ONE_IN, REPLAYS = 40 / ONE_IN };
 
 struct sample {
     struct ll_machine machine;

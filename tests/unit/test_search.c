@@ -295,7 +295,7 @@ static void estimates_of_pipelines_are_near(void **state)
 /* Estimated memory over that of the simulation, of every plan that is simulated. */
 static void check_memory(struct ll_trace *trace, double least, double most)
 {
-    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 400};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 150};
     struct scene scene = open_scene(trace, large);
     const struct ll_search_result *result =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);

@@ -40,7 +40,7 @@ static void a_search_without_memory_finds_all_or_nothing(void **state)
     bool enough = search(&scene, 1 << 29, &all);
     assert_true(enough && all > 0);
     enough = false;
-    for (int granted = 0; !enough; granted += 1 + granted / 32) {
+    for (int granted = 0; !enough; granted += 1 + granted / 16) {
         enough = search(&scene, granted, &found);
         if (enough ? found != all : found != 0 && found != all)
             fail_msg("%d allocations: %d plans of %d", granted, (int)found, (int)all);
