@@ -697,8 +697,7 @@ static void judge_P11(const struct ll_runs *runs, struct ll_study_result *result
 static void draw_P12(const struct drawn *drawn, const char *name, const char *title, const char *machine,
                      const char *caption, struct ll_study_result *result)
 {
-    const struct ll_page page = {
-        title, "A box for each family.", 1, 1, 760, 380, machine};
+    const struct ll_page page = {title, "A box for each family.", 1, 1, 760, 380, machine};
     struct ll_svg svg = {ll_study_figure_new(result, name, caption)};
     ll_page_open(&svg, &page);
     ll_draw_boxes(&svg, ll_page_panel(&page, 0),
