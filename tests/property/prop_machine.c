@@ -154,11 +154,13 @@ static void write_NUMBERS(struct writer *w, const struct ll_field *field)
 static void write_TILES(struct writer *w, const struct ll_field *field)
 {
     uint64_t count = 1 + ll_random_below(&w->random, LL_MAX_TILES);
+    uint64_t rows = 0; /* more from tile to tile, as some lists want it */
     (void)field;
-    for (uint64_t i = 0; i < count; i++)
-        ll_str_addf(&w->out, "%s%" PRIu64 "x%" PRIu64 "x%" PRIu64, i ? ", " : "[",
-                    1 + ll_random_below(&w->random, 65536), 1 + ll_random_below(&w->random, 256),
-                    UINT64_C(1) + i);
+    for (uint64_t i = 0; i < count; i++) {
+        rows += 1 + ll_random_below(&w->random, 65536 / LL_MAX_TILES);
+        ll_str_addf(&w->out, "%s%" PRIu64 "x%" PRIu64 "x%" PRIu64, i ? ", " : "[", rows,
+                    1 + ll_random_below(&w->random, 256), UINT64_C(1) + i);
+    }
     ll_str_add(&w->out, "]");
 }
 
@@ -298,7 +300,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
-     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, wafers
+     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, wafers
      * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
@@ -319,6 +321,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "loops",
                                          "narrow_n",
                                          "narrow_tiles",
+                                         "strided_reach",
+                                         "strided_drift",
                                          "price"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))
