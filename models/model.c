@@ -555,6 +555,11 @@ static enum ll_status record_circumstances(const struct run *run)
     return status;
 }
 
+static bool is_stopped(const struct ll_run_options *options)
+{
+    return options->stop && *options->stop;
+}
+
 /* The steps one after the other, each told to the listener with its loss and time. */
 static void step_all(struct run *run, struct ll_run_report *report)
 {
@@ -562,7 +567,10 @@ static void step_all(struct run *run, struct ll_run_report *report)
     report->first_loss = report->last_loss = NAN;
     if (run->recorder)
         ll_pool_spread(run->pool); /* who keeps no times waits for no quiet moments */
-    for (uint64_t step = 0; step < options->steps && goes_on(run); step++) {
+    uint64_t steps = 0;
+    for (uint64_t step = 0; step < options->steps && goes_on(run) && (step == 0 || !is_stopped(options));
+         step++) {
+        steps = step + 1;
         run->step_s[step] = ll_runner_step(run->runner, step);
         double loss = ll_runner_result(run->runner);
         report->first_loss = step == 0 ? loss : report->first_loss;
@@ -571,9 +579,9 @@ static void step_all(struct run *run, struct ll_run_report *report)
             options->progress(options->context, step + 1, options->steps, loss, run->step_s[step]);
     }
     report->parameters = ll_nn_parameters(run->nn);
-    report->steps = options->steps;
+    report->steps = steps;
     report->ops = ll_runner_ops(run->runner);
-    report->median_step_s = options->steps > 0 ? ll_median(run->step_s, options->steps) : 0;
+    report->median_step_s = steps > 0 ? ll_median(run->step_s, steps) : 0;
     report->waited_s = (double)ll_pool_waited_ns(run->pool) * 1e-9;
 }
 

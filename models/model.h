@@ -9,6 +9,7 @@
 
 #include "tracer/base/diag.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,6 +142,8 @@ struct ll_run_options {
      * step_s 0 in a dry run. NULL: not called. */
     void (*progress)(void *context, uint64_t step, uint64_t steps, double loss, double step_s);
     void *context;
+    /* Once this is not 0 the step at hand is the last; at least one is run. NULL: all steps are run. */
+    const volatile sig_atomic_t *stop;
 };
 
 struct ll_run_report {

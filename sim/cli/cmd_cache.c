@@ -387,10 +387,7 @@ static bool goes_on(void *context, uint64_t accesses)
 {
     struct watch *watch = context;
     struct ll_human text;
-    if (ll_ticker_due(&watch->ticker, false)) {
-        fprintf(stderr, "%s accesses", ll_format_grouped(&text, accesses));
-        fflush(stderr);
-    }
+    ll_ticker_tell(&watch->ticker, "cache", NAN, NAN, "%s accesses", ll_format_grouped(&text, accesses));
     return !*watch->interrupted && (!watch->file || access_file_is_well(watch->file));
 }
 

@@ -494,41 +494,17 @@ static int run_tuning(const struct ll_args *args)
 /* Where the trace is while it is measured that nobody asked to keep; empty otherwise. */
 static char temporary[256];
 
-/* A large GEMM or a first touch of memory takes longer than somebody waits who wants an end. Nothing is to
- * be saved: a trace that is to be kept can be read as far as it is written. */
-static void interrupt(int number)
-{
-    static const char message[] = "\nleadline: interrupted: no machine is written\n";
-    if (temporary[0])
-        unlink(temporary);
-    ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
-    (void)written;
-    raise(number); /* nobody catches it a second time */
-}
-
-/* A bar for people; a log gets a line for each tenth. */
 struct shown {
-    bool terminal;
-    int tenths;
+    struct ll_ticker ticker;
+    const volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 };
-
-static struct shown shown_here(void)
-{
-    return (struct shown){.terminal = isatty(STDERR_FILENO) == 1, .tenths = -1};
-}
 
 static bool show(void *context, const char *what, double done)
 {
     assert(done >= 0 && done <= 1 + 1e-9);
     struct shown *shown = context;
-    int tenths = (int)(done * 10);
-    if (shown->terminal)
-        fprintf(stderr, "\r\033[K%s  %.0f %%%s", what, done * 100, done >= 1 ? "\n" : "");
-    else if (tenths != shown->tenths)
-        fprintf(stderr, "%s  %d %%\n", what, tenths * 10);
-    shown->tenths = tenths;
-    fflush(stderr);
-    return true;
+    ll_ticker_tell(&shown->ticker, what, done, NAN, "%s", "");
+    return !shown->stop || !*shown->stop;
 }
 
 /* The trace of a run now, at `path`. */
@@ -538,13 +514,24 @@ static int measure(const struct ll_args *args, const char *path)
     if (!ll_value_count(args, "threads", 1, 4096, 0, &threads) ||
         !ll_value_count(args, "seconds", 1, 100000, 60, &seconds))
         return LL_WRONG;
-    struct shown shown = shown_here();
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND}, before;
-    sigaction(SIGINT, &action, &before);
+    const bool kept = ll_value(args, "keep", NULL) != NULL;
+    struct shown shown = {.ticker = ll_ticker_new(true)};
+    if (kept)
+        shown.stop = ll_catch_interrupts();
+    else /* at once: a large GEMM or a first touch of memory takes longer than one waits who wants an end */
+        ll_on_interrupt(path, "no machine is written, and no measurements are kept; --keep TRACE keeps them");
     enum ll_status status = ll_micro_record(&(struct ll_micro_options){
         .threads = (unsigned)threads, .seconds = (double)seconds, .path = path, .listener = {show, &shown}});
-    sigaction(SIGINT, &before, NULL);
-    return status == LL_OK ? LL_DONE : ll_cli_fail("%s: %s", path, ll_status_text(status));
+    ll_ticker_clear(&shown.ticker);
+    if (status != LL_OK)
+        return ll_cli_fail("%s: %s", path, ll_status_text(status));
+    if (!kept || !*shown.stop)
+        return LL_DONE;
+    ll_cli_warn(
+        "interrupted: no machine is written; what was measured is kept in %s, and leadline calibrate %s "
+        "describes the machine by it as far as it goes",
+        path, path);
+    return LL_INTERRUPTED;
 }
 
 static struct ll_trace *measured(const struct ll_args *args, int *status)
@@ -686,7 +673,7 @@ static int write_described_machine(const struct ll_args *args, const struct ll_t
                              args->word_count ? args->words[0] : "the trace",
                              model ? model : "something else");
     struct ll_calibration calibration;
-    struct shown shown = shown_here();
+    struct shown shown = {ll_ticker_new(true), NULL};
     if (!ll_calibrate(trace, &(struct ll_listener){show, &shown}, args->arena, diags, &calibration))
         return LL_WRONG;
     struct ll_str yaml = {0};

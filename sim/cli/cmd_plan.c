@@ -303,19 +303,23 @@ static int show(const struct ll_args *args, const struct ll_trace *trace, const 
 static void show_progress(void *context, const struct ll_search_result *so_far)
 {
     struct ll_human considered, simulated;
-    if (!ll_ticker_due(context, false))
-        return;
-    fprintf(stderr, "%s plans considered", ll_format_grouped(&considered, so_far->considered));
+    double done = so_far->branches > 0 ? (double)so_far->branches_done / (double)so_far->branches : 0;
     if (so_far->simulated > 0)
-        fprintf(stderr, ", %s simulated", ll_format_grouped(&simulated, so_far->simulated));
-    fflush(stderr);
+        ll_ticker_tell(context, "plan", NAN, NAN, "%s plans considered, %s of the best simulated",
+                       ll_format_grouped(&considered, so_far->considered),
+                       ll_format_grouped(&simulated, so_far->simulated));
+    else
+        ll_ticker_tell(context, "plan", done, NAN, "%s plans considered, %s do not fit",
+                       ll_format_grouped(&considered, so_far->considered),
+                       ll_format_grouped(&simulated, so_far->too_large));
 }
 
 static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
                         const struct ll_trace *trace)
 {
     struct ll_ticker ticker = ll_ticker_new(true);
-    struct ll_plan_search search = {.progress = show_progress, .context = &ticker};
+    struct ll_plan_search search = {
+        .progress = show_progress, .context = &ticker, .stop = ll_catch_interrupts()};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     if (!diags)
         return ll_cli_fail("memory ran out");
@@ -340,7 +344,12 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
         ll_warn(&warnings,
                 "no plan with replicas is tried: the trace has no gradient of a weight that they could "
                 "exchange");
-    return show(args, trace, machine, &search, result, &warnings);
+    if (result->stopped)
+        ll_warn(&warnings,
+                "interrupted: the best plan of those that were considered until then is shown; the same "
+                "command starts again");
+    int status = show(args, trace, machine, &search, result, &warnings);
+    return status == LL_DONE && result->stopped ? LL_INTERRUPTED : status;
 }
 
 static int run(const struct ll_args *args)

@@ -63,19 +63,28 @@ struct progress {
     bool terminal; /* standard error is one: steps overwrite each other in one line */
 };
 
+/* What takes a line away from a terminal, in the buffer: spaces, which every one obeys. */
+static const char *clear_line(char *buffer, size_t size)
+{
+    snprintf(buffer, size, "\r%*s\r", (int)ll_min(ll_terminal_width(), size - 3) - 1, "");
+    return buffer;
+}
+
 /* Tells a step on standard error, as the progress function of a run. */
 static void ll_show_step(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
 {
     const struct progress *progress = context;
     struct ll_human time, left;
+    char blank[1024];
     if (!progress->terminal && step < steps && step % (steps / MOST_LINES + 1) != 0)
         return;
-    fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64, progress->terminal ? "\r\033[K" : "", step, steps);
+    fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64,
+            progress->terminal ? clear_line(blank, sizeof blank) : "", step, steps);
     if (step_s > 0)
         fprintf(stderr, "  %s", ll_format_si(&time, step_s, "s"));
     if (isfinite(loss))
         fprintf(stderr, "  loss %.4g", loss);
-    if (progress->terminal && step < steps && step_s > 0)
+    if (step < steps && step_s > 0)
         fprintf(stderr, "  %s left", ll_format_si(&left, step_s * (double)(steps - step), "s"));
     if (!progress->terminal || step == steps)
         fputc('\n', stderr);
@@ -219,6 +228,7 @@ static int run(const struct ll_args *args)
         return LL_WRONG;
     struct progress progress = {.terminal = isatty(STDERR_FILENO) == 1};
     struct ll_run_report report;
+    options.stop = ll_catch_interrupts();
     options.progress = options.dry_run ? NULL : ll_show_step;
     options.context = &progress;
     options.path =
@@ -230,9 +240,18 @@ static int run(const struct ll_args *args)
     if (!options.path)
         return ll_cli_fail("memory ran out");
     int status = ll_run_workload(model, &options, &report);
+    if (progress.terminal && options.progress && status == LL_DONE && report.steps < options.steps)
+        fputc('\n', stderr); /* behind the step that was told last */
     if (status != LL_DONE)
         return status;
-    return (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);
+    status = (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);
+    if (status != LL_DONE || report.steps == options.steps)
+        return status;
+    ll_cli_warn("interrupted after %" PRIu64 " of %" PRIu64
+                " steps, which are whole in %s; the same command records all "
+                "from the first one on",
+                report.steps, options.steps, options.path);
+    return LL_INTERRUPTED;
 }
 
 static const struct ll_option options[] = {

@@ -873,6 +873,27 @@ static int sum_up(struct session *session, size_t count)
     return ll_print(&session->text);
 }
 
+/* Says how far a run of several studies is, and what an interrupt leaves. */
+static void tell_progress(const struct session *session, const struct ll_study *const *chosen, size_t done,
+                          size_t count)
+{
+    static const double long_s = 120; /* the first studies say little of the others */
+    struct ll_str rest = {0};
+    struct ll_human left;
+    const double passed_s = ll_quiet_mark().at_s - session->begin_s;
+    for (size_t i = done; i < count; i++)
+        ll_str_addf(&rest, " %s", chosen[i]->id);
+    ll_on_interrupt(
+        NULL, "%zu of %zu studies are done, with their files in %s; leadline study -o %s%.300s does the rest",
+        done, count, session->folder, session->folder, rest.text ? rest.text : "");
+    if (count > 1 && done < count && done > 0 && passed_s > long_s)
+        fprintf(stderr, "study %zu of %zu  about %s left\n", done + 1, count,
+                ll_format_si(&left, passed_s / (double)done * (double)(count - done), "s"));
+    else if (count > 1 && done < count)
+        fprintf(stderr, "study %zu of %zu\n", done + 1, count);
+    ll_str_release(&rest);
+}
+
 static int run_all(struct session *session, const struct ll_study *const *chosen, size_t count)
 {
     int status = LL_DONE;
@@ -885,8 +906,10 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     if (ll_flag(session->args, "all"))
         ll_present_html_open("Figures and tables of papers", &session->index);
     session->begin_s = ll_quiet_mark().at_s;
-    for (size_t i = 0; i < count && status == LL_DONE; i++)
+    for (size_t i = 0; i < count && status == LL_DONE; i++) {
+        tell_progress(session, chosen, i, count);
         status = run_study(session, chosen[i]);
+    }
     if (ll_flag(session->args, "all") && status == LL_DONE)
         fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
     if (ll_flag(session->args, "all") && status == LL_DONE && !write_index(session))

@@ -577,18 +577,14 @@ static bool is_one_task(const struct ll_args *args)
 static void show_progress(void *context, const struct ll_sweep_state *state)
 {
     struct exploration *e = context;
-    struct ll_human done, total, rate, left;
-    if (!ll_ticker_due(&e->ticker, state->proposed >= state->total))
-        return;
+    struct ll_human done, total, rate;
     double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
     double per_s = (double)state->evaluated / passed_s;
     uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
     double rest = (double)(state->total - so_far) / (double)e->shards;
-    fprintf(stderr, "%s of %s points  %s", ll_format_grouped(&done, so_far),
-            ll_format_grouped(&total, state->total), ll_format_count(&rate, per_s, "points/s"));
-    if (per_s > 0)
-        fprintf(stderr, "  %s left", ll_format_si(&left, rest / per_s, "s"));
-    fflush(stderr);
+    ll_ticker_tell(&e->ticker, "sweep", (double)so_far / fmax(1, (double)state->total),
+                   per_s > 0 ? rest / per_s : NAN, "%s of %s points  %s", ll_format_grouped(&done, so_far),
+                   ll_format_grouped(&total, state->total), ll_format_count(&rate, per_s, "points/s"));
 }
 
 static int tell_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
@@ -622,6 +618,8 @@ static int tell_end(const struct exploration *e, const struct ll_sweep_state *st
     if (state->evaluated)
         ll_str_addf(&out, ", %s", ll_format_count(&rate, (double)state->evaluated / passed_s, "points/s"));
     ll_str_addf(&out, " -> %s\n", e->output);
+    if (state->stopped)
+        ll_str_add(&out, "  what was evaluated is kept; the same command goes on from there\n");
     if (state->valid < all)
         ll_add_troubles(e->output, e->args->arena, &out);
     ll_add_warning(e->warning, &out);

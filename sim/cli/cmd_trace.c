@@ -304,6 +304,10 @@ static int run_import(const struct ll_args *args)
     if (!format || !ll_read_choices(args, true, &request.choices, &request.choice_count) ||
         (request.output && !ll_spares_inputs(args, "the trace", request.output)))
         return LL_WRONG;
+    const char *part = request.output ? ll_path_beside(args->arena, request.output) : NULL;
+    if (part)
+        ll_on_interrupt(part == request.output ? NULL : part,
+                        "nothing is written to %s; the same command starts again", request.output);
     bool opened = open_inputs(args, &inputs, &request.input_count);
     request.inputs = inputs;
     return opened ? import(args, format, &request) : LL_WRONG;

@@ -823,6 +823,7 @@ static int run(const struct ll_args *args)
         return ll_cli_reject("--held-out %s: expected shapes; devices are left out by a folder of files that "
                              "describe them as if nobody had measured them (--machines)",
                              held_out);
+    ll_on_interrupt(NULL, "nothing is written; the same command starts again");
     if (ll_figure_read(args, kinds, 1, &figures) &&
         ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
         machines = read_machines(args, &rows);

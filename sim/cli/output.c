@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "sim/report/document.h"
 #include "tracer/base/clock.h"
 #include "tracer/base/file.h"
+#include "tracer/base/num.h"
 #include "tracer/format/format.h"
 
 /* What the command line says of the output; one command runs in a process. */
@@ -43,7 +45,7 @@ static bool prints_json(void)
 void ll_show_table(struct ll_table *table, struct ll_str *out)
 {
     ll_table_top(table, output.top);
-    ll_table_print(table, ll_screen_width(), out);
+    ll_table_print(table, ll_terminal_width(), out);
     ll_table_free(table);
 }
 
@@ -299,7 +301,7 @@ static void paint(struct ll_str *text)
         *text = out;
         return;
     }
-    ll_wrap_all(text->text, ll_screen_width(), &wrapped);
+    ll_wrap_all(text->text, ll_terminal_width(), &wrapped);
     if (!wrapped.failed && wrapped.text)
         ll_add_painted(wrapped.text, has_colour(), &out);
     out.failed |= wrapped.failed;
@@ -437,7 +439,7 @@ static long terminal_width(void)
     return known ? size.ws_col : 0;
 }
 
-static unsigned screen_width(void)
+unsigned ll_terminal_width(void)
 {
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
@@ -456,7 +458,7 @@ unsigned ll_screen_width(void)
 {
     if (held_width)
         return held_width;
-    return output.format == LL_FORMAT_MARKDOWN ? LL_MARKDOWN_WIDTH : screen_width();
+    return output.format == LL_FORMAT_MARKDOWN ? LL_MARKDOWN_WIDTH : ll_terminal_width();
 }
 
 /* What long commands share: interrupts, progress on the terminal. */
@@ -477,25 +479,86 @@ const volatile sig_atomic_t *ll_catch_interrupts(void)
     return &interrupted;
 }
 
-enum { EVERY_NS = 200000000 };
+static char last_words[512], half_done[4096]; /* of ll_on_interrupt */
+
+static void end_interrupted(int number)
+{
+    if (half_done[0])
+        unlink(half_done);
+    ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
+    (void)written;
+    raise(number); /* nobody catches it a second time */
+}
+
+void ll_on_interrupt(const char *part, const char *format, ...)
+{
+    struct sigaction action = {.sa_handler = end_interrupted, .sa_flags = SA_RESETHAND};
+    sigset_t both, before;
+    va_list arguments;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(SIG_BLOCK, &both, &before); /* the words are whole when they are written */
+    char words[sizeof last_words];
+    va_start(arguments, format);
+    ll_vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    ll_hide_controls(words, strlen(words));
+    snprintf(last_words, sizeof last_words, "%sleadline: interrupted: %.400s\n",
+             isatty(STDERR_FILENO) == 1 ? "\n" : "", words);
+    snprintf(half_done, sizeof half_done, "%s", part ? part : "");
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+enum { SHOWN_NS = 200000000 };
+static const uint64_t LOGGED_NS = 10000000000;
 
 struct ll_ticker ll_ticker_new(bool tells)
 {
-    return (struct ll_ticker){.terminal = tells && isatty(STDERR_FILENO) == 1};
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    uint64_t now_ns = ll_now_ns();
+    return (struct ll_ticker){.terminal = tells && terminal,
+                              .log = tells && !terminal,
+                              .began_ns = now_ns,
+                              .told_ns = terminal ? 0 : now_ns};
 }
 
 void ll_ticker_clear(const struct ll_ticker *ticker)
 {
     if (ticker->terminal) /* spaces: an escape sequence is not for every terminal */
-        fprintf(stderr, "\r%*s\r", (int)screen_width() - 1, "");
+        fprintf(stderr, "\r%*s\r", (int)ll_terminal_width() - 1, "");
 }
 
-bool ll_ticker_due(struct ll_ticker *ticker, bool at_end)
+void ll_ticker_tell(struct ll_ticker *ticker, const char *what, double done, double left_s,
+                    const char *format, ...)
 {
-    uint64_t now_ns = ticker->terminal ? ll_now_ns() : 0;
-    if (!ticker->terminal || (!at_end && now_ns - ticker->told_ns < EVERY_NS))
-        return false;
+    if (!ticker->terminal && !ticker->log)
+        return;
+    const uint64_t now_ns = ll_now_ns(), since_ns = now_ns - ticker->told_ns;
+    const double passed_s = (double)(now_ns - ticker->began_ns) * 1e-9;
+    if (ticker->log ? since_ns < LOGGED_NS : since_ns < SHOWN_NS && !(done >= 1))
+        return;
     ticker->told_ns = now_ns;
+    struct ll_str line = {0};
+    struct ll_human left;
+    va_list arguments;
+    ll_str_addf(&line, "%s", what);
+    if (done >= 0)
+        ll_str_addf(&line, "  %.0f %%", 100 * done);
+    ll_str_add(&line, *format ? "  " : "");
+    va_start(arguments, format);
+    ll_str_addv(&line, format, arguments);
+    va_end(arguments);
+    if (isnan(left_s) && done > 0 && done < 1 && passed_s > 1)
+        left_s = passed_s / done * (1 - done);
+    if (left_s >= 0 && !(done >= 1))
+        ll_str_addf(&line, "  %s left", ll_format_si(&left, left_s, "s"));
     ll_ticker_clear(ticker);
-    return true;
+    size_t most = ticker->terminal ? ll_terminal_width() - 1 : line.length;
+    fprintf(stderr, "%.*s%s", (int)ll_min(most, line.length), line.text ? line.text : "",
+            ticker->log ? "\n" : "");
+    fflush(stderr);
+    ll_str_release(&line);
 }

@@ -85,6 +85,9 @@ bool ll_may_replace(const char *path);
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
+/* The width of the screen in any format, for what is no page. */
+unsigned ll_terminal_width(void);
+
 /* For pages: LL_MARKDOWN_WIDTH where they are to be Markdown, else COLUMNS, or the width of the terminal,
  * also of one that a pager writes to; 80 when neither is known. */
 unsigned ll_screen_width(void);
@@ -101,20 +104,27 @@ void ll_hold_screen_width(unsigned columns);
  * the program as ever. Static storage. */
 const volatile sig_atomic_t *ll_catch_interrupts(void);
 
-/* How far long work is: one line on standard error that overwrites itself, where that is a terminal. A log
- * gets nothing. */
+/* For work of which nothing can be kept half done: from now on SIGINT and SIGTERM write this line, printf
+ * style, "leadline: interrupted: ...", on standard error, remove the file at `part` (NULL: none), and end the
+ * program by the signal. A later call changes what is written; both are copied, and cut off where they are
+ * long. */
+void ll_on_interrupt(const char *part, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* How far long work is: on a terminal one line that overwrites itself, in a log a line now and then. */
 
 struct ll_ticker {
-    bool terminal;
-    uint64_t told_ns;
+    bool terminal, log; /* where standard error goes; neither: nothing is told */
+    uint64_t began_ns, told_ns;
 };
 
-/* One that tells if `tells` and standard error is a terminal. */
+/* One that tells if `tells`; its clock starts now. */
 struct ll_ticker ll_ticker_new(bool tells);
 
-/* Whether it is time for another line, five times a second or when the work is at its end: then the line is
- * empty, and whoever asks writes it on standard error. */
-bool ll_ticker_due(struct ll_ticker *ticker, bool at_end);
+/* Tells, where it is time to: on a terminal five times a second and at the end, in a log every ten seconds.
+ * `done` is the share of the work that is done, NAN where nobody knows; left_s the time that is left, NAN: as
+ * the time until now and the share say. What the format says stands between. */
+void ll_ticker_tell(struct ll_ticker *ticker, const char *what, double done, double left_s,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Takes the line away. */
 void ll_ticker_clear(const struct ll_ticker *ticker);

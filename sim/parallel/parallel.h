@@ -4,6 +4,8 @@
 #ifndef LL_SIM_PARALLEL_PARALLEL_H
 #define LL_SIM_PARALLEL_PARALLEL_H
 
+#include <signal.h>
+
 #include "sim/parallel/plan.h"
 #include "sim/replay/replay.h"
 #include "tracer/ir/trace.h"
@@ -236,6 +238,9 @@ struct ll_plan_search {
     /* Progress: called now and then with the results so far; NULL: never. */
     void (*progress)(void *context, const struct ll_search_result *so_far);
     void *context;
+    /* Once this is not 0 no further plan is considered, and the best one until then is simulated; NULL:
+     * never. */
+    const volatile sig_atomic_t *stop;
 };
 
 struct ll_found_plan {
@@ -256,7 +261,9 @@ struct ll_search_result {
     uint64_t estimated;  /* plans that fit by their estimate */
     double least_bytes;  /* smallest estimated peak memory of plans that do not fit; INFINITY: all fit */
     uint64_t programs;   /* programs that were made and replayed for the estimates */
-    uint64_t simulated;  /* plans that were simulated in full */
+    uint64_t branches, branches_done; /* ways to share GEMMs and recompute, and how many have been searched */
+    bool stopped;       /* before all plans were considered, or as many simulated as were wanted */
+    uint64_t simulated; /* plans that were simulated in full */
     const struct ll_found_plan *found; /* plans that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* length of `found`, at most LL_MOST_FOUND */
     bool lacks_gradients; /* replicas would have no gradients to exchange: no plan with replicas is tried */

@@ -411,6 +411,14 @@ struct base {
     } shares[MOST_ZERO + 1]; /* by stage of ZeRO: whether its replicas can share out what that stage does */
 };
 
+/* Whether no further plan is to be looked at. */
+static bool ends(const struct searching *s)
+{
+    if (s->search->stop && *s->search->stop)
+        s->result->stopped = true;
+    return s->failed || s->result->stopped;
+}
+
 static void tell(const struct searching *s)
 {
     if (s->search->progress)
@@ -684,7 +692,7 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
     bool experts = ll_has_experts(s->trace);
     struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
     bool fits = shared || experts;
-    for (plan.micro_batch = 1; fits && !s->failed && plan.micro_batch <= plan.batch; plan.micro_batch++) {
+    for (plan.micro_batch = 1; fits && !ends(s) && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
         if (plan.batch % plan.micro_batch != 0)
@@ -714,7 +722,7 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     uint64_t left = s->search->devices / plan.tensor;
     double least_s = INFINITY;
     unsigned no_better = 0;
-    for (plan.context = 1; plan.context <= left && no_better < 2; plan.context++) {
+    for (plan.context = 1; plan.context <= left && no_better < 2 && !ends(s); plan.context++) {
         if (left % plan.context != 0 || (plan.context > 1 && !ll_has_context(s->trace, plan.context)))
             continue;
         s->least_s = INFINITY;
@@ -724,18 +732,29 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     }
 }
 
+/* For progress: how many branches try_all will search. */
+static uint64_t count_branches(const struct searching *s, uint64_t most)
+{
+    uint64_t count = 0;
+    for (uint64_t tensor = 1; tensor <= most; tensor++)
+        count += s->search->devices % tensor == 0 ? (tensor > 1 ? 4 : 2) : 0;
+    return count;
+}
+
 static void try_all(struct searching *s)
 {
     struct ll_parallel plan = ll_plan_of_one();
     plan.batch = s->search->batch;
     uint64_t near = s->machine->network_count ? s->machine->networks[0].devices : 1;
-    for (plan.tensor = 1; plan.tensor <= ll_min(near, s->search->devices); plan.tensor++)
+    s->result->branches = count_branches(s, ll_min(near, s->search->devices));
+    for (plan.tensor = 1; plan.tensor <= ll_min(near, s->search->devices) && !ends(s); plan.tensor++)
         for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
              sequence++)
             for (int selective = 0; selective < 2; selective++) {
                 plan.sequence = sequence;
                 plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
                 try_contexts(s, plan);
+                s->result->branches_done += !ends(s);
             }
 }
 
@@ -804,8 +823,10 @@ static bool is_worth_it(const struct searching *s, uint64_t simulated, const uin
                         const struct ll_found_plan *found)
 {
     uint64_t wanted = s->search->simulated;
-    return !s->failed && (s->result->simulated * s->trace->op_count < OPS_SIMULATED || simulated < wanted ||
-                          of_stage[found->plan.zero] < (wanted + 1) / 2);
+    if (ends(s))
+        return !s->failed && simulated == 0;
+    return (s->result->simulated * s->trace->op_count < OPS_SIMULATED || simulated < wanted ||
+            of_stage[found->plan.zero] < (wanted + 1) / 2);
 }
 
 /* Those of the best plan of each stage of ZeRO, which gain differently by it. */
@@ -844,7 +865,8 @@ static void simulate_best(struct searching *s)
     result->found_count = kept;
     result->found = s->found;
     qsort(s->found, kept, sizeof *s->found, by_estimate);
-    try_buckets_of_stages(s, simulated);
+    if (!ends(s))
+        try_buckets_of_stages(s, simulated);
     qsort(s->found, kept, sizeof *s->found, by_estimate);
     for (uint64_t i = s->search->simulated; i < simulated; i++)
         forget(&s->found[i]);
