@@ -12,6 +12,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
 #include "sim/cli/figure_file.h"
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/cli/quiet.h"
 #include "sim/cost/cost_parts.h"
@@ -628,6 +629,45 @@ static bool write_text(struct ll_arena *arena, const char *folder, const struct 
     return false;
 }
 
+/* A page of one study or of many, as they come. */
+struct gathered {
+    const char *path; /* of the page; NULL: memory ran out */
+    struct ll_page_content content;
+    struct ll_json document, more;
+};
+
+/* page: the file of the study's own page, beside this one; NULL: this is it. */
+static void gather(struct gathered *all, const struct ll_study *study, const struct ll_study_plan *plan,
+                   const struct ll_study_result *result, const char *page)
+{
+    if (!all->document.out) {
+        all->document = (struct ll_json){.out = &all->content.document};
+        all->more = (struct ll_json){.out = &all->content.more};
+        ll_json_open_document(&all->document, "study", 1);
+        ll_json_key(&all->document, "studies");
+        ll_json_open_list(&all->document);
+        ll_json_open_object(&all->more);
+        ll_json_key(&all->more, "studies");
+        ll_json_open_list(&all->more);
+    }
+    ll_present_json(study, plan, result, &all->document);
+    ll_present_more_json(study, result, page, &all->more);
+    ll_present_text(study, plan, result, 100, &all->content.plain);
+}
+
+/* Writes what was gathered, and releases it; false after saying what is wrong. */
+static bool write_gathered(const struct ll_args *args, struct gathered *all, const char *title)
+{
+    ll_json_close_list(&all->document);
+    ll_json_close_object(&all->document);
+    ll_json_close_list(&all->more);
+    ll_json_close_object(&all->more);
+    bool written = all->path ? ll_write_page_to(args, all->path, "study", title, &all->content) == LL_DONE
+                             : ll_cli_fail("memory ran out") == LL_DONE;
+    ll_page_content_release(&all->content);
+    return written;
+}
+
 static bool write_files(const struct ll_args *args, const char *folder, const struct ll_study *study,
                         const struct ll_study_plan *plan, const struct ll_study_result *result)
 {
@@ -643,8 +683,9 @@ static bool write_files(const struct ll_args *args, const char *folder, const st
         written = write_text(args->arena, folder, study, result->figures[i].name, "svg", &text);
     }
     if (written) {
-        ll_present_html(study, plan, result, &text);
-        written = write_text(args->arena, folder, study, NULL, "html", &text);
+        struct gathered one = {.path = path_of(args->arena, folder, study, NULL, "html")};
+        gather(&one, study, plan, result, NULL);
+        written = write_gathered(args, &one, study->title);
     }
     if (written) {
         ll_present_json(study, plan, result, &json);
@@ -669,7 +710,7 @@ struct session {
     struct ll_json json;
     size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
     struct ll_str failing;           /* the studies with some that failed, ", " between them */
-    struct ll_str index;             /* of --all: the page with all of them */
+    struct gathered index;           /* of --all, and of --html: the page with all of them */
     struct ll_measured_rows rows;    /* of --data */
     const char *const *ids;          /* of the chosen studies */
     struct ll_figure_wishes figures; /* a kind is the number of an ID */
@@ -695,24 +736,13 @@ static bool write_figures(const struct session *session, const struct ll_study *
     return written;
 }
 
-static bool add_to_index(struct session *session, const struct ll_study *study,
-                         const struct ll_study_result *result)
+/* The study's own page, as one beside it links to it; NULL where the page lies elsewhere. */
+static const char *page_beside(const struct session *session, const struct ll_study *study)
 {
-    const char *page = path_of(session->args->arena, session->folder, study, NULL, "html");
-    if (page)
-        ll_present_html_part(study, result, page + strlen(session->folder) + 1, &session->index);
-    return page && !session->index.failed;
-}
-
-/* FOLDER/index.html; false after saying what is wrong. */
-static bool write_index(struct session *session)
-{
-    const char *path = ll_format(session->args->arena, "%s/index.html", session->folder);
-    ll_present_html_close(&session->index);
-    if (path)
-        return ll_write_file(path, &session->index);
-    ll_cli_fail("memory ran out");
-    return false;
+    const char *page = ll_value(session->args, "html", NULL)
+                           ? NULL
+                           : path_of(session->args->arena, session->folder, study, NULL, "html");
+    return page ? page + strlen(session->folder) + 1 : NULL;
 }
 
 static int show(struct session *session, const struct ll_study *study, const struct ll_study_plan *plan,
@@ -723,8 +753,8 @@ static int show(struct session *session, const struct ll_study *study, const str
         ll_str_addf(&session->failing, "%s%s", session->verdicts[LL_FAIL] ? ", " : "", study->id);
     for (enum ll_verdict v = LL_PASS; v <= LL_SKIPPED; v++)
         session->verdicts[v] += ll_count_verdicts(result, v);
-    if (ll_flag(session->args, "all") && !add_to_index(session, study, result))
-        return ll_cli_fail("memory ran out");
+    if (session->index.path)
+        gather(&session->index, study, plan, result, page_beside(session, study));
     if (ll_flag(session->args, "json")) {
         ll_present_json(study, plan, result, &session->json);
         return LL_DONE;
@@ -903,8 +933,9 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
         ll_json_key(&session->json, "studies");
         ll_json_open_list(&session->json);
     }
-    if (ll_flag(session->args, "all"))
-        ll_present_html_open("Figures and tables of papers", &session->index);
+    session->index.path = ll_value(session->args, "html", NULL);
+    if (ll_flag(session->args, "all") && !session->index.path)
+        session->index.path = ll_format(session->args->arena, "%s/index.html", session->folder);
     session->begin_s = ll_quiet_mark().at_s;
     for (size_t i = 0; i < count && status == LL_DONE; i++) {
         tell_progress(session, chosen, i, count);
@@ -912,7 +943,8 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     }
     if (ll_flag(session->args, "all") && status == LL_DONE)
         fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
-    if (ll_flag(session->args, "all") && status == LL_DONE && !write_index(session))
+    if (session->index.path && status == LL_DONE &&
+        !write_gathered(session->args, &session->index, "Figures and tables of papers"))
         status = LL_FAILED;
     if (!as_json && status == LL_DONE && count > 1)
         status = sum_up(session, count);
@@ -941,7 +973,8 @@ static bool read_data(const struct ll_args *args, struct ll_measured_rows *rows)
 static int run(const struct ll_args *args)
 {
     const struct ll_study *chosen[2 * MOST_STUDIES];
-    static const char *const of_running[] = {"output", "data", "whole", "quick", "figure", "kind", NULL};
+    static const char *const of_running[] = {"output", "data",   "whole", "quick",
+                                             "html",   "figure", "kind",  NULL};
     if (args->word_count == 0 && !ll_flag(args, "all"))
         return ll_without(args, of_running, "is for a study: name one, or --all")
                    ? list_studies(ll_flag(args, "json"))
@@ -963,7 +996,7 @@ static int run(const struct ll_args *args)
     if (read_data(args, &session.rows))
         status = ll_make_folder(session.folder) ? run_all(&session, chosen, count) : LL_FAILED;
     ll_str_release(&session.failing);
-    ll_str_release(&session.index);
+    ll_page_content_release(&session.index.content);
     ll_library_release(&session.library);
     for (size_t i = 0; i < REPETITIONS; i++)
         ll_library_release(&session.again[i]);
@@ -975,6 +1008,7 @@ static const struct ll_option options[] = {
     {"output", 'o', "FOLDER", "folder for the files, created if missing (default: study)"},
     LL_FIGURE_OPTIONS("ID, the study whose figure it is (default: the first that is named)"),
     {"all", 0, NULL, "run every study"},
+    LL_HTML_OPTION("figures beside the published ones, criteria"),
     {"data", 0, "DATA.csv",
      "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
     {"quick", 0, NULL, "leave out studies that record workloads on this computer; they are SKIPPED"},
@@ -1000,7 +1034,7 @@ const struct ll_command ll_command_study = {
                "exit status 1.\n",
     .options = options,
     .repeated = (const char *const[]){"data", "figure", "kind", NULL},
-    .writes = (const char *const[]){"output", "figure", NULL},
+    .writes = (const char *const[]){"output", "html", "figure", NULL},
     .reads = (const char *const[]){"data", NULL},
     .most_words = MOST_STUDIES,
     .run = run,

@@ -477,44 +477,6 @@ static void report(const struct ll_validation *v, const struct beside *beside, s
     ll_table_free(unscored);
 }
 
-/* The scored rows as columns, for a page. */
-static void rows_json(const struct ll_validation *v, struct ll_str *out)
-{
-    static const char *const texts[] = {"hardware", "machine", "family", "op", "dtype", "dims", "source"},
-                             *const numbers[] = {"measured_s", "predicted_s", "roofline_s"};
-    struct ll_json json = {.out = out};
-    ll_json_open_object(&json);
-    ll_json_key(&json, "rows");
-    ll_json_open_object(&json);
-    for (size_t c = 0; c < sizeof texts / sizeof *texts; c++) {
-        ll_json_key(&json, texts[c]);
-        ll_json_open_list(&json);
-        for (size_t i = 0; i < v->count; i++) {
-            const struct ll_prediction *p = &v->predictions[i];
-            const char *const fields[] = {p->row->hardware, p->machine ? p->machine->stem : NULL,
-                                          p->family,        p->row->op,
-                                          p->row->dtype,    p->row->dims,
-                                          p->row->source};
-            if (p->machine)
-                ll_json_text(&json, fields[c] ? fields[c] : "");
-        }
-        ll_json_close_list(&json);
-    }
-    for (size_t c = 0; c < sizeof numbers / sizeof *numbers; c++) {
-        ll_json_key(&json, numbers[c]);
-        ll_json_open_list(&json);
-        for (size_t i = 0; i < v->count; i++) {
-            const struct ll_prediction *p = &v->predictions[i];
-            const double fields[] = {p->row->time_s, p->time_s, p->roofline_s};
-            if (p->machine)
-                ll_json_number(&json, fields[c]);
-        }
-        ll_json_close_list(&json);
-    }
-    ll_json_close_object(&json);
-    ll_json_close_object(&json);
-}
-
 /* The page, where --html asks for one. An exit status. */
 static int write_page(const struct ll_args *args, const struct ll_validation *v, const struct beside *beside)
 {
@@ -526,7 +488,8 @@ static int write_page(const struct ll_args *args, const struct ll_validation *v,
     if (args->word_count > 1)
         ll_str_addf(&title, " and %zu more", args->word_count - 1);
     report_json(v, beside, &content.document);
-    rows_json(v, &content.more);
+    struct ll_json more = {.out = &content.more};
+    ll_validation_rows_json(v, &more);
     ll_page_plain_begin();
     report(v, beside, &content.plain);
     int status =

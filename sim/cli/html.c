@@ -67,6 +67,12 @@ void ll_page_plain_begin(void)
 int ll_write_page(const struct ll_args *args, const char *view, const char *title,
                   const struct ll_page_content *content)
 {
+    return ll_write_page_to(args, ll_value(args, "html", NULL), view, title, content);
+}
+
+int ll_write_page_to(const struct ll_args *args, const char *path, const char *view, const char *title,
+                     const struct ll_page_content *content)
+{
     struct ll_str text = {0};
     const char *command = ll_typed(args, NULL, true);
     ll_hold_screen_width(0);
@@ -79,7 +85,7 @@ int ll_write_page(const struct ll_args *args, const char *view, const char *titl
     text.failed = !command || content->plain.failed || content->more.failed || content->columns.failed;
     if (!text.failed)
         ll_page_write(&page, &text);
-    return ll_write_file(ll_value(args, "html", NULL), &text) ? LL_DONE : LL_FAILED;
+    return ll_write_file(path, &text) ? LL_DONE : LL_FAILED;
 }
 
 void ll_page_content_release(struct ll_page_content *content)

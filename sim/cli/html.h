@@ -35,4 +35,8 @@ void ll_page_plain_begin(void);
 int ll_write_page(const struct ll_args *args, const char *view, const char *title,
                   const struct ll_page_content *content);
 
+/* The same to a file of this name. */
+int ll_write_page_to(const struct ll_args *args, const char *path, const char *view, const char *title,
+                     const struct ll_page_content *content);
+
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/report/figure/figure.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"
@@ -265,227 +264,31 @@ void ll_present_json(const struct ll_study *study, const struct ll_study_plan *p
     ll_json_close_object(json);
 }
 
-/* The page of a study: each figure with a table beside it, as far as there are as many, then the rest. */
-
-static const char head[] =
-    "<style>\n"
-    ":root{color-scheme:light dark}\n"
-    "body{font:15px/1.5 Helvetica,Arial,'Liberation Sans','DejaVu "
-    "Sans',sans-serif;max-width:1500px;margin:2em "
-    "auto;padding:0 1.5em;background:#fff;color:#1f2328}\n"
-    "h1{font-size:1.5em;margin:0 0 "
-    ".2em}section{margin-top:3em}a{color:inherit}h2{font-size:1.1em;margin:1.6em 0 .4em}\n"
-    ".paper{color:#57606a}.pair{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}\n"
-    "figure{margin:0}figcaption,caption{font-size:.9em;color:#57606a;text-align:left;max-width:60em;padding:."
-    "3em 0}\n"
-    "svg{max-width:100%;height:auto}\n"
-    "table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.15em .7em;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}\n"
-    "th{border-bottom:2px solid #57606a}td.n,th.n{text-align:right}\n"
-    ".PASS{color:#1a7f37}.FAIL{color:#cf222e;font-weight:bold}.EXPLAINED,.INCONCLUSIVE{color:#9a6700}\n"
-    ".INFO,.SKIPPED,.why{color:#57606a}.why{font-size:.9em}\n"
-    "@media (prefers-color-scheme:dark){body{background:#16191d;color:#e6e8ea}\n"
-    ".paper,figcaption,caption,.INFO,.SKIPPED,.why{color:#9aa4ae}th,td{border-color:#343a41}\n"
-    ".PASS{color:#3fb950}.FAIL{color:#ff7b72}.EXPLAINED,.INCONCLUSIVE{color:#d29922}}\n"
-    "</style>\n";
-
-static void element(struct ll_str *out, const char *tag, const char *text)
+void ll_present_more_json(const struct ll_study *study, const struct ll_study_result *result,
+                          const char *page, struct ll_json *json)
 {
-    ll_str_addf(out, "<%s>", tag);
-    ll_xml_add(out, text);
-    ll_str_addf(out, "</%s>\n", tag);
-}
-
-static void number_cell(double number, int decimals, struct ll_str *out)
-{
-    if (isnan(number))
-        ll_str_add(out, "<td class=\"n\"></td>");
-    else
-        ll_str_addf(out, "<td class=\"n\">%.*f</td>", decimals, number);
-}
-
-static void sheet_html(const struct ll_study_table *table, struct ll_str *out)
-{
-    ll_str_add(out, "<table>\n");
-    element(out, "caption", table->caption);
-    ll_str_add(out, "<tr>");
-    for (size_t c = 0; c < table->column_count; c++) {
-        ll_str_add(out, table->columns[c].decimals == LL_TEXT_COLUMN ? "<th>" : "<th class=\"n\">");
-        ll_xml_add(out, table->columns[c].name);
-        ll_str_add(out, "</th>");
+    ll_json_open_object(json);
+    ll_json_put_text(json, "doc", study->doc);
+    ll_json_put_text(json, "page", page);
+    ll_json_key(json, "figures");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < result->figure_count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "caption", result->figures[i].caption);
+        ll_json_put_text(json, "svg", result->figures[i].svg.text);
+        ll_json_close_object(json);
     }
-    for (uint64_t i = 0; i < table->cell_count; i++) {
-        size_t column = i % table->column_count;
-        int decimals = table->columns[column].decimals;
-        ll_str_add(out, column ? "" : "</tr>\n<tr>");
-        if (decimals != LL_TEXT_COLUMN) {
-            number_cell(table->cells[i].number, decimals, out);
-            continue;
-        }
-        ll_str_add(out, "<td>");
-        ll_xml_add(out, table->cells[i].text ? table->cells[i].text : "");
-        ll_str_add(out, "</td>");
+    ll_json_close_list(json);
+    ll_json_key(json, "decimals");
+    ll_json_open_list(json);
+    for (size_t i = 0; i < result->table_count; i++) {
+        ll_json_open_object(json);
+        for (size_t c = 0; c < result->tables[i].column_count; c++)
+            if (result->tables[i].columns[c].decimals != LL_TEXT_COLUMN)
+                ll_json_put_count(json, result->tables[i].columns[c].name,
+                                  (uint64_t)result->tables[i].columns[c].decimals);
+        ll_json_close_object(json);
     }
-    ll_str_add(out, "</tr>\n</table>\n");
-}
-
-static void drawing_html(const struct ll_study_figure *figure, struct ll_str *out)
-{
-    ll_str_add(out, "<figure>\n");
-    ll_str_add(out, figure->svg.text ? figure->svg.text : "");
-    element(out, "figcaption", figure->caption);
-    ll_str_add(out, "</figure>\n");
-}
-
-static void reason_html(const struct ll_criterion *criterion, struct ll_str *out)
-{
-    struct ll_str text = {0};
-    reason(criterion, &text);
-    if (text.length && !text.failed) {
-        ll_str_add(out, "<div class=\"why\">");
-        ll_xml_add(out, text.text);
-        ll_str_add(out, "</div>");
-    }
-    out->failed |= text.failed;
-    ll_str_release(&text);
-}
-
-static void criteria_html(const struct ll_study_result *result, struct ll_str *out)
-{
-    ll_str_add(
-        out,
-        "<h2>Criteria</h2>\n<table>\n<tr><th></th><th>measured</th><th>wanted</th><th>claim</th></tr>\n");
-    for (uint64_t i = 0; i < result->criterion_count; i++) {
-        const struct ll_criterion *criterion = &result->criteria[i];
-        const char *name = ll_verdict_name(criterion->verdict);
-        ll_str_addf(out, "<tr><td class=\"%s\">%s</td>", name, name);
-        const char *const cells[] = {criterion->measured, criterion->bound, criterion->claim};
-        for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
-            ll_str_add(out, "<td>");
-            ll_xml_add(out, cells[c]);
-            if (c + 1 == sizeof cells / sizeof *cells)
-                reason_html(criterion, out);
-            ll_str_add(out, "</td>");
-        }
-        ll_str_add(out, "</tr>\n");
-    }
-    ll_str_add(out, "</table>\n");
-}
-
-static void recording_html(const struct ll_recording *recording, struct ll_str *out)
-{
-    ll_str_add(out, "<li>");
-    ll_xml_add(out, recording->row);
-    ll_str_add(out, ", ");
-    ll_xml_add(out, recording->variant);
-    ll_str_addf(out, ": <code>leadline %s ", recording->recipe ? "train" : "record");
-    ll_xml_add(out, recording->model);
-    if (!recording->recipe)
-        ll_str_addf(out, " %s%s", recording->train ? "--train" : "--infer",
-                    recording->dry_run ? " --dry-run" : "");
-    if (recording->batch)
-        ll_str_addf(out, " --batch %" PRIu64, recording->batch);
-    ll_str_addf(out, " --steps %" PRIu64, recording->steps);
-    if (recording->threads)
-        ll_str_addf(out, " --threads %u", recording->threads);
-    for (size_t i = 0; i < LL_MOST_STUDY_SETTINGS && recording->settings[i].key; i++) {
-        ll_str_add(out, " -p ");
-        ll_xml_add(out, recording->settings[i].key);
-        ll_str_add(out, "=");
-        ll_xml_add(out, recording->settings[i].value);
-    }
-    ll_str_add(out, "</code></li>\n");
-}
-
-static void target_html(const struct ll_study_machine *target, struct ll_str *out)
-{
-    ll_str_add(out, "<li>");
-    ll_xml_add(out, target->name);
-    ll_str_add(out, ": <code>-c ");
-    ll_xml_add(out, target->machine);
-    for (size_t i = 0; i < LL_MOST_STUDY_OVERRIDES && target->overrides[i].path; i++) {
-        ll_str_add(out, " --set ");
-        ll_xml_add(out, target->overrides[i].path);
-        ll_str_add(out, "=");
-        ll_xml_add(out, target->overrides[i].value);
-    }
-    ll_str_add(out, "</code></li>\n");
-}
-
-static void plan_html(const struct ll_study_plan *plan, struct ll_str *out)
-{
-    ll_str_add(out, "<h2>Recorded</h2>\n<ul>\n");
-    for (uint64_t i = 0; i < plan->recording_count; i++)
-        recording_html(&plan->recordings[i], out);
-    ll_str_add(out, "</ul>\n");
-    if (plan->target_count)
-        ll_str_add(out, "<h2>Simulated</h2>\n<ul>\n");
-    for (uint64_t i = 0; i < plan->target_count; i++)
-        target_html(&plan->targets[i], out);
-    ll_str_add(out, plan->target_count ? "</ul>\n" : "");
-}
-
-void ll_present_html_open(const char *title, struct ll_str *out)
-{
-    ll_str_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width\">\n");
-    element(out, "title", title);
-    ll_str_add(out, head);
-    ll_str_add(out, "</head>\n<body>\n");
-}
-
-void ll_present_html_close(struct ll_str *out)
-{
-    ll_str_add(out, "</body>\n</html>\n");
-}
-
-static void paper_html(const struct ll_study *study, struct ll_str *out)
-{
-    ll_str_add(out, "<p class=\"paper\">");
-    ll_xml_add(out, study->id);
-    ll_str_add(out, ", after ");
-    ll_xml_add(out, study->paper);
-    ll_str_add(out, "</p>\n");
-}
-
-void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_study_result *result, struct ll_str *out)
-{
-    ll_present_html_open(study->title, out);
-    element(out, "h1", study->title);
-    paper_html(study, out);
-    element(out, "p", study->doc);
-    size_t most = result->table_count > result->figure_count ? result->table_count : result->figure_count;
-    for (size_t i = 0; i < most; i++) {
-        ll_str_add(out, "<div class=\"pair\">\n");
-        if (i < result->figure_count)
-            drawing_html(&result->figures[i], out);
-        if (i < result->table_count)
-            sheet_html(&result->tables[i], out);
-        ll_str_add(out, "</div>\n");
-    }
-    criteria_html(result, out);
-    if (result->note_count)
-        ll_str_add(out, "<h2>Notes</h2>\n");
-    for (size_t i = 0; i < result->note_count; i++)
-        element(out, "p", result->notes[i]);
-    plan_html(plan, out);
-    ll_present_html_close(out);
-}
-
-void ll_present_html_part(const struct ll_study *study, const struct ll_study_result *result,
-                          const char *page, struct ll_str *out)
-{
-    ll_str_add(out, "<section>\n<h1><a href=\"");
-    ll_xml_add(out, page);
-    ll_str_add(out, "\">");
-    ll_xml_add(out, study->title);
-    ll_str_add(out, "</a></h1>\n");
-    paper_html(study, out);
-    ll_str_add(out, "<div class=\"pair\">\n");
-    for (size_t i = 0; i < result->figure_count; i++)
-        drawing_html(&result->figures[i], out);
-    ll_str_add(out, "<div>\n");
-    criteria_html(result, out);
-    ll_str_add(out, "</div>\n</div>\n</section>\n");
+    ll_json_close_list(json);
+    ll_json_close_object(json);
 }

@@ -427,20 +427,14 @@ void ll_present_text(const struct ll_study *study, const struct ll_study_plan *p
  * not there. */
 void ll_present_csv(const struct ll_study_table *table, struct ll_str *out);
 
-/* A page: figures, tables, criteria, notes, and what was recorded. It stands alone and holds no script. */
-void ll_present_html(const struct ll_study *study, const struct ll_study_plan *plan,
-                     const struct ll_study_result *result, struct ll_str *out);
-
-/* A page of many studies: its head, of each study a part with figures and criteria side by side and a link to
- * its own page, and its end. `page` is the file of that page, beside this one. It holds no script. */
-void ll_present_html_open(const char *title, struct ll_str *out);
-void ll_present_html_part(const struct ll_study *study, const struct ll_study_result *result,
-                          const char *page, struct ll_str *out);
-void ll_present_html_close(struct ll_str *out);
-
 /* One object, as sim/study/README.md says. */
 void ll_present_json(const struct ll_study *study, const struct ll_study_plan *plan,
                      const struct ll_study_result *result, struct ll_json *json);
+
+/* One object with what the page of a study (sim/page) shows beyond that: what it is about, figures as SVG,
+ * the decimals of columns, and the file of the study's own page, beside this one (NULL: this is it). */
+void ll_present_more_json(const struct ll_study *study, const struct ll_study_result *result,
+                          const char *page, struct ll_json *json);
 
 /* How alike profiles are, as Fathom measures it (Adolf et al., 2016, section V.B): a profile is a vector, two
  * of them are as far apart as 1 - A.B / (|A| |B|), and clusters grow by merging the two nearest and putting

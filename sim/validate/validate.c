@@ -12,6 +12,7 @@
 
 #include "sim/validate/predict.h"
 #include "sim/validate/table.h"
+#include "tracer/base/json.h"
 #include "tracer/base/map.h"
 
 /* The figures of a roofline, as times. */
@@ -724,4 +725,40 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
         };
     release_scoring(&v);
     return v.failed ? NULL : result;
+}
+
+void ll_validation_rows_json(const struct ll_validation *v, struct ll_json *json)
+{
+    static const char *const texts[] = {"hardware", "machine", "family", "op", "dtype", "dims", "source"},
+                             *const numbers[] = {"measured_s", "predicted_s", "roofline_s"};
+    ll_json_open_object(json);
+    ll_json_key(json, "rows");
+    ll_json_open_object(json);
+    for (size_t c = 0; c < sizeof texts / sizeof *texts; c++) {
+        ll_json_key(json, texts[c]);
+        ll_json_open_list(json);
+        for (size_t i = 0; i < v->count; i++) {
+            const struct ll_prediction *p = &v->predictions[i];
+            const char *const fields[] = {p->row->hardware, p->machine ? p->machine->stem : NULL,
+                                          p->family,        p->row->op,
+                                          p->row->dtype,    p->row->dims,
+                                          p->row->source};
+            if (p->machine)
+                ll_json_text(json, fields[c] ? fields[c] : "");
+        }
+        ll_json_close_list(json);
+    }
+    for (size_t c = 0; c < sizeof numbers / sizeof *numbers; c++) {
+        ll_json_key(json, numbers[c]);
+        ll_json_open_list(json);
+        for (size_t i = 0; i < v->count; i++) {
+            const struct ll_prediction *p = &v->predictions[i];
+            const double fields[] = {p->row->time_s, p->time_s, p->roofline_s};
+            if (p->machine)
+                ll_json_number(json, fields[c]);
+        }
+        ll_json_close_list(json);
+    }
+    ll_json_close_object(json);
+    ll_json_close_object(json);
 }

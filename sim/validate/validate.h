@@ -19,6 +19,7 @@
 #include "sim/validate/errors.h"
 #include "sim/validate/row.h"
 #include "sim/validate/step.h"
+#include "tracer/base/json.h"
 #include "tracer/base/pool.h"
 
 /* Ours, a plain roofline's, and ours again by whether starting the ops is most of it; and of the rows on
@@ -80,6 +81,10 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
                                         const struct ll_aliases *aliases,
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena);
+
+/* One object: the scored rows as columns, `rows` with a list each for hardware, machine, family, op, dtype,
+ * dims, source, measured_s, predicted_s and roofline_s. Pure but for what it writes. */
+void ll_validation_rows_json(const struct ll_validation *validation, struct ll_json *json);
 
 /* Whether data that names this hardware means the machine: the table says that it does, or that it means the
  * machine that this one's file inherits; or, where the table (NULL: there is none) says nothing of it, it is

@@ -55,5 +55,8 @@ END
         "$leadline" validate --html "$here/page.html" "$here/<b class=hostile>.csv" >/dev/null
         "$leadline" validate --json "$here/<b class=hostile>.csv" >"$here/expected.json"
         ;;
+    study)
+        "$leadline" study P-T2 C7 -o "$here/studies" --html "$here/page.html" >/dev/null 2>&1
+        ;;
 esac
 EXPECTED=$here/expected.json node "$(dirname "$0")/$view.mjs" "$browser" "$here/page.html" ${4:+"$4"}

@@ -76,8 +76,8 @@ static void add_all(const struct ll_study *study, const struct answer *answer, s
     struct ll_json json = {.out = out};
     assert_true(ll_study_judge(study, &answer->runs, &result));
     ll_present_text(study, &answer->plan, &result, 100, out);
-    ll_present_html(study, &answer->plan, &result, out);
     ll_present_json(study, &answer->plan, &result, &json);
+    ll_present_more_json(study, &result, NULL, &json);
     for (size_t i = 0; i < result.figure_count; i++)
         ll_str_add(out, result.figures[i].svg.text);
     for (size_t i = 0; i < result.table_count; i++) {

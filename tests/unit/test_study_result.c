@@ -235,24 +235,16 @@ static void the_screen_says_what_was_run(void **state)
     ll_study_result_release(&result);
 }
 
-static void pages_escape_what_they_show(void **state)
+static void pages_get_figures_and_decimals(void **state)
 {
     (void)state;
     struct ll_study_result result = sample();
-    struct ll_study_plan plan = {.failed = false};
     struct ll_str text = {0};
-    ll_study_plan_recording(
-        &plan, &(struct ll_recording){
-                   .row = "<r>", .variant = "v", .model = "m", .steps = 3, .settings = {{"key", "1"}}});
-    ll_present_html(&study, &plan, &result, &text);
-    assert_non_null(strstr(text.text, "<h1>A &lt;title&gt;</h1>"));
-    assert_non_null(strstr(text.text, "It shows &amp; tells."));
-    assert_non_null(
-        strstr(text.text, "&lt;r&gt;, v: <code>leadline record m --infer --steps 3 -p key=1</code>"));
-    assert_non_null(strstr(text.text, "<td class=\"n\">0.33</td>"));
-    assert_null(strstr(text.text, "<script"));
+    struct ll_json json = {.out = &text};
+    ll_present_more_json(&study, &result, "F1.html", &json);
+    assert_non_null(strstr(text.text, "{\"doc\":\"It shows & tells.\",\"page\":\"F1.html\",\"figures\":["));
+    assert_non_null(strstr(text.text, ":2"));
     ll_str_release(&text);
-    ll_study_plan_release(&plan);
     ll_study_result_release(&result);
 }
 
@@ -299,7 +291,7 @@ int main(void)
         cmocka_unit_test(values_with_commas_are_quoted_and_numbers_are_whole),
         cmocka_unit_test(the_screen_shows_table_and_verdicts),
         cmocka_unit_test(the_screen_says_what_was_run),
-        cmocka_unit_test(pages_escape_what_they_show),
+        cmocka_unit_test(pages_get_figures_and_decimals),
         cmocka_unit_test(programs_get_every_number_in_full),
         cmocka_unit_test(too_many_sheets_are_a_failure_and_no_overflow),
     };
