@@ -138,7 +138,9 @@ void ll_page_write(const struct ll_html_page *page, struct ll_str *out)
     ll_str_add(out, "</title>\n<style>\n");
     ll_str_add(out, ll_page_base_css);
     ll_str_add(out, "</style></head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the result</a>\n"
-                    "<header id=\"top\"></header>\n<main id=\"main\" tabindex=\"-1\"><noscript><pre>");
+                    "<header id=\"top\"><h1>");
+    add_escaped(out, page->origin.title);
+    ll_str_add(out, "</h1></header>\n<main id=\"main\" tabindex=\"-1\"><noscript><pre>");
     add_escaped(out, page->plain);
     ll_str_add(out, "</pre></noscript></main>\n<footer id=\"foot\"></footer>\n"
                     "<script type=\"application/octet-stream\" id=\"data\">");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The data of a page of simulated steps. Ops are columns: an op is its start and the number of a run, and ops
- * of one signature that take the same time under the same bound share the run with all that is known of it.
+ * of one signature that take the same time under the same bound, with the same traffic, share the run.
  * So a step that repeats costs two numbers for each op. */
 #include <assert.h>
 #include <stdlib.h>
@@ -39,10 +39,19 @@ static void find_runs(struct columns *c)
     c->failed |= !c->run_of;
     for (uint32_t i = 0; i < count && !c->failed; i++) {
         const struct ll_op_result *op = &result->ops[i];
+        struct ll_op_detail detail = ll_replay_detail(result, prepared->first_op + i);
         struct {
             uint32_t signature, unit, bound, zero;
-            double time_s;
-        } key = {prepared->trace->ops[prepared->first_op + i].signature, op->unit, op->bound, 0, op->time_s};
+            double time_s, active_s, traffic_bytes[LL_MAX_LEVELS];
+        } key = {prepared->trace->ops[prepared->first_op + i].signature,
+                 op->unit,
+                 op->bound,
+                 0,
+                 op->time_s,
+                 op->active_s,
+                 {0}};
+        for (uint64_t level = 0; level < result->machine->level_count; level++)
+            key.traffic_bytes[level] = detail.traffic_bytes[level];
         bool is_new = true;
         uint32_t id = ll_map_intern(&c->known, &key, sizeof key, &is_new);
         c->failed = id == LL_NO_ID || !ll_grow(&c->runs, &c->run_capacity, id + 1u, sizeof *c->runs);
@@ -135,7 +144,7 @@ static double number_of(const struct columns *c, size_t run, size_t column)
         return c->runs[run].first;
     case 4:
         return c->runs[run].signature;
-    default: /* that of the first: those behind it may find more or less in caches */
+    default:
         return result->ops[c->runs[run].first - result->prepared->first_op].active_s;
     }
 }
@@ -152,7 +161,7 @@ static void number_columns(const struct columns *c, struct ll_json *json)
     }
 }
 
-/* Of the first op of each run: cycles, utilization, and bytes of each level. */
+/* Utilization, and bytes of each level. */
 static void detail_columns(const struct columns *c, struct ll_json *json)
 {
     const struct ll_result *result = c->report->result;

@@ -65,12 +65,12 @@ function remember(key, value) {
   if (value === null || value === undefined || value === "") delete state[key]; else state[key] = String(value);
   history.replaceState(null, "", "#" + new URLSearchParams(state));
 }
-const repaints = new Set();   /* what draws on canvases, called when size or scheme change */
-let pending = false;
-function repaint() {
-  if (pending) return;
-  pending = true;
-  requestAnimationFrame(() => { pending = false; for (const f of repaints) f(); });
+const repaints = new Set();   /* plots, painted when their data, their size or the scheme change */
+let stale = null;             /* plots to be painted in the next frame */
+/* Of one plot, or of all. */
+function repaint(plot) {
+  if (!stale) { stale = new Set(); requestAnimationFrame(() => { const now = stale; stale = null; for (const p of now) p.paint(); }); }
+  for (const p of plot ? [plot] : repaints) stale.add(p);
 }
 function recolour() { known = {}; repaint(); }
 function choice(name, legend, values, value, act) {

@@ -85,14 +85,18 @@ class DataTable {
         const i = this.columns.indexOf(c); this.head.children[i].querySelector("button").focus(); } }, c.name + (c.key === this.by ? (this.down ? " ▼" : " ▲") : "")))));
   }
   filter() {
-    const words = this.query.toLowerCase().split(/\s+/).filter(w => w), c = this.columns.find(c => c.key === this.by), keys = new Array(this.count), list = [];
+    const words = this.query.toLowerCase().split(/\s+/).filter(w => w), c = this.columns.find(c => c.key === this.by), sign = this.down ? -1 : 1, none = v => v === null || v === undefined || v !== v;
+    let list = [];
     for (let i = 0; i < this.count; i++) {
       if (this.keep && !this.keep(i)) continue;
       if (words.length) { const text = this.words(i).toLowerCase(); if (!words.every(w => text.includes(w))) continue; }
-      list.push(i); keys[i] = c.value(i);
+      list.push(i);
     }
-    const sign = this.down ? -1 : 1, none = v => v === null || v === undefined || v !== v;
-    list.sort((a, b) => none(keys[a]) ? (none(keys[b]) ? a - b : 1) : none(keys[b]) ? -1 : keys[a] < keys[b] ? -sign : keys[a] > keys[b] ? sign : a - b);
+    if (c.words) { const keys = new Array(this.count); for (const i of list) keys[i] = c.value(i); list.sort((a, b) => none(keys[a]) ? (none(keys[b]) ? a - b : 1) : none(keys[b]) ? -1 : keys[a] < keys[b] ? -sign : keys[a] > keys[b] ? sign : a - b); }
+    else {   /* numbers: what has none comes last */
+      const keys = new Float64Array(this.count); for (const i of list) { const v = c.value(i); keys[i] = none(v) ? Infinity : sign * v; }
+      list = Uint32Array.from(list).sort((a, b) => keys[a] - keys[b] || a - b);
+    }
     this.list = list;
     this.told.textContent = `${count(list.length)} of ${count(this.count)} ${this.noun}` + (this.suffix ? this.suffix() : "");
     this.table.setAttribute("aria-rowcount", list.length + 1);
@@ -104,7 +108,7 @@ class DataTable {
     const held = this.box.contains(document.activeElement) && document.activeElement.dataset.row;
     this.from = from; this.drawn = this.picked;
     const space = n => n ? [el("tr", { "aria-hidden": "true" }, el("td", { colspan: this.columns.length, style: `height:${n * ROW_HEIGHT}px;padding:0;border:0` }))] : [];
-    this.body.replaceChildren(...space(from), ...this.list.slice(from, to).map((i, k) => el("tr", { "aria-rowindex": from + k + 2, "data-pick": !!this.pick, class: i === this.picked ? "sel" : null,
+    this.body.replaceChildren(...space(from), ...Array.from(this.list.slice(from, to), (i, k) => el("tr", { "aria-rowindex": from + k + 2, "data-pick": !!this.pick, class: i === this.picked ? "sel" : null,
       onclick: this.pick ? () => this.pick(i) : null }, this.columns.map((c, n) => { const x = c.value(i), text = c.text ? c.text(i, x) : x === null || x === undefined ? "not known" : String(x);
         return el("td", { class: c.words ? "l cut" : null, title: c.words && text.length > 24 ? text : null }, n === 0 && this.pick ? el("button", { type: "button", "data-row": i, "aria-label": this.button(i) }, text) : c.bar ? c.bar(i, text) : text); }))), ...space(this.list.length - to));
     if (held) { const again = this.body.querySelector(`button[data-row="${held}"]`); if (again) again.focus({ preventScroll: true }); }
@@ -112,6 +116,6 @@ class DataTable {
   mark(i) { this.picked = i; this.rows(); }
   csv() {
     const quote = x => x === null || x === undefined ? "" : /[",\n\r]/.test(x) ? '"' + String(x).replace(/"/g, '""') + '"' : x, own = this.columns.filter(c => c.csv !== null);
-    downloadText(this.file, "text/csv", [own.map(c => quote(c.csv || c.name)).join(",")].concat(this.list.map(i => own.map(c => quote(c.value(i))).join(","))).join("\n") + "\n");
+    downloadText(this.file, "text/csv", [own.map(c => quote(c.csv || c.name)).join(",")].concat(Array.from(this.list, i => own.map(c => quote(c.value(i))).join(","))).join("\n") + "\n");
   }
 }

@@ -5,8 +5,8 @@ class Plot {
     this.canvas.style.height = height + "px";
     this.node = el("div", { class: "plot" }, this.canvas);
     this.height = height; this.draw = draw; this.g = this.canvas.getContext("2d");
-    repaints.add(() => this.paint());
-    new ResizeObserver(repaint).observe(this.node);
+    repaints.add(this);
+    new ResizeObserver(() => repaint(this)).observe(this.node);
     if (zooms) this.listen(zooms);
   }
   paint() {
@@ -41,7 +41,7 @@ class Plot {
       e.preventDefault();
       const [x, y] = at(e);
       if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) z.pan(-(e.deltaX || e.deltaY), 0); else z.zoom(Math.exp(-e.deltaY * 0.002), x, y);
-      repaint();
+      repaint(this);
     }, { passive: false });
     c.addEventListener("pointerdown", e => { drag = { x: e.clientX, y: e.clientY, moved: false, from: at(e) }; c.setPointerCapture(e.pointerId); });
     c.addEventListener("pointermove", e => {
@@ -49,14 +49,14 @@ class Plot {
       if (drag && (drag.moved || Math.abs(e.clientX - drag.x) + Math.abs(e.clientY - drag.y) > 4)) {
         hideTip();
         if (z.brushes && z.brushes()) { drag.moved = true; return z.brush(drag.from, [x, y], false); }
-        z.pan(e.clientX - drag.x, e.clientY - drag.y); drag = { x: e.clientX, y: e.clientY, moved: true }; return repaint();
+        z.pan(e.clientX - drag.x, e.clientY - drag.y); drag = { x: e.clientX, y: e.clientY, moved: true }; return repaint(this);
       }
       const text = z.hover(x, y);
       c.style.cursor = text ? "pointer" : "default";
       if (text) showTip(text, e.clientX, e.clientY); else hideTip();
     });
     c.addEventListener("pointerup", e => { const d = drag; drag = null; if (d && d.moved && d.from && z.brushes && z.brushes()) return z.brush(d.from, at(e), true); if (d && !d.moved && z.pick) z.pick(...at(e)); });
-    c.addEventListener("pointercancel", () => { if (drag && z.brushes && z.brushes()) repaint(); drag = null; });
+    c.addEventListener("pointercancel", () => { if (drag && z.brushes && z.brushes()) repaint(this); drag = null; });
     c.addEventListener("pointerleave", () => { hideTip(); if (z.leave) z.leave(); });
     c.addEventListener("keydown", e => {
       const k = e.key.toLowerCase(), mid = this.width / 2;
@@ -65,7 +65,7 @@ class Plot {
       else if (k === "a") z.pan(80, 0); else if (k === "d") z.pan(-80, 0); else if (k === "0") z.fit();
       else if (z.step && (k === "arrowright" || k === "arrowleft")) z.step(k === "arrowright" ? 1 : -1);
       else if (z.enter && k === "enter") z.enter(); else return;
-      e.preventDefault(); repaint();
+      e.preventDefault(); repaint(this);
     });
   }
 }

@@ -98,8 +98,8 @@ class SweepPage {
     const axis = (k, box) => () => { this[k + "log"] = this.wide(this[k]); box.checked = this[k + "log"]; remember(k + "log", ""); this.fit(); };
     this.raster = new Raster();
     this.plot = new Plot(480, "Designs as points: keys W and S zoom, A and D pan, 0 fits, left and right step along the front, Enter goes to the design", (g, w, hh) => this.draw(g, w, hh), {
-      zoom: (f, x, y) => this.zoom(f, x, y), pan: (dx, dy) => this.pan(dx, dy), fit: () => this.fit(), hover: (x, y) => { const r = this.near(x, y); if (r !== this.hover) { this.hover = r; repaint(); } return r < 0 ? null : this.words(r); },
-      leave: () => { this.hover = -1; repaint(); },
+      zoom: (f, x, y) => this.zoom(f, x, y), pan: (dx, dy) => this.pan(dx, dy), fit: () => this.fit(), hover: (x, y) => { const r = this.near(x, y); if (r !== this.hover) { this.hover = r; repaint(this.plot); } return r < 0 ? null : this.words(r); },
+      leave: () => { this.hover = -1; repaint(this.plot); },
       pick: (x, y) => this.choose(this.near(x, y)), step: d => { const f = this.onFront; if (!f.length) return; const i = f.indexOf(this.chosen); this.choose(f[((i < 0 ? (d > 0 ? -1 : 0) : i) + d + f.length) % f.length]); announce(this.words(this.chosen)); },
       enter: () => { if (this.chosen >= 0) this.card.focus(); }, brush: (a, b, done) => this.brush(a, b, done), brushes: () => this.drags === "selects" });
     this.told = answer(); this.legend = el("ul", { class: "legend" }); this.card = el("div", { class: "panel design", tabindex: "-1", role: "region", "aria-label": "Design" });
@@ -163,7 +163,7 @@ class SweepPage {
     this.store(); this.paintAll();
   }
   paintAll() { this.front2 = null; this.points = null; this.showHeat(); this.showCard(); repaint(); }
-  fit() { this.window = null; remember("window", ""); this.front2 = null; this.points = null; repaint(); }
+  fit() { this.window = null; remember("window", ""); this.front2 = null; this.points = null; repaint(this.plot); }
   extent(c, log) {
     if (c.named) return [-0.5, c.values.length - 0.5];
     let low = Infinity, high = -Infinity;
@@ -191,7 +191,7 @@ class SweepPage {
   pan(dx, dy) { const b = this.box, v = this.v, x = -dx / (b.r - b.l) * (v[1] - v[0]), y = (dy || 0) / (b.b - b.t) * (v[3] - v[2]); this.window = [v[0] + x, v[1] + x, v[2] + y, v[3] + y]; this.later(); }
   later() { clearTimeout(this.timer); this.timer = setTimeout(() => this.store(), 300); }
   brush(a, b, done) {
-    this.band = done ? null : [a, b]; repaint();
+    this.band = done ? null : [a, b]; repaint(this.plot);
     if (!done) return;
     const k = this.box, v = this.v, inv = (p, low, high, from, to, log) => { const u = low + (p - from) / (to - from) * (high - low); return log ? 10 ** u : u; };
     const xs = [a[0], b[0]].map(p => inv(p, v[0], v[1], k.l, k.r, this.xlog)).sort((p, q) => p - q), ys = [a[1], b[1]].map(p => inv(p, v[2], v[3], k.b, k.t, this.ylog)).sort((p, q) => p - q);

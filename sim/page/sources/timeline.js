@@ -34,7 +34,7 @@ class Timeline {
     this.onpick = onpick; this.rows = []; this.flows = []; this.v = [0, 1]; this.sel = -1;
     this.plot = new Plot(200, "Timeline: keys W and S zoom, A and D pan, 0 shows all, left and right step through ops by start, Enter opens one",
       (g, w, h) => this.draw(g, w, h), { zoom: (f, x) => this.zoom(f, x), pan: dx => this.pan(dx), fit: () => { this.v = [0, this.end]; },
-        hover: (x, y) => { const i = this.at(x, y); return i < 0 ? this.flowAt(x, y) : this.o.words(i); }, pick: (x, y) => { const i = this.at(x, y); if (i >= 0) { this.sel = i; onpick(this.o.run[i], i); repaint(); } },
+        hover: (x, y) => { const i = this.at(x, y); return i < 0 ? this.flowAt(x, y) : this.o.words(i); }, pick: (x, y) => { const i = this.at(x, y); if (i >= 0) { this.sel = i; onpick(this.o.run[i], i); repaint(this.plot); } },
         step: d => this.step(d), enter: () => { if (this.sel >= 0) onpick(this.o.run[this.sel], this.sel); } });
   }
   get left() { return this.plot.width < 600 ? 64 : 120; }
@@ -137,6 +137,6 @@ class Timeline {
     return g.createPattern(tile, "repeat");
   }
   cut(s, l) { const most = Math.floor(l / 7); return s.length > most ? s.slice(0, most - 1) + "…" : s; }
-  tick(t) { const span = this.v[1] - this.v[0], p = span < 2e-3 ? [1e6, "µs"] : span < 2 ? [1e3, "ms"] : [1, "s"], d = Math.max(0, Math.ceil(-Math.log10(span * p[0] / 10))); return (t * p[0]).toLocaleString("en-US", { minimumFractionDigits: Math.min(6, d), maximumFractionDigits: Math.min(6, d) }) + " " + p[1]; }
+  tick(t) { const span = this.v[1] - this.v[0], p = span < 2e-3 ? [1e6, "µs"] : span < 2 ? [1e3, "ms"] : [1, "s"], d = Math.max(0, Math.ceil(-Math.log10(span * p[0] / 10))); return (t * p[0]).toFixed(Math.min(6, d)).replace(/^(\d+)(\d{3})(?=\.|$)/, "$1,$2") + " " + p[1]; }
   onFill(c) { const m = paint(this.o.slots[c]).match(/[\d.]+/g).map(Number), lin = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * lin(m[0]) + 0.7152 * lin(m[1]) + 0.0722 * lin(m[2]) > 0.179 ? "#000" : "#fff"; }
 }
