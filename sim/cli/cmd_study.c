@@ -15,6 +15,7 @@
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/cli/quiet.h"
+#include "sim/cli/study_page.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -629,45 +630,6 @@ static bool write_text(struct ll_arena *arena, const char *folder, const struct 
     return false;
 }
 
-/* A page of one study or of many, as they come. */
-struct gathered {
-    const char *path; /* of the page; NULL: memory ran out */
-    struct ll_page_content content;
-    struct ll_json document, more;
-};
-
-/* page: the file of the study's own page, beside this one; NULL: this is it. */
-static void gather(struct gathered *all, const struct ll_study *study, const struct ll_study_plan *plan,
-                   const struct ll_study_result *result, const char *page)
-{
-    if (!all->document.out) {
-        all->document = (struct ll_json){.out = &all->content.document};
-        all->more = (struct ll_json){.out = &all->content.more};
-        ll_json_open_document(&all->document, "study", 1);
-        ll_json_key(&all->document, "studies");
-        ll_json_open_list(&all->document);
-        ll_json_open_object(&all->more);
-        ll_json_key(&all->more, "studies");
-        ll_json_open_list(&all->more);
-    }
-    ll_present_json(study, plan, result, &all->document);
-    ll_present_more_json(study, result, page, &all->more);
-    ll_present_text(study, plan, result, 100, &all->content.plain);
-}
-
-/* Writes what was gathered, and releases it; false after saying what is wrong. */
-static bool write_gathered(const struct ll_args *args, struct gathered *all, const char *title)
-{
-    ll_json_close_list(&all->document);
-    ll_json_close_object(&all->document);
-    ll_json_close_list(&all->more);
-    ll_json_close_object(&all->more);
-    bool written = all->path ? ll_write_page_to(args, all->path, "study", title, &all->content) == LL_DONE
-                             : ll_cli_fail("memory ran out") == LL_DONE;
-    ll_page_content_release(&all->content);
-    return written;
-}
-
 static bool write_files(const struct ll_args *args, const char *folder, const struct ll_study *study,
                         const struct ll_study_plan *plan, const struct ll_study_result *result)
 {
@@ -683,9 +645,9 @@ static bool write_files(const struct ll_args *args, const char *folder, const st
         written = write_text(args->arena, folder, study, result->figures[i].name, "svg", &text);
     }
     if (written) {
-        struct gathered one = {.path = path_of(args->arena, folder, study, NULL, "html")};
-        gather(&one, study, plan, result, NULL);
-        written = write_gathered(args, &one, study->title);
+        struct ll_study_pages one = {.path = path_of(args->arena, folder, study, NULL, "html")};
+        ll_study_pages_add(&one, study, plan, result, NULL);
+        written = ll_study_pages_write(args, &one, study->title);
     }
     if (written) {
         ll_present_json(study, plan, result, &json);
@@ -710,7 +672,7 @@ struct session {
     struct ll_json json;
     size_t verdicts[LL_SKIPPED + 1]; /* number of criteria by verdict */
     struct ll_str failing;           /* the studies with some that failed, ", " between them */
-    struct gathered index;           /* of --all, and of --html: the page with all of them */
+    struct ll_study_pages index;     /* of --all, and of --html: the page with all of them */
     struct ll_measured_rows rows;    /* of --data */
     const char *const *ids;          /* of the chosen studies */
     struct ll_figure_wishes figures; /* a kind is the number of an ID */
@@ -754,7 +716,7 @@ static int show(struct session *session, const struct ll_study *study, const str
     for (enum ll_verdict v = LL_PASS; v <= LL_SKIPPED; v++)
         session->verdicts[v] += ll_count_verdicts(result, v);
     if (session->index.path)
-        gather(&session->index, study, plan, result, page_beside(session, study));
+        ll_study_pages_add(&session->index, study, plan, result, page_beside(session, study));
     if (ll_flag(session->args, "json")) {
         ll_present_json(study, plan, result, &session->json);
         return LL_DONE;
@@ -944,7 +906,7 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
     if (ll_flag(session->args, "all") && status == LL_DONE)
         fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
     if (session->index.path && status == LL_DONE &&
-        !write_gathered(session->args, &session->index, "Figures and tables of papers"))
+        !ll_study_pages_write(session->args, &session->index, "Figures and tables of papers"))
         status = LL_FAILED;
     if (!as_json && status == LL_DONE && count > 1)
         status = sum_up(session, count);
