@@ -987,13 +987,10 @@ const struct ll_command ll_command_study = {
                 "  leadline study F3 F4 -o figures\n"
                 "  leadline study P8 --figure P8.pdf\n",
     .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
-               "figure ID.svg, "
-               "too; further tables are in files ID-NAME.csv. --all writes index.html, all figures beside "
-               "their criteria. It prints its tables and whether each of its "
-               "criteria holds: PASS, FAIL, EXPLAINED (not what the paper prints, with the arithmetic that "
+               "figure ID.svg, too; further tables are in files ID-NAME.csv. --all writes index.html, all "
+               "figures beside their criteria. It prints its tables and whether each criterion holds: PASS, FAIL, EXPLAINED (not what the paper prints, with the arithmetic that "
                "shows why), INCONCLUSIVE (repetitions of a measurement differ too much), INFO (shown beside "
-               "what is published, with the reason why it is not judged) or SKIPPED. FAIL alone makes the "
-               "exit status 1.\n",
+               "what is published, with the reason why it is not judged) or SKIPPED. FAIL makes the status 1.\n",
     .options = options,
     .repeated = (const char *const[]){"data", "figure", "kind", NULL},
     .writes = (const char *const[]){"output", "html", "figure", NULL},

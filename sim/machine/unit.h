@@ -125,14 +125,14 @@ struct ll_unit {
     const char *name;
     enum ll_unit_kind model;
     uint64_t count;
-    double clock_hz;         /* its own, or the machine's */
-    double efficiency;       /* sustained share of the peak rate; 1 when not given */
-    double rate_of_full;     /* its rate over that of the family's full parts, on which kernels were measured */
-    bool runs[LL_OP_NONE];   /* op kinds that it runs */
-    bool runs_listed;        /* false: no `runs` key; it runs what no other unit lists */
-    uint64_t align;          /* runs unbatched GEMMs with two sides divisible by this; 0: any work */
-    uint64_t line_align;     /* runs GEMMs whose n and k are multiples of so many bytes; 0: any work */
-    uint64_t sum_bytes;      /* of a partial sum, no fewer than its result has; 0: four */
+    double clock_hz;       /* its own, or the machine's */
+    double efficiency;     /* sustained share of the peak rate; 1 when not given */
+    double rate_of_full;   /* its rate over that of the family's full parts, on which kernels were measured */
+    bool runs[LL_OP_NONE]; /* op kinds that it runs */
+    bool runs_listed;      /* false: no `runs` key; it runs what no other unit lists */
+    uint64_t align;        /* runs unbatched GEMMs with two sides divisible by this; 0: any work */
+    uint64_t line_align;   /* runs GEMMs whose n and k are multiples of so many bytes; 0: any work */
+    uint64_t sum_bytes;    /* of a partial sum, no fewer than its result has; 0: four */
     struct ll_pattern skips; /* of each `of` neighbours of the right operand along k it multiplies `kept` */
     /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all
      */
