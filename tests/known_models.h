@@ -23,6 +23,14 @@ static const struct known {
     bool dry;            /* nobody computes it here */
 } known_models[] = {
 #include "known_decoders.def"
+    /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x 4096 x 4097 / 2.
+     * test_llm.c has the other sizes. */
+    {
+        .name = "llm",
+        .parameters = UINT64_C(8030261248),
+        .forward_flops = UINT64_C(65877282127872),
+        .dry = true,
+    },
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,

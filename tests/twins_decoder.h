@@ -117,7 +117,7 @@ static inline uint64_t twin_ROUTE(const struct ll_op_view *op, double *const *in
     return flops;
 }
 
-/* How many keys row i of the queries sees, how much a row sees on average, rounded up. */
+/* How many keys row i of the queries sees; how many scores all rows of one matrix see. */
 static inline uint64_t seen_keys(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys,
                                  uint64_t i)
 {
@@ -125,12 +125,12 @@ static inline uint64_t seen_keys(const struct ll_op_view *op, const struct ll_sh
     return keys - rows / groups + i % rows / groups + 1;
 }
 
-static inline uint64_t seen_on_average(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys)
+static inline uint64_t seen_in_all(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys)
 {
     uint64_t rows = q->dim[q->rank - 2], sum = 0;
     for (uint64_t i = 0; i < rows; i++)
         sum += seen_keys(op, q, keys, i);
-    return (sum + rows - 1) / rows;
+    return sum;
 }
 
 /* The share of key j in what row i of the queries sees. */
@@ -167,7 +167,7 @@ static inline uint64_t twin_CAUSAL_ATTENTION(const struct ll_op_view *op, double
             score += scale * in[0][i * d + c] * in[1][first * d + c];
         out[1][i] = score - log(share_of_key(op, q, in[0], in[1], keys, i, 0));
     }
-    return rows * seen_on_average(op, q, keys) * 4 * d;
+    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 4 * d;
 }
 
 /* Five of them; the result and the sums that come in are those of the forward op. */
@@ -191,7 +191,7 @@ static inline uint64_t twin_CAUSAL_ATTENTION_GRAD(const struct ll_op_view *op, d
                 out[2][key + c] += p * in[0][i * d + c];
             }
         }
-    return rows * seen_on_average(op, q, keys) * 10 * d;
+    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 10 * d;
 }
 
 #endif

@@ -971,8 +971,7 @@ static const struct ll_option options[] = {
     LL_FIGURE_OPTIONS("ID, the study whose figure it is (default: the first that is named)"),
     {"all", 0, NULL, "run every study"},
     LL_HTML_OPTION("figures beside the published ones, criteria"),
-    {"data", 0, "DATA.csv",
-     "measured steps to compare with instead of the installed ones (P2, P7, P8); may be repeated"},
+    {"data", 0, "DATA.csv", "measured steps in place of the installed ones (P2, P7, P8); may be repeated"},
     {"quick", 0, NULL, "leave out studies that record workloads on this computer; they are SKIPPED"},
     {"whole", 0, NULL, "simulate all points of a study, not only a sample; takes minutes"},
     {0},
@@ -986,11 +985,12 @@ const struct ll_command ll_command_study = {
     .examples = "  leadline study\n"
                 "  leadline study F3 F4 -o figures\n"
                 "  leadline study P8 --figure P8.pdf\n",
-    .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html and ID.json, one of a "
-               "figure ID.svg, too; further tables are in files ID-NAME.csv. --all writes index.html, all "
-               "figures beside their criteria. It prints its tables and whether each criterion holds: PASS, FAIL, EXPLAINED (not what the paper prints, with the arithmetic that "
-               "shows why), INCONCLUSIVE (repetitions of a measurement differ too much), INFO (shown beside "
-               "what is published, with the reason why it is not judged) or SKIPPED. FAIL makes the status 1.\n",
+    .details = "Without an ID, lists the studies. A study writes ID.csv, ID.html, ID.json, one of a figure "
+               "ID.svg; further tables are in ID-NAME.csv. --all writes index.html, all figures beside their "
+               "criteria. It prints its tables and whether each criterion holds: PASS, FAIL, EXPLAINED (not "
+               "what the paper prints, with arithmetic that shows why), INCONCLUSIVE (a measurement differs "
+               "too much), INFO (beside what is published, with the reason why it is not judged) or SKIPPED. "
+               "FAIL makes the status 1.\n",
     .options = options,
     .repeated = (const char *const[]){"data", "figure", "kind", NULL},
     .writes = (const char *const[]){"output", "html", "figure", NULL},

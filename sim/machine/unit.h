@@ -149,7 +149,7 @@ struct ll_unit {
  * loses beside the multiplications takes as many cycles on a part that multiplies at a lower rate. Pure. */
 static inline double ll_unit_share(const struct ll_unit *unit, double share)
 {
-    return share > 0 ? 1 / (1 + (1 / share - 1) * unit->rate_of_full) : share;
+    return share > 0 && unit->rate_of_full > 0 ? 1 / (1 + (1 / share - 1) * unit->rate_of_full) : share;
 }
 
 /* Loops side by side and within each element as a file gives them, "K16 C16 / FX3", those of one iteration

@@ -388,7 +388,7 @@ static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, st
                            "micro_batch %" PRIu64 ": expected a divisor of a replica's %" PRIu64 " samples",
                            plan->micro_batch, replica);
     sizes->micro_batches = replica > 0 ? replica / sizes->micro_batch : 1;
-    if (sizes->micro_batch % plan->parts != 0)
+    if (plan->parts > 1 && sizes->micro_batch % plan->parts != 0)
         return ll_complain(diags, nowhere,
                            "micro_batches_overlapped %" PRIu64
                            ": expected a divisor of a micro-batch's %" PRIu64 " samples",

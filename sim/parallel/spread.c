@@ -509,7 +509,7 @@ static bool follow(struct chain *chain, struct ll_trace *trace, const char *trou
 static bool rescale(struct chain *chain)
 {
     const char *trouble = NULL;
-    uint64_t batch = chain->spread->sizes.micro_batch / chain->spread->plan.parts;
+    uint64_t batch = chain->spread->sizes.micro_batch / ll_max(1, chain->spread->plan.parts);
     chain->what = "at another batch";
     if (batch == 0 || batch == ll_trace_batch(chain->last))
         return true;

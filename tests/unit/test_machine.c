@@ -182,11 +182,13 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
 {
     static const char expected[] =
         "{\"name\":\"Toy\",\"kind\":\"custom\",\"clock\":1000000000,\"units\":[{\"name\":\"array\",\"model\":"
-        "\"systolic\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"runs\":[\"matrix\",\"conv\"],"
+        "\"systolic\",\"count\":1,\"clock\":1000000000,\"rate_of_full\":1,\"efficiency\":1,\"runs\":["
+        "\"matrix\",\"conv\"],"
         "\"line_align\":0,\"rows\":8,"
         "\"cols\":16,\"dataflow\":\"ws\",\"overlap_folds\":false,\"accumulators\":0,\"macs\":{\"bf16\":1,"
         "\"int8\":2}},{\"name\":"
-        "\"simd\",\"model\":\"vector\",\"count\":1,\"clock\":1000000000,\"efficiency\":1,\"line_align\":0,"
+        "\"simd\",\"model\":\"vector\",\"count\":1,\"clock\":1000000000,\"rate_of_full\":1,\"efficiency\":1,"
+        "\"line_align\":0,"
         "\"lanes\":16,"
         "\"flops\":"
         "{\"f32\":2},\"special_functions\":0}],\"memory\":[{\"name\":\"sram\",\"size\":1048576,\"bandwidth\":"

@@ -115,8 +115,9 @@ static void a_variant_wins_over_the_stack_below_it(void **state)
 
 static void stacks_are_listed_for_whom_they_serve(void **state)
 {
-    static const char *const wanted[] = {"deepep",          "kernels", "megatron", "pytorch",
-                                         "pytorch_compile", "sglang",  "trtllm",   "vllm"};
+    static const char *const wanted[] = {
+        "cntk_2018",       "deepep", "kernels",         "megatron", "mxnet_2018", "pytorch",
+        "pytorch_compile", "sglang", "tensorflow_2018", "trtllm",   "vllm"};
     struct ll_arena arena = {0};
     const char **stacks;
     size_t count;

@@ -235,8 +235,9 @@ static bool take_aliases(struct columns *columns, const struct ll_op_view *view,
     return sound;
 }
 
-/* The counts of a known kind are those of the op table here, or the signature is not to be trusted. */
-static const char *check_counts(const struct ll_op_signature *signature)
+/* The counts of a known kind are those of the op table here, or the signature is not to be trusted. Until version
+ * 1.3 an attention counted as many keys for each query as it sees on average, rounded up. */
+static const char *check_counts(struct ll_op_signature *signature)
 {
     struct ll_signature_counts counts;
     if (!ll_fits(signature->flops) || !ll_fits(signature->bytes_read) || !ll_fits(signature->bytes_written))
@@ -244,6 +245,9 @@ static const char *check_counts(const struct ll_op_signature *signature)
     if (signature->view.kind == LL_OP_NONE)
         return NULL;
     const char *trouble = ll_signature_count(&signature->view, &counts);
+    if (!trouble && signature->flops != counts.flops &&
+        signature->flops == ll_op_flops_of_1_3(&signature->view))
+        signature->flops = counts.flops;
     if (!trouble && (counts.flops != signature->flops || counts.bytes_read != signature->bytes_read ||
                      counts.bytes_written != signature->bytes_written))
         trouble = "its FLOPs or bytes are not those that the op table here gives";
@@ -284,7 +288,7 @@ static bool take_lists(struct ll_trace_build *build, struct columns *columns, ui
 }
 
 /* NULL, or why the signature is lost. */
-static const char *judge_signature(const struct ll_op_signature *signature, const struct known *known)
+static const char *judge_signature(struct ll_op_signature *signature, const struct known *known)
 {
     const struct ll_op_view *view = &signature->view;
     if (signature->kind_name == LL_NONE || signature->scope == LL_NONE)

@@ -198,6 +198,9 @@ uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output);
  * gradients of their inputs multiply with zeros that are known of input 1 is not counted. */
 uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
+
+/* FLOPs as traces up to version 1.3 have them: of attention, which counted otherwise then; 0 of other kinds. */
+uint64_t ll_op_flops_of_1_3(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 
 /* Of the operations on an element, those that are special functions, as its row says. Pure. */

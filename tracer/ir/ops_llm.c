@@ -130,6 +130,16 @@ uint64_t ll_flops_ATTENTION_GRAD(const struct ll_op_view *op)
     return ll_attention_flops(&a);
 }
 
+uint64_t ll_op_flops_of_1_3(const struct ll_op_view *op)
+{
+    if (op->kind != LL_OP_CAUSAL_ATTENTION && op->kind != LL_OP_CAUSAL_ATTENTION_GRAD)
+        return 0;
+    const struct ll_attention a = op->kind == LL_OP_CAUSAL_ATTENTION ? forward(op) : backward(op);
+    const uint64_t products = a.pass == LL_ATTENTION_BACKWARD ? 5 : 2;
+    return ll_mul(ll_mul(2 * products, a.head_qk),
+                  ll_mul(ll_mul(ll_mul(a.batch, a.heads), a.queries), ll_attention_seen(&a)));
+}
+
 /* Keys and values are the right operand; all else that is read goes with the rows. */
 static bool lower(const struct ll_attention *a, uint64_t key_bytes, struct ll_work *work)
 {
