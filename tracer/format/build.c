@@ -235,8 +235,8 @@ static bool take_aliases(struct columns *columns, const struct ll_op_view *view,
     return sound;
 }
 
-/* The counts of a known kind are those of the op table here, or the signature is not to be trusted. Until version
- * 1.3 an attention counted as many keys for each query as it sees on average, rounded up. */
+/* The counts of a known kind are those of the op table here, or the signature is not to be trusted. Until
+ * version 1.3 an attention counted as many keys for each query as it sees on average, rounded up. */
 static const char *check_counts(struct ll_op_signature *signature)
 {
     struct ll_signature_counts counts;

@@ -199,7 +199,8 @@ uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output);
 uint64_t ll_op_flops(const struct ll_op_view *op);
 uint64_t ll_op_bytes_read(const struct ll_op_view *op);
 
-/* FLOPs as traces up to version 1.3 have them: of attention, which counted otherwise then; 0 of other kinds. */
+/* FLOPs as traces up to version 1.3 have them: of attention, which counted otherwise then; 0 of other kinds.
+ */
 uint64_t ll_op_flops_of_1_3(const struct ll_op_view *op);
 uint64_t ll_op_bytes_written(const struct ll_op_view *op);
 
