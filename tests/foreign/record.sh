@@ -44,7 +44,7 @@ for times in 7 0; do
         "word of the call that it was killed in"
     expect "$(calls "$here/x.llt")" $times "calls that returned"
     expect "$("$leadline" dump "$here/x.llt" | tail -1 | grep -c '"kind":"opaque".*"scope":"dgemm_"')" 1 "the op that was cut off"
-    expect "$("$leadline" verify "$here/x.llt" | tr '\n' ' ' | grep -c 'complete but for a call of dgemm_ that had not returned')" 1 \
+    expect "$("$leadline" verify "$here/x.llt" | tr -s '\n ' ' ' | grep -c 'complete but for a call of dgemm_ that had not returned')" 1 \
         "the same in what verify says"
 done
 
