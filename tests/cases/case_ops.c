@@ -228,9 +228,10 @@ static void check_work(struct ll_case *c, const struct op *op, char *column)
     uint64_t bytes = ll_op_bytes_read(&op->view) + ll_op_bytes_written(&op->view);
     if (work.a_bytes + work.b_bytes + work.c_bytes != bytes || work.c_bytes < ll_op_bytes_written(&op->view))
         ll_case_fail(c, "its work has other bytes than the op");
+    bool attends = op->view.kind == LL_OP_CAUSAL_ATTENTION || op->view.kind == LL_OP_CAUSAL_ATTENTION_GRAD;
     /* The GEMM that stands for an attention has the mean number of keys, rounded up, as its columns. */
     uint64_t product = count == 4 ? 2 * numbers[0] * numbers[1] * numbers[2] * numbers[3] : 0,
-             column_flops = count == 4 && work.kind == LL_WORK_ATTENTION ? product / numbers[2] : 1;
+             column_flops = count == 4 && attends ? product / numbers[2] : 1;
     if (count == 4 && work.kind != LL_WORK_SEQUENCE && op->view.kind != LL_OP_COMPUTATION &&
         (work.flops > product || work.flops + column_flops <= product))
         ll_case_fail(c, "its FLOPs are not 2 batch m n k");
