@@ -199,7 +199,7 @@ static void add_linear(struct ll_row_works *r, unsigned format, uint64_t m, uint
     struct ll_work *work = ll_row_gemm(r, m, n, k);
     work->dtype = f->dtype;
     work->linear = 1 + format;
-    work->linear_backend = linear_backend(r->row);
+    work->linear_backend = (uint16_t)linear_backend(r->row);
     work->a_bytes = (uint64_t)((double)ll_mul(m, k) * f->activation_bytes);
     work->b_bytes = (uint64_t)((double)ll_mul(k, n) * f->weight_bytes);
     work->c_bytes = ll_mul(2, ll_mul(m, n));
