@@ -148,11 +148,11 @@ static void forget_roles(struct ll_trace *trace)
 }
 
 /* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a
- * batch and put back (transformer, mixture, bert), lists of all words or boxes of a batch that come in as one
- * dimension beside constants or states as long (the others). */
+ * batch and put back (transformer, mixture, bert), caches that steps write into (llm), lists of all words or
+ * boxes of a batch that come in as one dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe",     "nmt",
+    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe",     "llm",    "nmt",
                                          "sockeye", "retinanet",   "faster_rcnn", "word_lm", "char_lm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)
