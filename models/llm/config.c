@@ -241,6 +241,8 @@ static void set_window(struct reading *r, uint64_t i, struct ll_llm_layer *l)
     bool slides = item_says(r, "layer_types", i, "sliding_attention");
     if (!types && pattern > 0)
         slides = (i + 1) % pattern != 0;
+    else if (!types && is_family(r, "gemma2"))
+        slides = i % 2 == 0;
     else if (!types)
         slides = is_of(r, WINDOWED) ||
                  (says(r, "use_sliding_window", false) && i >= COUNT(r, 0, "max_window_layers"));
@@ -495,6 +497,11 @@ static void set_one_part(struct reading *r, uint64_t hidden, uint64_t i, char pa
     static const char *const acts[] = {"mlp_hidden_act", "hidden_act", NULL};
     const struct node *act = find_any(r, acts);
     l->plain = !act || (act->text && strncmp(act->text, "relu", 4) == 0);
+    if (!strchr("M*E-", part) && !r->failed) {
+        r->failed = true;
+        ll_complain(r->diags, (struct ll_place){.file = r->file},
+                    "`hybrid_override_pattern`: layer %" PRIu64 " is `%c`; expected M, *, E or -", i, part);
+    }
     if (part == 'M')
         set_mamba2(r, l);
     else if (part == '*')
@@ -527,6 +534,15 @@ static struct ll_llm_formats formats_of_bits(uint64_t bits, bool is_float)
     return (struct ll_llm_formats){0, LL_EXPERTS_BF16};
 }
 
+static struct ll_llm_formats unknown_format(struct reading *r, const char *key, const struct node *node)
+{
+    ll_remark(
+        r->diags, (struct ll_place){.file = r->file, .line = node->line},
+        "`%s`: `%s` is not known; weights are taken to have 16 bits (-p weights=... stores them otherwise)",
+        key, node->text ? node->text : "");
+    return (struct ll_llm_formats){0, LL_EXPERTS_BF16};
+}
+
 static struct ll_llm_formats formats_of(struct reading *r)
 {
     const struct node *q = find(r, "quantization_config"), *method = child_of(q, "quant_method"),
@@ -543,12 +559,16 @@ static struct ll_llm_formats formats_of(struct reading *r)
     if (strcmp(name, "compressed-tensors") == 0 || strcmp(name, "modelopt") == 0) {
         const struct node *weights = weights_of_groups(q), *each = child_of(weights, "num_bits"),
                           *type = child_of(weights, "type");
+        if (algorithm && algorithm->text && strcmp(algorithm->text, "NVFP4") == 0)
+            return formats_of_bits(4, true);
+        if (algorithm && algorithm->text && strcmp(algorithm->text, "FP8") == 0)
+            return formats_of_bits(8, true);
         if (algorithm && algorithm->text)
-            return formats_of_bits(strstr(algorithm->text, "FP4") ? 4 : 8, true);
+            return unknown_format(r, "quant_algo", algorithm);
         return formats_of_bits(each ? as_count(r, each, "num_bits") : 16,
                                type && type->text && strcmp(type->text, "float") == 0);
     }
-    return (struct ll_llm_formats){0, LL_EXPERTS_BF16};
+    return method ? unknown_format(r, "quant_method", method) : (struct ll_llm_formats){0, LL_EXPERTS_BF16};
 }
 
 /* --- the whole --- */
@@ -595,18 +615,44 @@ static const struct node *inner_of(const struct node *whole)
     return whole;
 }
 
+/* Remarks on parts that are left out of the model; refuses keys that change its layers in a way that is not
+ * known here. */
+static bool check_parts(struct reading *r)
+{
+    static const char *const towers[] = {"vision_config", "audio_config"},
+                             *const more[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                              "num_mtp_modules"},
+                             *const unknown[] = {"hidden_size_per_layer_input", "num_kv_shared_layers",
+                                                 "compress_ratios", "attn_res_block_size",
+                                                 "sparse_topk_blocks"};
+    for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
+        if (find(r, towers[i]))
+            ll_remark(r->diags, (struct ll_place){.file = r->file, .line = find(r, towers[i])->line},
+                      "`%s`: the tower is left out; the language model alone is recorded", towers[i]);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (find(r, more[i]) && find(r, more[i])->number > 0)
+            ll_remark(r->diags, (struct ll_place){.file = r->file, .line = find(r, more[i])->line},
+                      "`%s`: layers for multi-token prediction are left out", more[i]);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        const struct node *node = find(r, unknown[i]);
+        if (node && (node->number != 0 || node->child))
+            return ll_complain(r->diags, (struct ll_place){.file = r->file, .line = node->line},
+                               "`%s`: layers that have this are not known here; expected none", unknown[i]);
+    }
+    return true;
+}
+
 static bool fill(struct reading *r, struct ll_llm *llm)
 {
     const char *pattern = text_of(r, "hybrid_override_pattern", NULL);
     enum { MOST_LAYERS = 4096 };
-    *llm = (struct ll_llm){.family = r->family->name,
-                           .hidden = NEEDED(r, "hidden_size"),
+    *llm = (struct ll_llm){.hidden = NEEDED(r, "hidden_size"),
                            .vocabulary = NEEDED(r, "vocab_size"),
                            .layer_count = pattern ? strlen(pattern) : NEEDED(r, "num_hidden_layers"),
-                           .positions = COUNT(r, 0, "max_position_embeddings"),
                            .tied = says(r, "tie_word_embeddings", is_of(r, TIED)),
-                           .mtp = COUNT(r, 0, "num_nextn_predict_layers", "mtp_num_hidden_layers") > 0,
                            .formats = formats_of(r)};
+    if (!check_parts(r))
+        return false;
     if (llm->layer_count > MOST_LAYERS)
         return ll_complain(r->diags, (struct ll_place){.file = r->file},
                            "`num_hidden_layers`: expected at most %d", MOST_LAYERS);
@@ -668,12 +714,6 @@ const char *ll_llm_known_name(size_t i)
 {
     assert(i < ll_llm_known_count());
     return known[i].name;
-}
-
-const char *ll_llm_known_text(size_t i)
-{
-    assert(i < ll_llm_known_count());
-    return known[i].text;
 }
 
 const char *ll_llm_known(const char *name)

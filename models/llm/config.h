@@ -59,23 +59,22 @@ struct ll_llm_formats {
 };
 
 struct ll_llm {
-    const char *family;                                  /* model_type */
-    uint64_t hidden, vocabulary, layer_count, positions; /* positions: the most, 0 where unknown */
+    uint64_t hidden, vocabulary, layer_count;
     const struct ll_llm_layer *layers;
     bool tied; /* the head's weights are those of the embedding */
-    bool mtp;  /* has layers for multi-token prediction, which are no part of the model's size */
     struct ll_llm_formats formats;
 };
 
 /* Reads a configuration's text. `file` names it in complaints. False after complaints: it is no JSON, a
- * family that is not known, a key that is missing or out of range. The text may be freed after. */
+ * family or a part of a layer that is not known, a key that is missing or out of range. What is left out of a
+ * model is remarked on: layers for multi-token prediction, towers that look or listen, a quantization that is
+ * not known. The text may be freed after. */
 bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_arena *arena,
                  struct ll_llm *llm, struct ll_diags *diags);
 
 /* Configurations that come with the program: name, and text, ended by a NUL. */
 size_t ll_llm_known_count(void);
 const char *ll_llm_known_name(size_t i);
-const char *ll_llm_known_text(size_t i);
 
 /* One of them by a name of it, or NULL. */
 const char *ll_llm_known(const char *name);

@@ -404,7 +404,7 @@ static uint32_t undecided_weight(const struct ll_sharding *s)
 {
     const struct ll_op_view *op = &s->signature->view;
     bool takes = op->kind == LL_OP_MATMUL || op->kind == LL_OP_BATCH_MATMUL || op->kind == LL_OP_CONV2D ||
-                 op->kind == LL_OP_GATHER;
+                 op->kind == LL_OP_GATHER || op->kind == LL_OP_EXPERTS;
     for (uint32_t i = 0; takes && i < op->input_count; i++)
         if (is_undecided(s, ll_old_input(s, i)))
             return i;
@@ -423,6 +423,12 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
     const struct ll_shape *shape = &s->signature->view.in[weight];
     uint32_t other = weight ? 0 : 1;
     uint8_t columns = 0;
+    if (s->signature->view.kind == LL_OP_EXPERTS) { /* by the features inside of experts */
+        uint8_t inner = ll_axis_in(&s->axes, 4, 1);
+        if (!ll_axis_divides(s, inner))
+            complain(s, s->signature->view.in[4].dim[1], "features of an expert");
+        return inner;
+    }
     for (unsigned dim = 0; dim < shape->rank; dim++) {
         uint8_t axis = ll_axis_in(&s->axes, weight, dim);
         int there = axis ? ll_dim_in(&s->axes, other, axis) : -1;

@@ -6,7 +6,7 @@
 
 #include "models/llm/config.h"
 #include "models/model.h"
-#include "sim/parallel/exchange.h"
+#include "sim/parallel/shard.h"
 #include "tracer/ir/profile.h"
 
 #include <math.h>
@@ -210,6 +210,29 @@ static void test_a_training_step(void **state)
     ll_trace_free(trace);
 }
 
+/* A device of two: half of all products but those of routers, which each computes. */
+static void test_shares_of_devices(void **state)
+{
+    (void)state;
+    static const char *const configs[] = {"qwen3-8b", "qwen3-30b-a3b", "gpt-oss-20b", "gemma-4-26b-a4b"};
+    static const double routers[] = {0, 2. * 2048 * 128 * 48, 2. * 2880 * 32 * 24, 2. * 2816 * 128 * 30};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        const struct ll_setting settings[] = {
+            {"config", configs[i]}, {"pass", "decode"}, {"context", "4095"}};
+        struct ll_parallel plan = ll_plan_of_one();
+        struct ll_diags diags = {0};
+        plan.tensor = 2;
+        struct ll_trace *trace = dry(settings, 3, false), *share = ll_shard(trace, &plan, &diags);
+        assert_non_null(share);
+        double all = product_flops(trace), each = product_flops(share);
+        if (fabs(each - (all + routers[i]) / 2) > 1e-6 * all)
+            fail_msg("%s: %.0f of %.0f FLOPs on one of two devices", configs[i], each, all);
+        ll_trace_free(share);
+        ll_trace_free(trace);
+        ll_diags_release(&diags);
+    }
+}
+
 /* Small models of other families, with parameters by hand. */
 static void test_other_families(void **state)
 {
@@ -309,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_caches),
         cmocka_unit_test(test_bytes_of_quantized_weights),
         cmocka_unit_test(test_a_training_step),
+        cmocka_unit_test(test_shares_of_devices),
         cmocka_unit_test(test_other_families),
         cmocka_unit_test(test_what_cannot_be_read),
     };
