@@ -25,14 +25,14 @@ static bool pareto_draws(const struct ll_args *args)
 }
 
 /* Whether a figure shows what is asked of it; --log may be for the page beside it. */
-static bool is_heeded(const struct ll_args *args, enum ll_chart chart)
+static bool is_taken(const struct ll_args *args, enum ll_chart chart)
 {
     static const char *const axes[] = {"x-axis", "y-axis", NULL}, *const objective[] = {"of", NULL},
                              *const logs[] = {"log", NULL};
-    unsigned heeds = ll_chart_wishes(chart);
-    return (heeds & LL_WISH_AXES || ll_without(args, axes, "is for --kind front and heat")) &&
-           (heeds & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --kind heat")) &&
-           (heeds & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
+    unsigned takes = ll_chart_wishes(chart);
+    return (takes & LL_WISH_AXES || ll_without(args, axes, "is for --kind front and heat")) &&
+           (takes & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --kind heat")) &&
+           (takes & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
             ll_without(args, logs, "is for sensitivity, which --kind sensitivity and --html show"));
 }
 
@@ -73,7 +73,7 @@ static const struct ll_args *as_today(const struct ll_args *args)
     return today;
 }
 
-/* The figures that are asked for, each of a kind that heeds the other options. */
+/* The figures that are asked for, each of a kind that takes the other options. */
 static bool read_figures(const struct ll_args *args, struct ll_figure_wishes *figures)
 {
     const char *names[LL_CHART_COUNT];
@@ -81,7 +81,7 @@ static bool read_figures(const struct ll_args *args, struct ll_figure_wishes *fi
         names[c] = ll_chart_name(c);
     bool right = ll_figure_read(args, names, LL_CHART_COUNT, figures);
     for (size_t i = 0; i < figures->count && right; i++)
-        right = is_heeded(args, (enum ll_chart)figures->at[i].kind);
+        right = is_taken(args, (enum ll_chart)figures->at[i].kind);
     return right;
 }
 

@@ -564,7 +564,7 @@ static int run_point(struct exploration *e)
     return ll_print(&out);
 }
 
-/* Options that only a whole sweep heeds. */
+/* Options of a whole sweep alone. */
 static bool is_one_task(const struct ll_args *args)
 {
     static const char *const of_sweeps[] = {"dry-run", "resume", "fresh", "shard", "output", NULL};
