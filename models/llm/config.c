@@ -121,6 +121,7 @@ static const struct family {
     {"kimi_k25", LATENT},
     {"glm4_moe_lite", LATENT | ROUTER_BIAS},
     {"deepseek_v32", LATENT | INDEXED},
+    {"deepseek_v4", 0},
     {"glm_moe_dsa", LATENT | INDEXED | ROUTER_BIAS},
     {"glm4_moe", ROUTER_BIAS},
     {"gpt_oss", EXPERT_IS_FFN | SINKS | EXPERT_BIAS},
@@ -134,6 +135,7 @@ static const struct family {
     {"nemotron-nas", 0},
     {"kimi_linear", LATENT | ROUTER_BIAS},
     {"minimax_m2", QK_WHOLE | EXPERT_IS_FFN | ROUTER_BIAS},
+    {"minimax_m3", QK_HEAD | EXPERT_IS_FFN | ROUTER_BIAS},
     {"mimo_v2_flash", ROUTER_BIAS},
 };
 
@@ -289,6 +291,45 @@ static void set_latent(struct reading *r, uint64_t i, struct ll_llm_layer *l)
     l->index_shared = item_says(r, "indexer_types", i, "shared");
 }
 
+/* Compressed attention (DeepSeek-AI, DeepSeek-V4, 2026, section 2.3): layers see a window alone, or also
+ * chosen entries of few tokens each, or all entries of many tokens each. */
+static void set_compressed(struct reading *r, uint64_t i, struct ll_llm_layer *l)
+{
+    const bool sparse = item_says(r, "layer_types", i, "compressed_sparse_attention"),
+               heavy = item_says(r, "layer_types", i, "heavily_compressed_attention");
+    const struct node *ratio = item_of(find(r, "compress_ratios"), i);
+    l->mixer = LL_MIXER_COMPRESSED;
+    l->heads = NEEDED(r, "num_attention_heads");
+    l->kv_heads = 1;
+    l->head = l->head_v = NEEDED(r, "head_dim");
+    l->q_rank = NEEDED(r, "q_lora_rank");
+    l->window = NEEDED(r, "sliding_window");
+    l->out_groups = NEEDED(r, "o_groups");
+    l->out_rank = NEEDED(r, "o_lora_rank");
+    l->sinks = l->rotary = true;
+    l->ratio = ratio    ? as_count(r, ratio, "compress_ratios")
+               : sparse ? COUNT(r, 4, "compress_rate_csa")
+               : heavy  ? COUNT(r, 128, "compress_rate_hca")
+                        : 0;
+    enum { CHOSEN_BELOW = 16 }; /* entries of fewer tokens than these are chosen from, by an indexer */
+    if (l->ratio > 0 && l->ratio < CHOSEN_BELOW) {
+        l->index_heads = NEEDED(r, "index_n_heads");
+        l->index_head = NEEDED(r, "index_head_dim");
+        l->index_topk = NEEDED(r, "index_topk");
+    }
+    if (l->heads % l->out_groups != 0 && !r->failed) {
+        r->failed = true;
+        ll_complain(r->diags, (struct ll_place){.file = r->file},
+                    "`o_groups`: expected a divisor of `num_attention_heads`");
+    }
+}
+
+/* MiniMax-M3: a query sees the best blocks of keys. What chooses them is left out (check_parts). */
+static void set_blocks(struct reading *r, struct ll_llm_layer *l)
+{
+    l->index_topk = ll_mul(COUNT(r, 0, "sparse_topk_blocks"), COUNT(r, 128, "sparse_block_size"));
+}
+
 /* Llama 4: layers with positions look at their own piece of a sequence, others at all. */
 static void set_llama4(struct reading *r, uint64_t i, struct ll_llm_layer *l)
 {
@@ -297,9 +338,13 @@ static void set_llama4(struct reading *r, uint64_t i, struct ll_llm_layer *l)
     l->qk_norm = says(r, "use_qk_norm", true) && l->rotary ? LL_QK_FREE : LL_QK_PLAIN;
 }
 
-/* Gemma 4: layers that see everything have heads of their own. */
+/* Gemma 4: layers that see everything have heads of their own; the last ones take keys and values of layers
+ * before. */
 static void set_gemma4(struct reading *r, uint64_t i, struct ll_llm_layer *l)
 {
+    const uint64_t layers = COUNT(r, 0, "num_hidden_layers"), sharing = COUNT(r, 0, "num_kv_shared_layers");
+    l->kv_shared = sharing < layers && i >= layers - sharing;
+    l->layer_input = COUNT(r, 0, "hidden_size_per_layer_input");
     if (!item_says(r, "layer_types", i, "full_attention"))
         return;
     l->head = l->head_v = COUNT(r, l->head, "global_head_dim");
@@ -391,6 +436,8 @@ static void set_mixer(struct reading *r, uint64_t hidden, uint64_t i, struct ll_
         set_delta(r, l);
     else if (is_of(r, LATENT))
         set_latent(r, i, l);
+    else if (is_family(r, "deepseek_v4"))
+        set_compressed(r, i, l);
     else
         set_attention(r, hidden, i, l);
     if (is_family(r, "llama4"))
@@ -403,6 +450,8 @@ static void set_mixer(struct reading *r, uint64_t hidden, uint64_t i, struct ll_
         set_kimi_linear(r, i, l);
     else if (is_family(r, "nemotron-nas"))
         set_pruned(r, i, l);
+    else if (is_family(r, "minimax_m3"))
+        set_blocks(r, l);
 }
 
 /* --- feed-forward parts --- */
@@ -484,7 +533,13 @@ static void set_ffn(struct reading *r, uint64_t hidden, uint64_t i, struct ll_ll
     if (experts)
         set_experts(r, l);
     if ((!experts && !is_family(r, "nemotron-nas")) || is_family(r, "gemma4"))
-        l->dense = NEEDED(r, is_family(r, "llama4") ? "intermediate_size_mlp" : "intermediate_size");
+        l->dense = is_family(r, "llama4")       ? NEEDED(r, "intermediate_size_mlp")
+                   : is_family(r, "minimax_m3") ? NEEDED(r, "dense_intermediate_size", "intermediate_size")
+                                                : NEEDED(r, "intermediate_size");
+    if (l->kv_shared && says(r, "use_double_wide_mlp", false))
+        l->dense = ll_mul(l->dense, 2);
+    if (i < COUNT(r, 0, "num_hash_layers")) /* a table says which experts a token goes to */
+        l->router_bias = false;
     if (is_family(r, "nemotron-nas"))
         set_pruned_ffn(r, hidden, i, l);
     l->norms = is_of(r, SANDWICH) ? (experts ? 5 : 2) : 0;
@@ -548,6 +603,8 @@ static struct ll_llm_formats formats_of(struct reading *r)
     const struct node *q = find(r, "quantization_config"), *method = child_of(q, "quant_method"),
                       *algorithm = child_of(q, "quant_algo"), *bits = child_of(q, "bits");
     const char *name = method && method->text ? method->text : "";
+    if (strcmp(name, "fp8") == 0 && strcmp(text_of(r, "expert_dtype", ""), "fp4") == 0)
+        return (struct ll_llm_formats){1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_W4A8_MXFP4_MXFP8};
     if (strcmp(name, "fp8") == 0)
         return child_of(q, "weight_block_size")
                    ? (struct ll_llm_formats){1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_FP8_BLOCK}
@@ -624,7 +681,8 @@ static bool check_parts(struct reading *r)
                                               "num_mtp_modules"},
                              *const unknown[] = {"hidden_size_per_layer_input", "num_kv_shared_layers",
                                                  "compress_ratios", "attn_res_block_size",
-                                                 "sparse_topk_blocks"};
+                                                 "sparse_topk_blocks"},
+                             *const families_of[] = {"gemma4", "gemma4", "deepseek_v4", "", "minimax_m3"};
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
         if (find(r, towers[i]))
             ll_remark(r->diags, (struct ll_place){.file = r->file, .line = find(r, towers[i])->line},
@@ -633,11 +691,31 @@ static bool check_parts(struct reading *r)
         if (find(r, more[i]) && find(r, more[i])->number > 0)
             ll_remark(r->diags, (struct ll_place){.file = r->file, .line = find(r, more[i])->line},
                       "`%s`: layers for multi-token prediction are left out", more[i]);
+    if (is_family(r, "minimax_m3") && find(r, "sparse_topk_blocks"))
+        ll_remark(r->diags, (struct ll_place){.file = r->file, .line = find(r, "sparse_topk_blocks")->line},
+                  "`sparse_topk_blocks`: the indexer that chooses blocks of keys is left out");
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         const struct node *node = find(r, unknown[i]);
-        if (node && (node->number != 0 || node->child))
+        if (node && (node->number != 0 || node->child) && !is_family(r, families_of[i]))
             return ll_complain(r->diags, (struct ll_place){.file = r->file, .line = node->line},
                                "`%s`: layers that have this are not known here; expected none", unknown[i]);
+    }
+    return true;
+}
+
+/* Whether each layer that takes keys and values of a layer before has one of its kind there. */
+static bool shares_known(const struct reading *r, const struct ll_llm *llm)
+{
+    const struct ll_llm_layer *last[2] = {NULL, NULL};
+    for (uint64_t i = 0; i < llm->layer_count; i++) {
+        const struct ll_llm_layer *l = &llm->layers[i], **before = &last[l->window > 0];
+        if (!l->kv_shared)
+            *before = l;
+        else if (!*before || (*before)->head != l->head || (*before)->kv_heads != l->kv_heads)
+            return ll_complain(r->diags, (struct ll_place){.file = r->file},
+                               "`num_kv_shared_layers`: layer %" PRIu64
+                               " has no layer of its kind before it whose keys it could take",
+                               i);
     }
     return true;
 }
@@ -650,9 +728,13 @@ static bool fill(struct reading *r, struct ll_llm *llm)
                            .vocabulary = NEEDED(r, "vocab_size"),
                            .layer_count = pattern ? strlen(pattern) : NEEDED(r, "num_hidden_layers"),
                            .tied = says(r, "tie_word_embeddings", is_of(r, TIED)),
+                           .layer_vocabulary = COUNT(r, 0, "vocab_size_per_layer_input", "vocab_size"),
+                           .streams = is_family(r, "deepseek_v4") ? COUNT(r, 0, "hc_mult") : 0,
                            .formats = formats_of(r)};
     if (!check_parts(r))
         return false;
+    if (llm->streams > 64)
+        return ll_complain(r->diags, (struct ll_place){.file = r->file}, "`hc_mult`: expected at most 64");
     if (llm->layer_count > MOST_LAYERS)
         return ll_complain(r->diags, (struct ll_place){.file = r->file},
                            "`num_hidden_layers`: expected at most %d", MOST_LAYERS);
@@ -668,6 +750,8 @@ static bool fill(struct reading *r, struct ll_llm *llm)
         set_mixer(r, llm->hidden, i, &layers[i]);
         set_ffn(r, llm->hidden, i, &layers[i]);
     }
+    if (!r->failed && !shares_known(r, llm))
+        return false;
     for (uint64_t i = 0; i < llm->layer_count && !r->failed; i++)
         if (layers[i].mixer == LL_MIXER_ATTENTION &&
             (layers[i].kv_heads == 0 || layers[i].heads % layers[i].kv_heads != 0 || layers[i].head == 0))

@@ -16,10 +16,11 @@ enum ll_llm_mixer {
     LL_MIXER_NONE,
     LL_MIXER_ATTENTION, /* of many, grouped or single key heads */
     LL_MIXER_LATENT,    /* keys and values from one latent vector a token (DeepSeek-V2, 2024) */
-    LL_MIXER_DELTA,     /* gated delta rule (Yang et al., 2024) */
-    LL_MIXER_KDA,       /* the same with a decay for each key feature (Kimi Linear, 2025) */
-    LL_MIXER_MAMBA2,    /* state-space scan (Dao and Gu, 2024) */
-    LL_MIXER_LINEAR     /* one matrix, in place of an attention that was pruned */
+    LL_MIXER_COMPRESSED, /* one vector a token within a window, one for several tokens before (DeepSeek-V4, 2026) */
+    LL_MIXER_DELTA,  /* gated delta rule (Yang et al., 2024) */
+    LL_MIXER_KDA,    /* the same with a decay for each key feature (Kimi Linear, 2025) */
+    LL_MIXER_MAMBA2, /* state-space scan (Dao and Gu, 2024) */
+    LL_MIXER_LINEAR  /* one matrix, in place of an attention that was pruned */
 };
 
 /* What norms queries and keys have: none; over a head, with a scale for its features; over all heads at once;
@@ -40,6 +41,10 @@ struct ll_llm_layer {
     uint64_t nope, rope;      /* of a head's query and key: features without and with position */
     uint64_t index_heads, index_head, index_topk; /* sparse attention's indexer; 0: attention is dense */
     bool index_shared;                            /* it takes the choice of a layer before */
+    /* compressed attention: tokens that share an entry (0: none beyond the window), and the groups of heads
+     * that results are projected in, to so many features each */
+    uint64_t ratio, out_groups, out_rank;
+    bool kv_shared; /* keys and values are those of the last layer before of its kind (window or none) */
     /* recurrent mixers: heads of keys and of values, their features, taps of the short convolution */
     uint64_t key_heads, key, value_heads, value, taps;
     /* feed-forward part: dense, experts, or both side by side */
@@ -49,7 +54,8 @@ struct ll_llm_layer {
     uint64_t experts, top_k, expert, shared; /* features inside of an expert, and of the shared one */
     uint64_t latent;                         /* features in which experts work; 0: hidden */
     bool router_bias, shared_gate, expert_biased, router_scales;
-    unsigned norms; /* of hidden features, with weights, beyond the one before each part */
+    unsigned norms;       /* of hidden features, with weights, beyond the one before each part */
+    uint64_t layer_input; /* features of an embedding of the layer's own (Gemma 3n, 2025); 0: none */
 };
 
 /* How a quantized checkpoint stores weights; 0: 16 bits. */
@@ -61,7 +67,9 @@ struct ll_llm_formats {
 struct ll_llm {
     uint64_t hidden, vocabulary, layer_count;
     const struct ll_llm_layer *layers;
-    bool tied; /* the head's weights are those of the embedding */
+    bool tied;                 /* the head's weights are those of the embedding */
+    uint64_t layer_vocabulary; /* tokens of the layers' own embeddings */
+    uint64_t streams;          /* hyper-connections: residual streams (Xie et al., 2025); 0: the usual one */
     struct ll_llm_formats formats;
 };
 

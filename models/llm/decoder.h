@@ -31,6 +31,8 @@ struct ll_llm_decoder {
     struct ll_llm_group groups[LL_LLM_MOST_GROUPS];
     uint32_t group_count;
     uint64_t rows, sequences;
+    /* Keys and values that later layers may take: of the last layer without a window, and with one. */
+    struct ll_value *kv[2][LL_LLM_MOST_GROUPS][2];
 };
 
 /* x times a weight matrix "NAME/weights" [features, units]; roles of both. */
@@ -65,6 +67,40 @@ struct ll_value *ll_llm_line(struct ll_llm_decoder *d, const char *name, uint64_
 /* One op without further ado. */
 struct ll_value *ll_llm_op(struct ll_llm_decoder *d, enum ll_op_kind kind, uint32_t count,
                            struct ll_value *const *inputs, const struct ll_attr *attrs, uint32_t attr_count);
+
+/* --- what mixers share (mixers.c) --- */
+
+/* A variable that outlives the step, no weight: a cache, a state, of group `group`. */
+struct ll_value *ll_llm_kept(struct ll_llm_decoder *d, const char *name, uint32_t group, enum ll_dtype dtype,
+                             unsigned rank, const uint64_t *dims, const enum ll_role *roles);
+
+/* x, [batch, ..., tokens, ...] with tokens along `axis`, put behind what was in a memory of so many; the
+ * memory, or x where nothing is kept. */
+struct ll_value *ll_llm_remembered(struct ll_llm_decoder *d, const char *name, uint32_t group,
+                                   struct ll_value *x, unsigned axis, uint64_t keys);
+
+/* Tokens of a sequence that an attention has at hand: those that a query of its new tokens may see. */
+uint64_t ll_llm_keys_of(const struct ll_llm_layer *layer, const struct ll_llm_group *group);
+
+/* Rows of a group, of x; what the groups gave, as rows of all. */
+struct ll_value *ll_llm_rows_of(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_group *g);
+struct ll_value *ll_llm_all_rows(struct ll_llm_decoder *d, struct ll_value *const *of_groups,
+                                 uint64_t features, enum ll_role role);
+
+/* Rows [rows, heads features] with each head turned by its token's place. */
+struct ll_value *ll_llm_turned(struct ll_llm_decoder *d, struct ll_value *x, uint64_t heads,
+                               uint64_t features);
+
+/* A stack of GEMMs by weights "NAME/weights" [heads, from, to], of rows [rows, heads from]. */
+struct ll_value *ll_llm_by_head(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
+                                uint64_t heads, uint64_t from, uint64_t to);
+
+/* Whether all sequences have few new tokens, so that attention to latent vectors works in their space. */
+bool ll_llm_absorbs(const struct ll_llm_decoder *d);
+
+/* Compressed attention (compressed.c). */
+struct ll_value *ll_llm_compressed(struct ll_llm_decoder *d, const struct ll_llm_layer *layer,
+                                   struct ll_value *n);
 
 /* What a layer adds to x [rows, hidden], of n = norm(x): its mixer (mixers.c), its feed-forward part
  * (feed_forward.c). */

@@ -345,32 +345,170 @@ static struct ll_value *fed(struct ll_llm_decoder *d, const char *name)
     return ll_feed_indices(d->nn, name, &shape, no_tokens, d);
 }
 
-static struct ll_value *layer_of(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
+/* The two parts of a layer: what each adds to x, [rows, hidden]. */
+static struct ll_value *mixer_part(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
 {
-    struct ll_nn *nn = d->nn;
-    unsigned behind = l->norms;
+    struct ll_value *y = ll_llm_mixed(d, l, ll_llm_norm(d, "norm", x));
+    return l->norms > 0 ? ll_llm_norm(d, "norm_behind", y) : y;
+}
+
+static struct ll_value *ffn_part(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
+{
+    /* Where dense and expert parts stand side by side, each has norms of its own. */
+    static const char *const names[] = {"norm_behind", "dense_norm", "experts_norm", "experts_norm_behind"};
+    struct ll_value *y = ll_llm_fed(d, l, ll_llm_norm(d, "norm", x));
+    for (unsigned i = 1; i < l->norms; i++)
+        y = ll_llm_norm(d, names[i - 1], y);
+    return y;
+}
+
+typedef struct ll_value *part_of_layer(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                       struct ll_value *x);
+
+/* Several residual streams (Xie et al., Manifold-Constrained Hyper-Connections, 2025): [rows, streams
+ * hidden]. A matrix of all streams says with which weights a part reads them, how they mix and where its
+ * result goes. */
+static struct ll_value *mix_weights(struct ll_llm_decoder *d, struct ll_value *x, uint64_t units,
+                                    uint64_t scales)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    ll_nn_push(d->nn, "streams");
+    struct ll_value *y =
+        ll_llm_dense(d, x, &(struct ll_llm_matrix){"mix", units, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, true, true});
+    struct ll_value *pieces[] = {y, ll_llm_line(d, "scale", scales, LL_ROLE_PLAIN)};
+    y = ll_nn_do1(d->nn, LL_OP_SIGMOID,
+                  ll_llm_seen(d, pieces, 2, 2, (uint64_t[]){x->shape.dim[0], units}, roles));
+    ll_nn_pop(d->nn);
+    return y;
+}
+
+/* The streams added up by their weights: [rows, hidden]. */
+static struct ll_value *streams_read(struct ll_llm_decoder *d, struct ll_value *x, struct ll_value *shares)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN};
+    struct ll_value *pieces[] = {x, shares};
+    struct ll_value *apart =
+        ll_llm_seen(d, pieces, 2, 3, (uint64_t[]){x->shape.dim[0], d->llm->streams, d->llm->hidden}, roles);
+    return ll_sum_over(d->nn, apart, 1, 1);
+}
+
+/* x after a part of a layer. */
+static struct ll_value *after(struct ll_llm_decoder *d, const struct ll_llm_layer *l, part_of_layer *part,
+                              struct ll_value *x)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_HIDDEN},
+                              flat[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    const uint64_t streams = d->llm->streams, hidden = d->llm->hidden;
+    if (streams == 0)
+        return ll_add_of(d->nn, x, part(d, l, x));
+    struct ll_value *shares = mix_weights(d, x, (2 + streams) * streams, 3);
+    struct ll_value *pieces[] = {part(d, l, streams_read(d, x, shares)), shares};
+    struct ll_value *y = ll_llm_seen(d, pieces, 2, 3, (uint64_t[]){d->rows, 1, hidden}, roles);
+    x = ll_llm_seen(d, &x, 1, 3, (uint64_t[]){d->rows, streams, hidden}, roles);
+    x = ll_add_of(d->nn, x, y);
+    return ll_llm_seen(d, &x, 1, 2, (uint64_t[]){d->rows, streams * hidden}, flat);
+}
+
+/* Embeddings of the layers' own (Gemma 3n): of each token and layer a line of a second table, added to a
+ * projection of the usual embedding; a layer adds what a gated part makes of its own. Training, each layer
+ * has its part of the table and of the projection for itself. */
+struct layer_inputs {
+    struct ll_value *tokens, *embedded; /* [rows]; [rows, hidden] */
+    struct ll_value *scale;             /* of the norm that all share */
+    struct ll_value *all;               /* [rows, layers features]; NULL when training */
+};
+
+static struct ll_value *layer_table(struct ll_llm_decoder *d, struct ll_value *tokens, uint64_t features)
+{
+    static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_PLAIN};
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->llm->layer_vocabulary, features}, roles);
+    return ll_nn_gather(d->nn,
+                        ll_nn_variable(d->nn, "layer_tokens", &shape, LL_WEIGHT,
+                                       (struct ll_init){LL_INIT_NORMAL, 0.02, NULL}),
+                        tokens);
+}
+
+/* The second table's lines and the projection of the embeddings, for `layers` layers of so many features. */
+static struct ll_value *joined(struct ll_llm_decoder *d, const struct layer_inputs *in, uint64_t layers,
+                               uint64_t features)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_PLAIN},
+                              together[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN};
+    const struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, 1e-6);
+    struct ll_value *own = layer_table(d, in->tokens, layers * features);
+    struct ll_value *y = ll_llm_dense(d, in->embedded,
+                                      &(struct ll_llm_matrix){"layer_projection", layers * features,
+                                                              LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false});
+    if (layers > 1)
+        y = ll_llm_seen(d, &y, 1, 3, (uint64_t[]){d->rows, layers, features}, apart);
+    y = ll_llm_op(d, LL_OP_RMS_NORM, 2, (struct ll_value *[]){y, in->scale}, &epsilon, 1);
+    if (layers > 1)
+        y = ll_llm_seen(d, &y, 1, 2, (uint64_t[]){d->rows, layers * features}, together);
+    return ll_add_of(d->nn, y, own);
+}
+
+static struct layer_inputs layer_inputs_of(struct ll_llm_decoder *d, struct ll_value *tokens,
+                                           struct ll_value *x)
+{
+    const uint64_t features = d->llm->layers[0].layer_input;
+    struct layer_inputs in = {.tokens = tokens, .embedded = x};
+    if (features == 0)
+        return in;
+    ll_nn_push(d->nn, "embedding");
+    in.scale = ll_llm_line(d, "layer_norm/scale", features, LL_ROLE_PLAIN);
+    if (!d->train)
+        in.all = joined(d, &in, d->llm->layer_count, features);
+    ll_nn_pop(d->nn);
+    return in;
+}
+
+static struct ll_value *with_layer_input(struct ll_llm_decoder *d, const struct layer_inputs *in, uint64_t i,
+                                         struct ll_value *x)
+{
+    const uint64_t features = d->llm->layers[i].layer_input;
+    if (features == 0)
+        return x;
+    ll_nn_push(d->nn, "layer_input");
+    struct ll_value *own =
+        in->all ? ll_llm_part(d, in->all, 1, i * features, features) : joined(d, in, 1, features);
+    struct ll_value *gate = ll_llm_dense(
+        d, x, &(struct ll_llm_matrix){"gate", features, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false});
+    struct ll_value *y = ll_llm_dense(
+        d, ll_nn_do2(d->nn, LL_OP_SILU_MUL, gate, own),
+        &(struct ll_llm_matrix){"up", d->llm->hidden, LL_ROLE_PLAIN, LL_ROLE_HIDDEN, false, false});
+    x = ll_add_of(d->nn, x, ll_llm_norm(d, "norm", y));
+    ll_nn_pop(d->nn);
+    return x;
+}
+
+static struct ll_value *layer_of(struct ll_llm_decoder *d, const struct layer_inputs *in, uint64_t i,
+                                 struct ll_value *x)
+{
+    const struct ll_llm_layer *l = &d->llm->layers[i];
     if (l->mixer != LL_MIXER_NONE) {
-        ll_nn_push(nn, "attention");
-        struct ll_value *y = ll_llm_mixed(d, l, ll_llm_norm(d, "norm", x));
-        if (behind > 0)
-            y = ll_llm_norm(d, "norm_behind", y);
-        x = ll_add_of(nn, x, y);
-        ll_nn_pop(nn);
+        ll_nn_push(d->nn, "attention");
+        x = after(d, l, mixer_part, x);
+        ll_nn_pop(d->nn);
     }
     if (l->dense > 0 || l->experts > 0 || l->dense_linear) {
-        ll_nn_push(nn, "feed_forward");
-        struct ll_value *y = ll_llm_fed(d, l, ll_llm_norm(d, "norm", x));
-        if (behind > 0)
-            y = ll_llm_norm(d, "norm_behind", y);
-        /* Where dense and expert parts stand side by side, each has norms of its own. */
-        for (unsigned i = 2; i < behind; i++) {
-            static const char *const names[] = {"dense_norm", "experts_norm", "experts_norm_behind"};
-            y = ll_llm_norm(d, names[i - 2], y);
-        }
-        x = ll_add_of(nn, x, y);
-        ll_nn_pop(nn);
+        ll_nn_push(d->nn, "feed_forward");
+        x = after(d, l, ffn_part, x);
+        ll_nn_pop(d->nn);
     }
-    return x;
+    return with_layer_input(d, in, i, x);
+}
+
+/* The embeddings as the first state of all streams; the last state of these as one. */
+static struct ll_value *streams_begun(struct ll_llm_decoder *d, struct ll_value *x)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HIDDEN};
+    const uint64_t streams = d->llm->streams;
+    struct ll_value *copies[64];
+    assert(streams <= 64);
+    for (uint64_t i = 0; i < streams; i++)
+        copies[i] = x;
+    x = ll_nn_concat(d->nn, copies, (uint32_t)streams, 1);
+    return ll_llm_seen(d, &x, 1, 2, (uint64_t[]){d->rows, streams * d->llm->hidden}, roles);
 }
 
 /* Rows whose next token is asked for: [sequences, hidden] of the last of each, or all. */
@@ -388,7 +526,7 @@ static struct ll_value *asked(struct ll_llm_decoder *d, struct ll_value *x)
     }
     return rows == d->rows
                ? x
-               : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, d->llm->hidden}, roles);
+               : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, x->shape.dim[1]}, roles);
 }
 
 static struct ll_value *net(struct ll_llm_decoder *d)
@@ -403,13 +541,17 @@ static struct ll_value *net(struct ll_llm_decoder *d)
         ll_nn_variable(nn, "tokens", &table, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
     struct ll_value *x = ll_nn_gather(nn, embedding, tokens);
     ll_nn_pop(nn);
+    const struct layer_inputs in = layer_inputs_of(d, tokens, x);
+    x = llm->streams > 0 ? streams_begun(d, x) : x;
     for (uint64_t i = 0; i < llm->layer_count && !nn->trouble; i++) {
         ll_nn_push_numbered(nn, "layer", (unsigned)i);
-        x = layer_of(d, &llm->layers[i], x);
+        x = layer_of(d, &in, i, x);
         ll_nn_pop(nn);
     }
     ll_nn_push(nn, "head");
-    x = ll_llm_norm(d, "norm", asked(d, x));
+    x = asked(d, x);
+    x = llm->streams > 0 ? streams_read(d, x, mix_weights(d, x, llm->streams, 1)) : x;
+    x = ll_llm_norm(d, "norm", x);
     struct ll_value *logits =
         llm->tied ? ll_matmul_transposed(nn, x, embedding)
                   : ll_llm_dense(d, x,

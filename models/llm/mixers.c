@@ -10,7 +10,7 @@
 static const struct ll_init zero = {LL_INIT_CONSTANT, 0, NULL};
 
 /* A variable that outlives the step, no weight: a cache, a state. */
-static struct ll_value *kept(struct ll_llm_decoder *d, const char *name, uint32_t group, enum ll_dtype dtype,
+struct ll_value *ll_llm_kept(struct ll_llm_decoder *d, const char *name, uint32_t group, enum ll_dtype dtype,
                              unsigned rank, const uint64_t *dims, const enum ll_role *roles)
 {
     char numbered[32];
@@ -21,7 +21,7 @@ static struct ll_value *kept(struct ll_llm_decoder *d, const char *name, uint32_
 }
 
 /* Tokens of a sequence that an attention has at hand: those that a query of its new tokens may see. */
-static uint64_t keys_of(const struct ll_llm_layer *l, const struct ll_llm_group *g)
+uint64_t ll_llm_keys_of(const struct ll_llm_layer *l, const struct ll_llm_group *g)
 {
     uint64_t past = l->chunk > 0 ? g->past % l->chunk : g->past;
     past = l->window > 0 ? ll_min(past, l->window - 1) : past;
@@ -30,7 +30,7 @@ static uint64_t keys_of(const struct ll_llm_layer *l, const struct ll_llm_group 
 
 /* x, [batch, ..., tokens, ...] with tokens along `axis`, put behind what was in a memory of so many; the
  * memory. */
-static struct ll_value *remembered(struct ll_llm_decoder *d, const char *name, uint32_t group,
+struct ll_value *ll_llm_remembered(struct ll_llm_decoder *d, const char *name, uint32_t group,
                                    struct ll_value *x, unsigned axis, uint64_t keys)
 {
     if (!d->remembers || d->nn->trouble)
@@ -43,19 +43,19 @@ static struct ll_value *remembered(struct ll_llm_decoder *d, const char *name, u
         roles[i] = (enum ll_role)shape.role[i];
     const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
                                     ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(keys - tokens))};
-    struct ll_value *memory = kept(d, name, group, d->cache, shape.rank, shape.dim, roles);
+    struct ll_value *memory = ll_llm_kept(d, name, group, d->cache, shape.rank, shape.dim, roles);
     x = shape.dtype == d->cache ? x : ll_cast_to(d->nn, x, d->cache);
     return ll_llm_op(d, LL_OP_KV_CACHE_UPDATE, 2, (struct ll_value *[]){memory, x}, attrs, 2);
 }
 
 /* Rows of a group. */
-static struct ll_value *rows_of(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_group *g)
+struct ll_value *ll_llm_rows_of(struct ll_llm_decoder *d, struct ll_value *x, const struct ll_llm_group *g)
 {
     return d->group_count > 1 ? ll_llm_part(d, x, 0, g->first, g->count * g->tokens) : x;
 }
 
 /* What the groups gave, rows of all. */
-static struct ll_value *all_rows(struct ll_llm_decoder *d, struct ll_value *const *of_groups,
+struct ll_value *ll_llm_all_rows(struct ll_llm_decoder *d, struct ll_value *const *of_groups,
                                  uint64_t features, enum ll_role role)
 {
     const enum ll_role roles[] = {LL_ROLE_BATCH, role};
@@ -63,7 +63,7 @@ static struct ll_value *all_rows(struct ll_llm_decoder *d, struct ll_value *cons
 }
 
 /* Rows [rows, heads features] with each head turned by its token's place. */
-static struct ll_value *turned(struct ll_llm_decoder *d, struct ll_value *x, uint64_t heads,
+struct ll_value *ll_llm_turned(struct ll_llm_decoder *d, struct ll_value *x, uint64_t heads,
                                uint64_t features)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN},
@@ -142,8 +142,9 @@ static struct ll_value *attend_pieces(struct ll_llm_decoder *d, const struct ll_
                         *values = by_heads(d, part[2], p, l->kv_heads, 1, l->head_v);
         bool last = row == g->count * g->tokens;
         if (i == 0 || last) { /* what comes after may see these */
-            keys = remembered(d, last ? "keys" : "keys_before", number, keys, 2, p->past + p->tokens);
-            values = remembered(d, last ? "values" : "values_before", number, values, 2, p->past + p->tokens);
+            keys = ll_llm_remembered(d, last ? "keys" : "keys_before", number, keys, 2, p->past + p->tokens);
+            values = ll_llm_remembered(d, last ? "values" : "values_before", number, values, 2,
+                                       p->past + p->tokens);
         }
         struct ll_value *result =
             attended(d, l, by_heads(d, part[0], p, l->kv_heads, each, l->head), keys, values, NULL);
@@ -158,17 +159,21 @@ static struct ll_value *attend_group(struct ll_llm_decoder *d, const struct ll_l
                                      struct ll_value *const qkv[3], struct ll_value *sinks)
 {
     const struct ll_llm_group *g = &d->groups[number];
-    const uint64_t each = l->heads / l->kv_heads, keys = keys_of(l, g);
-    struct ll_value *q = rows_of(d, qkv[0], g), *k = rows_of(d, qkv[1], g), *v = rows_of(d, qkv[2], g);
+    const uint64_t each = l->heads / l->kv_heads, keys = ll_llm_keys_of(l, g);
+    struct ll_value *q = ll_llm_rows_of(d, qkv[0], g), *k = ll_llm_rows_of(d, qkv[1], g),
+                    *v = ll_llm_rows_of(d, qkv[2], g);
     if (l->chunk > 0 && g->past % l->chunk + g->tokens > l->chunk) {
         if (d->train)
             ll_nn_fail(d->nn, "a sequence to learn from is one piece; expected -p tokens=N of at most %d",
                        (int)l->chunk);
         return attend_pieces(d, l, g, number, q, k, v);
     }
-    k = remembered(d, "keys", number, by_heads(d, k, g, l->kv_heads, 1, l->head), 2, keys);
-    v = remembered(d, "values", number, by_heads(d, v, g, l->kv_heads, 1, l->head_v), 2, keys);
-    struct ll_value *y = attended(d, l, by_heads(d, q, g, l->kv_heads, each, l->head), k, v, sinks);
+    struct ll_value **kv = d->kv[l->window > 0][number];
+    if (!l->kv_shared) {
+        kv[0] = ll_llm_remembered(d, "keys", number, by_heads(d, k, g, l->kv_heads, 1, l->head), 2, keys);
+        kv[1] = ll_llm_remembered(d, "values", number, by_heads(d, v, g, l->kv_heads, 1, l->head_v), 2, keys);
+    }
+    struct ll_value *y = attended(d, l, by_heads(d, q, g, l->kv_heads, each, l->head), kv[0], kv[1], sinks);
     return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){g->count * g->tokens, l->heads * l->head_v},
                        (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
 }
@@ -191,8 +196,8 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
     struct ll_llm_matrix matrices[4] = {
         {"query", of_query, LL_ROLE_HIDDEN, LL_ROLE_HEADS, l->qkv_biased, false},
         {"key", of_key, LL_ROLE_HIDDEN, LL_ROLE_HEADS, l->qkv_biased, false}};
-    uint32_t count = 2;
-    if (!l->value_is_key)
+    uint32_t count = l->kv_shared ? 1 : 2;
+    if (!l->value_is_key && !l->kv_shared)
         matrices[count++] =
             (struct ll_llm_matrix){"value", of_value, LL_ROLE_HIDDEN, LL_ROLE_HEADS, l->qkv_biased, false};
     if (l->gated)
@@ -200,12 +205,13 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
             (struct ll_llm_matrix){"gate", of_query, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false};
     struct ll_value *parts[4], *qkv[3], *y[LL_LLM_MOST_GROUPS];
     ll_llm_dense_parts(d, "query_key_value", n, matrices, count, parts);
-    qkv[2] = parts[l->value_is_key ? 1 : 2];
     qkv[0] = head_norm(d, l, "query_norm", parts[0], l->heads);
-    qkv[1] = head_norm(d, l, "key_norm", parts[1], l->kv_heads);
-    if (l->rotary) {
-        qkv[0] = turned(d, qkv[0], l->heads, l->head);
-        qkv[1] = turned(d, qkv[1], l->kv_heads, l->head);
+    qkv[0] = l->rotary ? ll_llm_turned(d, qkv[0], l->heads, l->head) : qkv[0];
+    qkv[1] = qkv[2] = qkv[0]; /* of a layer that takes those of another nobody reads them */
+    if (!l->kv_shared) {
+        qkv[2] = parts[l->value_is_key ? 1 : 2];
+        qkv[1] = head_norm(d, l, "key_norm", parts[1], l->kv_heads);
+        qkv[1] = l->rotary ? ll_llm_turned(d, qkv[1], l->kv_heads, l->head) : qkv[1];
     }
     struct ll_value *sinks = NULL;
     if (l->sinks) {
@@ -216,7 +222,7 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
     }
     for (uint32_t i = 0; i < d->group_count; i++)
         y[i] = attend_group(d, l, i, qkv, sinks);
-    struct ll_value *all = all_rows(d, y, l->heads * l->head_v, LL_ROLE_HEADS);
+    struct ll_value *all = ll_llm_all_rows(d, y, l->heads * l->head_v, LL_ROLE_HEADS);
     if (l->gated)
         all = ll_mul_of(d->nn, all, ll_nn_do1(d->nn, LL_OP_SIGMOID, parts[count - 1]));
     return out_of(d, all, l->out_biased);
@@ -249,9 +255,9 @@ static struct latent latent_parts(struct ll_llm_decoder *d, const struct ll_llm_
         {"query_rotated", l->heads * l->rope, from, LL_ROLE_HEADS, false, false}};
     ll_llm_dense_parts(d, "query", p.query_rank, up, 2, queries);
     p.nope = queries[0];
-    p.rope = l->rotary ? turned(d, queries[1], l->heads, l->rope) : queries[1];
+    p.rope = l->rotary ? ll_llm_turned(d, queries[1], l->heads, l->rope) : queries[1];
     p.vector = ll_llm_norm(d, "latent_norm", parts[0]);
-    p.key_rope = l->rotary ? turned(d, parts[1], 1, l->rope) : parts[1];
+    p.key_rope = l->rotary ? ll_llm_turned(d, parts[1], 1, l->rope) : parts[1];
     return p;
 }
 
@@ -261,15 +267,15 @@ static struct ll_value *latent_cache(struct ll_llm_decoder *d, const struct ll_l
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
     const struct ll_llm_group *g = &d->groups[number];
-    struct ll_value *pieces[] = {rows_of(d, p->vector, g), rows_of(d, p->key_rope, g)};
+    struct ll_value *pieces[] = {ll_llm_rows_of(d, p->vector, g), ll_llm_rows_of(d, p->key_rope, g)};
     struct ll_value *x =
         ll_llm_seen(d, pieces, 2, 3, (uint64_t[]){g->count, g->tokens, l->kv_rank + l->rope}, roles);
-    return remembered(d, "latents", number, x, 1, g->past + g->tokens);
+    return ll_llm_remembered(d, "latents", number, x, 1, g->past + g->tokens);
 }
 
 /* A stack of matrices, one a head. */
-static struct ll_value *by_head_matrix(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
-                                       uint64_t heads, uint64_t from, uint64_t to)
+struct ll_value *ll_llm_by_head(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
+                                uint64_t heads, uint64_t from, uint64_t to)
 {
     static const enum ll_role stack[] = {LL_ROLE_HEADS, LL_ROLE_BATCH, LL_ROLE_PLAIN},
                               roles[] = {LL_ROLE_HEADS, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
@@ -304,15 +310,15 @@ static void choose_keys(struct ll_llm_decoder *d, const struct ll_llm_layer *l, 
     k = ll_llm_op(d, LL_OP_LAYER_NORM, 3, norm, NULL, 0);
     for (uint32_t i = 0; i < d->group_count; i++) {
         const struct ll_llm_group *g = &d->groups[i];
-        struct ll_value *rows = rows_of(d, k, g), *queries = rows_of(d, q, g);
+        struct ll_value *rows = ll_llm_rows_of(d, k, g), *queries = ll_llm_rows_of(d, q, g);
         struct ll_value *keys =
             ll_llm_seen(d, &rows, 1, 3, (uint64_t[]){g->count, g->tokens, l->index_head}, keys_roles);
-        keys = remembered(d, "index_keys", i, keys, 1, g->past + g->tokens);
+        keys = ll_llm_remembered(d, "index_keys", i, keys, 1, g->past + g->tokens);
         const struct ll_attr attr = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)l->index_topk);
         struct ll_value *inputs[] = {
             ll_llm_seen(d, &queries, 1, 4, (uint64_t[]){g->count, l->index_heads, g->tokens, l->index_head},
                         query_roles),
-            keys, rows_of(d, weights, g)};
+            keys, ll_llm_rows_of(d, weights, g)};
         if (g->past + g->tokens > l->index_topk)
             ll_llm_op(d, LL_OP_SPARSE_INDEX, 3, inputs, &attr, 1);
     }
@@ -327,7 +333,7 @@ static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_l
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN},
                               rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
     const uint64_t width = l->kv_rank + l->rope;
-    struct ll_value *queries = by_head_matrix(d, "key_up", p->nope, l->heads, l->nope, l->kv_rank);
+    struct ll_value *queries = ll_llm_by_head(d, "key_up", p->nope, l->heads, l->nope, l->kv_rank);
     struct ll_value *y[LL_LLM_MOST_GROUPS];
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)l->kv_rank);
     for (uint32_t i = 0; i < d->group_count; i++) {
@@ -339,8 +345,8 @@ static struct ll_value *absorbed(struct ll_llm_decoder *d, const struct ll_llm_l
             ll_llm_seen(d, pieces, 2, 4, (uint64_t[]){g->count, l->heads, g->tokens, width}, roles), cache};
         y[i] = ll_llm_op(d, LL_OP_LATENT_ATTENTION, 2, inputs, &attr, 1);
     }
-    struct ll_value *all = all_rows(d, y, l->heads * l->kv_rank, LL_ROLE_HEADS);
-    all = by_head_matrix(d, "value_up", all, l->heads, l->kv_rank, l->head_v);
+    struct ll_value *all = ll_llm_all_rows(d, y, l->heads * l->kv_rank, LL_ROLE_HEADS);
+    all = ll_llm_by_head(d, "value_up", all, l->heads, l->kv_rank, l->head_v);
     return ll_llm_seen(d, &all, 1, 2, (uint64_t[]){d->rows, l->heads * l->head_v}, rows);
 }
 
@@ -410,7 +416,7 @@ static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_l
     for (uint32_t i = 0; i < d->group_count; i++) {
         const struct ll_llm_group *g = &d->groups[i];
         const uint64_t tokens = g->past + g->tokens;
-        struct ll_value *k = keys, *v = kv[1], *q = rows_of(d, queries, g);
+        struct ll_value *k = keys, *v = kv[1], *q = ll_llm_rows_of(d, queries, g);
         if (d->group_count > 1) {
             k = ll_llm_part(d, k, 0, row, g->count * tokens);
             v = ll_llm_part(d, v, 0, row, g->count * tokens);
@@ -423,11 +429,11 @@ static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_l
         y[i] = ll_llm_seen(d, &result, 1, 2, (uint64_t[]){g->count * g->tokens, l->heads * l->head_v},
                            (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
     }
-    return all_rows(d, y, l->heads * l->head_v, LL_ROLE_HEADS);
+    return ll_llm_all_rows(d, y, l->heads * l->head_v, LL_ROLE_HEADS);
 }
 
 /* Absorbed where a sequence has few new tokens: as many products, but a cache that is read once. */
-static bool absorbs(const struct ll_llm_decoder *d)
+bool ll_llm_absorbs(const struct ll_llm_decoder *d)
 {
     enum { FEW = 16 };
     uint64_t most = 0;
@@ -441,7 +447,7 @@ static struct ll_value *latent_attention(struct ll_llm_decoder *d, const struct 
 {
     struct latent p = latent_parts(d, l, n);
     choose_keys(d, l, &p, n);
-    struct ll_value *y = absorbs(d) ? absorbed(d, l, &p) : expanded(d, l, &p);
+    struct ll_value *y = ll_llm_absorbs(d) ? absorbed(d, l, &p) : expanded(d, l, &p);
     if (l->gated) {
         struct ll_value *gate =
             ll_llm_dense(d, n,
@@ -464,8 +470,9 @@ static struct ll_value *convolved(struct ll_llm_decoder *d, const struct ll_llm_
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_IN_PLACE, 0);
     ll_nn_push(d->nn, "convolution");
     struct ll_value *inputs[4] = {
-        kept(d, "state", 0, d->nn->real, 3, (uint64_t[]){d->sequences, l->taps - 1, channels}, of_state), x,
-        ll_nn_variable(d->nn, "filter", &filter, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL})};
+        ll_llm_kept(d, "state", 0, d->nn->real, 3, (uint64_t[]){d->sequences, l->taps - 1, channels},
+                    of_state),
+        x, ll_nn_variable(d->nn, "filter", &filter, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL})};
     if (biased)
         inputs[3] = ll_llm_line(d, "biases", channels, LL_ROLE_HEADS);
     struct ll_value *state = ll_llm_op(d, LL_OP_CAUSAL_CONV, biased ? 4 : 3, inputs, &attr, 1);
@@ -479,9 +486,10 @@ static struct ll_value *recurred(struct ll_llm_decoder *d, const struct ll_llm_l
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_IN_PLACE, 0);
-    struct ll_value *inputs[] = {
-        kept(d, "state", 0, LL_F32, 4, (uint64_t[]){d->sequences, l->value_heads, l->key, l->value}, roles),
-        of_rows[0], of_rows[1], of_rows[2], of_rows[3]};
+    struct ll_value *inputs[] = {ll_llm_kept(d, "state", 0, LL_F32, 4,
+                                             (uint64_t[]){d->sequences, l->value_heads, l->key, l->value},
+                                             roles),
+                                 of_rows[0], of_rows[1], of_rows[2], of_rows[3]};
     struct ll_value *state = ll_llm_op(d, kind, 5, inputs, &attr, 1);
     return d->nn->trouble ? state : state->producer->outputs[1];
 }
@@ -592,9 +600,13 @@ struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_laye
     bool recurs = l->mixer == LL_MIXER_DELTA || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_MAMBA2;
     if (recurs && d->train)
         ll_nn_fail(d->nn, "the gradients of its recurrent layers are not known here; expected --infer");
+    if (l->mixer == LL_MIXER_COMPRESSED && d->train)
+        ll_nn_fail(d->nn, "the gradients of compressed attention are not known here; expected --infer");
     switch (l->mixer) {
     case LL_MIXER_LATENT:
         return latent_attention(d, l, n);
+    case LL_MIXER_COMPRESSED:
+        return ll_llm_compressed(d, l, n);
     case LL_MIXER_DELTA:
         return delta(d, l, n);
     case LL_MIXER_KDA:

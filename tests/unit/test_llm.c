@@ -233,6 +233,107 @@ static void test_shares_of_devices(void **state)
     }
 }
 
+/* A step of a configuration that is a text: `tokens` new ones behind `context`. */
+static struct ll_trace *dry_of_text(const char *text, const char *pass, const char *tokens,
+                                    const char *context)
+{
+    char path[] = "/tmp/test_llm_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0 && write(file, text, strlen(text)) > 0);
+    close(file);
+    struct ll_trace *trace = dry(
+        (const struct ll_setting[]){
+            {"config", path}, {"pass", pass}, {"tokens", tokens}, {"context", context}},
+        4, false);
+    unlink(path);
+    return trace;
+}
+
+#define LAYERS_0_4_128                                                                                       \
+    "0,0,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,"                                       \
+    "4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,128,4,0"
+#define FIVE_LAYERS                                                                                          \
+    "\"sliding_attention\",\"sliding_attention\",\"sliding_attention\",\"sliding_attention\",\"full_"        \
+    "attention\""
+
+static const char compressed[] =
+    "{\"model_type\": \"deepseek_v4\", \"hidden_size\": 4096, \"num_hidden_layers\": 43, \"vocab_size\": "
+    "129280,"
+    " \"num_attention_heads\": 64, \"head_dim\": 512, \"q_lora_rank\": 1024, \"o_lora_rank\": 1024,"
+    " \"o_groups\": 8, \"n_routed_experts\": 256, \"n_shared_experts\": 1, \"num_experts_per_tok\": 6,"
+    " \"moe_intermediate_size\": 2048, \"sliding_window\": 128, \"num_hash_layers\": 3, \"hc_mult\": 4,"
+    " \"index_head_dim\": 128, \"index_n_heads\": 64, \"index_topk\": 512, \"topk_method\": \"noaux_tc\","
+    " \"compress_ratios\": [" LAYERS_0_4_128 "]}";
+
+/* DeepSeek-V4-Flash (published as 284 B): a layer's queries h 1024 + 1024 H d, key h d, outputs H d 1024 + 8
+ * 1024 h; compressors and indexer as the reference model has them; streams 24 x 4 h twice a layer and 4 x 4 h
+ * at the end. */
+static void test_compressed_attention(void **state)
+{
+    (void)state;
+    const double h = 4096, heads = 64, d = 512, latent = 1024, expert = 3 * h * 2048;
+    double weights = 4 * 4 * h + 129280 * h, rest = 4 + 1 + h, kept = 129280 * h, seen = 0, prefill = 0;
+    const double s = 4096;
+    for (int i = 0; i < 43; i++) {
+        const int ratio = i < 2 ? 0 : i % 2 == 0 ? 4 : 128;
+        double w = h * latent + latent * heads * d + h * d + heads * d * latent + 8 * latent * h +
+                   2 * 24 * 4 * h + 7 * expert + 256 * h;
+        rest += latent + d + heads + 2 * (24 + 3) + 2 * h + (i < 3 ? 0 : 256);
+        kept += 249 * expert + expert; /* experts that a token does not go to */
+        if (ratio == 4) {
+            w += 2 * h * 2 * d + 2 * h * 2 * 128 + latent * 64 * 128 + h * 64;
+            rest += 4 * 2 * d + d + 4 * 2 * 128 + 128;
+        } else if (ratio == 128) {
+            w += 2 * h * d;
+            rest += 128 * d + d;
+        }
+        weights += w;
+        for (double t = 1; t <= s; t++) {
+            double entries = ratio > 0 ? floor(t / ratio) : 0;
+            double flops = 4 * heads * d * (fmin(t, 128) + (ratio == 4 ? fmin(entries, 512) : entries));
+            if (ratio == 4)
+                flops += 2 * 64 * 129 * entries;
+            seen = t == s ? seen + flops : seen;
+            prefill += flops;
+        }
+    }
+    struct ll_trace *trace = dry_of_text(compressed, "decode", "1", "4095");
+    assert_true(parameters(trace) == weights + rest + kept);
+    assert_true(product_flops(trace) == 2 * weights + seen);
+    ll_trace_free(trace);
+    trace = dry_of_text(compressed, "prefill", "4096", "0");
+    prefill += 2 * (weights - 129280 * h - 16 * h) * s + 2 * (129280 + 16) * h;
+    assert_true(fabs(product_flops(trace) / prefill - 1) < 1e-3);
+    ll_trace_free(trace);
+}
+
+static const char own_embeddings[] =
+    "{\"model_type\": \"gemma4\", \"text_config\": {\"model_type\": \"gemma4_text\", \"hidden_size\": 1536,"
+    " \"num_hidden_layers\": 35, \"num_attention_heads\": 8, \"num_key_value_heads\": 1, \"head_dim\": 256,"
+    " \"global_head_dim\": 512, \"intermediate_size\": 6144, \"vocab_size\": 262144,"
+    " \"hidden_size_per_layer_input\": 256, \"num_kv_shared_layers\": 20, \"use_double_wide_mlp\": true,"
+    " \"sliding_window\": 512, \"layer_types\": [" FIVE_LAYERS "," FIVE_LAYERS "," FIVE_LAYERS "," FIVE_LAYERS
+    "," FIVE_LAYERS "," FIVE_LAYERS "," FIVE_LAYERS "]}}";
+
+/* Gemma 4 E2B: the last 20 of 35 layers have no keys and values, and a part twice as wide; each has 256
+ * features of its own for every token of the vocabulary. */
+static void test_shared_keys_and_embeddings_of_layers(void **state)
+{
+    (void)state;
+    const double h = 1536, vocabulary = 262144;
+    double weights = vocabulary * h + h * 35 * 256, rest = vocabulary * 35 * 256 + 256 + h, seen = 0;
+    for (int i = 0; i < 35; i++) {
+        const double d = i % 5 == 4 ? 512 : 256, shares = i >= 15;
+        weights += 2 * h * 8 * d + (shares ? 0 : 2 * h * d) + 3 * h * 6144 * (1 + shares) + 2 * h * 256;
+        rest += (shares ? d : 2 * d) + 5 * h;
+        seen += 4 * 8 * d * (i % 5 == 4 ? 4096 : 512);
+    }
+    struct ll_trace *trace = dry_of_text(own_embeddings, "decode", "1", "4095");
+    assert_true(parameters(trace) == weights + rest);
+    assert_true(product_flops(trace) == 2 * weights + seen);
+    ll_trace_free(trace);
+}
+
 /* Small models of other families, with parameters by hand. */
 static void test_other_families(void **state)
 {
@@ -275,17 +376,11 @@ static void test_other_families(void **state)
          2 * 100 * 96 + 96 + 96 + 3 * 96 * 256 + 96 + 96 * 96},
     };
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
-        char path[] = "/tmp/test_llm_XXXXXX";
-        int file = mkstemp(path);
-        assert_true(file >= 0 && write(file, small[i].text, strlen(small[i].text)) > 0);
-        close(file);
-        struct ll_trace *trace =
-            dry((const struct ll_setting[]){{"config", path}, {"tokens", "64"}}, 2, false);
+        struct ll_trace *trace = dry_of_text(small[i].text, "prefill", "64", "0");
         if (parameters(trace) != small[i].parameters)
             fail_msg("%.40s: %.0f parameters, expected %.0f", small[i].text, parameters(trace),
                      small[i].parameters);
         ll_trace_free(trace);
-        unlink(path);
     }
 }
 
@@ -308,6 +403,10 @@ static void test_what_cannot_be_read(void **state)
         {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
          " \"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"intermediate_size\": 8}",
          "expected a divisor"},
+        {"{\"model_type\": \"gemma4_text\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 2,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"sliding_window\": 4,"
+         " \"num_kv_shared_layers\": 1, \"layer_types\": [\"sliding_attention\", \"full_attention\"]}",
+         "no layer of its kind before it"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct ll_arena arena = {0};
@@ -333,6 +432,8 @@ int main(void)
         cmocka_unit_test(test_bytes_of_quantized_weights),
         cmocka_unit_test(test_a_training_step),
         cmocka_unit_test(test_shares_of_devices),
+        cmocka_unit_test(test_compressed_attention),
+        cmocka_unit_test(test_shared_keys_and_embeddings_of_layers),
         cmocka_unit_test(test_other_families),
         cmocka_unit_test(test_what_cannot_be_read),
     };
