@@ -469,6 +469,111 @@ static void functions_that_lead_nowhere_are_refused(void **state)
     }
 }
 
+/* A node that reads x[2, 3, 4] and what only a run knows: its sizes are those that the file tells of its
+ * result. The figures follow from the standard's definitions. */
+static void sizes_that_only_a_run_knows_are_those_that_the_file_tells(void **state)
+{
+    static const struct {
+        const char *type, *inputs;
+        unsigned rank;
+        int64_t told[4];
+        enum ll_op_kind kind;
+        uint64_t flops, written; /* of the op */
+    } rows[] = {
+        {"ReduceSum", "x s", 3, {2, 1, 4}, LL_OP_SUM, 24 - 8, 4 * 8},
+        {"ReduceMax", "x s", 2, {2, 3}, LL_OP_MAX, 24 - 6, 4 * 6},
+        {"Expand", "x s", 4, {5, 2, 3, 4}, LL_OP_EXPAND, 0, 4 * 120},
+        {"Tile", "x s", 3, {2, 6, 4}, LL_OP_EXPAND, 0, 4 * 48},
+        {"Pad", "x s", 3, {2, 3, 9}, LL_OP_PAD, 0, 4 * 54},
+        {"Slice", "x s s", 3, {2, 2, 4}, LL_OP_SLICE, 0, 4 * 16},
+        {"TopK", "x s", 3, {2, 3, 2}, LL_OP_TOP_K, 24 * 1, 8 * 12},
+        {"OneHot", "i s v", 2, {7, 5}, LL_OP_ONE_HOT, 0, 4 * 35},
+        {"Resize", "x - s", 3, {2, 3, 8}, LL_OP_RESIZE_NEAREST, 0, 4 * 48},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+        put_info(&m, 11, "s", ONNX_INT64, DIMS(1));
+        put_info(&m, 11, "i", ONNX_INT64, DIMS(7));
+        put_info(&m, 11, "v", ONNX_FLOAT, DIMS(2));
+        put_info(&m, 12, "y", ONNX_FLOAT, rows[i].rank, rows[i].told);
+        begin_node(&m, rows[i].type, rows[i].inputs, "y");
+        struct conversion c = imported(&m, false);
+        if (!c.trace)
+            fail_msg("%s: %s", rows[i].type, c.diags.kept[0].message);
+        const struct ll_op_view *op = op_of_kind(c.trace, rows[i].kind, 0);
+        assert_non_null(op);
+        assert_int_equal(ll_op_flops(op), rows[i].flops);
+        assert_int_equal(ll_op_bytes_written(op), rows[i].written);
+        end_conversion(&c);
+    }
+}
+
+/* x[2, 3, 4], whose middle is summed where the user says so; elements are as many as the input has. */
+static void the_user_gives_elements_of_inputs(void **state)
+{
+    static const struct {
+        const char *axes, *words; /* NULL: it is imported */
+    } rows[] = {
+        {"1", NULL}, {"-2", NULL}, {"1,2", "expected the 1 elements"}, {"one", "expected the 1 elements"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct onnx_model m = {0};
+        put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+        put_info(&m, 11, "axes", ONNX_INT64, DIMS(1));
+        begin_node(&m, "ReduceSum", "x axes", "y");
+        node_int(&m, "keepdims", 0);
+        begin_node(&m, "Relu", "y", "z");
+        struct ll_str bytes = end_model(&m, 13);
+        struct conversion c = {.importer = ll_import_ONNX};
+        add_file(&c, "small.onnx", &bytes);
+        choose_so(&c, "axes", rows[i].axes);
+        convert(&c);
+        assert_int_equal(c.trace != NULL, rows[i].words == NULL);
+        if (c.trace)
+            assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_RELU, 0)), 2 * 4);
+        else
+            assert_true(complained(&c, rows[i].words));
+        end_conversion(&c);
+        ll_str_release(&bytes);
+    }
+}
+
+/* Of x[2, 3, 4] by the axes that are named: -1 and 2 more of the last, one less of the middle. */
+static void paddings_are_of_the_axes_named_and_may_cut(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+    put_list(&m, "pads", DIMS(-1, 0, 2, -1));
+    put_list(&m, "axes", DIMS(-1, 1));
+    begin_node(&m, "Pad", "x pads - axes", "y");
+    begin_node(&m, "Relu", "y", "z");
+    struct conversion c = imported_as(&m, 18, false);
+    assert_non_null(c.trace);
+    assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_RELU, 0)), 2 * 2 * 5);
+    assert_int_equal(ll_op_bytes_written(op_of_kind(c.trace, LL_OP_SLICE, 0)), 4 * 2 * 2 * 4);
+    end_conversion(&c);
+}
+
+/* Nothing is computed of it, but its outputs are there: a view of its input, a constant of three numbers. */
+static void a_network_that_computes_nothing_hands_over_its_outputs(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    put_info(&m, 11, "x", ONNX_FLOAT, DIMS(2, 3, 4));
+    put_info(&m, 12, "flat", ONNX_FLOAT, DIMS(2, 12));
+    put_info(&m, 12, "dims", ONNX_INT64, DIMS(3));
+    begin_node(&m, "Flatten", "x", "flat");
+    begin_node(&m, "Shape", "x", "dims");
+    struct conversion c = imported(&m, false);
+    assert_non_null(c.trace);
+    assert_int_equal(op_of_kind(c.trace, LL_OP_RESHAPE, 0)->out[0].dim[1], 12);
+    assert_int_equal(ll_op_bytes_written(op_of_kind(c.trace, LL_OP_CONSTANT, 0)), 3 * 8);
+    end_conversion(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +589,10 @@ int main(void)
         cmocka_unit_test(norms_of_com_microsoft_are_read),
         cmocka_unit_test(a_function_stands_for_its_nodes),
         cmocka_unit_test(functions_that_lead_nowhere_are_refused),
+        cmocka_unit_test(sizes_that_only_a_run_knows_are_those_that_the_file_tells),
+        cmocka_unit_test(the_user_gives_elements_of_inputs),
+        cmocka_unit_test(paddings_are_of_the_axes_named_and_may_cut),
+        cmocka_unit_test(a_network_that_computes_nothing_hands_over_its_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

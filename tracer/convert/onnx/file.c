@@ -63,11 +63,11 @@ enum {
 uint8_t onnx_dtype(int64_t type)
 {
     static const uint8_t dtypes[] = {
-        [0] = LL_DTYPE_COUNT,  [1] = LL_F32,   [2] = LL_U8,    [3] = LL_INT8,        [4] = LL_I16,
-        [5] = LL_I16,          [6] = LL_I32,   [7] = LL_I64,   [8] = LL_DTYPE_COUNT, [9] = LL_BOOL,
-        [10] = LL_F16,         [11] = LL_F64,  [12] = LL_I32,  [13] = LL_I64,        [14] = LL_DTYPE_COUNT,
-        [15] = LL_DTYPE_COUNT, [16] = LL_BF16, [17] = LL_F8,   [18] = LL_F8,         [19] = LL_F8,
-        [20] = LL_F8,          [21] = LL_INT4, [22] = LL_INT4, [23] = LL_F4};
+        [0] = LL_DTYPE_COUNT, [1] = LL_F32,   [2] = LL_U8,    [3] = LL_INT8,        [4] = LL_I16,
+        [5] = LL_I16,         [6] = LL_I32,   [7] = LL_I64,   [8] = LL_DTYPE_COUNT, [9] = LL_BOOL,
+        [10] = LL_F16,        [11] = LL_F64,  [12] = LL_I32,  [13] = LL_I64,        [14] = LL_C64,
+        [15] = LL_C128,       [16] = LL_BF16, [17] = LL_F8,   [18] = LL_F8,         [19] = LL_F8,
+        [20] = LL_F8,         [21] = LL_INT4, [22] = LL_INT4, [23] = LL_F4,         [24] = LL_F8};
     return type >= 0 && type < (int64_t)sizeof dtypes ? dtypes[type] : LL_DTYPE_COUNT;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of reductions and of what is made of them (softmax, top-k), of windows over images, and of norms. */
+#include <math.h>
 #include <string.h>
 
 #include "tracer/convert/onnx/onnx.h"
@@ -29,13 +30,29 @@ static struct ll_shape reduced(const struct ll_shape *shape, unsigned axes, bool
     return out;
 }
 
-static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, const struct ll_shape *shape)
+/* Where only a run knows the axes, what is left tells how many elements become one. */
+static bool sides_of_reduction(struct onnx *o, const struct ll_shape *shape, struct ll_shape *left,
+                               struct ll_shape *sides)
 {
     unsigned axes;
-    struct ll_shape sides;
+    uint64_t elements = ll_elements(shape);
+    if (!onnx_attr_has(o, "axes") && onnx_told_instead(o, 1, left) && ll_elements(left) > 0 &&
+        elements % ll_elements(left) == 0) {
+        *sides = (struct ll_shape){
+            .rank = 2, .dtype = shape->dtype, .dim = {ll_elements(left), elements / ll_elements(left)}};
+        return true;
+    }
     if (!reduced_axes(o, shape, &axes))
         return false;
-    struct ll_shape out_shape = reduced(shape, axes, onnx_attr_integer(o, "keepdims", 1) != 0, &sides);
+    *left = reduced(shape, axes, onnx_attr_integer(o, "keepdims", 1) != 0, sides);
+    return true;
+}
+
+static bool reduce(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, const struct ll_shape *shape)
+{
+    struct ll_shape sides, out_shape;
+    if (!sides_of_reduction(o, shape, &out_shape, &sides))
+        return false;
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
     struct ll_imported in = onnx_view(o, x, &sides), out[LL_MAX_OUTPUTS];
     const struct ll_import_op op = {.kind = kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
@@ -135,8 +152,12 @@ bool onnx_rule_TOP_K(struct onnx *o)
     int64_t k = onnx_attr_integer(o, "k", 1);
     uint64_t count;
     unsigned axis;
-    if (!x || (onnx_input(o, 1) && !onnx_need_integers(o, 1, &k, 1, &count)) ||
-        !onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank, &axis))
+    struct ll_shape told;
+    if (!x || !onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank, &axis))
+        return false;
+    if (onnx_told_instead(o, 1, &told) && axis < told.rank)
+        k = (int64_t)told.dim[axis];
+    else if (onnx_input(o, 1) && !onnx_need_integers(o, 1, &k, 1, &count))
         return false;
     const struct ll_shape sides = axis_last(&x->shape, axis);
     struct ll_shape shape = x->shape;
@@ -477,25 +498,57 @@ bool onnx_rule_GLOBAL_POOL(struct onnx *o)
     return true;
 }
 
-/* The new sizes, as they are or as factors of the old ones; the inputs have moved between versions. */
+/* Sizes that keep the ratio of sides: one factor for all, the least or the largest of those asked for. */
+static void keep_ratio(struct onnx *o, const struct ll_shape *x, const int64_t *axes, uint64_t count,
+                       double *sizes)
+{
+    bool larger = onnx_attr_is(o, "keep_aspect_ratio_policy", "not_smaller");
+    double factor = larger ? 0 : INFINITY;
+    if (!larger && !onnx_attr_is(o, "keep_aspect_ratio_policy", "not_larger"))
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        double one = sizes[i] / (double)x->dim[axes[i]];
+        factor = larger ? fmax(factor, one) : fmin(factor, one);
+    }
+    for (uint64_t i = 0; i < count; i++)
+        sizes[i] = floor(factor * (double)x->dim[axes[i]] + 0.5);
+}
+
+/* The new sizes, as they are or as factors of the old ones, perhaps of some axes alone; the inputs have moved
+ * between versions. Where only a run knows them, as the file tells the result. */
 static bool resized(struct onnx *o, const struct ll_shape *x, struct ll_shape *shape)
 {
     uint32_t scales_at = o->file.opset >= 11 ? 2 : 1, sizes_at = 3;
     struct onnx_value *scales = onnx_input(o, scales_at), *sizes = onnx_input(o, sizes_at);
     const double *numbers = sizes ? onnx_numbers(o, sizes) : scales ? onnx_numbers(o, scales) : NULL;
     double list[LL_MAX_RANK];
+    int64_t axes[LL_MAX_RANK];
     struct onnx_attr attr;
     uint64_t count = numbers ? ll_elements(sizes ? &sizes->shape : &scales->shape) : 0;
-    if (onnx_attr_find(o->node, "scales", &attr)) { /* up to version 8 */
+    uint64_t axis_count = onnx_attr_list(o, "axes", axes, LL_MAX_RANK);
+    if (onnx_attr_find(o->node, "scales", &attr)) /* up to version 8 */
         count = onnx_attr_reals(&attr, list, LL_MAX_RANK);
-        numbers = list;
-    }
+    else if (numbers && count <= LL_MAX_RANK)
+        memcpy(list, numbers, count * sizeof *list);
+    for (unsigned i = 0; axis_count == 0 && i < x->rank; i++)
+        axes[i] = i;
+    axis_count = axis_count ? axis_count : x->rank;
+    if (count == 0 && onnx_told(o, 0, shape) && shape->rank == x->rank)
+        return true;
     *shape = *x;
-    if (!numbers || count != x->rank)
+    if (count != axis_count)
         return onnx_refuse(o, "the new sizes are not known before it runs, or not one for each dimension");
-    for (unsigned i = 0; i < x->rank; i++) {
-        double size = sizes ? numbers[i] : (double)x->dim[i] * numbers[i];
-        shape->dim[i] = size >= 0 && size < 0x1p53 ? (uint64_t)size : LL_NO_FIT;
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned axis;
+        if (!onnx_axis(o, axes[i], x->rank, &axis))
+            return false;
+        axes[i] = axis;
+    }
+    if (sizes)
+        keep_ratio(o, x, axes, count, list);
+    for (uint64_t i = 0; i < count; i++) {
+        double size = sizes ? list[i] : (double)x->dim[axes[i]] * list[i];
+        shape->dim[axes[i]] = size >= 0 && size < 0x1p53 ? (uint64_t)size : LL_NO_FIT;
     }
     return ll_fits(ll_size_bytes(shape)) || onnx_refuse(o, "the new sizes are impossible");
 }

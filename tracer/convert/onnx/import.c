@@ -3,6 +3,7 @@
  * constants, and the walk over its nodes. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tracer/convert/onnx/onnx.h"
@@ -217,12 +218,46 @@ static bool close_dims(struct onnx *o, struct onnx_info *info)
 {
     bool right = true;
     uint64_t *batch = &info->shape.dim[batch_dim(o, info)];
-    if (info->shape.rank > 0 && !ll_import_count(o->import, "batch", 1, UINT32_MAX, *batch, batch))
+    uint64_t before = *batch;
+    if (info->shape.rank > 0 && !ll_import_count(o->import, "batch", 1, UINT32_MAX, before, batch))
         return false;
+    o->resized |= info->shape.rank > 0 && !info->open[batch_dim(o, info)] && *batch != before;
     for (unsigned i = 0; i < info->shape.rank; i++)
         if (info->open[i])
             right = close_dim(o, info, i) && right;
     return right;
+}
+
+/* The elements that the user gives to an input by its name, as -p size=3,4: numbers, true or false. A list's
+ * open dimension is as long as they are many. *numbers stays NULL where nothing is given. */
+static bool take_elements(struct onnx *o, struct onnx_info *info, double **numbers)
+{
+    const char *name = name_of(o, info->value);
+    bool other = strcmp(name, "batch") == 0 || strcmp(name, "inputs") == 0 || strcmp(name, "weights") == 0;
+    const char *text = other || !*name ? NULL : ll_import_choice(o->import, name);
+    double *list = text ? onnx_room(o, strlen(text) / 2 + 1) : NULL;
+    uint64_t count = 0;
+    bool right = !text || list;
+    for (const char *at = text; at && right; at = *at == ',' ? at + 1 : NULL) {
+        char *end = (char *)at;
+        bool is_true = strncmp(at, "true", 4) == 0;
+        list[count++] = is_true || strncmp(at, "false", 5) == 0 ? is_true : ll_strtod(at, &end);
+        right = end != at || is_true || strncmp(at, "false", 5) == 0;
+        at = end != at ? end : at + strcspn(at, ",");
+        right = right && (*at == ',' || *at == '\0');
+    }
+    if (right && text && info->shape.rank == 1 && info->open[0]) {
+        info->shape.dim[0] = count;
+        info->open[0] = NULL;
+    }
+    for (unsigned i = 0; i < info->shape.rank; i++)
+        if (text && info->open[i])
+            return true; /* a size: it is no list of elements but that of a dimension with this name */
+    *numbers = list;
+    return (right && (!text || count == ll_elements(&info->shape))) ||
+           ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                       "-p %.100s=%.100s: expected the %" PRIu64 " elements of this input, as 3,4", name,
+                       text, ll_elements(&info->shape));
 }
 
 /* Makes an input of the graph a value: a weight where the user or the network says so, else data whose open
@@ -237,20 +272,24 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "input `%.100s` is no tensor of a type and of dimensions that are supported",
                            name);
-    bool weight = is_weight(o, info, data, weights), right = weight || close_dims(o, info);
+    double *numbers = NULL;
+    if (!take_elements(o, info, &numbers))
+        return false;
+    bool weight = is_weight(o, info, data, weights), right = weight || numbers || close_dims(o, info);
     if (right && !ll_fits(ll_size_bytes(&info->shape)))
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
                            "the size of input `%.100s` does not fit in 64 bits", name);
     unsigned batch = batch_dim(o, info);
     o->values[info->value] = (struct onnx_value){.known = right,
-                                                 .constant = weight,
+                                                 .constant = weight || numbers,
                                                  .made = true,
                                                  .shape = info->shape,
+                                                 .numbers = numbers,
                                                  .base = info->value,
                                                  .memory = weight ? LL_WEIGHT : LL_INPUT};
     summary->parameters += weight ? ll_elements(&info->shape) : 0;
-    summary->data += !weight;
-    if (!weight && summary->batch == 0 && info->shape.rank > 0)
+    summary->data += !weight && !numbers;
+    if (!weight && !numbers && summary->batch == 0 && info->shape.rank > 0)
         summary->batch = info->shape.dim[batch];
     return right;
 }
@@ -611,6 +650,26 @@ bool onnx_rule_IF(struct onnx *o)
     return right;
 }
 
+/* A network that computes nothing still hands over its outputs: its inputs seen otherwise, or constants, that
+ * it writes. */
+static bool bring_outputs(struct onnx *o)
+{
+    const struct onnx_graph *graph = &o->file.graph;
+    o->folding = false;
+    for (uint64_t i = 0; o->node && i < graph->output_count; i++) {
+        struct onnx_value *value =
+            graph->outputs[i].value == LL_NO_ID ? NULL : &o->values[graph->outputs[i].value];
+        struct ll_imported out;
+        if (!value || !value->known)
+            continue;
+        if (!value->constant)
+            onnx_take(o, value, ONNX_PLAIN);
+        else if (!onnx_emit_simple(o, LL_OP_CONSTANT, NULL, 0, &value->shape, &out))
+            return false;
+    }
+    return true;
+}
+
 static void add_facts(struct onnx *o, const struct onnx_summary *summary)
 {
     struct ll_facts *facts = &o->import->facts;
@@ -645,6 +704,8 @@ static bool import_graph(struct onnx *o, struct ll_wire bytes)
     if (!ll_import_begin(o->import))
         return false;
     right = follow_all(o, &o->file.graph);
+    if (right && o->import->op_count == 0)
+        right = bring_outputs(o);
     bring_rest(o);
     return right && o->import->status == LL_OK;
 }

@@ -65,7 +65,8 @@ bool onnx_rule_SWISH(struct onnx *o)
     return true;
 }
 
-/* Where input 2 says that it trains, elements are drawn and left out; else nothing happens to them. */
+/* Where input 2 says that it trains, elements are drawn and left out; else nothing happens to them, nor where
+ * only a run knows, for what is imported is an inference. */
 bool onnx_rule_DROPOUT(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *trains = onnx_input(o, 2), *ratio = onnx_input(o, 1);
@@ -74,8 +75,8 @@ bool onnx_rule_DROPOUT(struct onnx *o)
     if (!x)
         return false;
     if (trains && !training)
-        return onnx_refuse(o, "whether it trains is not known before it runs");
-    if (!trains || *training == 0 || (share && *share == 0))
+        onnx_note(o, "whether it trains is not known before it runs; as in an inference, it does not");
+    if (!training || *training == 0 || (share && *share == 0))
         return onnx_rule_IDENTITY(o);
     const struct ll_attr keep = {.key = LL_ATTR_KEEP, .real = 1 - (share ? *share : 0.5)};
     const struct ll_shape scalar = {.dtype = LL_F32}, shape = x->shape;

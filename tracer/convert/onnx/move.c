@@ -49,9 +49,12 @@ bool onnx_rule_RESHAPE(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0);
     int64_t dims[LL_MAX_RANK];
     uint64_t count = onnx_attr_list(o, "shape", dims, LL_MAX_RANK);
+    struct ll_shape shape = {0};
+    if (x && count == 0 && onnx_told_instead(o, 1, &shape))
+        return onnx_put_reshaped(o, x, &shape);
     if (!x || (count == 0 && !onnx_need_integers(o, 1, dims, LL_MAX_RANK, &count)))
         return false;
-    struct ll_shape shape = {.dtype = x->shape.dtype};
+    shape = (struct ll_shape){.dtype = x->shape.dtype};
     unsigned open = LL_MAX_RANK;
     bool zero = onnx_attr_integer(o, "allowzero", 0) != 0;
     for (unsigned i = 0; i < count && i < LL_MAX_RANK; i++) {
@@ -108,10 +111,13 @@ bool onnx_rule_SQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct onnx_axes axes;
+    struct ll_shape shape;
     unsigned gone;
+    if (x && onnx_told_instead(o, 1, &shape))
+        return onnx_put_reshaped(o, x, &shape);
     if (!x || !onnx_read_axes(o, &axes) || !onnx_axis_bits(o, &axes, x->shape.rank, &gone))
         return false;
-    struct ll_shape shape = {.dtype = x->shape.dtype};
+    shape = (struct ll_shape){.dtype = x->shape.dtype};
     for (unsigned i = 0; i < x->shape.rank; i++)
         if (axes.count > 0 ? !(gone >> i & 1) : x->shape.dim[i] != 1)
             shape.dim[shape.rank++] = x->shape.dim[i];
@@ -123,7 +129,10 @@ bool onnx_rule_UNSQUEEZE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct onnx_axes axes;
+    struct ll_shape shape;
     unsigned new, from = 0;
+    if (x && onnx_told_instead(o, 1, &shape))
+        return onnx_put_reshaped(o, x, &shape);
     if (!x || !onnx_read_axes(o, &axes))
         return false;
     if (x->shape.rank + axes.count > LL_MAX_RANK)
@@ -131,7 +140,7 @@ bool onnx_rule_UNSQUEEZE(struct onnx *o)
     unsigned rank = x->shape.rank + (unsigned)axes.count;
     if (!onnx_axis_bits(o, &axes, rank, &new))
         return false;
-    struct ll_shape shape = {.rank = (uint8_t)rank, .dtype = x->shape.dtype};
+    shape = (struct ll_shape){.rank = (uint8_t)rank, .dtype = x->shape.dtype};
     for (unsigned i = 0; i < rank; i++)
         shape.dim[i] = new >> i & 1 || from == x->shape.rank ? 1 : x->shape.dim[from++];
     return onnx_put_reshaped(o, x, &shape);
@@ -193,8 +202,9 @@ bool onnx_rule_CONSTANT_OF_SHAPE(struct onnx *o)
     struct onnx_tensor tensor;
     struct onnx_attr attr;
     double value = 0;
-    if (!onnx_dims_from(o, 0, &shape))
+    if (!onnx_told_instead(o, 0, &shape) && !onnx_dims_from(o, 0, &shape))
         return false;
+    shape.dtype = LL_F32;
     if (onnx_attr_find(o->node, "value", &attr) && attr.tensor.at) {
         if (!onnx_tensor_read(NULL, attr.tensor, &tensor) || !onnx_tensor_numbers(&tensor, &value, 1))
             return onnx_refuse(o, "its value cannot be read");
@@ -247,6 +257,12 @@ bool onnx_rule_SIZE(struct onnx *o)
 bool onnx_rule_RANGE(struct onnx *o)
 {
     double ends[3];
+    struct ll_shape told;
+    for (uint32_t i = 0; i < 3; i++)
+        if (onnx_told_instead(o, i, &told)) {
+            onnx_put_constant(o, 0, &told, NULL);
+            return true;
+        }
     for (uint32_t i = 0; i < 3; i++) {
         struct onnx_value *value = onnx_need(o, i);
         const double *number = value && ll_elements(&value->shape) == 1 ? onnx_numbers(o, value) : NULL;
@@ -399,10 +415,14 @@ static bool cut(struct onnx *o, struct ll_imported in, int64_t axis, uint64_t be
 }
 
 /* The sizes of the parts: by attribute, by input, or all the same. */
-static bool part_sizes(struct onnx *o, uint64_t whole, int64_t *sizes, uint64_t parts)
+static bool part_sizes(struct onnx *o, uint64_t whole, unsigned axis, int64_t *sizes, uint64_t parts)
 {
     uint64_t count = onnx_attr_list(o, "split", sizes, parts), total = 0;
-    if (count == 0 && onnx_input(o, 1) && !onnx_need_integers(o, 1, sizes, parts, &count))
+    struct ll_shape told;
+    if (onnx_input(o, 1) && !onnx_knows(o, 1))
+        for (; count < parts && onnx_told(o, (uint32_t)count, &told) && axis < told.rank; count++)
+            sizes[count] = (int64_t)told.dim[axis];
+    if (count < parts && onnx_input(o, 1) && !onnx_need_integers(o, 1, sizes, parts, &count))
         return false;
     uint64_t each = parts ? ll_ceil_div(whole, parts) : 0;
     for (uint64_t i = 0; i < parts; i++) {
@@ -424,7 +444,7 @@ bool onnx_rule_SPLIT(struct onnx *o)
     if (!sizes)
         return ll_import_no_memory(o->import);
     if (!given || !onnx_axis(o, onnx_attr_integer(o, "axis", 0), given->shape.rank, &axis) ||
-        !part_sizes(o, given->shape.dim[axis], sizes, parts))
+        !part_sizes(o, given->shape.dim[axis], axis, sizes, parts))
         return false;
     enum onnx_layout layout = cutting_layout(o, given);
     const struct onnx_value x = *given;
@@ -502,13 +522,32 @@ bool onnx_read_cuts(struct onnx *o, const struct ll_shape *shape, struct onnx_cu
     return true;
 }
 
+/* Where only a run knows the bounds, but the file the sizes: as many elements of the front, which moves the
+ * same bytes. */
+static bool cuts_told(struct onnx *o, const struct ll_shape *shape, struct onnx_cuts *cuts)
+{
+    struct ll_shape told = {0};
+    bool known = true;
+    for (uint32_t i = 1; i < o->node->input_count; i++)
+        known &= !onnx_input(o, i) || onnx_knows(o, i);
+    if (known || !onnx_told(o, 0, &told) || told.rank != shape->rank)
+        return false;
+    for (unsigned i = 0; i < shape->rank; i++) {
+        cuts->size[i] = told.dim[i];
+        cuts->step[i] = 1;
+        if (told.dim[i] > shape->dim[i])
+            return false;
+    }
+    return true;
+}
+
 /* One cut along each axis that is not taken whole. With a step other than 1 as many elements are cut from
  * the front, which moves the same bytes; where nothing is cut the output is a view. */
 bool onnx_rule_SLICE(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct onnx_cuts cuts = {0};
-    if (!x || !onnx_read_cuts(o, &x->shape, &cuts))
+    if (!x || (!cuts_told(o, &x->shape, &cuts) && !onnx_read_cuts(o, &x->shape, &cuts)))
         return false;
     enum onnx_layout layout = cutting_layout(o, x);
     struct ll_imported held = onnx_take(o, x, layout);
@@ -621,14 +660,21 @@ bool onnx_rule_ONE_HOT(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0), *values = onnx_need(o, 2);
     int64_t depth;
-    uint64_t count;
+    uint64_t count = 1;
     unsigned axis;
-    if (!x || !values || !onnx_need_integers(o, 1, &depth, 1, &count))
+    struct ll_shape told;
+    if (!x || !values)
         return false;
-    if (count != 1 || depth < 1 || x->shape.rank == LL_MAX_RANK)
-        return onnx_refuse(o, "its depth must be one positive number");
+    if (x->shape.rank == LL_MAX_RANK)
+        return onnx_refuse(o, "there would be too many dimensions");
     if (!onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank + 1u, &axis))
         return false;
+    if (onnx_told_instead(o, 1, &told) && axis < told.rank)
+        depth = (int64_t)told.dim[axis];
+    else if (!onnx_need_integers(o, 1, &depth, 1, &count))
+        return false;
+    if (count != 1 || depth < 1)
+        return onnx_refuse(o, "its depth must be one positive number");
     struct ll_imported in = onnx_take(o, x, ONNX_PLAIN), out[LL_MAX_OUTPUTS];
     struct ll_shape narrow = in.shape, last = in.shape, shape = {.rank = (uint8_t)(last.rank + 1)};
     narrow.dtype = LL_I32;
@@ -688,12 +734,26 @@ bool onnx_rule_EXPAND(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct ll_shape asked = {0}, shape;
-    if (!x || !onnx_dims_from(o, 1, &asked))
+    if (!x || (!onnx_told_instead(o, 1, &asked) && !onnx_dims_from(o, 1, &asked)))
         return false;
     asked.dtype = x->shape.dtype;
     if (!onnx_broadcast(&x->shape, &asked, &shape))
         return onnx_refuse(o, "it cannot be repeated to such dimensions");
     shape.dtype = x->shape.dtype;
+    return repeat(o, x, &shape);
+}
+
+/* How often is input 1, along which axis input 2. */
+static bool tile_old(struct onnx *o, struct onnx_value *x)
+{
+    int64_t times, at;
+    uint64_t count;
+    unsigned axis;
+    if (!onnx_need_integers(o, 1, &times, 1, &count) || !onnx_need_integers(o, 2, &at, 1, &count) ||
+        !onnx_axis(o, at, x->shape.rank, &axis))
+        return false;
+    struct ll_shape shape = x->shape;
+    shape.dim[axis] = times < 0 ? LL_NO_FIT : ll_mul(shape.dim[axis], (uint64_t)times);
     return repeat(o, x, &shape);
 }
 
@@ -703,6 +763,11 @@ bool onnx_rule_TILE(struct onnx *o)
     struct onnx_value *x = onnx_need(o, 0);
     int64_t times[LL_MAX_RANK];
     uint64_t count;
+    struct ll_shape told;
+    if (x && onnx_told_instead(o, 1, &told))
+        return repeat(o, x, &told);
+    if (x && o->node->input_count == 3) /* up to version 5: how often along which axis */
+        return tile_old(o, x);
     if (!x || !onnx_need_integers(o, 1, times, LL_MAX_RANK, &count))
         return false;
     if (count != x->shape.rank)
@@ -713,32 +778,71 @@ bool onnx_rule_TILE(struct onnx *o)
     return repeat(o, x, &shape);
 }
 
-/* Padding along each dimension that has some; dimensions in front, then the same behind. */
+/* How much is added in front of each dimension and behind it; what is negative is cut off. By attribute, by
+ * input 1, perhaps for the axes of input 3 alone, or as the file tells the result. */
+static bool read_padding(struct onnx *o, const struct ll_shape *x, int64_t before[], int64_t after[])
+{
+    int64_t pads[2 * LL_MAX_RANK], axes[LL_MAX_RANK];
+    uint64_t count = onnx_attr_list(o, "pads", pads, 2 * LL_MAX_RANK), axis_count = x->rank;
+    struct ll_shape told;
+    bool known = count > 0 || onnx_knows(o, 1);
+    if (onnx_input(o, 3) && !onnx_knows(o, 3))
+        known = false;
+    for (unsigned i = 0; i < x->rank; i++) {
+        before[i] = after[i] = 0;
+        axes[i] = i;
+    }
+    if (!known && onnx_told(o, 0, &told) && told.rank == x->rank) {
+        for (unsigned i = 0; i < x->rank; i++)
+            after[i] = (int64_t)(told.dim[i] - x->dim[i]);
+        return true;
+    }
+    if (count == 0 && !onnx_need_integers(o, 1, pads, 2 * LL_MAX_RANK, &count))
+        return false;
+    if (onnx_input(o, 3) && !onnx_need_integers(o, 3, axes, LL_MAX_RANK, &axis_count))
+        return false;
+    if (count != 2 * axis_count)
+        return onnx_refuse(o, "there must be two paddings for each dimension");
+    for (uint64_t i = 0; i < axis_count; i++) {
+        unsigned axis;
+        if (!onnx_axis(o, axes[i], x->rank, &axis))
+            return false;
+        before[axis] = pads[i];
+        after[axis] = pads[i + axis_count];
+    }
+    return true;
+}
+
+/* Padding along each dimension that has some, and cutting where it is negative. */
 bool onnx_rule_PAD(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    int64_t pads[2 * LL_MAX_RANK];
-    uint64_t count = onnx_attr_list(o, "pads", pads, 2 * LL_MAX_RANK);
-    if (!x || (count == 0 && !onnx_need_integers(o, 1, pads, 2 * LL_MAX_RANK, &count)))
+    int64_t before[LL_MAX_RANK], after[LL_MAX_RANK];
+    if (!x || !read_padding(o, &x->shape, before, after))
         return false;
     unsigned rank = x->shape.rank;
-    if (count != 2 * (uint64_t)rank)
-        return onnx_refuse(o, "there must be two paddings for each dimension");
     enum onnx_layout layout = cutting_layout(o, x);
     struct ll_imported held = onnx_take(o, x, layout), outs[LL_MAX_OUTPUTS];
     struct ll_shape shape = x->shape;
     for (unsigned i = 0; i < rank; i++) {
-        if (pads[i] == 0 && pads[i + rank] == 0)
-            continue;
-        const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis_in(layout, i, rank)},
-                                         {.key = LL_ATTR_BEFORE, .count = pads[i]},
-                                         {.key = LL_ATTR_AFTER, .count = pads[i + rank]}};
+        int64_t axis = axis_in(layout, i, rank), front = before[i] < 0 ? -before[i] : 0,
+                back = after[i] < 0 ? -after[i] : 0, dim = (int64_t)shape.dim[i];
+        if (front > dim || back > dim - front)
+            return onnx_refuse(o, "more would be cut off than there is");
+        if (front + back > 0 && !cut(o, held, axis, (uint64_t)front, (uint64_t)(dim - front - back), &held))
+            return false;
+        shape.dim[i] -= (uint64_t)(front + back);
+        const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis},
+                                         {.key = LL_ATTR_BEFORE, .count = before[i] + front},
+                                         {.key = LL_ATTR_AFTER, .count = after[i] + back}};
         const struct ll_import_op op = {
             .kind = LL_OP_PAD, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
+        if (attrs[1].count + attrs[2].count == 0)
+            continue;
         if (!onnx_emit(o, &op, outs))
             return false;
         held = outs[0];
-        shape.dim[i] += (uint64_t)(pads[i] + pads[i + rank]);
+        shape.dim[i] += (uint64_t)(attrs[1].count + attrs[2].count);
     }
     onnx_put(o, 0, held, layout, &shape);
     return true;

@@ -203,6 +203,7 @@ struct onnx {
     struct onnx_value *values;        /* by number, as what is told */
     uint64_t value_count, value_room; /* values known; room for them */
     const struct onnx_info **told;    /* what the file says of what it computes; NULL: nothing */
+    bool resized;                     /* the batch is another one than the file was written for */
     uint64_t numbers_left;            /* how many more constants may be computed, against hostile files */
     uint64_t calls, nodes_left;       /* of functions: so far, and how many nodes may still become of them */
 
@@ -216,6 +217,9 @@ struct onnx {
 /* Says what is wrong with the node at work. Always false. */
 bool onnx_refuse(struct onnx *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Says something about the node at work that is worth a word but no error. */
+void onnx_note(struct onnx *o, const char *words);
+
 /* Where a node is, and of which version: "node 3, domain ai.onnx, opset 17"; in the import's arena. */
 const char *onnx_place(struct onnx *o, const struct onnx_node *node);
 
@@ -228,6 +232,17 @@ struct onnx_value *onnx_need(struct onnx *o, uint32_t i);
 /* Elements of an input whose values matter for shapes: true with *count of them, at most `most`; false after
  * a complaint when they are not known. */
 bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count);
+
+/* Whether the elements of an input are known before it runs. */
+bool onnx_knows(struct onnx *o, uint32_t i);
+
+/* What the file says that output i of the node at work looks like: false where it says nothing, leaves a size
+ * open that the user does not give, or was written for another batch than the user wants. Rules whose sizes
+ * depend on what only a run knows take them from here. */
+bool onnx_told(struct onnx *o, uint32_t i, struct ll_shape *shape);
+
+/* The same, where input `from` is there and its elements are not known. */
+bool onnx_told_instead(struct onnx *o, uint32_t from, struct ll_shape *shape);
 
 /* The numbers of a value; NULL when they are not known, or too many. */
 const double *onnx_numbers(struct onnx *o, struct onnx_value *value);

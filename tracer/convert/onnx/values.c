@@ -20,6 +20,13 @@ bool onnx_refuse(struct onnx *o, const char *format, ...)
                        o->node->type, o->node->name, text, onnx_place(o, o->node));
 }
 
+void onnx_note(struct onnx *o, const char *words)
+{
+    if (o->import->notes)
+        ll_complain(o->import->notes, (struct ll_place){.file = o->file.path}, "%.60s `%.100s`: %s (%s)",
+                    o->node->type, o->node->name, words, onnx_place(o, o->node));
+}
+
 const char *onnx_place(struct onnx *o, const struct onnx_node *node)
 {
     const struct onnx_function *f = node->call ? node->call->function : NULL;
@@ -86,6 +93,32 @@ static const char *text_of(struct onnx *o, struct ll_wire bytes)
 {
     const char *text = ll_wire_text(bytes, &o->import->arena);
     return text ? text : "";
+}
+
+bool onnx_knows(struct onnx *o, uint32_t i)
+{
+    struct onnx_value *value = onnx_input(o, i);
+    return value && onnx_numbers(o, value) != NULL;
+}
+
+bool onnx_told(struct onnx *o, uint32_t i, struct ll_shape *shape)
+{
+    uint32_t id = i < o->node->output_count ? o->node->outputs[i] : LL_NO_ID;
+    const struct onnx_info *info = id == LL_NO_ID || o->resized ? NULL : o->told[id];
+    if (!info)
+        return false;
+    *shape = info->shape;
+    for (unsigned d = 0; d < shape->rank; d++)
+        if (info->open[d] && (!*info->open[d] ||
+                              !ll_import_count(o->import, info->open[d], 1, UINT32_MAX, 0, &shape->dim[d]) ||
+                              shape->dim[d] == 0))
+            return false;
+    return ll_fits(ll_size_bytes(shape));
+}
+
+bool onnx_told_instead(struct onnx *o, uint32_t from, struct ll_shape *shape)
+{
+    return onnx_input(o, from) && !onnx_knows(o, from) && onnx_told(o, 0, shape);
 }
 
 bool onnx_need_integers(struct onnx *o, uint32_t i, int64_t *values, uint64_t most, uint64_t *count)
