@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* leadline sim: replays traces on machines and shows how long, why, and what to change. The last section
- * is --compat: the files of another simulator, read and written as it does, and our own account of the
- * same hardware beside it. */
+/* leadline sim: replays traces on machines and shows how long, why, and what to change. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +8,7 @@
 
 #include "sim/cli/check.h"
 #include "sim/cli/command.h"
+#include "sim/cli/compat.h"
 #include "sim/cli/figure_file.h"
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
@@ -18,7 +17,6 @@
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
 #include "sim/report/sim_report.h"
-#include "sim/scalesim/scalesim.h"
 #include "sim/validate/residuals.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
@@ -390,14 +388,12 @@ static int run_simulation(struct simulation *simulation)
     return status == LL_DONE ? checked : status;
 }
 
-static int ll_run_compat(const struct ll_args *args);
-
 static int run(const struct ll_args *args)
 {
     if (ll_value(args, "compat", NULL))
         return ll_run_compat(args);
-    if (ll_value(args, "input", NULL) || ll_value(args, "output", NULL))
-        return ll_cli_reject("--input and --output belong to --compat");
+    if (ll_value(args, "input", NULL) || ll_value(args, "output", NULL) || ll_value(args, "layout", NULL))
+        return ll_cli_reject("--input, --layout and --output belong to --compat");
     struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
     if (!simulation)
         return ll_cli_fail("memory ran out");
@@ -445,9 +441,12 @@ static const struct ll_option options[] = {
     {"explain", 0, "SEQ", "derive the time of op SEQ step by step, with its numbers"},
     {"check", 0, "CONDITION",
      "exit with status 1 unless this holds of each result, as in --check 'time_s <= 5ms'; again for more"},
-    {"compat", 0, "scalesim2", "run a SCALE-Sim v2 configuration (-c) and topology as SCALE-Sim does"},
+    {"compat", 0, "VERSION",
+     "run a SCALE-Sim configuration (-c) and topology as SCALE-Sim does: scalesim2 or scalesim3"},
     {"input", 'i', "KIND", "with --compat: what the topology's rows are, conv (default) or gemm"},
-    {"output", 'o', "DIR", "with --compat: write SCALE-Sim's three reports to this folder"},
+    {"layout", 'l', "FILE",
+     "with --compat scalesim3: SCALE-Sim's layout file, for a configuration that uses one"},
+    {"output", 'o', "DIR", "with --compat: write SCALE-Sim's reports to this folder"},
     {0},
 };
 
@@ -509,346 +508,13 @@ const struct ll_command ll_command_sim = {
         "\n"
         "--compat scalesim2 takes a SCALE-Sim v2 configuration as the machine and a topology as the "
         "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
-        "own beside them.\n",
+        "own beside them. --compat scalesim3 takes those of v3, with sparse filters, layouts and banks.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", NULL},
     .writes = (const char *const[]){"figure", "html", "output", NULL},
-    .reads = (const char *const[]){"machine", "plan", NULL},
+    .reads = (const char *const[]){"machine", "plan", "layout", NULL},
     .least_words = 1,
     .most_words = 1000,
     .reads_input = true,
     .run = run,
 };
-
-/* leadline sim --compat: reads SCALE-Sim's files, writes its reports, and explains layer by layer how its
- * cycles differ from those of our own model. */
-
-enum { COMPAT_MOST_BYTES = 1 << 26 }; /* of a configuration or topology */
-
-/* Why the two simulators differ: the largest of the parts that make the difference. */
-#define REASON_LIST(X)                                                                                       \
-    X(OVERLAP, "overlap", "the next fold begins behind the wavefront; SCALE-Sim lets each drain first")      \
-    X(STALLS, "stalls", "SCALE-Sim waits for words it fetches in an order that the array does not ask in")   \
-    X(MEMORY, "memory", "all operands share the bandwidth, which is the bottleneck")                         \
-    X(FILL, "fill", "the first operands must come before anything starts; SCALE-Sim has them already")
-
-enum reason {
-#define X(word, ...) word,
-    REASON_LIST(X)
-#undef X
-        REASON_COUNT
-};
-
-static const struct {
-    const char *word, *meaning;
-} reasons[] = {
-#define X(word, name, meaning) {name, meaning},
-    REASON_LIST(X)
-#undef X
-};
-
-/* A layer as both simulators see it. */
-struct account {
-    const struct ll_scalesim_layer *layer;
-    struct ll_scalesim_result theirs;
-    double cycles[2]; /* ours: folds in series, overlapped */
-    enum reason reason;
-};
-
-struct compat {
-    const struct ll_args *args;
-    struct ll_scalesim_config config;
-    const struct ll_scalesim_layer *layers;
-    struct account *accounts;
-    size_t count;
-    struct ll_machine *machines[2]; /* without and with overlap_folds */
-    struct ll_diags diags, notes;
-};
-
-static int check_args(const struct ll_args *args)
-{
-    static const char *const not_here[] = {
-        "set",     "as",     "as-recorded", "gemm-dtype", "weights-as", "prune",   "batch-was", "plan",
-        "what-if", "per-op", "figure",      "kind",       "memory",     "explain", "html",      "check",
-#define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
-#include "sim/parallel/plan_keys.def"
-#undef LL_PLAN_KEY
-        NULL};
-    const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
-    if (strcmp(program, "scalesim2") != 0)
-        return ll_cli_reject("--compat %s: expected scalesim2", program);
-    if (strcmp(input, "conv") != 0 && strcmp(input, "gemm") != 0)
-        return ll_cli_reject("--input %s: expected conv or gemm", input);
-    if (!ll_without(args, not_here, "is for our own traces and machines, not with --compat"))
-        return LL_WRONG;
-    if (!ll_value_at(args, "machine", 0) || ll_value_at(args, "machine", 1))
-        return ll_cli_reject("--compat wants one -c with SCALE-Sim's configuration");
-    return args->word_count == 1 ? LL_DONE : ll_cli_reject("--compat wants one topology");
-}
-
-static int read_text(const struct ll_args *args, const char *path, struct ll_contents *text)
-{
-    enum ll_status status = ll_read_whole(path, COMPAT_MOST_BYTES, args->arena, text);
-    if (status == LL_NO_MEMORY)
-        return ll_cli_fail("%s: %s", path, ll_status_text(status));
-    return status == LL_OK ? LL_DONE : ll_cli_reject("%s: %s", path, ll_status_text(status));
-}
-
-/* A topology of the other kind reads as nothing, or as something else: SCALE-Sim takes a convolution's first
- * three numbers for m, n and k. */
-static void check_kind(struct compat *compat, const struct ll_contents *topology, bool products)
-{
-    const char *path = compat->args->words[0];
-    bool holds_products = ll_scalesim_holds_products(topology->bytes, topology->length);
-    if (holds_products && !products && !compat->layers)
-        ll_complain(&compat->diags, (struct ll_place){.file = path},
-                    "no row has the fields of a convolution; GEMMs of m, n and k are read with --input gemm");
-    if (!holds_products && products && compat->layers)
-        fprintf(
-            stderr,
-            "%s: rows with the fields of a convolution; --input gemm takes the first three numbers for m, n "
-            "and k, as SCALE-Sim does, and leaves out the others\n",
-            path);
-}
-
-/* Both files are read before anything is said, so that all that is wrong is said at once. */
-static int read_inputs(struct compat *compat)
-{
-    const struct ll_args *args = compat->args;
-    const char *config_path = ll_value(args, "machine", NULL), *topology_path = args->words[0];
-    struct ll_contents config, topology;
-    int status = read_text(args, config_path, &config);
-    if (status == LL_DONE)
-        status = read_text(args, topology_path, &topology);
-    if (status != LL_DONE)
-        return status;
-    bool products = strcmp(ll_value(args, "input", "conv"), "gemm") == 0;
-    bool read = ll_scalesim_read_config(config.bytes, config.length, config_path, args->arena, &compat->diags,
-                                        &compat->config);
-    bool as_named = products == ll_scalesim_holds_products(topology.bytes, topology.length);
-    compat->layers =
-        ll_scalesim_read_topology(topology.bytes, topology.length, topology_path, products, args->arena,
-                                  &compat->diags, as_named ? &compat->notes : NULL, &compat->count);
-    ll_print_diags(&compat->notes);
-    check_kind(compat, &topology, products);
-    if (!compat->diags.count)
-        return read && compat->layers ? LL_DONE : ll_cli_fail("memory ran out");
-    return LL_WRONG;
-}
-
-static bool check_layers(struct compat *compat)
-{
-    for (size_t i = 0; i < compat->count; i++) {
-        const struct ll_scalesim_layer *layer = &compat->layers[i];
-        const char *obstacle = ll_scalesim_obstacle(&compat->config, layer);
-        struct ll_place place = {.file = compat->args->words[0], .line = layer->line, .column = 1};
-        if (obstacle)
-            ll_complain(&compat->diags, place, "layer %s: %s", layer->name, obstacle);
-    }
-    return compat->diags.count == 0;
-}
-
-static bool build_machines(struct compat *compat)
-{
-    static const char *const no_folders[] = {NULL};
-    for (int overlap = 0; overlap < 2; overlap++) {
-        struct ll_str yaml = {0};
-        ll_scalesim_machine_yaml(&compat->config, overlap, &yaml);
-        if (!yaml.failed)
-            compat->machines[overlap] =
-                ll_machine_parse(yaml.text, yaml.length, ll_value(compat->args, "machine", ""), no_folders,
-                                 NULL, 0, &compat->diags);
-        ll_str_release(&yaml);
-        if (!compat->machines[overlap])
-            return false;
-    }
-    return true;
-}
-
-/* Their cycles plus four parts are ours: folds in series against overlapped, their stalls, what memory or the
- * first fill add to ours. */
-static void compare(const struct compat *compat, struct account *account)
-{
-    struct ll_scalesim_folds folds = ll_scalesim_fold(&compat->config, account->layer);
-    struct ll_work work = ll_scalesim_work(account->layer, &folds);
-    double compute_cycles[2] = {0}, parts[REASON_COUNT] = {0};
-    for (int overlap = 0; overlap < 2; overlap++) {
-        const struct ll_machine *machine = compat->machines[overlap];
-        struct ll_cost cost;
-        struct ll_timing timing;
-        const char *trouble;
-        if (!ll_cost_op(machine, LL_OP_CONV2D, &work, &cost, &trouble))
-            continue;
-        ll_cost_time(machine, &cost, NULL, &timing);
-        account->cycles[overlap] = timing.time_s * machine->clock_hz;
-        compute_cycles[overlap] = cost.compute_cycles;
-        parts[timing.bound == LL_BOUND_COMPUTE ? FILL : MEMORY] =
-            account->cycles[overlap] - cost.compute_cycles;
-    }
-    parts[OVERLAP] = compute_cycles[0] - compute_cycles[1];
-    parts[STALLS] = (double)account->theirs.stall_cycles;
-    for (enum reason i = 0; i < REASON_COUNT; i++)
-        if (fabs(parts[i]) > fabs(parts[account->reason]))
-            account->reason = i;
-}
-
-static bool run_layers(struct compat *compat)
-{
-    for (size_t i = 0; i < compat->count; i++) {
-        struct account *account = &compat->accounts[i];
-        account->layer = &compat->layers[i];
-        if (!ll_scalesim_run(&compat->config, account->layer, &account->theirs))
-            return false;
-        compare(compat, account);
-    }
-    return true;
-}
-
-static int write_report(const struct compat *compat, const char *folder,
-                        const struct ll_scalesim_report *report)
-{
-    struct ll_str text = {0};
-    const char *path = ll_format(compat->args->arena, "%s/%s", folder, report->file);
-    uint64_t layer_id = 0;
-    ll_str_add(&text, report->header);
-    for (size_t i = 0; i < compat->count; i++)
-        for (uint64_t copy = 0; copy < compat->accounts[i].layer->copies; copy++)
-            report->add_line(&compat->accounts[i].theirs, layer_id++, &text);
-    enum ll_status status = path ? ll_write_whole(path, &text) : LL_NO_MEMORY;
-    ll_str_release(&text);
-    return status == LL_OK ? LL_DONE : ll_cli_fail("%s: %s", path ? path : folder, ll_status_text(status));
-}
-
-static int write_reports(const struct compat *compat)
-{
-    const char *folder = ll_value(compat->args, "output", NULL);
-    if (!folder)
-        return LL_DONE;
-    int status = ll_make_folder(folder) ? LL_DONE : LL_FAILED;
-    for (int i = 0; i < LL_SCALESIM_REPORTS && status == LL_DONE; i++)
-        status = write_report(compat, folder, &ll_scalesim_reports[i]);
-    return status;
-}
-
-/* Ours, overlapped, against theirs, as a fraction of theirs. */
-static double difference(const struct account *account)
-{
-    return account->cycles[1] / (double)account->theirs.total_cycles - 1;
-}
-
-static void add_table(const struct compat *compat, struct ll_str *out)
-{
-    bool used[REASON_COUNT] = {0};
-    struct ll_table *table =
-        ll_table_new("layer|>SCALE-Sim|>of it stalls|>Leadline, in series|>overlapped|>difference|why");
-    for (size_t i = 0; i < compat->count; i++) {
-        const struct account *account = &compat->accounts[i];
-        struct ll_human human[4];
-        char copies[32] = "";
-        if (account->layer->copies > 1)
-            snprintf(copies, sizeof copies, " (x %" PRIu64 ")", account->layer->copies);
-        ll_table_row(table, "%s%s|%s|%s|%s|%s|%+.1f %%|%s", account->layer->name, copies,
-                     ll_format_grouped(&human[0], (uint64_t)account->theirs.total_cycles),
-                     ll_format_grouped(&human[1], (uint64_t)account->theirs.stall_cycles),
-                     ll_format_grouped(&human[2], (uint64_t)llround(account->cycles[0])),
-                     ll_format_grouped(&human[3], (uint64_t)llround(account->cycles[1])),
-                     100 * difference(account), reasons[account->reason].word);
-        used[account->reason] = true;
-    }
-    ll_str_add(out, "cycles of a layer\n");
-    ll_show_table(table, out);
-    ll_str_add(out, "\n");
-    for (enum reason i = 0; i < REASON_COUNT; i++) {
-        struct ll_str line = {0};
-        ll_str_addf(&line, "%s: %s", reasons[i].word, reasons[i].meaning);
-        if (used[i])
-            ll_end_line(&line, ll_screen_width(), out);
-        else
-            ll_str_release(&line);
-    }
-}
-
-static void add_json(const struct compat *compat, struct ll_str *out)
-{
-    struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_document(&json, "sim_compat", 1);
-    ll_json_put_text(&json, "run_name", compat->config.run_name);
-    ll_json_key(&json, "layers");
-    ll_json_open_list(&json);
-    for (size_t i = 0; i < compat->count; i++) {
-        const struct account *account = &compat->accounts[i];
-        ll_json_open_object(&json);
-        ll_json_put_text(&json, "layer", account->layer->name);
-        ll_json_put_count(&json, "copies", account->layer->copies);
-        ll_json_put_integer(&json, "scalesim_cycles", account->theirs.total_cycles);
-        ll_json_put_integer(&json, "scalesim_stall_cycles", account->theirs.stall_cycles);
-        ll_json_put_number(&json, "series_cycles", account->cycles[0]);
-        ll_json_put_number(&json, "overlapped_cycles", account->cycles[1]);
-        ll_json_put_number(&json, "difference", difference(account));
-        ll_json_put_text(&json, "reason", reasons[account->reason].word);
-        ll_json_close_object(&json);
-    }
-    ll_json_close_list(&json);
-    ll_json_close_object(&json);
-}
-
-/* A file without a header would be one layer short there. */
-static void say_first_layer(const struct compat *compat)
-{
-    if (compat->layers[0].line == 1)
-        fprintf(stderr, "%s:1: a layer, and simulated as one; SCALE-Sim takes the first line for a header\n",
-                compat->args->words[0]);
-}
-
-static void say_what_is_left_out(const struct compat *compat)
-{
-    const struct ll_scalesim_config *config = &compat->config;
-    if (config->beyond)
-        fprintf(stderr,
-                "%s:%" PRIu64
-                ": `%s` is of SCALE-Sim v3 and left out: these are the numbers of v2. Leadline's own "
-                "simulation has pruned weights (sim --prune, key skips of a unit) and DRAM (key dram of a "
-                "memory)\n",
-                ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
-}
-
-static int run_compat(struct compat *compat)
-{
-    int status = check_args(compat->args);
-    if (status == LL_DONE)
-        status = read_inputs(compat);
-    if (status != LL_DONE)
-        return status;
-    if (!check_layers(compat))
-        return LL_WRONG;
-    say_first_layer(compat);
-    say_what_is_left_out(compat);
-    compat->accounts = ll_alloc(compat->args->arena, compat->count, sizeof *compat->accounts);
-    if (!compat->accounts || !build_machines(compat) || !run_layers(compat))
-        return compat->diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
-    status = write_reports(compat);
-    if (status != LL_DONE)
-        return status;
-    struct ll_str out = {0};
-    if (ll_flag(compat->args, "json"))
-        add_json(compat, &out);
-    else
-        add_table(compat, &out);
-    return ll_print(&out);
-}
-
-/* Runs what the arguments of `leadline sim` ask for, when --compat is among them; an exit status. */
-static int ll_run_compat(const struct ll_args *args)
-{
-    struct compat *compat = ll_alloc(args->arena, 1, sizeof *compat);
-    if (!compat)
-        return ll_cli_fail("memory ran out");
-    compat->args = args;
-    int status = run_compat(compat);
-    ll_print_diags(&compat->diags);
-    ll_diags_release(&compat->diags);
-    ll_diags_release(&compat->notes);
-    for (int i = 0; i < 2; i++)
-        ll_machine_free(compat->machines[i]);
-    return status;
-}

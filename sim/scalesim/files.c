@@ -19,31 +19,47 @@
 #define MOST_kB (UINT64_C(1) << 32)
 
 /* What stands behind a key. */
-enum kind { TEXT, COUNT, FIRST_COUNT, DATAFLOW, BANDWIDTH };
+enum kind { TEXT, COUNT, FIRST_COUNT, DATAFLOW, BANDWIDTH, SWITCH, STORAGE };
+
+/* When a key must be there. Those of version 3, from USER_3 on, are unknown to version 2. */
+enum need { NEVER, ALWAYS, USER, NEVER_3, USER_3, LAYOUT_3, SPARSE_3, ROW_WISE_3 };
 
 struct key {
     const char *section, *name;
     enum kind kind;
     size_t offset; /* in struct ll_scalesim_config */
-    bool required;
+    enum need need;
     uint64_t least, most;
 };
 
 #define ARCHITECTURE "architecture_presets"
 #define AT(member) offsetof(struct ll_scalesim_config, member)
 static const struct key keys[] = {
-    {"general", "run_name", TEXT, AT(run_name), false, 0, 0},
-    {ARCHITECTURE, "ArrayHeight", COUNT, AT(rows), true, 1, 65536},
-    {ARCHITECTURE, "ArrayWidth", COUNT, AT(columns), true, 1, 65536},
-    {ARCHITECTURE, "IfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_IFMAP]), true, 1, MOST_kB},
-    {ARCHITECTURE, "FilterSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_FILTER]), true, 1, MOST_kB},
-    {ARCHITECTURE, "OfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_OFMAP]), true, 1, MOST_kB},
-    {ARCHITECTURE, "IfmapOffset", COUNT, AT(first_address[LL_SCALESIM_IFMAP]), false, 0, INT32_MAX},
-    {ARCHITECTURE, "FilterOffset", COUNT, AT(first_address[LL_SCALESIM_FILTER]), false, 0, INT32_MAX},
-    {ARCHITECTURE, "OfmapOffset", COUNT, AT(first_address[LL_SCALESIM_OFMAP]), false, 0, INT32_MAX},
-    {ARCHITECTURE, "Dataflow", DATAFLOW, AT(dataflow), true, 0, 0},
-    {ARCHITECTURE, "Bandwidth", FIRST_COUNT, AT(words_per_cycle), false, 1, UINT32_MAX},
-    {"run_presets", "InterfaceBandwidth", BANDWIDTH, AT(user_bandwidth), true, 0, 0},
+    {"general", "run_name", TEXT, AT(run_name), NEVER, 0, 0},
+    {ARCHITECTURE, "ArrayHeight", COUNT, AT(rows), ALWAYS, 1, 65536},
+    {ARCHITECTURE, "ArrayWidth", COUNT, AT(columns), ALWAYS, 1, 65536},
+    {ARCHITECTURE, "IfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_IFMAP]), ALWAYS, 1, MOST_kB},
+    {ARCHITECTURE, "FilterSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_FILTER]), ALWAYS, 1, MOST_kB},
+    {ARCHITECTURE, "OfmapSramSzkB", COUNT, AT(buffer_kB[LL_SCALESIM_OFMAP]), ALWAYS, 1, MOST_kB},
+    {ARCHITECTURE, "IfmapOffset", COUNT, AT(first_address[LL_SCALESIM_IFMAP]), NEVER, 0, INT32_MAX},
+    {ARCHITECTURE, "FilterOffset", COUNT, AT(first_address[LL_SCALESIM_FILTER]), NEVER, 0, INT32_MAX},
+    {ARCHITECTURE, "OfmapOffset", COUNT, AT(first_address[LL_SCALESIM_OFMAP]), NEVER, 0, INT32_MAX},
+    {ARCHITECTURE, "Dataflow", DATAFLOW, AT(dataflow), ALWAYS, 0, 0},
+    {ARCHITECTURE, "Bandwidth", FIRST_COUNT, AT(words_per_cycle), USER, 1, UINT32_MAX},
+    {"run_presets", "InterfaceBandwidth", BANDWIDTH, AT(user_bandwidth), ALWAYS, 0, 0},
+    {"layout", "IfmapCustomLayout", SWITCH, AT(own_layout[LL_SCALESIM_IFMAP]), NEVER_3, 0, 0},
+    {"layout", "IfmapSRAMBankBandwidth", COUNT, AT(read_words[LL_SCALESIM_IFMAP]), USER_3, 1, UINT32_MAX},
+    {"layout", "IfmapSRAMBankNum", COUNT, AT(banks[LL_SCALESIM_IFMAP]), LAYOUT_3, 1, UINT16_MAX},
+    {"layout", "IfmapSRAMBankPort", COUNT, AT(ports[LL_SCALESIM_IFMAP]), LAYOUT_3, 1, UINT32_MAX},
+    {"layout", "FilterCustomLayout", SWITCH, AT(own_layout[LL_SCALESIM_FILTER]), NEVER_3, 0, 0},
+    {"layout", "FilterSRAMBankBandwidth", COUNT, AT(read_words[LL_SCALESIM_FILTER]), USER_3, 1, UINT32_MAX},
+    {"layout", "FilterSRAMBankNum", COUNT, AT(banks[LL_SCALESIM_FILTER]), LAYOUT_3, 1, UINT16_MAX},
+    {"layout", "FilterSRAMBankPort", COUNT, AT(ports[LL_SCALESIM_FILTER]), LAYOUT_3, 1, UINT32_MAX},
+    {"sparsity", "SparsitySupport", SWITCH, AT(sparse), NEVER_3, 0, 0},
+    {"sparsity", "SparseRep", STORAGE, AT(storage), SPARSE_3, 0, 0},
+    {"sparsity", "OptimizedMapping", SWITCH, AT(row_wise), SPARSE_3, 0, 0},
+    {"sparsity", "BlockSize", COUNT, AT(block), ROW_WISE_3, 2, 65536},
+    {"sparsity", "RandomNumberGeneratorSeed", COUNT, AT(seed), ROW_WISE_3, 0, UINT32_MAX},
 };
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
 
@@ -117,6 +133,7 @@ static bool read_value(struct reading *reading, const struct key *key, const cha
 {
     static const char *const dataflows[] = {"os", "ws", "is", NULL};
     static const char *const bandwidths[] = {"CALC", "USER", NULL};
+    static const char *const storages[] = {"csr", "csc", "ellpack_block", NULL};
     void *member = (char *)reading->config + key->offset;
     assert(key->offset < sizeof *reading->config);
     unsigned index;
@@ -136,11 +153,20 @@ static bool read_value(struct reading *reading, const struct key *key, const cha
         if (read_word(reading, value, bandwidths, &index))
             *(bool *)member = index == 1;
         return true;
+    case SWITCH:
+        *(bool *)member = strcasecmp(value, "true") == 0;
+        return *(bool *)member || strcasecmp(value, "false") == 0 ||
+               complain(reading, value, value, "`true` or `false`");
+    case STORAGE:
+        if (read_word(reading, value, storages, &index))
+            *(enum ll_scalesim_storage *)member = (enum ll_scalesim_storage)index;
+        return true;
     }
     return true;
 }
 
-/* What version 3 can switch on, and version 2 would ignore without a word. */
+/* What is switched on and changes nothing here: what version 3 can do and version 2 would ignore without a
+ * word, and latencies of a DRAM that another program wrote. */
 static void look_beyond(struct reading *reading, const char *name, const char *value)
 {
     static const char *const switches[] = {"SparsitySupport", "IfmapCustomLayout", "FilterCustomLayout",
@@ -155,7 +181,8 @@ static void look_beyond(struct reading *reading, const char *name, const char *v
 static void read_key(struct reading *reading, const char *name, const char *value)
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strcasecmp(keys[i].name, name) || strcmp(keys[i].section, reading->section))
+        if (strcasecmp(keys[i].name, name) || strcmp(keys[i].section, reading->section) ||
+            (keys[i].need >= NEVER_3 && !reading->config->version3))
             continue;
         if (reading->given[i])
             complain(reading, name, name, "each key once");
@@ -237,15 +264,57 @@ static void complain_missing(struct reading *reading, const struct key *key)
         ll_complain(reading->diags, file, "no key `%s` in section [%s]", key->name, key->section);
 }
 
+static bool is_needed(const struct ll_scalesim_config *config, size_t key)
+{
+    bool own = config->own_layout[LL_SCALESIM_IFMAP] || config->own_layout[LL_SCALESIM_FILTER];
+    switch (keys[key].need) {
+    case NEVER:
+    case NEVER_3:
+        return false;
+    case ALWAYS:
+        return true;
+    case USER:
+        return config->user_bandwidth;
+    case USER_3:
+        return config->version3 && config->user_bandwidth;
+    case LAYOUT_3:
+        return config->version3 && own;
+    case SPARSE_3:
+        return config->version3 && config->sparse;
+    case ROW_WISE_3:
+        return config->version3 && config->sparse && config->row_wise;
+    }
+    return false;
+}
+
 static void check_missing(struct reading *reading)
 {
-    for (size_t i = 0; i < KEY_COUNT; i++) {
-        bool bandwidth = keys[i].kind == FIRST_COUNT && reading->config->user_bandwidth;
-        if (reading->given[i] || (!keys[i].required && !bandwidth))
-            continue;
-        complain_missing(reading, &keys[i]);
-        reading->failed = true;
-    }
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (!reading->given[i] && is_needed(reading->config, i)) {
+            complain_missing(reading, &keys[i]);
+            reading->failed = true;
+        }
+}
+
+/* What version 3 asserts of its layouts. */
+static void check_layouts(struct reading *reading)
+{
+    static const char *const names[] = {"Ifmap", "Filter"};
+    const struct ll_scalesim_config *config = reading->config;
+    struct ll_place file = {.file = reading->name};
+    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER && !reading->failed; i++)
+        if (config->user_bandwidth && config->read_words[i] % config->banks[i])
+            reading->failed =
+                !ll_complain(reading->diags, file,
+                             "%sSRAMBankBandwidth, %" PRIu64 ", does not divide by %sSRAMBankNum, %" PRIu64,
+                             names[i], config->read_words[i], names[i], config->banks[i]);
+    if (config->own_layout[LL_SCALESIM_IFMAP] && config->first_address[LL_SCALESIM_IFMAP] > 0)
+        reading->failed =
+            !ll_complain(reading->diags, file,
+                         "IfmapOffset must be 0 with IfmapCustomLayout, whose addresses begin there");
+    if (config->sparse && config->row_wise && config->block > config->rows)
+        reading->failed = !ll_complain(reading->diags, file,
+                                       "BlockSize, %" PRIu64 ", is larger than ArrayHeight", config->block);
 }
 
 /* Up to a line feed, a carriage return or both, as Python has it. */
@@ -257,11 +326,18 @@ static size_t line_length(const char *text, const char *end)
     return length;
 }
 
-bool ll_scalesim_read_config(const char *text, size_t length, const char *name, struct ll_arena *arena,
-                             struct ll_diags *diags, struct ll_scalesim_config *config)
+bool ll_scalesim_read_config(const char *text, size_t length, const char *name, int version,
+                             struct ll_arena *arena, struct ll_diags *diags,
+                             struct ll_scalesim_config *config)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark that some editors write */
-    *config = (struct ll_scalesim_config){.run_name = "scale_run", .first_address = {0, 10000000, 20000000}};
+    *config = (struct ll_scalesim_config){.run_name = "scale_run",
+                                          .first_address = {0, 10000000, 20000000},
+                                          .version3 = version == 3,
+                                          .read_words = {1, 1},
+                                          .banks = {1, 1},
+                                          .ports = {2, 2},
+                                          .block = 4};
     struct reading *reading = ll_alloc(arena, 1, sizeof *reading);
     if (!reading)
         return false;
@@ -283,6 +359,8 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
     }
     read_bandwidth(reading);
     check_missing(reading);
+    if (config->version3)
+        check_layouts(reading);
     return !reading->failed;
 }
 
@@ -299,7 +377,10 @@ void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool over
     assert(config->rows > 0 && config->columns > 0 && (size_t)config->dataflow < 3);
     const uint64_t *kB = config->buffer_kB;
     uint64_t array_Bpc = config->rows + 2 * config->columns;
-    uint64_t channel_Bpc = config->user_bandwidth ? ll_min(3 * config->words_per_cycle, MOST_Bpc) : array_Bpc;
+    uint64_t channels_Bpc = 3 * config->words_per_cycle;
+    if (config->version3)
+        channels_Bpc = ll_add(ll_add(config->read_words[0], config->read_words[1]), config->words_per_cycle);
+    uint64_t channel_Bpc = config->user_bandwidth ? ll_min(channels_Bpc, MOST_Bpc) : array_Bpc;
     ll_str_add(out, "name: from a SCALE-Sim configuration\nkind: systolic\nclock: 1GHz\n");
     ll_str_addf(out,
                 "units:\n  - {name: array, model: systolic, count: 1, rows: %" PRIu64 ", cols: %" PRIu64
@@ -317,6 +398,14 @@ void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool over
 struct ll_work ll_scalesim_work(const struct ll_scalesim_layer *layer, const struct ll_scalesim_folds *folds)
 {
     assert(folds->m == ll_mul(folds->out_h, folds->out_w) && folds->n == layer->filters);
+    if (folds->k < folds->dense_k) /* what is compressed away is computed no more */
+        return (struct ll_work){.kind = LL_WORK_GEMM,
+                                .dtype = LL_INT8,
+                                .flops = ll_mul(2, ll_mul(ll_mul(folds->m, folds->n), folds->k)),
+                                .a_bytes = ll_mul(folds->m, folds->k),
+                                .b_bytes = ll_mul(folds->k, folds->n),
+                                .c_bytes = ll_mul(folds->m, folds->n),
+                                .gemm = {.batch = 1, .m = folds->m, .n = folds->n, .k = folds->k}};
     struct ll_work work = {
         .kind = LL_WORK_CONV,
         .dtype = LL_INT8,
@@ -379,57 +468,149 @@ static void add_float(struct ll_str *out, double value)
     ll_str_addf(out, ", %s", text);
 }
 
-static void add_compute(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+static void add_headings(struct ll_str *out, const char *const *headings)
 {
-    ll_str_addf(out, "%" PRIu64 ", %" PRId64 ", %" PRId64, layer_id, result->total_cycles,
-                result->stall_cycles);
+    ll_str_add(out, "LayerID");
+    for (; *headings; headings++)
+        ll_str_addf(out, ", %s", *headings);
+    ll_str_add(out, ",\n");
+}
+
+static void compute_header(const struct ll_scalesim_config *config, struct ll_str *out)
+{
+    static const char *const headings[] = {"Total Cycles (incl. prefetch)",
+                                           "Total Cycles",
+                                           "Stall Cycles",
+                                           "Overall Util %",
+                                           "Mapping Efficiency %",
+                                           "Compute Util %",
+                                           NULL};
+    add_headings(out, headings + !config->version3);
+}
+
+static void add_compute(const struct ll_scalesim_config *config, const struct ll_scalesim_result *result,
+                        uint64_t layer_id, struct ll_str *out)
+{
+    ll_str_addf(out, "%" PRIu64, layer_id);
+    if (config->version3)
+        ll_str_addf(out, ", %" PRId64, result->prefetch_cycles);
+    ll_str_addf(out, ", %" PRId64 ", %" PRId64, result->total_cycles, result->stall_cycles);
     add_float(out, result->overall_util_pct);
     add_float(out, result->mapping_pct);
     add_float(out, result->compute_util_pct);
     ll_str_add(out, ",\n");
 }
 
-static void add_bandwidth(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+static void bandwidth_header(const struct ll_scalesim_config *config, struct ll_str *out)
+{
+    static const char *const dense[] = {"Avg IFMAP SRAM BW",
+                                        "Avg FILTER SRAM BW",
+                                        "Avg OFMAP SRAM BW",
+                                        "Avg IFMAP DRAM BW",
+                                        "Avg FILTER DRAM BW",
+                                        "Avg OFMAP DRAM BW",
+                                        NULL};
+    static const char *const sparse[] = {
+        "Avg IFMAP SRAM BW", "Avg FILTER SRAM BW", "Avg FILTER Metadata SRAM BW", "Avg OFMAP SRAM BW",
+        "Avg IFMAP DRAM BW", "Avg FILTER DRAM BW", "Avg OFMAP DRAM BW",           NULL};
+    add_headings(out, config->sparse ? sparse : dense);
+}
+
+static void add_bandwidth(const struct ll_scalesim_config *config, const struct ll_scalesim_result *result,
+                          uint64_t layer_id, struct ll_str *out)
 {
     ll_str_addf(out, "%" PRIu64, layer_id);
-    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
+    for (int i = 0; i < LL_SCALESIM_OPERANDS; i++) {
+        if (i == LL_SCALESIM_OFMAP && config->sparse)
+            add_float(out, result->metadata_bandwidth);
         add_float(out, result->sram[i].bandwidth);
+    }
     for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
         add_float(out, result->dram[i].bandwidth);
     ll_str_add(out, ",\n");
 }
 
-static void add_port(struct ll_str *out, const struct ll_scalesim_port *port)
+static void detail_header(const struct ll_scalesim_config *config, struct ll_str *out)
+{
+    static const char *const headings[] = {"SRAM IFMAP Start Cycle",
+                                           "SRAM IFMAP Stop Cycle",
+                                           "SRAM IFMAP Reads",
+                                           "SRAM Filter Start Cycle",
+                                           "SRAM Filter Stop Cycle",
+                                           "SRAM Filter Reads",
+                                           "SRAM OFMAP Start Cycle",
+                                           "SRAM OFMAP Stop Cycle",
+                                           "SRAM OFMAP Writes",
+                                           "DRAM IFMAP Start Cycle",
+                                           "DRAM IFMAP Stop Cycle",
+                                           "DRAM IFMAP Reads",
+                                           "DRAM Filter Start Cycle",
+                                           "DRAM Filter Stop Cycle",
+                                           "DRAM Filter Reads",
+                                           "DRAM OFMAP Start Cycle",
+                                           "DRAM OFMAP Stop Cycle",
+                                           "DRAM OFMAP Writes",
+                                           NULL};
+    (void)config;
+    add_headings(out, headings);
+}
+
+/* SCALE-Sim counts fractions of a read where it takes a sparse filter's inputs M / N times. */
+static void add_port(struct ll_str *out, const struct ll_scalesim_port *port, double fractions)
 {
     add_float(out, (double)port->start_cycle);
     add_float(out, (double)port->stop_cycle);
-    ll_str_addf(out, ", %" PRIu64, port->words);
+    if (fractions > 0)
+        add_float(out, fractions);
+    else
+        ll_str_addf(out, ", %" PRIu64, port->words);
 }
 
-static void add_detail(const struct ll_scalesim_result *result, uint64_t layer_id, struct ll_str *out)
+static void add_detail(const struct ll_scalesim_config *config, const struct ll_scalesim_result *result,
+                       uint64_t layer_id, struct ll_str *out)
 {
+    (void)config;
     ll_str_addf(out, "%" PRIu64, layer_id);
     for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
-        add_port(out, &result->sram[i]);
+        add_port(out, &result->sram[i], i == LL_SCALESIM_IFMAP ? result->sparse_ifmap_reads : 0);
     for (int i = 0; i < LL_SCALESIM_OPERANDS; i++)
-        add_port(out, &result->dram[i]);
+        add_port(out, &result->dram[i], 0);
+    ll_str_add(out, ",\n");
+}
+
+static void sparse_header(const struct ll_scalesim_config *config, struct ll_str *out)
+{
+    static const char *const headings[] = {"Sparsity Representation",       "Original Filter Storage",
+                                           "New Storage (Filter+Metadata)", "Filter Metadata Storage",
+                                           "Avg FILTER Metadata SRAM BW",   NULL};
+    (void)config;
+    add_headings(out, headings);
+}
+
+/* Python keeps the storage of CSR and CSC as whole numbers, that of ELLPACK as floats. */
+static void add_sparse(const struct ll_scalesim_config *config, const struct ll_scalesim_result *result,
+                       uint64_t layer_id, struct ll_str *out)
+{
+    static const char *const storages[] = {"csr", "csc", "ellpack_block"};
+    ll_str_addf(out, "%" PRIu64 ", %s, %" PRIu64, layer_id, storages[config->storage], result->filter_words);
+    if (config->storage == LL_SCALESIM_ELLPACK) {
+        add_float(out, result->stored_words);
+        add_float(out, result->metadata_words);
+    } else {
+        ll_str_addf(out, ", %.0f, %.0f", result->stored_words, result->metadata_words);
+    }
+    add_float(out, result->metadata_bandwidth);
     ll_str_add(out, ",\n");
 }
 
 const struct ll_scalesim_report ll_scalesim_reports[LL_SCALESIM_REPORTS] = {
-    {"COMPUTE_REPORT.csv",
-     "LayerID, Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,\n",
-     add_compute},
-    {"BANDWIDTH_REPORT.csv",
-     "LayerID, Avg IFMAP SRAM BW, Avg FILTER SRAM BW, Avg OFMAP SRAM BW, "
-     "Avg IFMAP DRAM BW, Avg FILTER DRAM BW, Avg OFMAP DRAM BW,\n",
-     add_bandwidth},
-    {"DETAILED_ACCESS_REPORT.csv",
-     "LayerID, SRAM IFMAP Start Cycle, SRAM IFMAP Stop Cycle, SRAM IFMAP Reads, "
-     "SRAM Filter Start Cycle, SRAM Filter Stop Cycle, SRAM Filter Reads, "
-     "SRAM OFMAP Start Cycle, SRAM OFMAP Stop Cycle, SRAM OFMAP Writes, "
-     "DRAM IFMAP Start Cycle, DRAM IFMAP Stop Cycle, DRAM IFMAP Reads, "
-     "DRAM Filter Start Cycle, DRAM Filter Stop Cycle, DRAM Filter Reads, "
-     "DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n",
-     add_detail},
+    {"COMPUTE_REPORT.csv", compute_header, add_compute},
+    {"BANDWIDTH_REPORT.csv", bandwidth_header, add_bandwidth},
+    {"DETAILED_ACCESS_REPORT.csv", detail_header, add_detail},
+    {"SPARSE_REPORT.csv", sparse_header, add_sparse},
 };
+
+int ll_scalesim_report_count(const struct ll_scalesim_config *config)
+{
+    return config->sparse ? LL_SCALESIM_REPORTS : LL_SCALESIM_REPORTS - 1;
+}

@@ -41,7 +41,6 @@ try sim --compat scalesim2 -c loud.cfg -i gemm products.csv
 try sim --compat scalesim2 -c good.cfg nowhere.csv
 printf 'Layer,\n' >none.csv
 try sim --compat scalesim2 -c good.cfg none.csv
-try sim --compat scalesim3 -c good.cfg net.csv
 try sim --compat scalesim2 -c good.cfg --input mnk net.csv
 try sim --compat scalesim2 net.csv
 try sim --compat scalesim2 -c good.cfg --per-op net.csv
@@ -49,3 +48,18 @@ try sim --compat scalesim2 -c good.cfg --dp 4 net.csv
 try sim --compat scalesim2 -c good.cfg --as-recorded net.csv
 try sim --compat scalesim2 -c good.cfg --gemm-dtype f8 net.csv
 try sim -c custom_example -o reports traces/alexnet_infer_b1.llt
+
+# Version 3: what its configuration and its layouts must say.
+printf 'Layer,M,N,K\nfc,8,8,8\n' >fine.csv
+try sim --compat scalesim4 -c good.cfg -i gemm fine.csv
+{ sed 's/^Dataflow.*/Dataflow: is/; s/CALC/USER/' good.cfg; printf 'UseRamulatorTrace: True\n[layout]\nIfmapCustomLayout: True\nFilterCustomLayout: maybe\nIfmapSRAMBankBandwidth: 6\nFilterSRAMBankBandwidth: 6\nIfmapSRAMBankNum: 4\n[sparsity]\nSparsitySupport: true\nSparseRep: coo\n'; } >third.cfg
+try sim --compat scalesim3 -c third.cfg -i gemm fine.csv
+{ cat good.cfg; printf '[layout]\nIfmapCustomLayout: True\nIfmapSRAMBankBandwidth: 6\nIfmapSRAMBankNum: 2\nIfmapSRAMBankPort: 1\nFilterSRAMBankNum: 1\nFilterSRAMBankPort: 1\n'; } >layout.cfg
+try sim --compat scalesim3 -c layout.cfg -i gemm fine.csv
+printf 'head\nfc,1,8,1,1,1,1,0,1,2,3,4,5,0,1,2,3,4,5,6,7,\n' >wide.csv
+printf 'head\nfc,1,1,1,1,1,1,0,1,1,3,4,5,0,1,2,3,4,5,6,7,\n' >twice.csv
+try sim --compat scalesim3 -c layout.cfg --layout wide.csv -i gemm fine.csv
+try sim --compat scalesim3 -c layout.cfg --layout twice.csv -i gemm fine.csv
+try sim --compat scalesim3 -c layout.cfg --layout fine.csv -i gemm fine.csv
+try sim --compat scalesim3 -c layout.cfg wide.csv
+try sim --compat scalesim2 -c good.cfg --layout wide.csv -i gemm fine.csv

@@ -35,3 +35,49 @@ leadline sim --compat scalesim2 -c three.cfg net.csv 2>&1 | sed 1q
 leadline sim --compat scalesim2 -c scale.cfg --input gemm net.csv 2>&1 | sed 1q
 sed 's/^Bandwidth.*/Bandwidth: 4000000000/' scale.cfg >wide.cfg
 leadline sim --compat scalesim2 -c wide.cfg --input gemm products.csv | sed -n 3p
+# Version 3: sparse filters, layer by layer and row by row; a layout with bank conflicts.
+cat >sparse.cfg <<"EOF"
+[general]
+run_name = third
+[architecture_presets]
+ArrayHeight: 8
+ArrayWidth: 16
+IfmapSramSzkB: 4
+FilterSramSzkB: 4
+OfmapSramSzkB: 4
+IfmapOffset: 0
+FilterOffset: 10000000
+OfmapOffset: 20000000
+Bandwidth: 10
+Dataflow: ws
+[layout]
+IfmapCustomLayout: False
+IfmapSRAMBankBandwidth: 8
+IfmapSRAMBankNum: 2
+IfmapSRAMBankPort: 1
+FilterCustomLayout: False
+FilterSRAMBankBandwidth: 8
+FilterSRAMBankNum: 1
+FilterSRAMBankPort: 2
+[sparsity]
+SparsitySupport: true
+SparseRep: ellpack_block
+OptimizedMapping: false
+BlockSize: 4
+RandomNumberGeneratorSeed: 40
+[run_presets]
+InterfaceBandwidth: USER
+UseRamulatorTrace: False
+EOF
+printf 'Layer,M,N,K,Sparsity\nfc,64,100,64,2:4,\n' >sparse.csv
+leadline sim --compat scalesim3 -c sparse.cfg --input gemm sparse.csv -o third
+cat third/*.csv
+sed 's/^OptimizedMapping.*/OptimizedMapping: true/' sparse.cfg >rows.cfg
+leadline sim --compat scalesim3 -c rows.cfg --input gemm sparse.csv | sed -n 3p
+sed 's/^SparsitySupport.*/SparsitySupport: false/; s/^IfmapCustom.*/IfmapCustomLayout: True/' sparse.cfg >layout.cfg
+printf 'Layer name, IFMAP Height Intraline Factor\nfc,1,2,1,1,4,1,0,2,1,3,5,4,0,1,2,3,4,5,6,7,\n' >layout.csv
+leadline sim --compat scalesim3 -c layout.cfg --layout layout.csv net.csv | sed -n 3p
+leadline sim --compat scalesim3 -c sparse.cfg --layout layout.csv net.csv 2>&1 | sed -n 1p
+# A title above the header.
+{ printf 'My network,,,,\n'; cat net.csv; } >titled.csv
+leadline sim --compat scalesim2 -c scale.cfg titled.csv | sed -n 3p

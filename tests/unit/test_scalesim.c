@@ -126,8 +126,9 @@ static void a_report_has_a_line_for_each_layer(void **state)
     struct ll_scalesim_result result;
     assert_true(ll_scalesim_run(&config, &layer, &result));
     struct ll_str out = {0};
-    for (int i = 0; i < LL_SCALESIM_REPORTS; i++)
-        ll_scalesim_reports[i].add_line(&result, 7, &out);
+    assert_int_equal(ll_scalesim_report_count(&config), 3);
+    for (int i = 0; i < ll_scalesim_report_count(&config); i++)
+        ll_scalesim_reports[i].add_line(&config, &result, 7, &out);
     assert_string_equal(
         out.text, "7, 2064, 0, 26.356186977652616, 42.666015625, 24.50413059543919,\n"
                   "7, 31.751453488372093, 2.116763565891473, 10.501453488372093, 38.36943793911007, "

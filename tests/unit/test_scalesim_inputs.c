@@ -26,7 +26,7 @@ static const struct ll_scalesim_layer *read_layers(struct inputs *inputs, const 
 
 static bool read_config(struct inputs *inputs, const char *text)
 {
-    return ll_scalesim_read_config(text, strlen(text), "t.cfg", &inputs->arena, &inputs->diags,
+    return ll_scalesim_read_config(text, strlen(text), "t.cfg", 2, &inputs->arena, &inputs->diags,
                                    &inputs->config);
 }
 

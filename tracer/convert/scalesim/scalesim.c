@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
@@ -357,12 +358,27 @@ static void read_header(struct reading *reading, const struct ll_csv_field *fiel
     }
 }
 
+/* A row above the header that says what the file holds: it names no column, and no layer follows it. */
+static bool is_title(const struct reading *reading, const struct ll_csv_field *fields, size_t count)
+{
+    struct ll_csv ahead = reading->csv;
+    for (size_t i = 0; i < count; i++)
+        if (column_named(fields[i].text, strlen(fields[i].text), PRODUCTS | CONVS) < COLUMNS)
+            return false;
+    while ((fields = ll_csv_next(&ahead, &count)))
+        if (!is_blank(reading, fields, count))
+            return count < 2 || !is_number(trimmed(reading, &fields[1]));
+    return false;
+}
+
 static void read_rows(struct reading *reading)
 {
     const struct ll_csv_field *fields;
     size_t count;
     for (bool first = true; (fields = ll_csv_next(&reading->csv, &count));) {
         if (is_blank(reading, fields, count))
+            continue;
+        if (first && is_title(reading, fields, count))
             continue;
         bool header = first && (count < 2 || !is_number(trimmed(reading, &fields[1])));
         if (first)
@@ -412,6 +428,36 @@ static size_t count_named(const char *text, size_t length, char sign, int of)
     return named;
 }
 
+enum { LAYOUT_FIELDS = 21 };
+
+/* Fields of this line that hold something; as many as a layout has where it names what lies within lines. */
+static size_t count_fields(const char *line, size_t length)
+{
+    size_t fields = 0;
+    bool filled = false;
+    for (size_t i = 0; i < length; i++) {
+        if (length - i >= 9 && strncasecmp(line + i, "intraline", 9) == 0)
+            return LAYOUT_FIELDS;
+        filled = line[i] != ',' && (filled || !isspace((unsigned char)line[i]));
+        fields += filled && (i + 1 == length || line[i + 1] == ',');
+    }
+    return fields;
+}
+
+/* The first row may be a header that says nothing. */
+bool ll_scalesim_is_layout(const char *text, size_t length)
+{
+    for (int row = 0; row < 2; row++) {
+        const char *end = length ? memchr(text, '\n', length) : NULL;
+        size_t line = end ? (size_t)(end - text) : length;
+        if (count_fields(text, line) >= LAYOUT_FIELDS)
+            return true;
+        text += line + (end != NULL);
+        length -= line + (end != NULL);
+    }
+    return false;
+}
+
 bool ll_scalesim_holds_products(const char *text, size_t length)
 {
     size_t most = 0, fields = 0;
@@ -448,6 +494,11 @@ const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size
     reading->csv = (struct ll_csv){.file = name, .arena = arena, .diags = diags};
     if (length && memchr(text, '\0', length)) {
         ll_complain(diags, (struct ll_place){.file = name}, "this is not text: it holds bytes of value zero");
+        return NULL;
+    }
+    if (ll_scalesim_is_layout(text, length)) {
+        ll_complain(diags, (struct ll_place){.file = name},
+                    "this is a layout file, which says how tensors lie in buffers; expected a topology");
         return NULL;
     }
     reading->csv.at = with_commas(text, length, arena);

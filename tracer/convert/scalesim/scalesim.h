@@ -36,11 +36,15 @@ enum { LL_SCALESIM_MOST_LAYERS = 1000000 };
  * as many as a convolution needs. */
 bool ll_scalesim_holds_products(const char *text, size_t length);
 
+/* Whether a file of rows is a layout of version 3, which tells how tensors lie in buffers: by the names of
+ * its columns, else by rows of 21 fields. */
+bool ll_scalesim_is_layout(const char *text, size_t length);
+
 /* Reads a topology of convolutions (name, ifmap height and width, filter height and width, channels, filters,
  * stride, or strides of height and width) or of products (name, m, n, k). A first row whose second field is
- * no number is the header: columns are found by its names, also `Batch Size` and `Sparsity`, and else by
- * their places. What is left out of the file is noted (notes may be NULL). NULL after complaints or when
- * memory ran out; *count is at least 1 otherwise. */
+ * no number is the header; one before it that names no column is a title. Columns are found by the header's
+ * names, also `Batch Size` and `Sparsity`, and else by their places. What is left out of the file is noted
+ * (notes may be NULL). NULL after complaints or when memory ran out; *count is at least 1 otherwise. */
 const struct ll_scalesim_layer *ll_scalesim_read_topology(const char *text, size_t length, const char *name,
                                                           bool products, struct ll_arena *arena,
                                                           struct ll_diags *diags, struct ll_diags *notes,

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sim/scalesim/buffers.h"
+#include "tracer/base/num.h"
+
+static void close_line(struct ll_scalesim_drain *drain)
+{
+    if (drain->open_words == 0)
+        return;
+    drain->failed |= !ll_grow(&drain->short_lines, &drain->short_capacity, drain->short_count + 1,
+                              sizeof *drain->short_lines);
+    if (!drain->failed)
+        drain->short_lines[drain->short_count++] = (struct short_line){drain->lines, drain->open_words};
+    drain->lines++;
+    drain->open_words = 0;
+}
+
+/* How many words less than a full line the line of this index holds; lines are asked in rising order. */
+static uint64_t shortfall(struct ll_scalesim_drain *drain, uint64_t index)
+{
+    while (drain->oldest_short < drain->short_count && drain->short_lines[drain->oldest_short].index < index)
+        drain->oldest_short++;
+    if (drain->oldest_short == drain->short_count || drain->short_lines[drain->oldest_short].index != index)
+        return 0;
+    return drain->line_words - drain->short_lines[drain->oldest_short].words;
+}
+
+static void drain_half(struct ll_scalesim_drain *drain, int64_t cycle)
+{
+    uint64_t half_lines = ll_ceil_div((uint64_t)drain->buffer_words / 2, drain->line_words);
+    assert(drain->drained <= drain->lines && drain->line_words > 0);
+    uint64_t lines = ll_min(half_lines, drain->lines - drain->drained);
+    drain->drained += lines;
+    uint64_t words = lines * drain->line_words - shortfall(drain, drain->drained - 1);
+    drain->words += words;
+    drain->used_words -= (int64_t)words;
+    drain->end_cycle = cycle + (int64_t)lines - 1;
+    if (!drain->began || drain->end_cycle > drain->latest_cycle)
+        drain->latest_cycle = drain->end_cycle;
+    if (!drain->began)
+        drain->first_cycle = cycle;
+    drain->began = true;
+}
+
+static void store(struct ll_scalesim_drain *drain, uint64_t words)
+{
+    drain->used_words += (int64_t)words;
+    drain->open_words += words;
+    drain->lines += drain->open_words / drain->line_words;
+    drain->open_words %= drain->line_words;
+}
+
+/* Word by word: somewhere among them the buffer fills or a drain begins. */
+static int64_t write_each(struct ll_scalesim_drain *drain, uint64_t words, int64_t cycle)
+{
+    for (; words > 0; words--) {
+        store(drain, 1);
+        int64_t free_words = drain->buffer_words - drain->used_words;
+        if (cycle < drain->end_cycle) {
+            if (free_words <= 0)
+                cycle = drain->end_cycle;
+        } else if (free_words < drain->buffer_words - drain->buffer_words / 2) {
+            close_line(drain);
+            drain_half(drain, cycle);
+        }
+    }
+    return cycle;
+}
+
+int64_t ll_scalesim_drain_write(struct ll_scalesim_drain *drain, uint64_t words, int64_t cycle)
+{
+    int64_t free_words = drain->buffer_words - drain->used_words - (int64_t)words;
+    bool draining = cycle < drain->end_cycle;
+    if (draining ? free_words <= 0 : free_words < drain->buffer_words - drain->buffer_words / 2)
+        return write_each(drain, words, cycle);
+    store(drain, words);
+    return cycle;
+}
+
+void ll_scalesim_drain_all(struct ll_scalesim_drain *drain, int64_t cycle)
+{
+    close_line(drain);
+    while (drain->drained < drain->lines) {
+        drain_half(drain, cycle);
+        cycle = drain->end_cycle + 1;
+    }
+}
+
+void ll_scalesim_drain_release(struct ll_scalesim_drain *drain)
+{
+    free(drain->short_lines);
+    drain->short_lines = NULL;
+}

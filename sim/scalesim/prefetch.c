@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sim/scalesim/buffers.h"
+#include "tracer/base/num.h"
+
+/* SCALE-Sim looks for each address in each active set. Here each address knows one set that holds it, so that
+ * a hit is one comparison; where that set is not active, its other sets are looked through, and how many
+ * advances bring the nearest one into the active half is a division. */
+
+enum { NOWHERE = UINT32_MAX }; /* the set of addresses outside the image */
+
+/* Walks the fetch order: visit(prefetch, address, set) for each word that is not empty. */
+typedef void visit_fn(struct ll_scalesim_prefetch *prefetch, uint32_t address, uint32_t set);
+
+/* Where a walk of the fetch order stands. */
+struct order {
+    struct ll_scalesim_prefetch *prefetch;
+    visit_fn *visit;
+    uint64_t words; /* so far in the set at hand */
+    uint32_t set;
+};
+
+static inline void fetch(struct order *order, uint32_t address)
+{
+    if (order->prefetch->demand->padded && outside(order->prefetch->demand, address))
+        return;
+    order->visit(order->prefetch, address, order->set);
+    if (++order->words < order->prefetch->set_words)
+        return;
+    order->words = 0;
+    order->set++;
+}
+
+/* Row `row` of the stacked folds is element row % length of fold row / length. */
+static void fetch_diagonals(struct order *order)
+{
+    const struct ll_scalesim_demand *demand = order->prefetch->demand;
+    uint64_t length = demand->along_count, width = demand->width;
+    uint64_t rows = ll_ceil_div(demand->across_count, width) * length;
+    for (uint64_t diagonal = 0; diagonal < rows + width - 1; diagonal++) {
+        uint64_t column = diagonal < rows ? 0 : diagonal - rows + 1, row = diagonal - column;
+        uint64_t fold = row / length, element = row % length;
+        for (; column < width && column <= diagonal; column++) {
+            if (fold * width + column < demand->across_count)
+                fetch(order, demand->across[fold * width + column] + demand->along[element]);
+            fold -= element == 0;
+            element = element == 0 ? length - 1 : element - 1;
+        }
+    }
+}
+
+static void fetch_rows(struct order *order)
+{
+    const struct ll_scalesim_demand *demand = order->prefetch->demand;
+    for (uint64_t begin = 0; begin < demand->across_count; begin += demand->width)
+        for (uint64_t along = 0; along < demand->along_count; along++)
+            for (uint64_t across = begin; across < ll_min(begin + demand->width, demand->across_count);
+                 across++)
+                if (!demand->rank || demand->rank[along] < demand->kept[across])
+                    fetch(order, demand->across[across] + demand->along[along]);
+}
+
+/* The number of sets, with the last, possibly empty one. */
+static uint32_t walk_order(struct ll_scalesim_prefetch *prefetch, visit_fn *visit)
+{
+    struct order order = {prefetch, visit, 0, 0};
+    if (prefetch->demand->stationary)
+        fetch_rows(&order);
+    else
+        fetch_diagonals(&order);
+    return order.set + 1;
+}
+
+static void note_set(struct ll_scalesim_prefetch *prefetch, uint32_t address, uint32_t set)
+{
+    prefetch->set[address] = set;
+}
+
+/* The order visits sets upwards: an address's newest set is in `set`. */
+static void count_set(struct ll_scalesim_prefetch *prefetch, uint32_t address, uint32_t set)
+{
+    prefetch->first[address + 1] += prefetch->set[address] != set;
+    prefetch->set[address] = set;
+}
+
+/* While filling, first[a] is where the next set of a goes; at the end it is where those of a + 1 begin. */
+static void add_set(struct ll_scalesim_prefetch *prefetch, uint32_t address, uint32_t set)
+{
+    if (prefetch->set[address] != set)
+        prefetch->sets[prefetch->first[address]++] = set;
+    prefetch->set[address] = set;
+}
+
+static void forget_sets(struct ll_scalesim_prefetch *prefetch)
+{
+    for (uint64_t a = 0; a < prefetch->demand->addresses; a++)
+        prefetch->set[a] = NOWHERE;
+}
+
+static bool list_sets(struct ll_scalesim_prefetch *prefetch, struct ll_arena *arena)
+{
+    uint64_t count = prefetch->demand->addresses;
+    prefetch->first = ll_alloc(arena, (size_t)count + 1, sizeof *prefetch->first);
+    if (!prefetch->first)
+        return false;
+    forget_sets(prefetch);
+    prefetch->set_count = walk_order(prefetch, count_set);
+    for (uint64_t a = 0; a < count; a++)
+        prefetch->first[a + 1] += prefetch->first[a];
+    prefetch->sets = ll_alloc(arena, (size_t)prefetch->first[count], sizeof *prefetch->sets);
+    if (!prefetch->sets)
+        return false;
+    forget_sets(prefetch);
+    walk_order(prefetch, add_set);
+    for (uint64_t a = count; a > 0; a--)
+        prefetch->first[a] = prefetch->first[a - 1];
+    prefetch->first[0] = 0;
+    return true;
+}
+
+static uint64_t order_length(const struct ll_scalesim_demand *demand)
+{
+    return ll_ceil_div(demand->across_count, demand->width) * demand->width * demand->along_count;
+}
+
+/* By address: its bank, and room for what a line asks of each. */
+static bool open_banks(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_config *config,
+                       const struct ll_scalesim_layer *layer, enum ll_scalesim_operand operand,
+                       struct ll_arena *arena, uint64_t *words)
+{
+    const struct ll_scalesim_demand *demand = prefetch->demand;
+    prefetch->banks = config->banks[operand];
+    prefetch->ports = config->ports[operand];
+    prefetch->line_width = ll_max(config->rows, config->columns);
+    if (demand->words)
+        prefetch->line_width = ll_max(config->columns, demand->blocks * demand->copies * demand->block);
+    prefetch->bank = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->bank);
+    prefetch->asked =
+        ll_alloc(arena, (size_t)(prefetch->banks * prefetch->line_width), sizeof *prefetch->asked);
+    prefetch->asked_count = ll_alloc(arena, (size_t)prefetch->banks, sizeof *prefetch->asked_count);
+    if (!prefetch->bank || !prefetch->asked || !prefetch->asked_count)
+        return false;
+    prefetch->set_count =
+        ll_scalesim_lay_out(config, layer, operand, demand, arena, prefetch->set, prefetch->bank, words);
+    return prefetch->set_count > 0;
+}
+
+/* The fetch order in sets; *words is its length, empty words included. */
+static bool order_sets(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_config *config,
+                       const struct ll_scalesim_layer *layer, enum ll_scalesim_operand operand,
+                       struct ll_arena *arena, uint64_t *words)
+{
+    *words = order_length(prefetch->demand);
+    if (config->version3 && config->own_layout[operand])
+        return open_banks(prefetch, config, layer, operand, arena, words);
+    if (!prefetch->demand->once)
+        return list_sets(prefetch, arena);
+    prefetch->set_count = walk_order(prefetch, note_set);
+    return true;
+}
+
+bool ll_scalesim_prefetch_open(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_config *config,
+                               const struct ll_scalesim_layer *layer, enum ll_scalesim_operand operand,
+                               const struct ll_scalesim_demand *demand, const struct ll_scalesim_folds *folds,
+                               struct ll_arena *arena)
+{
+    uint64_t buffer_words = 1024 * config->buffer_kB[operand], half = buffer_words / 2, words;
+    uint64_t bandwidth = read_bandwidth(config, operand), half_lines = ll_ceil_div(half, bandwidth);
+    bool own = config->version3 && config->own_layout[operand];
+    assert(bandwidth > 0);
+    *prefetch = (struct ll_scalesim_prefetch){
+        .demand = demand,
+        .set = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->set),
+        .walked = ll_alloc(arena, (size_t)(folds->row_folds + folds->column_folds), sizeof *prefetch->walked),
+        .set_words = own ? bandwidth : ll_ceil_div(buffer_words, 100),
+        .advance_lines = half_lines,
+        .words_per_cycle = bandwidth,
+        .version3 = config->version3,
+    };
+    if (!prefetch->set || !prefetch->walked || !order_sets(prefetch, config, layer, operand, arena, &words))
+        return false;
+    prefetch->fill_lines = ll_min(half_lines, ll_ceil_div(words, bandwidth));
+    uint64_t half_sets = ll_ceil_div(half, prefetch->set_words);
+    prefetch->active = (uint32_t)ll_min(half_sets, prefetch->set_count);
+    prefetch->step = (uint32_t)ll_min(half_sets, prefetch->set_count - prefetch->active);
+    assert(prefetch->active > 0 && (prefetch->step > 0 || prefetch->active == prefetch->set_count));
+    return true;
+}
+
+void ll_scalesim_prefetch_fold(struct ll_scalesim_prefetch *prefetch, uint64_t row_fold, uint64_t column_fold)
+{
+    const struct ll_scalesim_demand *demand = prefetch->demand;
+    uint64_t *walked = &prefetch->walked[demand->across_rows ? row_fold : column_fold];
+    prefetch->all_hit = !demand->stationary && *walked == prefetch->advances + 1;
+    *walked = prefetch->advances + 1;
+}
+
+/* How far behind the first active set, cyclically. */
+static inline uint32_t distance(const struct ll_scalesim_prefetch *prefetch, uint32_t set)
+{
+    return set - prefetch->start + (set < prefetch->start ? prefetch->set_count : 0);
+}
+
+/* Of the sets that hold an address, the one that is active or becomes so first. */
+static uint32_t nearest_set(const struct ll_scalesim_prefetch *prefetch, uint32_t address)
+{
+    uint32_t nearest = prefetch->set[address];
+    if (prefetch->first)
+        for (uint64_t i = prefetch->first[address]; i < prefetch->first[address + 1]; i++)
+            if (distance(prefetch, prefetch->sets[i]) < distance(prefetch, nearest))
+                nearest = prefetch->sets[i];
+    return nearest;
+}
+
+/* Advances until a set with this address is active; by how many. Addresses outside the image are asked for
+ * nowhere. */
+static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
+{
+    if (prefetch->set[address] == NOWHERE)
+        return 0;
+    uint32_t set = nearest_set(prefetch, address), behind = distance(prefetch, set);
+    prefetch->set[address] = set;
+    if (behind < prefetch->active)
+        return 0;
+    assert(set < prefetch->set_count && prefetch->step > 0);
+    uint64_t advances = ll_ceil_div(behind - prefetch->active + 1, prefetch->step);
+    prefetch->advances += advances;
+    prefetch->start = (uint32_t)((prefetch->start + advances * prefetch->step) % prefetch->set_count);
+    return advances;
+}
+
+/* The cycle in which the newest advance has ended; the first fill ends in cycle -1. */
+static inline int64_t ready_cycle(const struct ll_scalesim_prefetch *prefetch)
+{
+    return (int64_t)(prefetch->advances * (prefetch->advance_lines + 1)) - 1;
+}
+
+/* Without a layout, version 3 adds to the cycle in which a line is served what an advance ends later than
+ * it, which may be negative, and adds it again where it is positive. An advance ends `length` cycles after
+ * the one before, so a line that is served d cycles after an end is served length - d after the next one, or
+ * at it where d is larger. */
+static int64_t served_after(int64_t served, int64_t ready, uint64_t advances, int64_t length)
+{
+    int64_t late = served - (ready - (int64_t)advances * length);
+    assert(length > 0);
+    for (; advances > 0 && (late < 0 || late > length); advances--)
+        late = late > length ? 0 : length - late;
+    return ready + (advances % 2 ? length - late : late);
+}
+
+/* Notes that the line at hand asks for this address, and how many lines of sets its bank must open by now. */
+static uint64_t ask_bank(struct ll_scalesim_prefetch *prefetch, uint32_t address)
+{
+    uint64_t bank = prefetch->bank[address];
+    uint32_t *asked = prefetch->asked + bank * prefetch->line_width, *count = &prefetch->asked_count[bank];
+    for (uint32_t i = 0; i < *count; i++)
+        if (asked[i] == prefetch->set[address])
+            return *count;
+    assert(*count < prefetch->line_width);
+    asked[(*count)++] = prefetch->set[address];
+    return *count;
+}
+
+/* Bank conflicts of version 3: a line waits for the bank that opens the most sets. */
+static int64_t conflicts(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line)
+{
+    uint64_t most = 0;
+    for (uint64_t bank = 0; bank < prefetch->banks; bank++)
+        prefetch->asked_count[bank] = 0;
+    for (uint64_t i = 0; i < line->count; i++)
+        if (prefetch->set[line_address(line, i)] != NOWHERE)
+            most = ll_max(most, ask_bank(prefetch, line_address(line, i)));
+    return (int64_t)ll_ceil_div(most, prefetch->ports) - 1;
+}
+
+static int64_t read_as_version3(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
+                                int64_t cycle)
+{
+    int64_t served = cycle + 1;
+    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++) {
+        uint32_t address = line_address(line, i);
+        if (distance(prefetch, prefetch->set[address]) < prefetch->active)
+            continue;
+        uint64_t advances = miss(prefetch, address);
+        if (advances && prefetch->bank)
+            served = ready_cycle(prefetch) > served ? ready_cycle(prefetch) : served;
+        else if (advances)
+            served =
+                served_after(served, ready_cycle(prefetch), advances, (int64_t)prefetch->advance_lines + 1);
+    }
+    return served + (prefetch->bank ? conflicts(prefetch, line) : 0);
+}
+
+int64_t ll_scalesim_prefetch_read(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
+                                  int64_t cycle)
+{
+    if (prefetch->version3)
+        return read_as_version3(prefetch, line, cycle);
+    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++) {
+        uint32_t address = line_address(line, i);
+        if (distance(prefetch, prefetch->set[address]) >= prefetch->active)
+            miss(prefetch, address);
+    }
+    int64_t ready = ready_cycle(prefetch);
+    return ready > cycle + 1 ? ready : cycle + 1;
+}
+
+struct ll_scalesim_port ll_scalesim_prefetch_close(const struct ll_scalesim_prefetch *prefetch)
+{
+    uint64_t lines = prefetch->fill_lines + prefetch->advances * prefetch->advance_lines;
+    return (struct ll_scalesim_port){
+        .start_cycle = -(int64_t)prefetch->fill_lines,
+        .stop_cycle = ready_cycle(prefetch),
+        .words = lines * prefetch->words_per_cycle,
+    };
+}
