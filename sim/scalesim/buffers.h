@@ -77,12 +77,14 @@ enum look { EACH, ALL_HIT, ALL_MISS };
 
 struct ll_scalesim_window {
     const struct ll_scalesim_demand *demand;
-    uint16_t *seen;            /* by address: the mark of the window in which it was read last */
+    uint64_t *seen, *outside; /* a bit each address: read in this window; outside the image, NULL: none is */
+    uint32_t *touched;        /* words of `seen` that hold more than `outside` does */
+    uint64_t touched_count;
+    bool streams;              /* what the array asks comes back too late, in each fold */
     uint64_t *walked;          /* by fold: the window in which it was last walked from its beginning */
     uint64_t set_words, words; /* of a set, of a window */
     enum look look;
     uint64_t number;                   /* of the window at hand, from 1 */
-    uint16_t mark;                     /* the same, small */
     uint64_t held;                     /* words in it */
     uint64_t fetched;                  /* all words so far */
     int64_t first_cycle, change_cycle; /* of the first request, of the newest window's begin; -1 before */
@@ -99,6 +101,14 @@ void ll_scalesim_window_fold(struct ll_scalesim_window *window, uint64_t row_fol
 /* Serves one line, which asks for something, in this cycle. */
 void ll_scalesim_window_read(struct ll_scalesim_window *window, const struct ll_scalesim_line *line,
                              int64_t cycle);
+
+/* Whether ll_scalesim_window_pass can serve the folds of this demand. */
+bool ll_scalesim_window_passes(const struct ll_scalesim_window *window);
+
+/* Serves all lines of a fold, behind ll_scalesim_window_fold; its line 0 lies in first_cycle, and each line a
+ * cycle behind the one before. */
+void ll_scalesim_window_pass(struct ll_scalesim_window *window, uint64_t row_fold, uint64_t column_fold,
+                             int64_t first_cycle);
 
 /* After the last line: what went on at the memory's side. */
 struct ll_scalesim_port ll_scalesim_window_close(const struct ll_scalesim_window *window);
@@ -134,6 +144,11 @@ struct ll_scalesim_drain {
 
 /* Takes so many words in this cycle; returns the cycle in which the last one was taken. */
 int64_t ll_scalesim_drain_write(struct ll_scalesim_drain *drain, uint64_t words, int64_t cycle);
+
+/* Takes the words of all lines of a fold, whose line 0 lies in first_cycle, each line a cycle behind the one
+ * before. False, and nothing is taken, where a line would wait. */
+bool ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
+                            int64_t first_cycle);
 
 /* After the last line, whose cycle this is: the rest drains. */
 void ll_scalesim_drain_all(struct ll_scalesim_drain *drain, int64_t cycle);

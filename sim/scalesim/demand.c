@@ -4,7 +4,43 @@
 
 #include "sim/scalesim/demand.h"
 #include "sim/scalesim/sparse.h"
-#include "tracer/base/num.h"
+
+/* Words of a skew grow by one a line up to the smaller side, stay, and fall by one a line. */
+uint64_t ll_scalesim_ramp_words(const struct ll_scalesim_ramp *ramp, uint64_t t)
+{
+    if (t < ramp->delay)
+        return 0;
+    uint64_t lines = t - ramp->delay + 1;
+    if (ramp->flat)
+        return ll_min(lines, ramp->length) * ramp->width;
+    uint64_t side = ll_min(ramp->width, ramp->length), all = ramp->width + ramp->length - 1;
+    if (lines <= side)
+        return lines * (lines + 1) / 2;
+    if (lines <= all - side)
+        return side * (side + 1) / 2 + (lines - side) * side;
+    uint64_t left = lines < all ? all - lines : 0;
+    return ramp->width * ramp->length - left * (left + 1) / 2;
+}
+
+uint64_t ll_scalesim_ramp_line(const struct ll_scalesim_ramp *ramp, uint64_t words)
+{
+    uint64_t low = ramp->delay, high = ramp_last(ramp), side = ll_min(ramp->width, ramp->length);
+    assert(words > 0 && words <= ramp->width * ramp->length);
+    if (!ramp->flat && words > side * (side + 1) / 2) { /* where it is flat in the middle, a division */
+        uint64_t line = ramp->delay + side - 1 + ll_ceil_div(words - side * (side + 1) / 2, side);
+        if (line < ramp_last(ramp) - side + 1)
+            return line;
+        low = ramp_last(ramp) - ll_min(side, ramp_last(ramp) - ramp->delay);
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (ll_scalesim_ramp_words(ramp, middle) >= words)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
 
 /* The ifmap's address of output m and tap k is that of the window's corner plus that of the tap within it.
  * Where the stride does not divide, windows reach outside the image; addresses are those of an image large
@@ -51,6 +87,9 @@ static bool ifmap_tables(const struct ll_scalesim_layer *layer, const struct ll_
     demand->padded = plane_h > layer->in_h || plane_w > layer->in_w;
     demand->once = !demand->padded && !overlap(folds->out_h, layer->stride_h, layer->filter_h) &&
                    !overlap(folds->out_w, layer->stride_w, layer->filter_w);
+    demand->run = kept->count == kept->dense ? layer->filter_w * layer->channels : 1;
+    demand->reach =
+        (layer->filter_h - 1) / layer->stride_h * folds->out_w + (layer->filter_w - 1) / layer->stride_w;
     demand->image_h = layer->in_h;
     demand->image_w = layer->in_w;
     demand->plane_w = plane_w;
@@ -71,6 +110,7 @@ static bool filter_tables(const struct ll_scalesim_folds *folds, const struct ll
     for (uint64_t i = 0; i < kept->count; i++)
         (*by_k)[i] = (uint32_t)ll_scalesim_tap(kept, i);
     demand->addresses = folds->dense_k * folds->n;
+    demand->run = kept->count == kept->dense ? kept->dense : 1;
     demand->once = true;
     return true;
 }
@@ -89,6 +129,7 @@ static void place(const struct ll_scalesim_config *config, const struct ll_scale
     demand->height = config->rows;
     demand->delay = os ? 0 : config->rows;
     bool outer_across = os || demand->stationary;
+    demand->k_across = !outer_across;
     demand->across = outer_across ? by_outer : by_k;
     demand->across_count = outer_across ? outer_count : taps;
     demand->along = outer_across ? by_k : by_outer;

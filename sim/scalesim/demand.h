@@ -12,6 +12,7 @@
 #define LL_SIM_SCALESIM_DEMAND_H
 
 #include "sim/scalesim/scalesim.h"
+#include "tracer/base/num.h"
 
 /* Skew alone: which columns of a line hold something, when each of `width` columns has `length` elements and
  * starts one line after its left neighbour. */
@@ -26,6 +27,25 @@ static inline struct skew skewed(uint64_t line, uint64_t delay, uint64_t width, 
     return (struct skew){first, (step < width ? step : width - 1) - first + 1};
 }
 
+/* How many words the lines of a fold hold: a skewed wavefront, or where `flat` `length` lines of `width`
+ * words. Nothing is asked outside of its lines. */
+struct ll_scalesim_ramp {
+    uint64_t delay, width, length; /* the line in which it begins; words and lines when it is flat */
+    bool flat;
+};
+
+/* The ramp's last line, which holds something. width and length are at least 1. */
+static inline uint64_t ramp_last(const struct ll_scalesim_ramp *ramp)
+{
+    return ramp->delay + ramp->length - 1 + (ramp->flat ? 0 : ramp->width - 1);
+}
+
+/* Words of all lines up to t. */
+uint64_t ll_scalesim_ramp_words(const struct ll_scalesim_ramp *ramp, uint64_t t);
+
+/* The first line up to which there are so many words, from 1 to all of the ramp. */
+uint64_t ll_scalesim_ramp_line(const struct ll_scalesim_ramp *ramp, uint64_t words);
+
 /* The addresses of one read operand, and how the array walks them. The tables live in the run's arena. */
 struct ll_scalesim_demand {
     uint32_t *across, *along;
@@ -38,6 +58,9 @@ struct ll_scalesim_demand {
     bool once;          /* across x along holds each address once */
     bool padded;        /* some addresses lie outside the image: nothing is asked for there */
     uint64_t addresses; /* all addresses are below */
+    uint64_t run;       /* so many neighbours along k have neighbouring addresses; 1: none */
+    bool k_across;      /* k lies in `across`, not in `along` */
+    uint64_t reach;     /* outputs that ask for one word lie at most so far apart along m; of the ifmap */
     uint64_t image_h, image_w, plane_w, channels; /* of the ifmap; its padded image is plane_w wide */
     /* Row-wise sparsity (version 3) leaves holes: element j of `along` is the rank-th of its block, and column
      * i of `across` keeps so many of each block. NULL: no holes. */
@@ -93,6 +116,22 @@ static inline struct ll_scalesim_line asked_line(const struct ll_scalesim_demand
     if (t >= demand->height || along >= demand->along_count)
         return (struct ll_scalesim_line){0};
     return (struct ll_scalesim_line){demand->across + begin, demand->along + along, used, 0, NULL};
+}
+
+/* The words of a fold, which is not row-wise sparse. */
+static inline struct ll_scalesim_ramp ask_ramp(const struct ll_scalesim_demand *demand, uint64_t row_fold,
+                                               uint64_t column_fold)
+{
+    uint64_t begin = (!demand->stationary && demand->across_rows ? row_fold : column_fold) * demand->width;
+    struct ll_scalesim_ramp ramp = {.delay = demand->delay,
+                                    .width = ll_min(demand->width, demand->across_count - begin),
+                                    .length = demand->along_count};
+    if (demand->stationary) {
+        ramp.flat = true;
+        ramp.length = ll_min(demand->height, demand->along_count - row_fold * demand->height);
+        ramp.delay = demand->height - ramp.length;
+    }
+    return ramp;
 }
 
 /* Builds the demand of the ifmap or of the filter in the arena. False when memory ran out. */

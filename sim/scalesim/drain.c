@@ -79,6 +79,55 @@ int64_t ll_scalesim_drain_write(struct ll_scalesim_drain *drain, uint64_t words,
     return cycle;
 }
 
+/* Between two lines in which the buffer drains or is full, words only add up. The first line from t on in
+ * which something happens: while it drains, when the buffer is full; else when more than half of it is. */
+static uint64_t next_event(const struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
+                           uint64_t t, uint64_t taken, int64_t first_cycle)
+{
+    uint64_t all = ramp->width * ramp->length, last = ramp_last(ramp), never = last + 1;
+    int64_t to_full = drain->buffer_words - drain->used_words;
+    int64_t to_half = drain->buffer_words / 2 - drain->used_words + 1;
+    int64_t free_line = drain->end_cycle - first_cycle; /* from this line on nothing drains */
+    uint64_t drained = free_line > (int64_t)t ? (uint64_t)free_line : t, full = never, half = never;
+    if (to_full <= 0)
+        full = t;
+    else if (taken + (uint64_t)to_full <= all)
+        full = ll_max(t, ll_scalesim_ramp_line(ramp, taken + (uint64_t)to_full));
+    if (to_half <= 0)
+        half = t;
+    else if (taken + (uint64_t)to_half <= all)
+        half = ll_max(t, ll_scalesim_ramp_line(ramp, taken + (uint64_t)to_half));
+    return full < drained ? full : ll_max(half, drained);
+}
+
+bool ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
+                            int64_t first_cycle)
+{
+    const struct ll_scalesim_drain before = *drain;
+    uint64_t taken = 0, t = ramp->delay, last = ramp_last(ramp);
+    while (t <= last) {
+        uint64_t event = next_event(drain, ramp, t, taken, first_cycle);
+        uint64_t until = event > ramp->delay ? ll_scalesim_ramp_words(ramp, ll_min(event - 1, last)) : 0;
+        store(drain, until - taken);
+        taken = until;
+        if (event > last)
+            break;
+        uint64_t words = ll_scalesim_ramp_words(ramp, event) - taken;
+        int64_t cycle = first_cycle + (int64_t)event;
+        if (ll_scalesim_drain_write(drain, words, cycle) > cycle) {
+            struct ll_scalesim_drain back = before; /* but for its memory, which has grown at most */
+            back.short_lines = drain->short_lines;
+            back.short_capacity = drain->short_capacity;
+            back.failed = drain->failed;
+            *drain = back;
+            return false;
+        }
+        taken += words;
+        t = event + 1;
+    }
+    return true;
+}
+
 void ll_scalesim_drain_all(struct ll_scalesim_drain *drain, int64_t cycle)
 {
     close_line(drain);

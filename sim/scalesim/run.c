@@ -116,6 +116,7 @@ struct run {
     uint64_t output_delay;           /* line of a fold in which the left column's first output leaves */
     bool seen[LL_SCALESIM_OPERANDS]; /* operands whose SRAM was accessed before, so that start_cycle is set */
     struct ll_scalesim_result *result;
+    const struct ll_scalesim_watch *watch; /* NULL: nobody looks */
 };
 
 static bool open_reader(struct run *run, const struct ll_scalesim_layer *layer,
@@ -178,19 +179,20 @@ static int64_t read_line(struct run *run, enum ll_scalesim_operand operand,
 }
 
 /* Outputs leave os arrays bottom row first: those of rows not in use would come before. */
-static struct skew outputs(const struct run *run, uint64_t row_fold, uint64_t column_fold, uint64_t t)
+static struct ll_scalesim_ramp outputs(const struct run *run, uint64_t row_fold, uint64_t column_fold)
 {
     const struct ll_scalesim_config *config = run->config;
     const struct ll_scalesim_folds *folds = &run->folds;
     uint64_t rows = ll_min(config->rows, folds->on_rows - row_fold * config->rows);
     uint64_t columns = ll_min(config->columns, folds->on_columns - column_fold * config->columns);
     if (config->dataflow == LL_OUTPUT_STATIONARY)
-        return skewed(t, run->output_delay + config->rows - rows, columns, rows);
-    return skewed(t, run->output_delay, columns, folds->streamed);
+        return (struct ll_scalesim_ramp){run->output_delay + config->rows - rows, columns, rows, false};
+    return (struct ll_scalesim_ramp){run->output_delay, columns, folds->streamed, false};
 }
 
 static void run_line(struct run *run, uint64_t row_fold, uint64_t column_fold, uint64_t t, int64_t line_index)
 {
+    struct ll_scalesim_ramp ramp = outputs(run, row_fold, column_fold);
     struct ll_scalesim_result *result = run->result;
     int64_t cycle = line_index + result->stall_cycles, longest = 0, done = cycle;
     for (enum ll_scalesim_operand i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++) {
@@ -198,7 +200,7 @@ static void run_line(struct run *run, uint64_t row_fold, uint64_t column_fold, u
         int64_t waits = line.count ? read_line(run, i, &line, cycle) : 0;
         longest = waits > longest ? waits : longest;
     }
-    uint64_t words = outputs(run, row_fold, column_fold, t).count;
+    uint64_t words = skewed(t, ramp.delay, ramp.width, ramp.length).count;
     if (words) {
         done = ll_scalesim_drain_write(&run->drain, words, cycle);
         note_access(run, LL_SCALESIM_OFMAP, done);
@@ -207,16 +209,52 @@ static void run_line(struct run *run, uint64_t row_fold, uint64_t column_fold, u
     result->stall_cycles += done - cycle > longest ? done - cycle : longest;
 }
 
+/* The SRAM accesses of a fold in which nothing waits. */
+static void note_fold(struct run *run, enum ll_scalesim_operand operand, const struct ll_scalesim_ramp *ramp,
+                      int64_t line_0_cycle)
+{
+    note_access(run, operand, line_0_cycle + (int64_t)ramp->delay);
+    note_access(run, operand, line_0_cycle + (int64_t)ramp_last(ramp));
+}
+
+/* A fold in which nothing waits, at once. False, and nothing is done, where something may. */
+static bool pass_fold(struct run *run, uint64_t row_fold, uint64_t column_fold, int64_t line_index)
+{
+    struct ll_scalesim_ramp out = outputs(run, row_fold, column_fold);
+    int64_t cycle = line_index + run->result->stall_cycles;
+    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++)
+        if (run->readers[i].user || !ll_scalesim_window_passes(&run->readers[i].window))
+            return false;
+    if (!ll_scalesim_drain_pass(&run->drain, &out, cycle))
+        return false;
+    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++) {
+        struct ll_scalesim_ramp asked = ask_ramp(&run->readers[i].demand, row_fold, column_fold);
+        ll_scalesim_window_pass(&run->readers[i].window, row_fold, column_fold, cycle);
+        note_fold(run, (enum ll_scalesim_operand)i, &asked, cycle + 1);
+    }
+    note_fold(run, LL_SCALESIM_OFMAP, &out, cycle);
+    run->result->total_cycles = cycle + (int64_t)run->folds.fold_lines - 1;
+    return true;
+}
+
+enum { LINES_A_TELL = 1 << 20 };
+
 static void run_folds(struct run *run)
 {
     const struct ll_scalesim_folds *folds = &run->folds;
-    int64_t line = 0;
+    int64_t line = 0, told = 0;
     for (uint64_t column_fold = 0; column_fold < folds->column_folds; column_fold++)
         for (uint64_t row_fold = 0; row_fold < folds->row_folds; row_fold++) {
             begin_fold(&run->readers[LL_SCALESIM_IFMAP], row_fold, column_fold);
             begin_fold(&run->readers[LL_SCALESIM_FILTER], row_fold, column_fold);
-            for (uint64_t t = 0; t < folds->fold_lines; t++, line++)
-                run_line(run, row_fold, column_fold, t, line);
+            bool passed = pass_fold(run, row_fold, column_fold, line);
+            for (uint64_t t = 0; !passed && t < folds->fold_lines; t++)
+                run_line(run, row_fold, column_fold, t, line + (int64_t)t);
+            line += (int64_t)folds->fold_lines;
+            if (run->watch && (line - told >= LINES_A_TELL || line == (int64_t)folds->lines)) {
+                run->watch->tell(run->watch->context, (uint64_t)(line - told));
+                told = line;
+            }
         }
     ll_scalesim_drain_all(&run->drain, run->result->total_cycles);
 }
@@ -326,12 +364,12 @@ static void add_ports(struct run *run)
 }
 
 bool ll_scalesim_run(const struct ll_scalesim_config *config, const struct ll_scalesim_layer *layer,
-                     struct ll_scalesim_result *result)
+                     const struct ll_scalesim_watch *watch, struct ll_scalesim_result *result)
 {
     struct ll_arena arena = {0};
     assert(!ll_scalesim_obstacle(config, layer));
     *result = (struct ll_scalesim_result){0};
-    struct run run = {.config = config, .result = result};
+    struct run run = {.config = config, .result = result, .watch = watch};
     bool opened = open(&run, layer, &arena);
     if (opened) {
         run_folds(&run);

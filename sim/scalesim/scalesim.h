@@ -56,6 +56,12 @@ struct ll_scalesim_config {
     uint64_t block, seed; /* of row-wise sparsity: neighbours among which it draws; of the draws */
 };
 
+/* Told now and then how many cycles more of a layer, without its stalls, are simulated. */
+struct ll_scalesim_watch {
+    void (*tell)(void *context, uint64_t lines);
+    void *context;
+};
+
 /* How a layer lies on the array: Sr and Sc are cut into folds, each of which takes fold_lines cycles.
  * SCALE-Sim calls the lines of its demand matrices cycles, and reports the index of the last one. */
 struct ll_scalesim_folds {
@@ -112,9 +118,9 @@ struct ll_scalesim_folds ll_scalesim_fold(const struct ll_scalesim_config *confi
 const char *ll_scalesim_obstacle(const struct ll_scalesim_config *config,
                                  const struct ll_scalesim_layer *layer);
 
-/* All that the three reports say of a layer without obstacle. False when memory ran out. */
+/* All that the reports say of a layer without obstacle. `watch` may be NULL. False when memory ran out. */
 bool ll_scalesim_run(const struct ll_scalesim_config *config, const struct ll_scalesim_layer *layer,
-                     struct ll_scalesim_result *result);
+                     const struct ll_scalesim_watch *watch, struct ll_scalesim_result *result);
 
 /* The reports: file name, first line, and one line for each layer, which is the layer_id-th. */
 struct ll_scalesim_report {

@@ -35,7 +35,7 @@ static void all_reports(void *context)
     struct load *load = context;
     struct ll_scalesim_result result;
     for (int i = 0; i < LAYERS; i++)
-        if (ll_scalesim_run(&load->config, &alexnet[i], &result))
+        if (ll_scalesim_run(&load->config, &alexnet[i], NULL, &result))
             load->sum += result.total_cycles;
 }
 

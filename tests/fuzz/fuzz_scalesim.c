@@ -27,7 +27,7 @@ static void read_topology(const char *text, size_t size, bool products,
         bool near = layers[i].stride_h < 100 && layers[i].stride_w < 100; /* or padding makes huge images */
         struct ll_scalesim_result result;
         if (runs && near && folds.lines < 1000 && folds.m * folds.k < 1000 && folds.k * folds.n < 1000)
-            expect(ll_scalesim_run(config, &layers[i], &result));
+            expect(ll_scalesim_run(config, &layers[i], NULL, &result));
     }
 }
 
@@ -51,7 +51,7 @@ static void read_layout(const char *text, size_t size, struct ll_arena *arena, s
     config.own_layout[0] = config.own_layout[1] = true;
     if (config.read_words[0] < 1000 && config.read_words[1] < 1000) {
         expect(!ll_scalesim_layout_obstacle(&config));
-        expect(ll_scalesim_run(&config, &layer, &result));
+        expect(ll_scalesim_run(&config, &layer, NULL, &result));
     }
 }
 

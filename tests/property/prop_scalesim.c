@@ -67,7 +67,7 @@ static void the_twin_counts_the_same(void **state)
         struct ll_scalesim_config config = random_config(&dice);
         struct ll_scalesim_layer layer = random_layer(&dice);
         struct ll_scalesim_result result, twin = twin_run(&config, &layer);
-        assert_true(ll_scalesim_run(&config, &layer, &result));
+        assert_true(ll_scalesim_run(&config, &layer, NULL, &result));
         if (result.total_cycles != twin.total_cycles || result.stall_cycles != twin.stall_cycles)
             fail_msg("seed %llu: %lld cycles, %lld stalls; the twin has %lld, %lld", (unsigned long long)seed,
                      (long long)result.total_cycles, (long long)result.stall_cycles,
@@ -94,9 +94,9 @@ static void more_bandwidth_is_never_slower(void **state)
         struct ll_scalesim_layer layer = random_layer(&dice);
         struct ll_scalesim_result slow, fast;
         config.user_bandwidth = true;
-        assert_true(ll_scalesim_run(&config, &layer, &slow));
+        assert_true(ll_scalesim_run(&config, &layer, NULL, &slow));
         config.words_per_cycle *= 2;
-        assert_true(ll_scalesim_run(&config, &layer, &fast));
+        assert_true(ll_scalesim_run(&config, &layer, NULL, &fast));
         if (fast.total_cycles > slow.total_cycles)
             fail_msg("seed %llu: %lld cycles, %lld with twice the bandwidth", (unsigned long long)seed,
                      (long long)slow.total_cycles, (long long)fast.total_cycles);

@@ -67,7 +67,7 @@ static void every_field_of_every_reference_row_is_reproduced(void **state)
         struct ll_scalesim_folds folds = ll_scalesim_fold(&config, &layer);
         struct ll_scalesim_result result;
         assert_null(ll_scalesim_obstacle(&config, &layer));
-        assert_true(ll_scalesim_run(&config, &layer, &result));
+        assert_true(ll_scalesim_run(&config, &layer, NULL, &result));
         compare_count(row, "M", (int64_t)folds.m);
         compare_count(row, "K", (int64_t)folds.k);
         compare_count(row, "demand_lines", (int64_t)folds.lines);
@@ -124,7 +124,7 @@ static void a_report_has_a_line_for_each_layer(void **state)
     config.dataflow = LL_WEIGHT_STATIONARY;
     struct ll_scalesim_layer layer = {"g", 1, 255, 257, 1, 257, 1, 17, 1, 1, .line = 0};
     struct ll_scalesim_result result;
-    assert_true(ll_scalesim_run(&config, &layer, &result));
+    assert_true(ll_scalesim_run(&config, &layer, NULL, &result));
     struct ll_str out = {0};
     assert_int_equal(ll_scalesim_report_count(&config), 3);
     for (int i = 0; i < ll_scalesim_report_count(&config); i++)
