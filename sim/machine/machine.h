@@ -312,6 +312,42 @@ struct ll_pricing {
     uint64_t dies;     /* equal ones, of which the area consists */
     double memory_usd_per_GiB;
     double fixed_usd;
+    double usd_per_hour; /* of renting a device; 0: not known */
+};
+
+/* Which requests a scheduler of a language-model server lets in. Word, name, what it is. */
+#define LL_ADMISSION_LIST(X)                                                                                 \
+    X(KNOWN, "known", "those whose tokens so far fit in free blocks (vLLM)")                                 \
+    X(ESTIMATE, "estimate",                                                                                  \
+      "those whose prompt fits beside an estimate of what running ones will still make (SGLang)")            \
+    X(MAXIMUM, "maximum", "those that fit with all that they and running ones may make (TensorRT-LLM)")
+
+enum ll_admission {
+#define X(word, name, help) LL_ADMISSION_##word,
+    LL_ADMISSION_LIST(X)
+#undef X
+        LL_ADMISSION_COUNT
+};
+
+/* The sizes of a step's batch on devices with at least so much memory. */
+enum { LL_MAX_SERVER_BATCHES = 8 };
+struct ll_server_batch {
+    uint64_t memory_bytes;
+    uint64_t tokens, sequences; /* the most of a step */
+    uint64_t captured;          /* tokens of the largest batch that a captured graph computes; 0: none */
+};
+
+/* What a language-model server does beside computing: sim/serve. */
+struct ll_server {
+    enum ll_admission admission;
+    bool prompts_first, chunks, prefix_caching, overlaps;
+    uint64_t block, reserved_blocks;
+    double memory_share; /* of the memory, that weights, activations and the KV cache may take */
+    bool share_of_rest;  /* the share is of what weights and activations leave, and all goes to the cache */
+    double context_bytes;        /* of libraries and the framework */
+    double step_s, sequence_s;   /* the host's time for a step, and for each sequence in it */
+    struct ll_server_batch batches[LL_MAX_SERVER_BATCHES]; /* the last whose memory a device has counts */
+    uint64_t batch_count;
 };
 
 struct ll_kernel_table; /* sim/cost/kernel_table.h */
@@ -365,6 +401,8 @@ struct ll_machine {
     bool area_given;
     struct ll_pricing pricing;
     bool pricing_given;
+    struct ll_server server;
+    bool server_given;
     struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */
     uint64_t overlay_count;
     struct ll_data_file measured;        /* what it names; `table` is made of it (sim/validate/table.h) */

@@ -197,3 +197,66 @@ const struct ll_field_table ll_expert_table = {TABLE("grouped GEMM", expert_fiel
 
 const struct ll_field_table ll_attention_table = {
     TABLE("attention kernel", attention_fields, struct ll_attention_kernel)};
+
+/* --- the server --- */
+
+static const char *const admissions[] = {
+#define X(word, name, help) name,
+    LL_ADMISSION_LIST(X)
+#undef X
+        NULL,
+};
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct ll_server_batch, member)
+static const struct ll_field server_batch_fields[] = {
+    {.key = "memory", .type = LL_TYPE_SIZE, AT(memory_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0, .max = 1e18,
+     .otherwise = "0B",
+     .help = "memory of a device from which on this row counts"},
+    {.key = "tokens", .type = LL_TYPE_WHOLE, AT(tokens), .required = true, .min = 1, .max = 1e9,
+     .help = "the most new tokens of a step"},
+    {.key = "sequences", .type = LL_TYPE_WHOLE, AT(sequences), .required = true, .min = 1, .max = 1e6,
+     .help = "the most sequences of a step"},
+    {.key = "captured", .type = LL_TYPE_WHOLE, AT(captured), .min = 0, .max = 1e6, .otherwise = "0",
+     .help = "tokens of the largest batch that a captured graph computes; up to it batches are padded; 0: none"},
+};
+#undef AT
+static const struct ll_field_table server_batch_table = {
+    TABLE("batch of a server", server_batch_fields, struct ll_server_batch)};
+
+#define AT(member) .offset = offsetof(struct ll_server, member)
+static const struct ll_field server_fields[] = {
+    {.key = "admission", .type = LL_TYPE_CHOICE, AT(admission), .choices = admissions, .otherwise = "known",
+     .help = "which waiting requests are let in"},
+    {.key = "prompts_first", .type = LL_TYPE_BOOL, AT(prompts_first), .otherwise = "false",
+     .help = "whether a step computes prompts alone while some wait; else they go beside sequences that decode"},
+    {.key = "chunks", .type = LL_TYPE_BOOL, AT(chunks), .otherwise = "true",
+     .help = "whether a prompt is cut where a step's tokens end"},
+    {.key = "prefix_caching", .type = LL_TYPE_BOOL, AT(prefix_caching), .otherwise = "true",
+     .help = "whether full blocks of keys and values are found again by their content"},
+    {.key = "overlaps", .type = LL_TYPE_BOOL, AT(overlaps), .otherwise = "true",
+     .help = "whether the host prepares a step while the device computes the one before"},
+    {.key = "block", .type = LL_TYPE_WHOLE, AT(block), .min = 1, .max = 65536, .otherwise = "16",
+     .help = "tokens of a block of the KV cache"},
+    {.key = "reserved_blocks", .type = LL_TYPE_WHOLE, AT(reserved_blocks), .min = 0, .max = 65536, .otherwise = "0",
+     .help = "blocks that no sequence gets"},
+    {.key = "memory_share", .type = LL_TYPE_NUMBER, AT(memory_share), .min = DBL_MIN, .max = 1, .otherwise = "0.9",
+     .help = "share of the memory for weights, activations and the KV cache"},
+    {.key = "share_of_rest", .type = LL_TYPE_BOOL, AT(share_of_rest), .otherwise = "false",
+     .help = "whether memory_share is of what weights and activations leave, all of it for the KV cache"},
+    {.key = "context", .type = LL_TYPE_QUANTITY, AT(context_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0, .max = 1e18,
+     .otherwise = "0B",
+     .help = "memory of libraries and the framework"},
+    {.key = "step", .type = LL_TYPE_QUANTITY, AT(step_s), .dimension = LL_DIMENSION_TIME, .min = 0, .max = MOST_SECONDS,
+     .otherwise = "0s",
+     .help = "time of the host for a step"},
+    {.key = "sequence", .type = LL_TYPE_QUANTITY, AT(sequence_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "time of the host for each sequence in a step"},
+    {.key = "batches", .type = LL_TYPE_LIST, AT(batches), .count_offset = offsetof(struct ll_server, batch_count),
+     .table = &server_batch_table, .max = LL_MAX_SERVER_BATCHES,
+     .help = "the most of a step by the memory of a device: the last row whose memory it has counts"},
+};
+#undef AT
+/* clang-format on */
+const struct ll_field_table ll_server_table = {TABLE("server section", server_fields, struct ll_server)};

@@ -30,11 +30,13 @@ sim/parallel   sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/page       sim/report sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/validate   sim/parallel sim/replay sim/array sim/cost sim/memory sim/network sim/machine tracer/convert T
+sim/validate   sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine tracer/convert T
+sim/serve      sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/calibrate  sim/cost sim/memory sim/machine T
 models/micro   models/nn T
 sim/explore    sim/page sim/report sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/study      sim/page sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine tracer/convert T
-sim/cli        sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
+sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/cli/served_model.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/llm/config.h"
+#include "tracer/base/file.h"
+#include "tracer/base/num.h"
+
+bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
+{
+    const char *known = ll_llm_known(m->config);
+    struct ll_contents text = {known, known ? strlen(known) : 0};
+    struct ll_llm llm;
+    enum { MOST_BYTES = 1 << 24 };
+    enum ll_status status = known ? LL_OK : ll_read_whole(m->config, MOST_BYTES, arena, &text);
+    if (status != LL_OK)
+        return ll_complain(m->diags, (struct ll_place){.file = m->config},
+                           "%s; expected a model's config.json", ll_status_text(status));
+    if (!ll_llm_read(m->config, text.bytes, text.length, arena, &llm, m->diags))
+        return false;
+    m->layers = llm.layer_count;
+    m->period = 0;
+    /* From the last layer backwards as far as each is the one a period before it. */
+    for (uint64_t period = 1; m->plan.pipeline == 1 && period <= llm.layer_count / 3 && m->period == 0;
+         period++) {
+        uint64_t first = llm.layer_count - period;
+        while (first > 0 &&
+               memcmp(&llm.layers[first - 1], &llm.layers[first - 1 + period], sizeof *llm.layers) == 0)
+            first--;
+        uint64_t base = first + period + (llm.layer_count - first) % period;
+        if (base + 2 * period < llm.layer_count) {
+            m->period = period;
+            m->base = base;
+        }
+    }
+    return true;
+}
+
+/* The trace of a form, on each rank, with so many layers (0: all); NULL after complaints. */
+static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form *form, uint64_t layers)
+{
+    char batch[24], tokens[24], past[24], first[24];
+    struct ll_setting settings[9];
+    struct ll_trace *trace = NULL;
+    struct ll_run_report report;
+    struct ll_run_options options = {
+        .dry_run = true, .steps = 1, .seed = 1, .settings = settings, .trace = &trace};
+    snprintf(batch, sizeof batch, "%" PRIu64, form->count);
+    snprintf(tokens, sizeof tokens, "%" PRIu64, form->tokens);
+    snprintf(past, sizeof past, "%" PRIu64, form->past);
+    snprintf(first, sizeof first, "%" PRIu64, layers);
+    const struct ll_setting all[] = {
+        {"config", m->config}, {"layers", first},       {"pass", form->decoding ? "decode" : "prefill"},
+        {"batch", batch},      {"tokens", tokens},      {"context", past},
+        {"dtype", m->dtype},   {"weights", m->weights}, {"kv_dtype", m->kv_dtype}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value)
+            settings[options.setting_count++] = all[i];
+    return ll_model_run(ll_model_find("llm"), &options, &report, m->diags) ? trace : NULL;
+}
+
+/* Shares of a replay's time: attention, and what stands in the scope of the head. */
+static void share_out(const struct ll_result *result, double time_s, struct ll_form_cost *cost)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double attention = 0, head = 0, all = 0;
+    for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
+        const struct ll_op_signature *form = &trace->signatures[trace->ops[i].signature];
+        const char *scope = trace->strings[form->scope];
+        double op_s = result->ops[i - prepared->first_op].time_s;
+        enum ll_op_kind kind = (enum ll_op_kind)form->view.kind;
+        bool attends =
+            kind == LL_OP_CAUSAL_ATTENTION || kind == LL_OP_LATENT_ATTENTION || kind == LL_OP_SPARSE_INDEX;
+        all += op_s;
+        attention += attends ? op_s : 0;
+        head += !attends && strncmp(scope, "head", 4) == 0 ? op_s : 0;
+    }
+    if (!(all > 0))
+        return;
+    cost->attention_s = time_s * attention / all;
+    cost->head_s = time_s * head / all;
+    cost->rest_s = fmax(0, time_s - cost->attention_s - cost->head_s);
+}
+
+static bool is_alone(const struct ll_parallel *plan)
+{
+    return plan->data * plan->tensor * plan->pipeline == 1;
+}
+
+static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
+                      struct ll_form_cost *cost)
+{
+    struct ll_trace *trace = trace_of(m, form, layers);
+    struct ll_arena arena = {0};
+    struct ll_spread *spread = NULL;
+    bool done = false;
+    *cost = (struct ll_form_cost){.energy_j = NAN};
+    if (trace && is_alone(&m->plan)) {
+        const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
+        const struct ll_result *result =
+            prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
+        if ((done = result != NULL)) {
+            share_out(result, result->time_s, cost);
+            cost->energy_j = result->energy_j;
+        }
+    } else if (trace) {
+        spread = ll_spread_trace(trace, &m->plan, ll_machine_devices(m->machine), m->diags);
+        const struct ll_parallel_result *result =
+            spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
+        if ((done = result != NULL)) {
+            share_out(result->result, result->step_s, cost);
+            cost->energy_j = result->energy_j;
+        }
+    }
+    ll_spread_free(spread);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+    return done;
+}
+
+bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_cost *cost)
+{
+    struct ll_served_model *m = context;
+    struct ll_form_cost more;
+    if (m->period == 0)
+        return cost_with(m, form, 0, cost);
+    if (!cost_with(m, form, m->base, cost) || !cost_with(m, form, m->base + m->period, &more))
+        return false;
+    double periods = (double)(m->layers - m->base) / (double)m->period;
+    cost->attention_s += periods * (more.attention_s - cost->attention_s);
+    cost->head_s += periods * (more.head_s - cost->head_s);
+    cost->rest_s += periods * (more.rest_s - cost->rest_s);
+    cost->energy_j += periods * (more.energy_j - cost->energy_j);
+    return true;
+}
+
+/* --- memory --- */
+
+struct held {
+    double weights, kept, peak; /* bytes of a device */
+};
+
+/* What a program holds: weights, what outlives a step and is none, and the most at any time. */
+static struct held held_of(const struct ll_trace *trace, const struct ll_footprint *footprint)
+{
+    struct held h = {.peak = (double)footprint->peak_bytes};
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
+        if (trace->tensors[i].producer != LL_NONE)
+            continue;
+        double bytes = (double)ll_size_bytes(&desc->shape);
+        if (desc->memory == LL_WEIGHT)
+            h.weights += bytes;
+        else if (desc->memory == LL_ACTIVATION)
+            h.kept += bytes;
+    }
+    return h;
+}
+
+/* Of the fullest program of the plan; *kept_all is summed over the stages. */
+static bool hold(struct ll_served_model *m, const struct ll_form *form, struct held *held, double *kept_all)
+{
+    struct ll_trace *trace = trace_of(m, form, 0);
+    struct ll_arena arena = {0};
+    struct ll_spread *spread = NULL;
+    bool done = false;
+    *held = (struct held){0};
+    *kept_all = 0;
+    if (trace && is_alone(&m->plan)) {
+        const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
+        if ((done = prepared != NULL)) {
+            *held = held_of(trace, &prepared->footprint);
+            *kept_all = held->kept;
+        }
+    } else if (trace &&
+               (spread = ll_spread_trace(trace, &m->plan, ll_machine_devices(m->machine), m->diags))) {
+        done = true;
+        for (uint32_t i = 0; i < spread->vstage_count; i++) {
+            const struct ll_device_program *program = &spread->programs[spread->program_of[i]];
+            struct held h = held_of(program->trace, &program->prepared->footprint);
+            *kept_all += h.kept * (double)m->plan.tensor;
+            if (h.peak > held->peak)
+                *held = h;
+        }
+    }
+    ll_spread_free(spread);
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+    return done;
+}
+
+bool ll_served_memory(struct ll_served_model *m, const struct ll_server *server, uint64_t tokens,
+                      uint64_t length, struct ll_served_memory *memory)
+{
+    const struct ll_form prompt = {false, 1, tokens, 0}, decode = {true, 1, 1, length - 1};
+    const double all = (double)m->machine->levels[m->machine->level_count - 1].size_bytes;
+    struct held of_prompt, of_decode;
+    double kept_all;
+    assert(length > 1);
+    if (!hold(m, &prompt, &of_prompt, &kept_all) || !hold(m, &decode, &of_decode, &kept_all))
+        return false;
+    *memory =
+        (struct ll_served_memory){.weights = of_prompt.weights,
+                                  .activations = fmax(0, of_prompt.peak - of_prompt.weights - of_prompt.kept),
+                                  .context = server->context_bytes,
+                                  .kv_token = of_decode.kept / (double)length,
+                                  .kv_all = kept_all / (double)length};
+    double taken = memory->weights + memory->activations + memory->context;
+    memory->left =
+        server->share_of_rest ? (all - taken) * server->memory_share : all * server->memory_share - taken;
+    return true;
+}
+
+/* --- names --- */
+
+/* Letters and digits of a name behind its last slash, in lower case. */
+static void bare(const char *name, char text[static 128])
+{
+    const char *slash = strrchr(name, '/');
+    size_t length = 0;
+    for (const char *c = slash ? slash + 1 : name; *c && length < 127; c++)
+        if (isalnum((unsigned char)*c))
+            text[length++] = (char)tolower((unsigned char)*c);
+    text[length] = '\0';
+}
+
+const char *ll_served_config(const char *name, struct ll_arena *arena)
+{
+    static const char *const endings[] = {"",     "instruct", "it",    "chat", "base", "hf",  "fp8",
+                                          "fp4",  "nvfp4",    "mxfp4", "bf16", "v01",  "16e", "2507",
+                                          "0324", "0528",     "awq",   "8k",   "v2",   "gptq"};
+    char wanted[128], known[128];
+    const char *best = NULL;
+    size_t best_length = 0;
+    (void)arena;
+    if (ll_llm_known(name) || access(name, R_OK) == 0)
+        return name;
+    bare(name, wanted);
+    const char *begin = strncmp(wanted, "meta", 4) == 0 ? wanted + 4 : wanted;
+    for (size_t i = 0; i < ll_llm_known_count(); i++) {
+        bare(ll_llm_known_name(i), known);
+        size_t length = strlen(known);
+        if (strncmp(begin, known, length) != 0 || length <= best_length)
+            continue;
+        const char *rest = begin + length;
+        for (bool found = true; *rest && found;) {
+            found = false;
+            for (size_t e = 1; e < sizeof endings / sizeof *endings && !found; e++)
+                if ((found = strncmp(rest, endings[e], strlen(endings[e])) == 0))
+                    rest += strlen(endings[e]);
+        }
+        if (*rest == '\0') {
+            best = ll_llm_known_name(i);
+            best_length = length;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scheduler of one rank: sequences that wait and run, blocks of its KV cache, the batch of a step.
+ * Private to sim/serve. One thread at a time. */
+#ifndef LL_SIM_SERVE_SCHEDULER_H
+#define LL_SIM_SERVE_SCHEDULER_H
+
+#include "sim/serve/serve.h"
+
+/* --- the KV cache: blocks, of which full ones are found by their content --- */
+
+#define LL_NO_BLOCK UINT32_MAX
+
+struct ll_kv_blocks;
+
+/* `count` blocks, all free. NULL when memory ran out. Lives in the arena. */
+struct ll_kv_blocks *ll_kv_make(uint64_t count, struct ll_arena *arena);
+uint64_t ll_kv_count(const struct ll_kv_blocks *blocks);
+uint64_t ll_kv_free(const struct ll_kv_blocks *blocks);
+
+/* The block that was free longest, held once; its content is forgotten. One must be free. */
+uint32_t ll_kv_take(struct ll_kv_blocks *blocks);
+
+/* Lets go of a block; when nobody holds it it is free, and can be found until it is taken. */
+void ll_kv_give(struct ll_kv_blocks *blocks, uint32_t block);
+
+/* Says what a held block contains. Another block of this content stays the one that is found. */
+void ll_kv_name(struct ll_kv_blocks *blocks, uint32_t block, uint64_t content);
+
+/* The block of this content, or LL_NO_BLOCK; not held by this. *free says whether nobody holds it. */
+uint32_t ll_kv_find(const struct ll_kv_blocks *blocks, uint64_t content, bool *is_free);
+void ll_kv_hold(struct ll_kv_blocks *blocks, uint32_t block);
+
+/* --- sequences --- */
+
+struct ll_sequence {
+    struct ll_request request;
+    uint64_t number;
+    uint64_t makes;          /* tokens that it is to make on this rank: all, or the first alone */
+    uint64_t computed, made; /* tokens whose keys and values are there; tokens that it made */
+    uint64_t new_tokens;     /* in the step at hand, guesses included; 0: it is not in it */
+    uint32_t *blocks;
+    uint64_t block_count, block_capacity, named;
+    double scheduled_s, first_token_s, last_token_s; /* scheduled_s below 0: never */
+    uint64_t preemptions, hit_tokens;
+    bool in_flight; /* a batch that it is in is under way */
+    struct ll_sequence *next;
+};
+
+/* Tokens of a sequence that are known. */
+static inline uint64_t ll_known(const struct ll_sequence *s)
+{
+    return s->request.input + s->made;
+}
+
+struct ll_rank;
+
+/* NULL when memory ran out. Lives in the arena. */
+struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens, struct ll_arena *arena);
+
+/* A sequence of a request, in the arena or one that ended. NULL when memory ran out. */
+struct ll_sequence *ll_sequence_take(struct ll_rank *rank, const struct ll_request *request, uint64_t number);
+
+/* At the end of the queue. False when memory ran out. */
+bool ll_rank_queue(struct ll_rank *rank, struct ll_sequence *sequence);
+
+/* Whether a request can ever be served: all its tokens fit in the cache. */
+bool ll_rank_holds(const struct ll_rank *rank, uint64_t tokens);
+
+/* A step's batch. */
+struct ll_batch {
+    struct ll_sequence **sequences; /* those that are in it; room for most_sequences */
+    uint64_t count;
+    struct ll_prompt_part *chunks;
+    struct ll_server_step step;
+    uint64_t preemptions;
+    uint64_t admitted_tokens, hit_tokens; /* of prompts that were let in */
+};
+
+/* Chooses the next batch, at this time; of no sequence when there is nothing to compute. False when memory
+ * ran out. The batch's arrays have room for the engine's most_sequences. */
+bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_batch *batch);
+
+/* What the sequence of a batch that was computed made: its new tokens, 0 when its prompt goes on. `draw` is
+ * uniform in (0, 1) for each guess. Where it made its last one it leaves the rank, and *ended is true. */
+uint64_t ll_rank_complete(struct ll_rank *rank, struct ll_sequence *sequence, uint64_t seed, bool *ended);
+
+/* Gives back what a sequence that left the rank is kept in. */
+void ll_sequence_give(struct ll_rank *rank, struct ll_sequence *sequence);
+
+uint64_t ll_rank_running(const struct ll_rank *rank);
+uint64_t ll_rank_waiting(const struct ll_rank *rank);
+double ll_rank_kv_share(const struct ll_rank *rank);
+
+/* Tokens at the front of a request that the cache has. */
+uint64_t ll_rank_hits(const struct ll_rank *rank, const struct ll_request *request);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a deployment (serve.h): requests arrive, batches end, keys and values have gone over. The
+ * earliest is next; of equal times an arrival, then a handing over, then the instance of the lowest number. */
+#include "sim/serve/serve.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/serve/quantiles.h"
+#include "sim/serve/scheduler.h"
+#include "tracer/base/num.h"
+
+/* Batches of all ranks of an instance that are computed together. */
+struct batches {
+    double start_s, end_s;
+    struct ll_batch *ranks;
+};
+
+struct instance {
+    const struct ll_pool *pool;
+    uint64_t pool_number, number;
+    struct ll_rank **ranks;
+    struct batches *under_way; /* a ring of pool->stages */
+    uint64_t first, count;
+    double free_s;                /* when the first stage, or the host, takes another batch */
+    bool waits;                   /* there was nothing to compute when it was asked last */
+    uint64_t load;                /* requests that it has */
+    struct ll_server_step *steps; /* of the ranks, for asking what they cost */
+};
+
+/* A sequence on its way from prefill to decode. */
+struct handed {
+    double at_s;
+    struct ll_sequence sequence;
+};
+
+struct server {
+    const struct ll_deployment *deployment;
+    const struct ll_load *load;
+    const struct ll_limits *limits;
+    const struct ll_serve_watch *watch;
+    struct ll_arena *arena;
+    struct instance *instances; /* those that prompts come to first, then those for decoding alone */
+    uint64_t instance_count, first_decode, turn;
+    struct handed *handed; /* a heap by time */
+    uint64_t handed_count, handed_capacity;
+    uint64_t next_request;
+    double last_arrival_s;
+    struct ll_request next; /* of them the next to arrive, where there is one */
+    struct ll_serving *result;
+    double step_time, kv_sum, running_sum, waiting_sum;
+    double now_s;
+    bool failed, no_energy;
+    const char *trouble;
+};
+
+/* --- requests --- */
+
+static struct ll_request request_at(const struct server *s, uint64_t i)
+{
+    return s->load->listed ? s->load->listed[i] : ll_load_request(s->load, i, s->last_arrival_s);
+}
+
+static bool more_come(const struct server *s)
+{
+    return s->next_request < s->load->count;
+}
+
+/* The request after the one at hand; in a closed loop it comes when one ends. */
+static void turn_to_next(struct server *s, double now_s)
+{
+    if (!more_come(s))
+        return;
+    s->next = request_at(s, s->next_request);
+    if (s->load->concurrency > 0)
+        s->next.arrival_s = s->next_request < s->load->concurrency ? 0 : now_s;
+    s->last_arrival_s = s->next.arrival_s;
+}
+
+static uint64_t load_of(const struct ll_rank *rank)
+{
+    return ll_rank_running(rank) + 4 * ll_rank_waiting(rank); /* as vLLM weighs them */
+}
+
+static struct ll_rank *rank_for(struct instance *instance)
+{
+    struct ll_rank *best = instance->ranks[0];
+    for (uint64_t i = 1; i < instance->pool->ranks; i++)
+        if (load_of(instance->ranks[i]) < load_of(best))
+            best = instance->ranks[i];
+    return best;
+}
+
+static struct instance *route(struct server *s, const struct ll_request *request, uint64_t begin,
+                              uint64_t end)
+{
+    struct instance *best = &s->instances[begin];
+    uint64_t best_hits = 0;
+    if (s->deployment->router == LL_ROUTER_ROUND_ROBIN && begin == 0)
+        return &s->instances[s->turn++ % end];
+    for (uint64_t i = begin; i < end; i++) {
+        struct instance *x = &s->instances[i];
+        uint64_t hits = 0;
+        if (s->deployment->router == LL_ROUTER_PREFIX_AWARE && begin == 0)
+            for (uint64_t r = 0; r < x->pool->ranks; r++)
+                hits = ll_max(hits, ll_rank_hits(x->ranks[r], request));
+        if (hits > best_hits || (hits == best_hits && x->load < best->load)) {
+            best = x;
+            best_hits = hits;
+        }
+    }
+    return best;
+}
+
+static void take_in(struct server *s, struct instance *instance, const struct ll_sequence *sequence)
+{
+    struct ll_rank *rank = rank_for(instance);
+    const struct ll_request *request = &sequence->request;
+    const uint64_t makes = instance->pool == &s->deployment->prefill ? 1 : request->output;
+    if (!ll_rank_holds(rank, request->input + makes))
+        s->trouble = "a request has more tokens than the KV cache of a device holds";
+    else if (!instance->pool->engine.chunks && request->input > instance->pool->engine.most_tokens)
+        s->trouble = "a prompt is longer than the tokens of a step, and this server cuts none";
+    if (s->trouble)
+        return;
+    struct ll_sequence *copy = ll_sequence_take(rank, request, sequence->number);
+    if (!copy || !ll_rank_queue(rank, copy)) {
+        s->failed = true;
+        return;
+    }
+    copy->makes = makes;
+    copy->computed = sequence->computed;
+    copy->made = sequence->made;
+    copy->scheduled_s = sequence->scheduled_s;
+    copy->first_token_s = sequence->first_token_s;
+    copy->last_token_s = sequence->last_token_s;
+    copy->preemptions = sequence->preemptions;
+    copy->hit_tokens = sequence->hit_tokens;
+    instance->load++;
+    instance->waits = false;
+}
+
+static void arrive(struct server *s)
+{
+    struct ll_sequence sequence = {.request = s->next, .number = s->next_request++, .scheduled_s = -1};
+    struct instance *instance = route(s, &sequence.request, 0, s->first_decode);
+    if (instance->free_s < s->now_s)
+        instance->free_s = s->now_s;
+    take_in(s, instance, &sequence);
+    if (s->load->concurrency == 0 || s->next_request < s->load->concurrency)
+        turn_to_next(s, s->now_s);
+    else
+        s->next.arrival_s = INFINITY;
+}
+
+/* --- from prefill to decode --- */
+
+static void swap_handed(struct server *s, uint64_t a, uint64_t b)
+{
+    struct handed kept = s->handed[a];
+    s->handed[a] = s->handed[b];
+    s->handed[b] = kept;
+}
+
+static bool handed_before(const struct server *s, uint64_t a, uint64_t b)
+{
+    const struct handed *x = &s->handed[a], *y = &s->handed[b];
+    return x->at_s < y->at_s || (x->at_s == y->at_s && x->sequence.number < y->sequence.number);
+}
+
+static void hand_over(struct server *s, const struct ll_sequence *sequence, double prefill_s)
+{
+    const struct ll_deployment *d = s->deployment;
+    double bytes_s = d->kv_bytes * (double)sequence->request.input / d->transfer_Bps;
+    if (d->by_layer) /* all but the last layer's share goes while the prompt is computed */
+        bytes_s = fmax(bytes_s / (double)ll_max(1, d->layers), bytes_s - prefill_s);
+    if (s->handed_count == s->handed_capacity) {
+        uint64_t capacity = ll_max(64, 2 * s->handed_capacity);
+        struct handed *more = ll_alloc(s->arena, capacity, sizeof *more);
+        if (!more) {
+            s->failed = true;
+            return;
+        }
+        if (s->handed_count > 0)
+            memcpy(more, s->handed, s->handed_count * sizeof *more);
+        s->handed = more;
+        s->handed_capacity = capacity;
+    }
+    uint64_t i = s->handed_count++;
+    s->handed[i] = (struct handed){s->now_s + d->transfer_latency_s + bytes_s, *sequence};
+    for (; i > 0 && handed_before(s, i, (i - 1) / 2); i = (i - 1) / 2)
+        swap_handed(s, i, (i - 1) / 2);
+}
+
+static void receive(struct server *s)
+{
+    struct ll_sequence sequence = s->handed[0].sequence;
+    s->handed[0] = s->handed[--s->handed_count];
+    for (uint64_t i = 0, child; (child = 2 * i + 1) < s->handed_count; i = child) {
+        child += child + 1 < s->handed_count && handed_before(s, child + 1, child);
+        if (!handed_before(s, child, i))
+            break;
+        swap_handed(s, i, child);
+    }
+    struct instance *instance = route(s, &sequence.request, s->first_decode, s->instance_count);
+    if (instance->free_s < s->now_s)
+        instance->free_s = s->now_s;
+    take_in(s, instance, &sequence);
+}
+
+/* --- steps --- */
+
+static void count_served(struct server *s, const struct ll_sequence *q)
+{
+    struct ll_serving *r = s->result;
+    double ttft = q->first_token_s - q->request.arrival_s, e2e = q->last_token_s - q->request.arrival_s;
+    double tpot =
+        q->request.output > 1 ? (q->last_token_s - q->first_token_s) / (double)(q->request.output - 1) : NAN;
+    ll_quantiles_add(r->ttft, ttft, 1);
+    ll_quantiles_add(r->e2e, e2e, 1);
+    ll_quantiles_add(r->queued, q->scheduled_s - q->request.arrival_s, 1);
+    if (q->request.output > 1)
+        ll_quantiles_add(r->tpot, tpot, 1);
+    r->within_limits += ttft <= s->limits->ttft_s && !(tpot > s->limits->tpot_s) && e2e <= s->limits->e2e_s;
+    r->requests++;
+    r->input_tokens += q->request.input;
+    r->output_tokens += q->request.output;
+    r->duration_s = fmax(r->duration_s, q->last_token_s);
+    if (s->watch->served)
+        s->watch->served(s->watch->context,
+                         &(struct ll_served){q->number, q->request, q->scheduled_s, q->first_token_s,
+                                             q->last_token_s, q->preemptions, q->hit_tokens});
+    if (s->load->concurrency > 0 && more_come(s) && isinf(s->next.arrival_s))
+        turn_to_next(s, s->now_s);
+    if (s->watch->progress && (r->requests & 0x3ff) == 0)
+        s->watch->progress(s->watch->context, r->requests, s->load->count);
+}
+
+/* New tokens of a sequence at the end of its step. Several at once have no gap between them. */
+static void count_tokens(struct server *s, struct ll_sequence *q, uint64_t made)
+{
+    if (made == 0)
+        return;
+    if (q->first_token_s == 0)
+        q->first_token_s = s->now_s;
+    else
+        ll_quantiles_add(s->result->itl, s->now_s - q->last_token_s, 1);
+    ll_quantiles_add(s->result->itl, 0, made - 1);
+    q->last_token_s = s->now_s;
+}
+
+static void finish_batches(struct server *s, struct instance *instance)
+{
+    struct batches *b = &instance->under_way[instance->first];
+    const bool hands = instance->pool == &s->deployment->prefill;
+    s->now_s = b->end_s;
+    instance->first = (instance->first + 1) % instance->pool->stages;
+    instance->count--;
+    instance->waits = false;
+    for (uint64_t r = 0; r < instance->pool->ranks; r++) {
+        struct ll_batch *batch = &b->ranks[r];
+        for (uint64_t i = 0; i < batch->count; i++) {
+            struct ll_sequence *q = batch->sequences[i];
+            bool ended;
+            uint64_t made = ll_rank_complete(instance->ranks[r], q, s->load->seed, &ended);
+            count_tokens(s, q, made);
+            if (!ended)
+                continue;
+            instance->load--;
+            if (hands && q->request.output > 1)
+                hand_over(s, q, b->end_s - q->scheduled_s);
+            else
+                count_served(s, q);
+            ll_sequence_give(instance->ranks[r], q);
+        }
+    }
+}
+
+/* What a step costs, and what of it the tokens of prompts add. */
+static struct ll_step_cost cost_of(struct instance *instance, const struct ll_batch *ranks, double *prompts_s)
+{
+    const struct ll_pool *pool = instance->pool;
+    bool prompts = false, sequences = false;
+    for (uint64_t r = 0; r < pool->ranks; r++) {
+        instance->steps[r] = ranks[r].step;
+        prompts |= ranks[r].step.chunk_count > 0;
+        sequences |= ranks[r].step.sequences > 0;
+    }
+    struct ll_step_cost cost = pool->cost(pool->context, instance->steps, pool->ranks);
+    *prompts_s = prompts ? cost.time_s : 0;
+    if (prompts && sequences) {
+        for (uint64_t r = 0; r < pool->ranks; r++) {
+            instance->steps[r].asked = instance->steps[r].sequences * instance->steps[r].each;
+            instance->steps[r].chunk_count = 0;
+        }
+        *prompts_s = fmax(0, cost.time_s - pool->cost(pool->context, instance->steps, pool->ranks).time_s);
+    }
+    return cost;
+}
+
+static void watch_step(struct server *s, const struct instance *instance, const struct batches *b,
+                       double device_s)
+{
+    uint64_t running = 0, waiting = 0;
+    double kv = 0, length = b->end_s - b->start_s;
+    for (uint64_t r = 0; r < instance->pool->ranks; r++) {
+        running += ll_rank_running(instance->ranks[r]);
+        waiting += ll_rank_waiting(instance->ranks[r]);
+        kv = fmax(kv, ll_rank_kv_share(instance->ranks[r]));
+    }
+    s->result->steps++;
+    s->result->busy_s += device_s;
+    s->result->peak_kv_share = fmax(s->result->peak_kv_share, kv);
+    s->step_time += length;
+    s->kv_sum += kv * length;
+    s->running_sum += (double)running * length;
+    s->waiting_sum += (double)waiting * length;
+    if (s->watch->step)
+        s->watch->step(s->watch->context,
+                       &(struct ll_step_seen){instance->pool_number, instance->number, b->start_s, b->end_s,
+                                              &b->ranks[0].step, running, waiting, kv});
+}
+
+/* Begins the next batches of an instance that is free; it waits where there are none. */
+static void begin_batches(struct server *s, struct instance *instance)
+{
+    const struct ll_engine *e = &instance->pool->engine;
+    struct batches *b = &instance->under_way[(instance->first + instance->count) % instance->pool->stages];
+    uint64_t sequences = 0;
+    double prompts_s;
+    s->now_s = instance->free_s;
+    for (uint64_t r = 0; r < instance->pool->ranks; r++) {
+        struct ll_batch *batch = &b->ranks[r];
+        if (!ll_rank_schedule(instance->ranks[r], s->now_s, batch)) {
+            s->failed = true;
+            return;
+        }
+        s->result->preemptions += batch->preemptions;
+        s->result->prompt_tokens += batch->admitted_tokens;
+        s->result->hit_tokens += batch->hit_tokens;
+        sequences += batch->count;
+        for (uint64_t i = 0; i < batch->count; i++)
+            batch->sequences[i]->in_flight = true;
+    }
+    instance->waits = sequences == 0;
+    if (sequences == 0)
+        return;
+    struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
+    double host_s = e->step_s + e->sequence_s * (double)sequences,
+           taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
+    b->start_s = s->now_s;
+    b->end_s = s->now_s + taken_s;
+    instance->free_s = s->now_s + taken_s / (double)instance->pool->stages;
+    instance->count++;
+    s->result->prompt_busy_s += prompts_s;
+    if (isfinite(cost.energy_j))
+        s->result->energy_j += cost.energy_j;
+    else
+        s->no_energy = true;
+    watch_step(s, instance, b, cost.time_s);
+}
+
+/* --- the whole --- */
+
+/* When something happens to an instance next; *ends: a batch ends, else one begins. */
+static double next_of(const struct instance *instance, bool *ends)
+{
+    double end_s = instance->count > 0 ? instance->under_way[instance->first].end_s : INFINITY;
+    bool can_begin = instance->count < instance->pool->stages && !instance->waits && instance->load > 0;
+    double begin_s = can_begin ? instance->free_s : INFINITY;
+    *ends = end_s <= begin_s;
+    return fmin(end_s, begin_s);
+}
+
+/* The next event. False where there is none. */
+static bool take_event(struct server *s)
+{
+    struct instance *first = NULL;
+    bool first_ends = false;
+    double at_s = INFINITY;
+    for (uint64_t i = 0; i < s->instance_count; i++) {
+        bool ends;
+        double next_s = next_of(&s->instances[i], &ends);
+        if (next_s < at_s || (next_s == at_s && ends && !first_ends)) {
+            first = &s->instances[i];
+            first_ends = ends;
+            at_s = next_s;
+        }
+    }
+    double arrival_s = more_come(s) ? s->next.arrival_s : INFINITY,
+           handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
+    if (isinf(at_s) && isinf(arrival_s) && isinf(handed_s))
+        return false;
+    /* What ends goes first, so that what it frees is there; then what comes; then batches begin. */
+    if (first && first_ends && at_s <= arrival_s && at_s <= handed_s) {
+        finish_batches(s, first);
+    } else if (arrival_s <= at_s && arrival_s <= handed_s) {
+        s->now_s = arrival_s;
+        arrive(s);
+    } else if (handed_s <= at_s) {
+        s->now_s = handed_s;
+        receive(s);
+    } else {
+        begin_batches(s, first);
+    }
+    return true;
+}
+
+static bool make_instances(struct server *s, const struct ll_pool *pool, uint64_t number, uint64_t *at)
+{
+    for (uint64_t i = 0; i < pool->instances; i++) {
+        struct instance *x = &s->instances[(*at)++];
+        *x = (struct instance){.pool = pool,
+                               .pool_number = number,
+                               .number = i,
+                               .ranks = ll_alloc(s->arena, pool->ranks, sizeof *x->ranks),
+                               .under_way = ll_alloc(s->arena, pool->stages, sizeof *x->under_way),
+                               .steps = ll_alloc(s->arena, pool->ranks, sizeof *x->steps)};
+        if (!x->ranks || !x->under_way || !x->steps)
+            return false;
+        for (uint64_t r = 0; r < pool->ranks; r++)
+            if (!(x->ranks[r] = ll_rank_make(&pool->engine, pool->kv_tokens, s->arena)))
+                return false;
+        for (uint64_t b = 0; b < pool->stages; b++) {
+            struct batches *batches = &x->under_way[b];
+            if (!(batches->ranks = ll_alloc(s->arena, pool->ranks, sizeof *batches->ranks)))
+                return false;
+            for (uint64_t r = 0; r < pool->ranks; r++) {
+                struct ll_batch *batch = &batches->ranks[r];
+                const uint64_t most = pool->engine.most_sequences;
+                *batch = (struct ll_batch){.sequences = ll_alloc(s->arena, most, sizeof *batch->sequences),
+                                           .chunks = ll_alloc(s->arena, most, sizeof *batch->chunks)};
+                if (!batch->sequences || !batch->chunks)
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool make_result(struct server *s)
+{
+    struct ll_serving *r = s->result = ll_alloc(s->arena, 1, sizeof *r);
+    if (!r)
+        return false;
+    *r = (struct ll_serving){.ttft = ll_quantiles_make(s->arena),
+                             .tpot = ll_quantiles_make(s->arena),
+                             .itl = ll_quantiles_make(s->arena),
+                             .e2e = ll_quantiles_make(s->arena),
+                             .queued = ll_quantiles_make(s->arena)};
+    const struct ll_pool *const pools[] = {&s->deployment->whole, &s->deployment->prefill,
+                                           &s->deployment->decode};
+    for (int i = 0; i < 3; i++)
+        r->devices += pools[i]->instances * pools[i]->devices;
+    return r->ttft && r->tpot && r->itl && r->e2e && r->queued;
+}
+
+const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const struct ll_load *load,
+                                  const struct ll_limits *limits, const struct ll_serve_watch *watch,
+                                  struct ll_arena *arena, const char **trouble)
+{
+    const struct ll_pool *whole = &deployment->whole, *prefill = &deployment->prefill,
+                         *decode = &deployment->decode;
+    struct server s = {
+        .deployment = deployment, .load = load, .limits = limits, .watch = watch, .arena = arena};
+    assert(load->count > 0 && (whole->instances > 0) != (prefill->instances > 0 && decode->instances > 0));
+    s.instance_count = whole->instances + prefill->instances + decode->instances;
+    s.first_decode = whole->instances > 0 ? s.instance_count : prefill->instances;
+    s.instances = ll_alloc(arena, s.instance_count, sizeof *s.instances);
+    uint64_t at = 0;
+    *trouble = NULL;
+    if (!s.instances || !make_instances(&s, whole, 0, &at) || !make_instances(&s, prefill, 1, &at) ||
+        !make_instances(&s, decode, 2, &at) || !make_result(&s))
+        return NULL;
+    turn_to_next(&s, 0);
+    while (!s.failed && !s.trouble && !(watch->stop && *watch->stop) && take_event(&s))
+        ;
+    *trouble = s.trouble;
+    if (s.failed || s.trouble)
+        return NULL;
+    s.result->energy_j = s.no_energy ? NAN : s.result->energy_j;
+    if (s.step_time > 0) {
+        s.result->mean_kv_share = s.kv_sum / s.step_time;
+        s.result->mean_running = s.running_sum / s.step_time;
+        s.result->mean_waiting = s.waiting_sum / s.step_time;
+    }
+    return s.result;
+}

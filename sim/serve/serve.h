@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server of language models under load: what its requests see, how much it serves.
+ *
+ * An instance is a scheduler with devices. It repeats a step: choose the tokens of a batch, compute it, hand
+ * out new tokens. Here steps are events; how long a step takes is asked of the caller, or of a table that is
+ * filled from replays (costs.h). Schedulers: vLLM's (Kwon et al., 2023; version 1), SGLang's (Zheng et al.,
+ * 2024) and TensorRT-LLM's, which differ by switches (struct ll_engine).
+ *
+ * A simulation is a pure function of its arguments: same seed, same bits. It belongs to one thread. Times are
+ * in seconds from the start. */
+#ifndef LL_SIM_SERVE_SERVE_H
+#define LL_SIM_SERVE_SERVE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/machine/machine.h"
+#include "tracer/base/arena.h"
+
+/* --- what a server does with its requests --- */
+
+/* Host and scheduler of a server. Sizes in tokens unless they say otherwise. */
+struct ll_engine {
+    enum ll_admission admission;
+    bool prompts_first;  /* a step computes prompts alone while some wait; else beside running sequences */
+    bool chunks;         /* a prompt may be cut where the budget of a step ends */
+    bool prefix_caching; /* full blocks are found again by their content */
+    uint64_t most_sequences;   /* in a step, at least 1 */
+    uint64_t most_tokens;      /* new ones in a step, at least 1 */
+    uint64_t longest_chunk;    /* of one prompt in a step; 0: as most_tokens */
+    uint64_t block;            /* tokens of a block of the KV cache, at least 1 */
+    uint64_t reserved_blocks;  /* of the cache, that no sequence gets */
+    double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
+    bool overlaps;             /* the host prepares a step while the device computes the one before */
+    unsigned speculated;       /* tokens that are guessed ahead, for each step that makes one */
+    double acceptance[16];     /* how often guess i is taken where those before were; at most 16 guesses */
+};
+
+/* --- requests --- */
+
+struct ll_request {
+    double arrival_s;
+    uint64_t input, output; /* tokens; output at least 1 */
+    /* What of the input others may have, too: so many tokens from the front, which are those of all requests
+     * with the same `prefix`; or the contents of pieces of piece_tokens each, from the front. */
+    uint64_t prefix, prefix_tokens;
+    const uint64_t *pieces;
+    uint64_t piece_count, piece_tokens;
+};
+
+/* How requests come. One of: a list; a rate; so many at any time. */
+struct ll_load {
+    const struct ll_request *listed; /* in the order of arrival, or NULL */
+    uint64_t count;                  /* of requests, listed or not, at least 1 */
+    double rate_Hz;                  /* where none are listed; 0: all at the start */
+    double
+        burstiness; /* shape of the gamma distribution of gaps: 1 is a Poisson process, infinite even gaps */
+    uint64_t concurrency; /* above 0: the next one comes when one of so many ends, whatever its arrival */
+    /* Of those that are not listed: lengths, uniform between the two; or those of a list, drawn. */
+    uint64_t least_input, most_input, least_output, most_output;
+    const struct ll_request *lengths; /* NULL: uniform */
+    uint64_t length_count;
+    uint64_t prefix_tokens; /* that all have in common, part of the input */
+    uint64_t seed;
+};
+
+/* --- a step --- */
+
+/* New tokens of one prompt. */
+struct ll_prompt_part {
+    uint64_t tokens, past; /* and how many of it were computed before */
+};
+
+/* What one scheduler's step computes. */
+struct ll_server_step {
+    uint64_t sequences; /* that make tokens */
+    uint64_t each;      /* new tokens of each of these: 1, more where guesses are checked */
+    uint64_t context;   /* tokens that came before, of all of these together */
+    uint64_t asked;     /* whose next token is asked for, those of chunks that end a prompt included */
+    uint64_t chunk_count;
+    const struct ll_prompt_part *chunks;
+};
+
+struct ll_step_cost {
+    double time_s;   /* of the devices */
+    double energy_j; /* of all devices of the instance; NaN: not known */
+};
+
+/* What a step of an instance costs, whose `ranks` schedulers do these at once; steps of no tokens are idle. */
+typedef struct ll_step_cost ll_cost_of_step(void *context, const struct ll_server_step *steps,
+                                            uint64_t ranks);
+
+/* --- a deployment --- */
+
+enum ll_router { LL_ROUTER_ROUND_ROBIN, LL_ROUTER_LEAST_LOADED, LL_ROUTER_PREFIX_AWARE, LL_ROUTER_COUNT };
+
+/* Instances that are alike. */
+struct ll_pool {
+    uint64_t instances;
+    uint64_t ranks;     /* schedulers in step with each other, as attention by data parallelism has them */
+    uint64_t stages;    /* of a pipeline, so many batches are under way at once */
+    uint64_t devices;   /* of an instance */
+    uint64_t kv_tokens; /* that a rank's cache holds */
+    struct ll_engine engine;
+    ll_cost_of_step *cost;
+    void *context;
+};
+
+struct ll_deployment {
+    struct ll_pool whole; /* of instances that do everything; of none where prefill and decode are apart */
+    struct ll_pool prefill, decode;
+    enum ll_router router;
+    /* A prompt's keys and values go from prefill to decode: so many bytes a token, with this latency and
+     * bandwidth for each request. by_layer: hidden behind the prefill but for the last layer of `layers`. */
+    double kv_bytes, transfer_latency_s, transfer_Bps;
+    bool by_layer;
+    uint64_t layers;
+};
+
+/* --- results --- */
+
+/* Of many values: sums are exact, percentiles exact up to 65,536 values and within 0.01 % beyond. */
+struct ll_quantiles;
+
+/* The share `share` of values (0 to 1) is at most this, interpolated between values as numpy does. NaN
+ * without values. */
+double ll_quantiles_at(struct ll_quantiles *quantiles, double share);
+double ll_quantiles_mean(const struct ll_quantiles *quantiles);
+uint64_t ll_quantiles_count(const struct ll_quantiles *quantiles);
+
+/* A request that ended. */
+struct ll_served {
+    uint64_t number; /* in the order of arrival */
+    struct ll_request request;
+    double scheduled_s, first_token_s, last_token_s;
+    uint64_t preemptions;
+    uint64_t hit_tokens; /* that were in the cache when it was let in */
+};
+
+/* What is true of an instance during a step: for pages, timelines and sums. */
+struct ll_step_seen {
+    uint64_t pool;     /* 0: whole; 1: prefill; 2: decode */
+    uint64_t instance; /* in its pool */
+    double start_s, end_s;
+    const struct ll_server_step *step; /* of rank 0 */
+    uint64_t running, waiting;         /* sequences of all ranks */
+    double kv_share;                   /* of the fullest rank's cache that is in use */
+};
+
+struct ll_limits {
+    double ttft_s, tpot_s, e2e_s; /* infinite: none */
+};
+
+struct ll_serving {
+    uint64_t requests;
+    double duration_s; /* until the last token */
+    uint64_t input_tokens, output_tokens;
+    struct ll_quantiles *ttft, *tpot, *itl, *e2e, *queued; /* queued: arrival to first schedule */
+    uint64_t within_limits;
+    uint64_t steps;
+    double busy_s;        /* device time of steps, summed over instances */
+    double prompt_busy_s; /* part of busy_s by the tokens of prompts */
+    double energy_j;      /* NaN: not known */
+    uint64_t preemptions, prompt_tokens,
+        hit_tokens; /* tokens of prompts that were let in; found in the cache */
+    double peak_kv_share, mean_kv_share, mean_running, mean_waiting; /* means over the time of steps */
+    uint64_t devices;
+};
+
+/* Called for each request that ends, for each step; either may be NULL. */
+struct ll_serve_watch {
+    void (*served)(void *context, const struct ll_served *served);
+    void (*step)(void *context, const struct ll_step_seen *seen);
+    void (*progress)(void *context, uint64_t ended, uint64_t count);
+    void *context;
+    const volatile sig_atomic_t *stop; /* once this is not 0 no further step begins; NULL: never */
+};
+
+/* Serves the load. NULL when memory ran out, or after `*trouble` names (in static text) what cannot be: a
+ * request that does not fit in a cache alone. Lives in the arena. */
+const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const struct ll_load *load,
+                                  const struct ll_limits *limits, const struct ll_serve_watch *watch,
+                                  struct ll_arena *arena, const char **trouble);
+
+/* The request number `i` of a load that lists none. Pure. */
+struct ll_request ll_load_request(const struct ll_load *load, uint64_t i, double previous_arrival_s);
+
+#endif
