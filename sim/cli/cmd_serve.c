@@ -29,7 +29,7 @@ struct group {
     struct ll_served_model model;
     struct ll_served_memory memory;
     struct ll_step_costs *costs;
-    struct ll_pool *pool;
+    struct ll_server_pool *pool;
 };
 
 struct serving {
@@ -37,7 +37,7 @@ struct serving {
     struct group groups[POOLS];
     struct ll_deployment deployment;
     struct ll_load load;
-    struct ll_limits limits;
+    struct ll_serve_limits limits;
     double percentile;
     const char *config, *name;
     FILE *per_request;
@@ -229,7 +229,7 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
     const char *rates = ll_value(args, "acceptance", NULL);
     for (unsigned i = 0; i < e->speculated; i++) {
         char *end;
-        double rate = rates ? strtod(rates, &end) : NAN;
+        double rate = rates ? ll_strtod(rates, &end) : NAN;
         if (!rates || end == rates || !(rate >= 0 && rate <= 1) || (*end && *end != ',')) {
             ll_cli_reject("--acceptance: expected how often a guess is taken, 0 to 1, for each of "
                           "--speculative-tokens, "
@@ -314,14 +314,14 @@ static uint64_t usual_length(const struct ll_load *load)
 static bool make_pool(struct serving *s, int which)
 {
     struct group *g = &s->groups[which];
-    struct ll_pool *pool = g->pool;
+    struct ll_server_pool *pool = g->pool;
     struct ll_server server =
         g->machine->server_given ? g->machine->server : (struct ll_server){.memory_share = 0.9};
     uint64_t captured, blocks;
-    *pool = (struct ll_pool){.instances = g->instances,
-                             .ranks = g->data,
-                             .stages = g->pipeline,
-                             .devices = g->tensor * g->pipeline * g->data};
+    *pool = (struct ll_server_pool){.instances = g->instances,
+                                    .ranks = g->data,
+                                    .stages = g->pipeline,
+                                    .devices = g->tensor * g->pipeline * g->data};
     if (!read_engine(s->args, g->machine, &pool->engine, &captured) ||
         !ll_value_count(s->args, "kv-blocks", 1, 1 << 28, 0, &blocks) ||
         !read_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share, &server.memory_share))
@@ -380,7 +380,7 @@ static bool read_deployment(struct serving *s)
         ll_cli_reject("--router %s: expected round-robin, least-loaded or prefix-aware", router);
         return false;
     }
-    struct ll_pool *const pools[POOLS] = {&d->whole, &d->prefill, &d->decode};
+    struct ll_server_pool *const pools[POOLS] = {&d->whole, &d->prefill, &d->decode};
     const char *texts[POOLS] = {NULL, prefill, decode};
     for (int i = prefill ? PREFILL : WHOLE; i <= (prefill ? DECODE : WHOLE); i++) {
         const char *which = machine;
@@ -474,8 +474,8 @@ struct costs {
     double usd_per_hour, usd_per_m_input, usd_per_m_output, j_per_output, gco2_per_output, tokens_per_s_per_w;
 };
 
-/* The price of the devices' time, shared between tokens of prompts and those that are made as the time of steps
- * is; idle time likewise. */
+/* The price of the devices' time, shared between tokens of prompts and those that are made as the time of
+ * steps is; idle time likewise. */
 static struct costs costs_of(const struct serving *s, const struct ll_serving *r, double carbon, double pue)
 {
     double usd = usd_per_hour(s) * r->duration_s / 3600,

@@ -15,8 +15,8 @@ struct ll_served_model {
     const struct ll_machine *machine;
     struct ll_parallel plan; /* data: ranks whose attention works on requests of their own */
     unsigned speculated;
-    /* Layers that the model has; its traces have `base` of them and a `period` more, by which layers repeat, from
-     * which the others follow. period 0: traces have all. Set by ll_served_look. */
+    /* Layers that the model has; its traces have `base` of them and a `period` more, by which layers repeat,
+     * from which the others follow. period 0: traces have all. Set by ll_served_look. */
     uint64_t layers, base, period;
     struct ll_remembered remembered; /* to be released */
     struct ll_diags *diags;
@@ -30,19 +30,20 @@ struct ll_served_memory {
     uint64_t layers;                            /* that the plan's stages have together, as scopes say */
 };
 
-/* Reads the configuration and finds by what its layers repeat; plan and config are set. False after complaints. */
+/* Reads the configuration and finds by what its layers repeat; plan and config are set. False after
+ * complaints. */
 bool ll_served_look(struct ll_served_model *model, struct ll_arena *arena);
 
 /* An ll_cost_of_form; `context` is the struct ll_served_model. */
 bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_cost *cost);
 
-/* Memory with steps of so many tokens and sequences; keys and values at sequences of `length` tokens. False after
- * complaints. */
+/* Memory with steps of so many tokens and sequences; keys and values at sequences of `length` tokens. False
+ * after complaints. */
 bool ll_served_memory(struct ll_served_model *model, const struct ll_server *server, uint64_t tokens,
                       uint64_t length, struct ll_served_memory *memory);
 
-/* The configuration that a name stands for: a file, a name that comes along, or a Hugging Face name of one such
- * (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. In the arena, or static. */
+/* The configuration that a name stands for: a file, a name that comes along, or a Hugging Face name of one
+ * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. In the arena, or static. */
 const char *ll_served_config(const char *name, struct ll_arena *arena);
 
 #endif

@@ -342,10 +342,10 @@ struct ll_server {
     enum ll_admission admission;
     bool prompts_first, chunks, prefix_caching, overlaps;
     uint64_t block, reserved_blocks;
-    double memory_share; /* of the memory, that weights, activations and the KV cache may take */
-    bool share_of_rest;  /* the share is of what weights and activations leave, and all goes to the cache */
-    double context_bytes;        /* of libraries and the framework */
-    double step_s, sequence_s;   /* the host's time for a step, and for each sequence in it */
+    double memory_share;  /* of the memory, that weights, activations and the KV cache may take */
+    bool share_of_rest;   /* the share is of what weights and activations leave, and all goes to the cache */
+    double context_bytes; /* of libraries and the framework */
+    double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
     struct ll_server_batch batches[LL_MAX_SERVER_BATCHES]; /* the last whose memory a device has counts */
     uint64_t batch_count;
 };

@@ -86,8 +86,8 @@ struct ll_field_table {
 };
 
 extern const struct ll_field_table ll_machine_table;
-extern const struct ll_field_table ll_attention_table, ll_expert_table,
-    ll_linear_table, ll_server_table; /* schema_kernels.c */
+extern const struct ll_field_table ll_attention_table, ll_expert_table, ll_linear_table,
+    ll_server_table; /* schema_kernels.c */
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_field_table ll_fields_##word;
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL

@@ -29,10 +29,10 @@ struct ll_kv_blocks *ll_kv_make(uint64_t count, struct ll_arena *arena)
     while (slots < 2 * count)
         slots *= 2;
     *b = (struct ll_kv_blocks){.at = ll_alloc(arena, count + 1, sizeof *b->at),
-                            .count = (uint32_t)count,
-                            .free = (uint32_t)count,
-                            .slots = ll_alloc(arena, slots, sizeof *b->slots),
-                            .mask = (uint32_t)slots - 1};
+                               .count = (uint32_t)count,
+                               .free = (uint32_t)count,
+                               .slots = ll_alloc(arena, slots, sizeof *b->slots),
+                               .mask = (uint32_t)slots - 1};
     if (!b->at || !b->slots)
         return NULL;
     memset(b->slots, 0, slots * sizeof *b->slots);

@@ -10,6 +10,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
+#include "tracer/base/str.h"
 
 enum { ARRIVAL, INPUT, OUTPUT, COLUMNS };
 
@@ -68,14 +69,14 @@ static bool time_of(const char *text, double *time_s)
         return text[used] == '\0' || text[used] == '+' || text[used] == 'Z';
     }
     errno = 0;
-    *time_s = strtod(text, &end);
+    *time_s = ll_strtod(text, &end);
     return end != text && *end == '\0' && errno == 0 && isfinite(*time_s);
 }
 
 static bool count_in(const char *text, uint64_t *count)
 {
     char *end;
-    double value = strtod(text, &end); /* some write 374.0 */
+    double value = ll_strtod(text, &end); /* some write 374.0 */
     *count = value >= 0 && value < 0x1p53 ? (uint64_t)value : 0;
     return end != text && *end == '\0' && value == (double)*count;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests from files: our CSV (arrival_s,input_tokens,output_tokens), Azure's (TIMESTAMP,ContextTokens,
- * GeneratedTokens), BurstGPT's (Timestamp, Request tokens, Response tokens), JSON lines of Mooncake (timestamp in ms, input_length, output_length,
- * hash_ids of 512 tokens) and of LLMServingSim (arrival_time_ns, input_toks, output_toks). */
+ * GeneratedTokens), BurstGPT's (Timestamp, Request tokens, Response tokens), JSON lines of Mooncake
+ * (timestamp in ms, input_length, output_length, hash_ids of 512 tokens) and of LLMServingSim
+ * (arrival_time_ns, input_toks, output_toks). */
 #ifndef LL_SIM_SERVE_REQUEST_FILE_H
 #define LL_SIM_SERVE_REQUEST_FILE_H
 

@@ -33,12 +33,11 @@ struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens,
     uint64_t blocks = kv_tokens / engine->block;
     if (!rank)
         return NULL;
-    *rank =
-        (struct ll_rank){.engine = engine,
-                         .arena = arena,
-                         .blocks = ll_kv_make(blocks - ll_min(blocks, engine->reserved_blocks), arena),
-                         .running = ll_alloc(arena, engine->most_sequences, sizeof *rank->running),
-                         .still_made = first_share};
+    *rank = (struct ll_rank){.engine = engine,
+                             .arena = arena,
+                             .blocks = ll_kv_make(blocks - ll_min(blocks, engine->reserved_blocks), arena),
+                             .running = ll_alloc(arena, engine->most_sequences, sizeof *rank->running),
+                             .still_made = first_share};
     return rank->blocks && rank->running ? rank : NULL;
 }
 
@@ -214,7 +213,7 @@ static uint64_t lacks(const struct ll_rank *rank, const struct ll_sequence *s, u
 }
 
 /* Puts the sequence into the batch with n new tokens. */
-static void put(const struct ll_rank *rank, struct ll_batch *batch, struct ll_sequence *s, uint64_t n,
+static void put(const struct ll_rank *rank, struct ll_rank_batch *batch, struct ll_sequence *s, uint64_t n,
                 double now_s)
 {
     struct ll_server_step *step = &batch->step;
@@ -232,7 +231,7 @@ static void put(const struct ll_rank *rank, struct ll_batch *batch, struct ll_se
 }
 
 /* Takes the running sequence at this index away, back to the front of the queue, to be computed again. */
-static bool preempt(struct ll_rank *rank, uint64_t at, struct ll_batch *batch)
+static bool preempt(struct ll_rank *rank, uint64_t at, struct ll_rank_batch *batch)
 {
     struct ll_sequence *s = rank->running[at];
     memmove(rank->running + at, rank->running + at + 1, (--rank->running_count - at) * sizeof *rank->running);
@@ -243,8 +242,8 @@ static bool preempt(struct ll_rank *rank, uint64_t at, struct ll_batch *batch)
     return queue_in_front(rank, s);
 }
 
-/* Whom to preempt of those that are not in a batch under way or this one: the last that was let in, or (SGLang)
- * of those with fewest tokens made the one with the longest prompt. running_count: nobody. */
+/* Whom to preempt of those that are not in a batch under way or this one: the last that was let in, or
+ * (SGLang) of those with fewest tokens made the one with the longest prompt. running_count: nobody. */
 static uint64_t victim_of(const struct ll_rank *rank)
 {
     uint64_t best = rank->running_count;
@@ -286,7 +285,7 @@ static uint64_t wanted(const struct ll_rank *rank, const struct ll_sequence *s, 
 
 /* Running sequences, in order; those that decode, or whose prompt goes on, or both. */
 static bool schedule_running(struct ll_rank *rank, bool prompts, bool decoding, uint64_t *budget,
-                             double now_s, struct ll_batch *batch)
+                             double now_s, struct ll_rank_batch *batch)
 {
     for (uint64_t i = 0; i<rank->running_count && * budget> 0; i++) {
         struct ll_sequence *s = rank->running[i];
@@ -358,7 +357,8 @@ static bool admits(const struct ll_rank *rank, const struct ll_sequence *s, uint
 }
 
 /* Lets waiting sequences in, in order, until one does not fit. */
-static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_s, struct ll_batch *batch)
+static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_s,
+                             struct ll_rank_batch *batch)
 {
     const struct ll_engine *e = rank->engine;
     while (*budget > 0 && rank->running_count < e->most_sequences && rank->waiting_count > 0) {
@@ -396,7 +396,7 @@ static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_
     return true;
 }
 
-bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_batch *batch)
+bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *batch)
 {
     const struct ll_engine *e = rank->engine;
     uint64_t budget = e->most_tokens;

@@ -67,7 +67,7 @@ bool ll_rank_queue(struct ll_rank *rank, struct ll_sequence *sequence);
 bool ll_rank_holds(const struct ll_rank *rank, uint64_t tokens);
 
 /* A step's batch. */
-struct ll_batch {
+struct ll_rank_batch {
     struct ll_sequence **sequences; /* those that are in it; room for most_sequences */
     uint64_t count;
     struct ll_prompt_part *chunks;
@@ -78,7 +78,7 @@ struct ll_batch {
 
 /* Chooses the next batch, at this time; of no sequence when there is nothing to compute. False when memory
  * ran out. The batch's arrays have room for the engine's most_sequences. */
-bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_batch *batch);
+bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *batch);
 
 /* What the sequence of a batch that was computed made: its new tokens, 0 when its prompt goes on. `draw` is
  * uniform in (0, 1) for each guess. Where it made its last one it leaves the rank, and *ended is true. */
@@ -87,6 +87,7 @@ uint64_t ll_rank_complete(struct ll_rank *rank, struct ll_sequence *sequence, ui
 /* Gives back what a sequence that left the rank is kept in. */
 void ll_sequence_give(struct ll_rank *rank, struct ll_sequence *sequence);
 
+/* Sequences that run, that wait; the share of the cache's blocks that are held. */
 uint64_t ll_rank_running(const struct ll_rank *rank);
 uint64_t ll_rank_waiting(const struct ll_rank *rank);
 double ll_rank_kv_share(const struct ll_rank *rank);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The events of a deployment (serve.h): requests arrive, batches end, keys and values have gone over. The
- * earliest is next; of equal times an arrival, then a handing over, then the instance of the lowest number. */
+ * earliest is next; of equal times an arrival, then a handing over, then the instance of the lowest number.
+ */
 #include "sim/serve/serve.h"
 
 #include <assert.h>
@@ -14,11 +15,11 @@
 /* Batches of all ranks of an instance that are computed together. */
 struct batches {
     double start_s, end_s;
-    struct ll_batch *ranks;
+    struct ll_rank_batch *ranks;
 };
 
 struct instance {
-    const struct ll_pool *pool;
+    const struct ll_server_pool *pool;
     uint64_t pool_number, number;
     struct ll_rank **ranks;
     struct batches *under_way; /* a ring of pool->stages */
@@ -38,7 +39,7 @@ struct handed {
 struct server {
     const struct ll_deployment *deployment;
     const struct ll_load *load;
-    const struct ll_limits *limits;
+    const struct ll_serve_limits *limits;
     const struct ll_serve_watch *watch;
     struct ll_arena *arena;
     struct instance *instances; /* those that prompts come to first, then those for decoding alone */
@@ -259,7 +260,7 @@ static void finish_batches(struct server *s, struct instance *instance)
     instance->count--;
     instance->waits = false;
     for (uint64_t r = 0; r < instance->pool->ranks; r++) {
-        struct ll_batch *batch = &b->ranks[r];
+        struct ll_rank_batch *batch = &b->ranks[r];
         for (uint64_t i = 0; i < batch->count; i++) {
             struct ll_sequence *q = batch->sequences[i];
             bool ended;
@@ -278,9 +279,10 @@ static void finish_batches(struct server *s, struct instance *instance)
 }
 
 /* What a step costs, and what of it the tokens of prompts add. */
-static struct ll_step_cost cost_of(struct instance *instance, const struct ll_batch *ranks, double *prompts_s)
+static struct ll_step_cost cost_of(struct instance *instance, const struct ll_rank_batch *ranks,
+                                   double *prompts_s)
 {
-    const struct ll_pool *pool = instance->pool;
+    const struct ll_server_pool *pool = instance->pool;
     bool prompts = false, sequences = false;
     for (uint64_t r = 0; r < pool->ranks; r++) {
         instance->steps[r] = ranks[r].step;
@@ -331,7 +333,7 @@ static void begin_batches(struct server *s, struct instance *instance)
     double prompts_s;
     s->now_s = instance->free_s;
     for (uint64_t r = 0; r < instance->pool->ranks; r++) {
-        struct ll_batch *batch = &b->ranks[r];
+        struct ll_rank_batch *batch = &b->ranks[r];
         if (!ll_rank_schedule(instance->ranks[r], s->now_s, batch)) {
             s->failed = true;
             return;
@@ -407,7 +409,7 @@ static bool take_event(struct server *s)
     return true;
 }
 
-static bool make_instances(struct server *s, const struct ll_pool *pool, uint64_t number, uint64_t *at)
+static bool make_instances(struct server *s, const struct ll_server_pool *pool, uint64_t number, uint64_t *at)
 {
     for (uint64_t i = 0; i < pool->instances; i++) {
         struct instance *x = &s->instances[(*at)++];
@@ -427,9 +429,10 @@ static bool make_instances(struct server *s, const struct ll_pool *pool, uint64_
             if (!(batches->ranks = ll_alloc(s->arena, pool->ranks, sizeof *batches->ranks)))
                 return false;
             for (uint64_t r = 0; r < pool->ranks; r++) {
-                struct ll_batch *batch = &batches->ranks[r];
+                struct ll_rank_batch *batch = &batches->ranks[r];
                 const uint64_t most = pool->engine.most_sequences;
-                *batch = (struct ll_batch){.sequences = ll_alloc(s->arena, most, sizeof *batch->sequences),
+                *batch =
+                    (struct ll_rank_batch){.sequences = ll_alloc(s->arena, most, sizeof *batch->sequences),
                                            .chunks = ll_alloc(s->arena, most, sizeof *batch->chunks)};
                 if (!batch->sequences || !batch->chunks)
                     return false;
@@ -449,19 +452,19 @@ static bool make_result(struct server *s)
                              .itl = ll_quantiles_make(s->arena),
                              .e2e = ll_quantiles_make(s->arena),
                              .queued = ll_quantiles_make(s->arena)};
-    const struct ll_pool *const pools[] = {&s->deployment->whole, &s->deployment->prefill,
-                                           &s->deployment->decode};
+    const struct ll_server_pool *const pools[] = {&s->deployment->whole, &s->deployment->prefill,
+                                                  &s->deployment->decode};
     for (int i = 0; i < 3; i++)
         r->devices += pools[i]->instances * pools[i]->devices;
     return r->ttft && r->tpot && r->itl && r->e2e && r->queued;
 }
 
 const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const struct ll_load *load,
-                                  const struct ll_limits *limits, const struct ll_serve_watch *watch,
+                                  const struct ll_serve_limits *limits, const struct ll_serve_watch *watch,
                                   struct ll_arena *arena, const char **trouble)
 {
-    const struct ll_pool *whole = &deployment->whole, *prefill = &deployment->prefill,
-                         *decode = &deployment->decode;
+    const struct ll_server_pool *whole = &deployment->whole, *prefill = &deployment->prefill,
+                                *decode = &deployment->decode;
     struct server s = {
         .deployment = deployment, .load = load, .limits = limits, .watch = watch, .arena = arena};
     assert(load->count > 0 && (whole->instances > 0) != (prefill->instances > 0 && decode->instances > 0));

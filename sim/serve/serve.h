@@ -88,7 +88,8 @@ struct ll_step_cost {
     double energy_j; /* of all devices of the instance; NaN: not known */
 };
 
-/* What a step of an instance costs, whose `ranks` schedulers do these at once; steps of no tokens are idle. */
+/* What a step of an instance costs, whose `ranks` schedulers do these at once; steps of no tokens are idle.
+ */
 typedef struct ll_step_cost ll_cost_of_step(void *context, const struct ll_server_step *steps,
                                             uint64_t ranks);
 
@@ -97,7 +98,7 @@ typedef struct ll_step_cost ll_cost_of_step(void *context, const struct ll_serve
 enum ll_router { LL_ROUTER_ROUND_ROBIN, LL_ROUTER_LEAST_LOADED, LL_ROUTER_PREFIX_AWARE, LL_ROUTER_COUNT };
 
 /* Instances that are alike. */
-struct ll_pool {
+struct ll_server_pool {
     uint64_t instances;
     uint64_t ranks;     /* schedulers in step with each other, as attention by data parallelism has them */
     uint64_t stages;    /* of a pipeline, so many batches are under way at once */
@@ -109,8 +110,9 @@ struct ll_pool {
 };
 
 struct ll_deployment {
-    struct ll_pool whole; /* of instances that do everything; of none where prefill and decode are apart */
-    struct ll_pool prefill, decode;
+    struct ll_server_pool
+        whole; /* of instances that do everything; of none where prefill and decode are apart */
+    struct ll_server_pool prefill, decode;
     enum ll_router router;
     /* A prompt's keys and values go from prefill to decode: so many bytes a token, with this latency and
      * bandwidth for each request. by_layer: hidden behind the prefill but for the last layer of `layers`. */
@@ -149,7 +151,7 @@ struct ll_step_seen {
     double kv_share;                   /* of the fullest rank's cache that is in use */
 };
 
-struct ll_limits {
+struct ll_serve_limits {
     double ttft_s, tpot_s, e2e_s; /* infinite: none */
 };
 
@@ -181,7 +183,7 @@ struct ll_serve_watch {
 /* Serves the load. NULL when memory ran out, or after `*trouble` names (in static text) what cannot be: a
  * request that does not fit in a cache alone. Lives in the arena. */
 const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const struct ll_load *load,
-                                  const struct ll_limits *limits, const struct ll_serve_watch *watch,
+                                  const struct ll_serve_limits *limits, const struct ll_serve_watch *watch,
                                   struct ll_arena *arena, const char **trouble);
 
 /* The request number `i` of a load that lists none. Pure. */
