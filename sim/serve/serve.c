@@ -49,6 +49,7 @@ struct server {
     uint64_t next_request;
     double last_arrival_s;
     struct ll_request next; /* of them the next to arrive, where there is one */
+    uint64_t places;        /* in a closed loop: how many more may come now */
     struct ll_serving *result;
     double step_time, kv_sum, running_sum, waiting_sum;
     double now_s;
@@ -75,7 +76,8 @@ static void turn_to_next(struct server *s, double now_s)
         return;
     s->next = request_at(s, s->next_request);
     if (s->load->concurrency > 0)
-        s->next.arrival_s = s->next_request < s->load->concurrency ? 0 : now_s;
+        s->next.arrival_s = s->places > 0 ? now_s : INFINITY;
+    s->places -= s->places > 0;
     s->last_arrival_s = s->next.arrival_s;
 }
 
@@ -149,10 +151,7 @@ static void arrive(struct server *s)
     if (instance->free_s < s->now_s)
         instance->free_s = s->now_s;
     take_in(s, instance, &sequence);
-    if (s->load->concurrency == 0 || s->next_request < s->load->concurrency)
-        turn_to_next(s, s->now_s);
-    else
-        s->next.arrival_s = INFINITY;
+    turn_to_next(s, s->now_s);
 }
 
 /* --- from prefill to decode --- */
@@ -232,7 +231,8 @@ static void count_served(struct server *s, const struct ll_sequence *q)
         s->watch->served(s->watch->context,
                          &(struct ll_served){q->number, q->request, q->scheduled_s, q->first_token_s,
                                              q->last_token_s, q->preemptions, q->hit_tokens});
-    if (s->load->concurrency > 0 && more_come(s) && isinf(s->next.arrival_s))
+    s->places += s->load->concurrency > 0;
+    if (s->load->concurrency > 0 && isinf(s->next.arrival_s))
         turn_to_next(s, s->now_s);
     if (s->watch->progress && (r->requests & 0x3ff) == 0)
         s->watch->progress(s->watch->context, r->requests, s->load->count);
@@ -331,7 +331,7 @@ static void begin_batches(struct server *s, struct instance *instance)
     struct batches *b = &instance->under_way[(instance->first + instance->count) % instance->pool->stages];
     uint64_t sequences = 0;
     double prompts_s;
-    s->now_s = instance->free_s;
+    s->now_s = fmax(s->now_s, instance->free_s); /* all places may have been taken until now */
     for (uint64_t r = 0; r < instance->pool->ranks; r++) {
         struct ll_rank_batch *batch = &b->ranks[r];
         if (!ll_rank_schedule(instance->ranks[r], s->now_s, batch)) {
@@ -353,6 +353,10 @@ static void begin_batches(struct server *s, struct instance *instance)
            taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
     b->start_s = s->now_s;
     b->end_s = s->now_s + taken_s;
+    if (instance->count > 0) { /* stages compute batches in their order */
+        uint64_t last = (instance->first + instance->count - 1) % instance->pool->stages;
+        b->end_s = fmax(b->end_s, instance->under_way[last].end_s);
+    }
     instance->free_s = s->now_s + taken_s / (double)instance->pool->stages;
     instance->count++;
     s->result->prompt_busy_s += prompts_s;
@@ -476,6 +480,7 @@ const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const 
     if (!s.instances || !make_instances(&s, whole, 0, &at) || !make_instances(&s, prefill, 1, &at) ||
         !make_instances(&s, decode, 2, &at) || !make_result(&s))
         return NULL;
+    s.places = load->concurrency;
     turn_to_next(&s, 0);
     while (!s.failed && !s.trouble && !(watch->stop && *watch->stop) && take_event(&s))
         ;

@@ -30,7 +30,6 @@ sim/parallel   sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/report     sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/page       sim/report sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/validate   sim/parallel sim/replay sim/array sim/cost sim/memory sim/network sim/machine tracer/convert T
-sim/validate   sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine tracer/convert T
 sim/serve      sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/calibrate  sim/cost sim/memory sim/machine T
 models/micro   models/nn T
