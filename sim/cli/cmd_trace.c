@@ -239,14 +239,32 @@ static bool open_inputs(const struct ll_args *args, struct ll_input_file **input
     return opened;
 }
 
+/* A pass over the input, on the clock since it began. */
+struct pass {
+    const char *name;
+    struct ll_ticker ticker;
+};
+
+static void show_progress(void *context, const char *name, double done)
+{
+    struct pass *pass = context;
+    if (!pass->name || strcmp(pass->name, name) != 0)
+        *pass = (struct pass){name, ll_ticker_new(true)};
+    ll_ticker_tell(&pass->ticker, "import", done, NAN, "%s", name);
+}
+
 static int import(const struct ll_args *args, const struct ll_format *format, struct ll_import *import)
 {
+    struct pass pass = {.name = NULL};
+    import->progress = show_progress;
+    import->context = &pass;
     struct ll_diags *diags = calloc(2, sizeof *diags), *notes = diags + 1;
     if (!diags || !import->output)
         return ll_cli_fail("memory ran out");
     import->diags = diags;
     import->notes = notes;
     bool done = ll_import_run(format->import, import);
+    ll_ticker_clear(&pass.ticker);
     ll_print_diags(done ? notes : diags);
     int status = done ? LL_DONE : LL_WRONG;
     if (!done && import->status != LL_OK)

@@ -758,16 +758,35 @@ static const struct ll_trace *bring(void *context, const struct ll_dry_workload 
     return ll_bring_one(&recorder->library, &recording, &trace) == LL_DONE ? trace : NULL;
 }
 
+struct progress {
+    struct ll_ticker ticker;
+    size_t rows;
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t count)
+{
+    struct progress *progress = context;
+    struct ll_human rows;
+    ll_ticker_tell(&progress->ticker, "validate", (double)done / (double)count, NAN, "of %s row%s",
+                   ll_format_grouped(&rows, progress->rows), ll_plural(progress->rows));
+}
+
 static int score(const struct ll_args *args, const struct ll_measured_rows *rows,
                  const struct machines *machines)
 {
+    struct progress progress = {ll_ticker_new(true), rows->count};
     struct recorder recorder = {.arena = args->arena};
     const struct ll_recordings recordings = {bring, &recorder};
     struct ll_pool *pool = ll_pool_new(0);
+    if (pool)
+        ll_pool_watch(pool, show_progress, &progress);
     const struct ll_validation *v =
         pool ? ll_validate(rows->at, rows->count, (const struct ll_machine *const *)machines->at,
                            machines->count, machines->aliases, &recordings, pool, args->arena)
              : NULL;
+    ll_ticker_clear(&progress.ticker);
+    if (pool)
+        ll_pool_watch(pool, NULL, NULL);
     int status = v ? show(args, v, pool) : ll_cli_fail("memory ran out");
     ll_pool_free(pool);
     ll_library_release(&recorder.library);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C in long work: what can be kept is kept, and the last lines say what, where, and how to go on."""
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -82,6 +83,17 @@ status, said = interrupted(["study", "F-T2", "F1", "T-T2", "-o", "studies"], b"s
 expect(was_interrupted(status) and b"1 of 3 studies are done" in said and b"leadline study -o studies F1 T-T2" in said,
        "study says which are done and how to go on", said)
 expect(os.path.exists("studies/F-T2.html"), "the files of a study that is done are kept")
+
+# import, validate: how far they are, on a terminal alone where they are short
+with open("many.csv", "w", encoding="utf-8") as file:
+    file.write("source,hardware,op,dtype,dims,time_s,notes\n" +
+               "".join(f"t,h100_sxm,gemm,fp32,m={i};n={i % 977 + 1};k={i % 577 + 1};ta=N;tb=N,0.001,\n" for i in range(1, 40000)))
+for line, told in (("import csv many.csv -o many.llt", rb"import  \d+ %  recording"), ("validate many.csv", rb"validate  \d+ %")):
+    terminal = Terminal("leadline " + line, folder=folder.name)
+    terminal.read()
+    expect(terminal.status() == 0 and re.search(told, terminal.output), line + " tells how far it is", terminal.output)
+    log = subprocess.run(["leadline", *line.split()], env=environment(), capture_output=True, check=False)
+    expect(log.returncode == 0 and b" %  " not in log.stderr and b"\r" not in log.stderr, "a short one says nothing in a log", log.stderr)
 
 # On a terminal the key does it.
 terminal = Terminal("leadline record autoenc --steps 100000 -o b.llt", folder=folder.name)

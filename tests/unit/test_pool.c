@@ -5,6 +5,7 @@
 #include "tracer/base/pool.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -235,6 +236,39 @@ static void more_cpus_than_a_plain_set_holds_are_counted(void **state)
     assert_int_equal(ll_pool_usable_cpus(), usable);
 }
 
+struct watch {
+    pthread_t caller;
+    uint64_t calls, last, count;
+    bool wrong; /* told by another thread, of fewer chunks than before, or of more than there are */
+};
+
+static void take_note(void *context, uint64_t done, uint64_t count)
+{
+    struct watch *watch = context;
+    watch->wrong |= !pthread_equal(watch->caller, pthread_self()) || done < watch->last || done > count ||
+                    count != watch->count;
+    watch->last = done;
+    watch->calls++;
+}
+
+static void who_watches_is_told_by_its_own_thread(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        struct ll_pool *pool = ll_pool_new(threads);
+        struct watch watch = {.caller = pthread_self(), .count = 100};
+        ll_pool_watch(pool, take_note, &watch);
+        expect_all_once(pool, MOST, 10);
+        assert_false(watch.wrong);
+        assert_true(watch.calls <= 100 && (threads > 1 || (watch.calls == 100 && watch.last == 100)));
+        ll_pool_watch(pool, NULL, NULL);
+        const uint64_t before = watch.calls;
+        expect_all_once(pool, MOST, 10);
+        assert_int_equal(watch.calls, before);
+        ll_pool_free(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +281,7 @@ int main(void)
         cmocka_unit_test(more_cpus_than_a_plain_set_holds_are_counted),
         cmocka_unit_test(no_two_threads_have_one_number),
         cmocka_unit_test(a_sum_by_chunks_has_the_same_bits_at_any_thread_count),
+        cmocka_unit_test(who_watches_is_told_by_its_own_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,12 @@ static void take_chunks(struct ll_pool *pool)
 {
     unsigned threads = pool->worker_count + 1;
     for (unsigned i = 0; i < threads; i++)
-        for (uint64_t chunk; take_chunk(pool, (worker_index + i) % threads, &chunk);)
+        for (uint64_t chunk; take_chunk(pool, (worker_index + i) % threads, &chunk);) {
             do_chunk(pool, chunk);
+            if (worker_index == 0 && pool->told)
+                pool->told(pool->told_context, pool->chunk_count - atomic_load(&pool->unfinished),
+                           pool->chunk_count);
+        }
 }
 
 static bool is_called(struct ll_pool *pool, uint_fast64_t seen)
@@ -262,13 +266,23 @@ unsigned ll_pool_threads(const struct ll_pool *pool)
     return pool ? pool->worker_count + 1 : 1;
 }
 
-/* Without other threads. */
-static void run_alone(uint64_t count, uint64_t grain, ll_pool_body *body, void *context)
+void ll_pool_watch(struct ll_pool *pool, ll_pool_told *told, void *context)
 {
+    pool->told = told;
+    pool->told_context = context;
+}
+
+/* Without other threads, and perhaps without a pool. */
+static void run_alone(const struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body,
+                      void *context)
+{
+    const uint64_t chunk_count = count / grain + (count % grain != 0);
     for (uint64_t begin = 0, chunk = 0; begin < count; chunk++) {
         uint64_t end = count - begin < grain ? count : begin + grain;
         body(context, begin, end, chunk);
         begin = end;
+        if (pool && pool->told)
+            pool->told(pool->told_context, chunk + 1, chunk_count);
     }
 }
 
@@ -277,7 +291,7 @@ void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_b
     assert(grain > 0);
     uint64_t chunk_count = count / grain + (count % grain != 0);
     if (!pool || pool->worker_count == 0 || chunk_count < 2 || chunk_count > UINT32_MAX) {
-        run_alone(count, grain, body, context);
+        run_alone(pool, count, grain, body, context);
         return;
     }
     pthread_mutex_lock(&pool->lock);

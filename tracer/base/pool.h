@@ -65,6 +65,11 @@ unsigned ll_pool_usable_cpus(void);
 typedef void ll_pool_body(void *context, uint64_t begin, uint64_t end, uint64_t chunk);
 void ll_pool_run(struct ll_pool *pool, uint64_t count, uint64_t grain, ll_pool_body *body, void *context);
 
+/* From now on ll_pool_run calls told(context, done, count) on its caller's thread, each time that this thread
+ * has done a chunk: `done` of the run's `count` chunks are done, by all threads. NULL ends this. */
+typedef void ll_pool_told(void *context, uint64_t done, uint64_t count);
+void ll_pool_watch(struct ll_pool *pool, ll_pool_told *told, void *context);
+
 /* Inside a body: which of the pool's threads runs it, from 0 to ll_pool_threads - 1; picks scratch memory. */
 unsigned ll_pool_worker(void);
 

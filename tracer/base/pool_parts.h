@@ -54,7 +54,9 @@ struct ll_pool {
     ll_pool_body *body;
     void *context;
     enum ll_denormals denormals; /* of the caller: whoever computes, the bits are the same */
-    struct ll_cpus before;       /* the caller's CPUs before it was spread; of no set: it was not */
+    ll_pool_told *told;          /* NULL: nobody watches */
+    void *told_context;
+    struct ll_cpus before; /* the caller's CPUs before it was spread; of no set: it was not */
     struct ll_pool_quiet quiet;
 };
 

@@ -293,6 +293,14 @@ bool ll_import_count(struct ll_import *import, const char *key, uint64_t least, 
     return true;
 }
 
+void ll_import_progress(struct ll_import *import, const char *pass, uint64_t done, uint64_t count)
+{
+    enum { PARTS_A_LOOK = 256 }; /* a look at the clock takes as long as a small part */
+    assert(done <= count && count > 0);
+    if (import->progress && import->looks++ % PARTS_A_LOOK == 0)
+        import->progress(import->context, pass, (double)done / (double)count);
+}
+
 bool ll_import_no_memory(struct ll_import *import)
 {
     import->status = LL_NO_MEMORY;

@@ -75,12 +75,16 @@ struct ll_import {
     const char *output; /* path of the trace to write */
     struct ll_diags *diags;
     struct ll_diags *notes; /* what is worth a word but no error; NULL: nobody listens */
+    /* Told now and then how much of a pass over the input is done, from 0 to 1; NULL: nobody listens. */
+    void (*progress)(void *context, const char *pass, double done);
+    void *context; /* of `progress` */
 
     /* The importer's; starts as zeros. All that lives until the end of the import lives in the arena. */
     struct ll_arena arena;
     struct ll_facts facts;        /* of the header, to be added before ll_import_begin */
     struct ll_recorder *recorder; /* NULL before ll_import_begin */
     uint64_t op_count;            /* recorded so far */
+    uint64_t looks;               /* of ll_import_progress */
     enum ll_status status;        /* a trouble of the world, LL_OK until one is met */
 };
 
@@ -102,6 +106,10 @@ bool ll_import_count(struct ll_import *import, const char *key, uint64_t least, 
 /* Opens the trace, with import->facts and who made it as its header. False after complaints about choices
  * that nobody has asked for, or with import->status set. Once in an import, before anything is recorded. */
 bool ll_import_begin(struct ll_import *import);
+
+/* `done` of `count` parts of a pass ("reading", "recording") over the input are done; cheap enough to be
+ * called for each part. */
+void ll_import_progress(struct ll_import *import, const char *pass, uint64_t done, uint64_t count);
 
 /* Says that memory ran out. Always false. */
 bool ll_import_no_memory(struct ll_import *import);

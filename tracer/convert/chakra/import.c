@@ -538,6 +538,7 @@ static bool record_own_node(struct reader *r, struct rank *rank, uint64_t at, co
 /* A node of ours as it was, one of others by what it says. */
 static bool record_node(struct reader *r, struct rank *rank, struct own *own)
 {
+    ll_import_progress(r->import, "recording", rank->next, rank->file.count);
     uint64_t at = rank->file.order[rank->next++];
     r->rank = rank;
     r->node = &rank->file.nodes[at];

@@ -851,6 +851,7 @@ static void record_rows(struct ll_series *series, const struct ll_measured *rows
     if (!import->allow_opaque)
         complain_of_names(import, rows, count);
     for (size_t i = 0; i < count; i++) {
+        ll_import_progress(import, "recording", i, count);
         series->scope = rows[i].op;
         series->phase = strstr(rows[i].op, "_bwd") ? LL_PHASE_BACKWARD : LL_PHASE_FORWARD;
         uint64_t time_ns = ll_series_ns(rows[i].time_s * 1e9);

@@ -314,6 +314,7 @@ static bool is_work(struct ll_dnnl_log *log)
 /* The next line about work; false at the end. Lines that are too long are none. */
 static bool next_line(struct ll_dnnl_log *log)
 {
+    const uint64_t size = log->import->inputs[0].size;
     while (log->at < log->end) {
         size_t left = (size_t)(log->end - log->at);
         const char *newline = memchr(log->at, '\n', left);
@@ -327,6 +328,8 @@ static bool next_line(struct ll_dnnl_log *log)
             continue;
         memcpy(log->line.text, text, length);
         log->line.text[length] = '\0';
+        ll_import_progress(log->import, log->import->recorder ? "recording" : "reading",
+                           size - (uint64_t)(log->end - log->at), size);
         if (take_apart(&log->line) && is_work(log))
             return true;
     }

@@ -559,8 +559,11 @@ static bool number_values(struct onnx *o, const struct onnx_graph *graph)
 static bool follow_all(struct onnx *o, const struct onnx_graph *graph)
 {
     bool right = true;
-    for (uint64_t i = 0; i < graph->node_count; i++)
+    for (uint64_t i = 0; i < graph->node_count; i++) {
+        if (graph == &o->file.graph)
+            ll_import_progress(o->import, "recording", i, graph->node_count);
         right = follow(o, &graph->nodes[i]) && right;
+    }
     return right;
 }
 

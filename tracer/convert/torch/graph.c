@@ -585,10 +585,12 @@ bool ll_torch_read_graph(struct ll_import *import, struct ll_torch_nodes *nodes)
         }
         if (ll_json_read(json) != LL_JSON_LIST)
             return ll_json_expected(json, "a list of nodes");
-        while (ll_json_read(json) == LL_JSON_OBJECT)
+        while (ll_json_read(json) == LL_JSON_OBJECT) {
+            ll_import_progress(import, "reading", (uint64_t)(json->at - text), input->size);
             if (!read_node(&r) &&
                 (json->failed || import->status != LL_OK || import->diags->count >= LL_DIAG_LIMIT))
                 return false;
+        }
         if (!json->failed && json->token != LL_JSON_LIST_END)
             return ll_json_expected(json, "a node, which is an object");
     }

@@ -635,9 +635,12 @@ static bool read_events(struct profile *p)
     struct ll_json_reader *json = &p->json;
     if (json->token != LL_JSON_LIST)
         return ll_json_expected(json, "a list of events");
-    while (ll_json_read(json) == LL_JSON_OBJECT)
+    while (ll_json_read(json) == LL_JSON_OBJECT) {
+        ll_import_progress(p->import, "reading", (uint64_t)(json->at - json->begin),
+                           (uint64_t)(json->end - json->begin));
         if (!take_event(p))
             return false;
+    }
     return json->token == LL_JSON_LIST_END || ll_json_expected(json, "an event, which is an object");
 }
 

@@ -764,8 +764,10 @@ static void conclude(struct record *r)
 
 static void record_all(struct record *r)
 {
-    for (uint64_t i = 0; i < r->nodes->count && r->import->status == LL_OK; i++)
+    for (uint64_t i = 0; i < r->nodes->count && r->import->status == LL_OK; i++) {
+        ll_import_progress(r->import, "recording", i, r->nodes->count);
         record_node(r, i);
+    }
     if (r->import->status == LL_OK)
         conclude(r);
 }
