@@ -183,6 +183,7 @@ static bool simulate(struct simulation *simulation, bool want_gains)
             report->trace_name = simulation->args->words[t];
             report->tokens_per_sample = ll_report_tokens(simulation->traces[t]);
             report->top = ll_output_top();
+            report->bars = ll_output_bars();
             report->all_gains = ll_flag(simulation->args, "what-if");
             done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
                    remember(simulation, t, m);

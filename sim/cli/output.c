@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 
 /* What the command line says of the output; one command runs in a process. */
 static struct ll_output output;
+static unsigned held_width; /* of ll_hold_screen_width; 0: as it is */
 
 void ll_output_set(const struct ll_output *wanted)
 {
@@ -289,6 +291,25 @@ static bool has_colour(void)
     return isatty(STDOUT_FILENO) == 1 && kind && *kind && strcmp(kind, "dumb") != 0;
 }
 
+/* As the environment names the locale: the first of these that is set counts (POSIX, 8.2). */
+static bool is_utf8(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *locale = getenv(variables[i]), *charset = locale ? strchr(locale, '.') : NULL;
+        if (locale && *locale)
+            return charset &&
+                   (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+    }
+    return false;
+}
+
+enum ll_bar_cells ll_output_bars(void)
+{
+    bool page = output.format == LL_FORMAT_TEXT && held_width == 0 && isatty(STDOUT_FILENO) == 1;
+    return page && is_utf8() ? LL_BAR_BLOCKS : LL_BAR_ASCII;
+}
+
 /* Lines of prose become as long as the screen is wide, and marks become colours. */
 static void paint(struct ll_str *text)
 {
@@ -446,8 +467,6 @@ unsigned ll_terminal_width(void)
     width = width < 20 ? terminal_width() : width;
     return width >= 20 && width <= 1000 ? (unsigned)width : 80;
 }
-
-static unsigned held_width; /* 0: as it is */
 
 void ll_hold_screen_width(unsigned columns)
 {

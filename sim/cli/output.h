@@ -85,6 +85,9 @@ bool ll_may_replace(const char *path);
  * does a trace or a database, named where a page or a figure was meant. */
 bool ll_write_file(const char *path, struct ll_str *text);
 
+/* What bars of a page are made of: of blocks on a terminal whose locale is UTF-8. */
+enum ll_bar_cells ll_output_bars(void);
+
 /* The width of the screen in any format, for what is no page. */
 unsigned ll_terminal_width(void);
 

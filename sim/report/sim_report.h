@@ -7,6 +7,7 @@
 
 #include "sim/memory/footprint.h"
 #include "sim/parallel/parallel.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
 
@@ -51,6 +52,7 @@ struct ll_report {
     size_t gain_count;
     bool all_gains;                        /* a page lists every gain, else the largest few */
     uint64_t top;                          /* rows of each table; 0: as many as are worth a look */
+    enum ll_bar_cells bars;                /* of its text */
     const struct ll_memory_report *memory; /* NULL when nobody asked */
     /* Between these the time of a step lies for eight in ten, as far as validation says; 0: it does not. */
     double time_low_s, time_high_s;

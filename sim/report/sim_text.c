@@ -315,10 +315,10 @@ static const struct ll_level *outermost(const struct ll_machine *machine)
 
 /* A speed-of-light bar: so much of so much. */
 static void light_bar(const char *name, const char *reached, const char *limit, double fraction,
-                      const char *of_what, unsigned width, struct ll_str *out)
+                      const char *of_what, unsigned width, enum ll_bar_cells bars, struct ll_str *out)
 {
     ll_str_addf(out, "  " LL_MARK_KEY "%-9s" LL_MARK_END " ", name);
-    ll_bar(out, fraction, width < NARROW ? SHORT_BAR : BAR_WIDTH);
+    ll_bar(out, fraction, width < NARROW ? SHORT_BAR : BAR_WIDTH, bars);
     ll_str_addf(out, " %4.0f %%   %s of %s%s%s\n", 100 * fraction, reached, limit, *of_what ? " " : "",
                 of_what);
 }
@@ -339,16 +339,17 @@ static void compute_bar(const struct ll_report *report, unsigned width, struct l
     light_bar(recomputes(report) ? "HFU" : "MFU",
               ll_format_si(&reached, result->prepared->flops / result->time_s, unit),
               ll_format_si(&peak, metrics.peak_flops, unit), result->flop_utilization,
-              ll_dtype_name(metrics.computed), width, out);
+              ll_dtype_name(metrics.computed), width, report->bars, out);
 }
 
-static void memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
+static void memory_bar(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
+    const struct ll_result *result = report->result;
     const struct ll_machine *machine = result->machine;
     double share = result->level_share[machine->level_count - 1], peak = ll_machine_memory_Bps(machine);
     struct ll_human reached, limit;
     light_bar("MBU", ll_format_si(&reached, share * peak, "B/s"), ll_format_si(&limit, peak, "B/s"), share,
-              outermost(machine)->name, width, out);
+              outermost(machine)->name, width, report->bars, out);
 }
 
 /* Arithmetic intensity, beside that from which on a machine computes at its peak. */
@@ -362,8 +363,9 @@ static void intensity_row(const struct ll_result *result, unsigned width, struct
     fact_row("intensity", &line, width, out);
 }
 
-static void peak_memory_bar(const struct ll_result *result, unsigned width, struct ll_str *out)
+static void peak_memory_bar(const struct ll_report *report, unsigned width, struct ll_str *out)
 {
+    const struct ll_result *result = report->result;
     double peak = (double)result->footprint->peak_bytes,
            size = (double)outermost(result->machine)->size_bytes;
     struct ll_human used, capacity;
@@ -375,7 +377,7 @@ static void peak_memory_bar(const struct ll_result *result, unsigned width, stru
         return;
     }
     light_bar("memory", ll_format_binary(&used, peak), ll_format_binary(&capacity, size), peak / size, "peak",
-              width, out);
+              width, report->bars, out);
     if (result->fits)
         return;
     ll_str_addf(&line,
@@ -500,7 +502,7 @@ static void gain_table(const struct ll_report *report, unsigned width, struct ll
     for (size_t i = 0; i < report->gain_count && i < most; i++) {
         const struct ll_gain *gain = &report->gains[i];
         struct ll_str bar = {0};
-        ll_bar(&bar, gain->speedup - 1, width < NARROW ? SHORT_BAR : BAR_WIDTH);
+        ll_bar(&bar, gain->speedup - 1, width < NARROW ? SHORT_BAR : BAR_WIDTH, report->bars);
         struct ll_human time, times;
         if (i == 0 && gain->speedup >= 1.005)
             ll_table_mark(table, LL_MARK_FIND);
@@ -849,8 +851,8 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
                     format_ms(&high, report->time_high_s, "ms/step"));
     ll_str_add(out, "\n");
     compute_bar(report, width, out);
-    memory_bar(result, width, out);
-    peak_memory_bar(result, width, out);
+    memory_bar(report, width, out);
+    peak_memory_bar(report, width, out);
     intensity_row(result, width, out);
     cause_line(result, width, out);
     report_remarks(report, width, out);

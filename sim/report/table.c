@@ -116,10 +116,27 @@ const char *ll_plural(unsigned long long count)
     return count == 1 ? "" : "s";
 }
 
-void ll_bar(struct ll_str *out, double fraction, unsigned width)
+static void block_bar(struct ll_str *out, double fraction, unsigned width)
+{
+    static const char *const eighths[] = {" ",      "\u258F", "\u258E", "\u258D", "\u258C",
+                                          "\u258B", "\u258A", "\u2589", "\u2588"};
+    const int filled = (int)round(fraction * width * 8);
+    for (int i = 0; i < (int)width; i++) {
+        const int left = filled - 8 * i;
+        ll_str_add(out, eighths[left < 0 ? 0 : left > 8 ? 8 : left]);
+    }
+    ll_str_add(out, "  ");
+}
+
+void ll_bar(struct ll_str *out, double fraction, unsigned width, enum ll_bar_cells bars)
 {
     assert(width > 0);
-    double filled = round(fmin(fmax(fraction, 0), 1) * width);
+    fraction = fmin(fmax(fraction, 0), 1);
+    if (bars == LL_BAR_BLOCKS) {
+        block_bar(out, fraction, width);
+        return;
+    }
+    double filled = round(fraction * width);
     ll_str_add(out, "[");
     for (unsigned i = 0; i < width; i++)
         ll_str_add(out, i < filled ? "#" : "-");

@@ -35,8 +35,12 @@ const char *ll_format_grouped(struct ll_human *human, unsigned long long count);
 /* The ending of a word for so many: "" or "s". Static storage. */
 const char *ll_plural(unsigned long long count);
 
-/* A bar of `width` characters between brackets, the given fraction of it filled: "[####----]". */
-void ll_bar(struct ll_str *out, double fraction, unsigned width);
+/* What bars are made of: what every terminal shows, "[####----]", or the block elements of Unicode, which
+ * fill eighths of a character. */
+enum ll_bar_cells { LL_BAR_ASCII, LL_BAR_BLOCKS };
+
+/* A bar of `width` characters and two more (brackets, or spaces behind it), the given fraction filled. */
+void ll_bar(struct ll_str *out, double fraction, unsigned width, enum ll_bar_cells bars);
 
 /* What a terminal would obey rather than show becomes question marks, but for tabs and ends of lines: names
  * come from files of anyone. */

@@ -27,6 +27,13 @@ with tempfile.TemporaryDirectory() as folder:
         text = file.read()
     expect(b"ms/step" in text and ESCAPE not in text, "a file gets no escape byte", text)
 
+blocks = "\u2588".encode()
+expect(blocks in on_terminal(PAGE, LC_ALL="C.UTF-8") and b"[##" not in on_terminal(PAGE, LC_ALL="", LANG="de_DE.utf8"),
+       "bars are of blocks where the locale is UTF-8")
+expect(widest(on_terminal(PAGE, 80, LC_ALL="C.UTF-8")) <= 80, "bars of blocks keep the width")
+for line, variables in ((PAGE, {"LC_ALL": "C", "LANG": "C.UTF-8"}), (PAGE + " | cat", {"LC_ALL": "C.UTF-8"})):
+    expect(blocks not in on_terminal(line, **variables), "bars are ASCII elsewhere")
+
 wrong = subprocess.run(PAGE.split() + ["--color", "red"], env=environment(), capture_output=True, check=False)
 expect(wrong.returncode == 2 and b"expected auto, always or never" in wrong.stderr, "a colour is no time to colour")
 

@@ -90,10 +90,15 @@ static void a_bar_stays_within_its_brackets(void **state)
 {
     (void)state;
     struct ll_str out = {0};
-    ll_bar(&out, 0.5, 4);
-    ll_bar(&out, 7, 4);
-    ll_bar(&out, -1, 4);
+    ll_bar(&out, 0.5, 4, LL_BAR_ASCII);
+    ll_bar(&out, 7, 4, LL_BAR_ASCII);
+    ll_bar(&out, -1, 4, LL_BAR_ASCII);
     assert_string_equal(out.text, "[##--][####][----]");
+    ll_str_release(&out);
+    ll_bar(&out, 0.5 + 3 / 32.0, 4, LL_BAR_BLOCKS); /* two characters and three eighths */
+    ll_bar(&out, 7, 4, LL_BAR_BLOCKS);
+    ll_bar(&out, -1, 4, LL_BAR_BLOCKS);
+    assert_string_equal(out.text, "\u2588\u2588\u258D   \u2588\u2588\u2588\u2588        ");
     ll_str_release(&out);
 }
 
