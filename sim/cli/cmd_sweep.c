@@ -501,7 +501,7 @@ static void point_json(const struct exploration *e, const struct ll_evaluation *
 {
     const struct ll_space *space = e->space;
     struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_object(&json);
+    ll_json_open_document(&json, "sweep_point", 1);
     ll_json_put_count(&json, "point", point->number);
     ll_json_put_bool(&json, "valid", point->verdict == LL_VERDICT_VALID);
     ll_json_put_text(&json, "why", point->why);

@@ -144,8 +144,7 @@ static size_t other_slots(const struct ll_machine *machine, struct slot *slots)
                                        2};
     if (machine->energy.limit_w > 0)
         slots[count++] = (struct slot){
-            "energy", NULL, "limit_w", "power of the board", offset_in(machine, &machine->energy.limit_w),
-            false,    2};
+            "energy", NULL, "limit_w", "power limit", offset_in(machine, &machine->energy.limit_w), false, 2};
     if (starts_cost(&machine->software))
         slots[count++] = (struct slot){"software",
                                        NULL,

@@ -295,6 +295,7 @@ static void what_if(const struct ll_report *report, struct ll_json *json)
         ll_json_put_number(json, "factor", gain->knob.factor);
         ll_json_put_number(json, "time_s", gain->time_s);
         ll_json_put_number(json, "speedup", gain->speedup);
+        ll_json_put_text(json, "label", gain->knob.label);
         ll_json_close_object(json);
     }
     ll_json_close_list(json);

@@ -51,6 +51,7 @@ try compare -c h100_sxm $train $infer
 try similarity -c h100_sxm $train $infer
 try plan -c dgx_h100 --batch 8 --devices 2 $train
 try sweep s.yaml --dry-run
+try sweep s.yaml --point 1
 try sweep s.yaml -o s.db
 try pareto s.db
 try merge s.db -o t.db
