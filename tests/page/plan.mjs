@@ -4,6 +4,8 @@ import { try_page } from "./harness.mjs";
 
 await try_page(async ({ tab, holds, picture, check }) => {
   const chosen = () => tab.locator("#plan .answer").innerText(), first = await chosen(), schedule = await picture("#schedule canvas");
+  const names = await tab.locator("#ranking .rows .name").allInnerTexts();
+  holds("no two plans have one name", new Set(names.map(n => n.replace(/^\d+: /, ""))).size === names.length);
   const piped = tab.locator("#ranking .rows button", { hasText: /pp / });
   holds("a plan with stages is among the simulated", await piped.count() > 0);
   await piped.first().focus();

@@ -30,7 +30,7 @@ class ComparePage {
     let at = a.time_s; for (const r of shown) { steps.push([this.name(r), at, at += r.difference_s, r]); }
     const left = b.time_s - at; if (Math.abs(left) > 1e-6 * Math.max(a.time_s, b.time_s)) { steps.push([rows.length > 12 ? `${rows.length - 12} others, overlap and waits` : "overlap and waits", at, b.time_s, null]); }
     const most = Math.max(a.time_s, b.time_s, ...steps.flatMap(s => [s[1], s[2]]));
-    const row = (name, from, to, value, slot, note) => el("li", { class: "row" }, el("span", { class: "name" }, name), el("span", { class: "both plain" }, el("i", { style: `left:${100 * Math.min(from, to) / most}%;width:max(2px,${100 * Math.abs(to - from) / most}%);background:${css(slot)}` })), el("span", { class: "num" }, value), el("span", { class: "num mute" }, note));
+    const row = (name, from, to, value, slot, note) => el("li", { class: "row" }, nameOf(name), el("span", { class: "both plain" }, el("i", { style: `left:${100 * Math.min(from, to) / most}%;width:max(2px,${100 * Math.abs(to - from) / most}%);background:${css(slot)}` })), el("span", { class: "num" }, value), el("span", { class: "num mute" }, note));
     return el("ul", { class: "rows", "aria-label": "From A to B" }, row("A", 0, a.time_s, seconds(a.time_s), "grey", ""), steps.map(([n, f, t, r]) => row(n, f, t, signed(t - f), t > f ? "orange" : "teal", r && r.growth !== null ? (r.growth > 0 ? "+" : "−") + percent(Math.abs(r.growth)) : "")), row("B", 0, b.time_s, seconds(b.time_s), "grey", ""));
   }
   show() {
@@ -45,7 +45,7 @@ class ComparePage {
   }
   bounds() {
     const rows = this.doc.by_bound.filter(r => r.a_s > 0 || r.b_s > 0), { a, b } = this.doc, most = Math.max(a.time_s, b.time_s), slot = r => ({ compute: "orange", network: "violet", host: "gold", overhead: "rose", dependency: "grey" }[r.bound] || "blue");
-    const strip = (name, key, all) => el("li", { class: "row" }, el("span", { class: "name" }, name), el("span", { class: "bar", style: "height:18px" }, el("span", { class: "stack", style: `height:18px;margin:0;width:${100 * all / most}%` }, rows.map(r => el("i", { title: `${r.bound} ${seconds(r[key])}`, style: `width:${100 * r[key] / all}%;background:${css(slot(r))}` })))), el("span", { class: "num" }, seconds(all)), el("span"));
+    const strip = (name, key, all) => el("li", { class: "row" }, nameOf(name), el("span", { class: "bar", style: "height:18px" }, el("span", { class: "stack", style: `height:18px;margin:0;width:${100 * all / most}%` }, rows.map(r => el("i", { title: `${r.bound} ${seconds(r[key])}`, style: `width:${100 * r[key] / all}%;background:${css(slot(r))}` })))), el("span", { class: "num" }, seconds(all)), el("span"));
     const top = rows.slice().sort((p, q) => Math.abs(q.difference_s) - Math.abs(p.difference_s))[0];
     this.parts.bounds.append(answer(top && top.difference_s ? ["Time bound by ", find(top.bound), ` changed most: ${seconds(top.a_s)} → ${seconds(top.b_s)}.`] : "What bounds the steps is the same, or not known of recorded times."), rows.length ? el("div", { class: "panel" }, el("ul", { class: "rows", "aria-label": "Time by what bounds it" }, strip("A", "a_s", a.time_s), strip("B", "b_s", b.time_s)), el("ul", { class: "legend" }, rows.map(r => el("li", {}, el("i", { class: "key", style: "background:" + css(slot(r)) }), `${r.bound} ${signed(r.difference_s)}`)))) : "");
   }

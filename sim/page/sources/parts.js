@@ -25,15 +25,17 @@ const facts = (...list) => el("dl", { class: "facts" }, list);
 const answer = (...words) => el("p", { class: "answer" }, words);
 const find = text => el("span", { class: "find" }, text);
 const legendOf = pairs => el("ul", { class: "legend" }, pairs.map(([name, slot]) => el("li", {}, el("i", { class: "key" + (slot === "hatch" ? " hatch" : ""), style: slot === "hatch" ? null : "background:" + css(slot) }), name)));
+/* The name of a row: a long one breaks at underscores and slashes. */
+const nameOf = text => el("span", { class: "name" }, typeof text === "string" ? text.split(/(?<=[_/])/).flatMap((part, i) => i ? [el("wbr"), part] : [part]) : text);
 /* rows: [name, size, value, note, slot]; sizes are shares of `most`. */
 function bars(rows, most, aria) {
-  return el("ul", { class: "rows", "aria-label": aria }, rows.map(([n, x, v, s, slot]) => el("li", { class: "row" }, el("span", { class: "name" }, n),
+  return el("ul", { class: "rows", "aria-label": aria }, rows.map(([n, x, v, s, slot]) => el("li", { class: "row" }, nameOf(n),
     el("span", { class: "bar" }, el("i", { style: `width:${Math.max(0, 100 * x / most)}%;background:${css(slot)}` })), el("span", { class: "num" }, v), el("span", { class: "num mute" }, s))));
 }
 /* Bars to both sides of a middle: rows of [name, size with sign, value, note]. */
 function diverging(rows, most, aria, slots) {
   const [less, more] = slots || ["teal", "blue"];
-  return el("ul", { class: "rows", "aria-label": aria }, rows.map(([n, x, v, s]) => el("li", { class: "row" }, el("span", { class: "name" }, n),
+  return el("ul", { class: "rows", "aria-label": aria }, rows.map(([n, x, v, s]) => el("li", { class: "row" }, nameOf(n),
     el("span", { class: "both" }, el("i", { style: `width:${50 * Math.abs(x) / most}%;${x < 0 ? "right" : "left"}:50%;background:${css(x < 0 ? less : more)}` })), el("span", { class: "num" }, v), el("span", { class: "num mute" }, s))));
 }
 /* A strip of parts, widths by share: [name, share, slot, words]. */

@@ -1,6 +1,8 @@
 /* The page of a plan search: the ranking, and for a chosen plan its schedule and its stages. */
 const PART_SLOTS = [["forward", "blue"], ["backward", "teal"], ["exposed communication", "violet"], ["gradient exchange", "rose"], ["weight update", "gold"]];
 
+const DEGREES = ["dp", "tp", "cp", "pp", "ep"];
+
 class PlanPage {
   constructor(data, buffer) {
     this.data = data; this.doc = data.document; this.more = data.more; this.buffer = buffer; this.plans = this.doc.plans;
@@ -22,17 +24,23 @@ class PlanPage {
     into.append(answer(...(n ? ["The fastest of ", `${count(d.considered)} plans takes `, find(`${seconds(best)} per step`), `, ${digits(this.plans[0].samples_per_s)} samples/s. ${count(d.do_not_fit)} plans do not fit into memory; ${count(n)} of the others were simulated in full, the rest estimated.`] :
       [find("No plan fits."), ` ${count(d.considered)} plans were considered.`, d.least_bytes === null ? "" : ` The smallest needs ${capacity(d.least_bytes)} of ${capacity(this.more.capacity_bytes)}.`])));
     if (!n) return;
-    const split = el("div", { class: "panel", style: "margin-bottom:16px" }, el("h3", {}, "What a step of the bottleneck stage is made of"), el("ul", { class: "rows", "aria-label": "Make-up of simulated plans" }, this.more.plans.map((m, i) => el("li", {}, el("button", { type: "button", "data-plan": i, "aria-pressed": "false", onclick: () => this.choose(i) },
-      el("span", { class: "name" }, `${i + 1}: ${this.brief(this.plans[i])}`), el("span", { class: "bar", style: "height:14px" }, el("span", { class: "stack", style: `width:${100 * this.time(this.plans[i]) / Math.max(...this.more.plans.map((_, k) => this.time(this.plans[k])))}%;height:14px;margin:0` }, this.split(m, this.time(this.plans[i])).map(([name, s, slot]) => el("i", { class: slot === "hatch" ? "hatch" : null, title: `${name} ${seconds(s)}`, style: `width:${100 * s / this.time(this.plans[i])}%;` + (slot === "hatch" ? "" : "background:" + css(slot)) })))), el("span", { class: "num" }, seconds(this.time(this.plans[i]))), el("span", { class: "num mute" }, (this.time(this.plans[i]) / best).toFixed(2) + "x"))))),
+    const split = el("div", { class: "panel", style: "margin-bottom:16px" }, el("h3", {}, "What a step of the bottleneck stage is made of"), el("ul", { class: "rows plans", "aria-label": "Make-up of simulated plans" }, this.more.plans.map((m, i) => el("li", {}, el("button", { type: "button", "data-plan": i, "aria-pressed": "false", onclick: () => this.choose(i) },
+      nameOf(`${i + 1}: ${this.brief(this.plans[i])}`), el("span", { class: "bar", style: "height:14px" }, el("span", { class: "stack", style: `width:${100 * this.time(this.plans[i]) / Math.max(...this.more.plans.map((_, k) => this.time(this.plans[k])))}%;height:14px;margin:0` }, this.split(m, this.time(this.plans[i])).map(([name, s, slot]) => el("i", { class: slot === "hatch" ? "hatch" : null, title: `${name} ${seconds(s)}`, style: `width:${100 * s / this.time(this.plans[i])}%;` + (slot === "hatch" ? "" : "background:" + css(slot)) })))), el("span", { class: "num" }, seconds(this.time(this.plans[i]))), el("span", { class: "num mute" }, (this.time(this.plans[i]) / best).toFixed(2) + "x"))))),
       legendOf([["compute", "blue"], ...PART_SLOTS.slice(2), ["bubble", "hatch"]]));
     this.table = new DataTable({ by: "rank", down: false, label: "Ranking of plans", noun: "plans", searches: "options", file: "plans.csv", height: 360, button: i => "Plan " + (i + 1), pick: i => { if (i < n) this.choose(i); else announce("This plan was only estimated: leadline sim with its options simulates it."); } });
-    const of = key => ({ key, name: key, value: i => this.plans[i].plan[key] === undefined ? 1 : this.plans[i].plan[key], text: (i, x) => String(x) });
+    const of = key => ({ key, name: key, words: ["string", "boolean", "object"].includes(typeof this.plans[0].plan[key]), value: i => { const x = this.plans[i].plan[key]; return x === undefined ? 1 : Array.isArray(x) ? x.join(" ") || "nothing" : typeof x === "boolean" ? (x ? "yes" : "no") : x; }, text: (i, x) => key === "bucket" ? capacity(x) : String(x) });
     into.append(split, this.table.node);
     this.table.set(this.plans.length, [{ key: "rank", name: "plan", value: i => i + 1 }, { key: "time", name: "per step", csv: "step_s", value: i => this.time(this.plans[i]), text: (i, x) => seconds(x) + (this.plans[i].step_s === null ? " estimated" : "") }, { key: "vs", name: "vs. best", value: i => this.plans[i].step_s === null ? null : this.plans[i].step_s / best, text: (i, x) => x === null ? "not simulated" : x.toFixed(2) + "x" },
       { key: "rate", name: "samples/s", csv: "samples_per_s", value: i => this.plans[i].samples_per_s, text: (i, x) => digits(x) }, { key: "memory", name: "peak memory", csv: "memory_bytes", value: i => this.plans[i].memory_bytes, text: (i, x) => x === null ? "not known" : capacity(x) }, { key: "bubble", name: "bubble", value: i => this.plans[i].bubble, text: (i, x) => x === null ? "not simulated" : percent(x) }, { key: "exposed", name: "exposed", csv: "exposed_s", value: i => this.plans[i].exposed_s, text: (i, x) => x === null ? "not simulated" : seconds(x) },
-      ...["dp", "tp", "cp", "pp", "ep", "micro_batch"].map(of), { key: "options", name: "options", words: true, value: i => this.plans[i].options }], null, i => this.plans[i].options);
+      ...[...new Set([...DEGREES, "micro_batch", ...this.differing(this.plans)])].map(of), { key: "options", name: "options", words: true, value: i => this.plans[i].options }], null, i => this.plans[i].options);
   }
-  brief(p) { const q = p.plan; return ["dp", "tp", "cp", "pp", "ep"].filter(k => q[k] > 1).map(k => `${k} ${q[k]}`).join(" ") || "one device"; }
+  /* Keys in which these plans differ. */
+  differing(plans) { return Object.keys(plans[0].plan).filter(k => plans.some(p => String(p.plan[k]) !== String(plans[0].plan[k]))); }
+  /* A simulated plan by its options, without those that all of them have. */
+  brief(p) {
+    const parts = q => q.options.split(/ (?=--)/).map(o => o.replace(/^--/, "")), others = this.plans.slice(0, this.more.plans.length).map(parts);
+    return parts(p).filter(o => DEGREES.includes(o.split(" ")[0]) || others.some(list => !list.includes(o))).join(", ") || "one device";
+  }
   /* Seconds of the bottleneck stage; they sum to the step. */
   split(m, step) {
     const s = m.stages[m.slowest], passes = m.micro_batches * (s.forward_s + s.backward_s), exposed = Math.min(passes, m.micro_batches * s.exposed_s);

@@ -33,8 +33,8 @@ class StudyPage {
   criteria(s) {
     if (!s.criteria.length) return el("p", {}, "It has no criteria.");
     const why = c => [c.cause ? "Cause: " + c.cause.replace(/_/g, " ") : "", c.arithmetic, c.needed ? "Needed: " + c.needed : "", c.why_no_criterion || c.why_skipped, c.spread !== undefined && c.spread !== null ? `Repetitions spread by ${percent(c.spread)}` : ""].filter(t => t).map(t => (t[0].toUpperCase() + t.slice(1)).replace(/\.?$/, ".")).join(" ");
-    return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Criteria of " + s.id }, el("table", { class: "wrap" }, el("thead", {}, el("tr", {}, ["verdict", "measured", "wanted", "claim"].map(h => el("th", { scope: "col", class: "l" }, h)))),
-      el("tbody", {}, s.criteria.map(c => el("tr", {}, el("td", { class: "l " + c.verdict }, c.verdict), el("td", { class: "l" }, c.measured || "none"), el("td", { class: "l" }, c.wanted || "none"), el("td", { class: "l" }, c.claim, why(c) ? el("div", { class: "mute" }, why(c)) : null))))));
+    return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Criteria of " + s.id }, el("table", { class: "wrap" }, el("thead", {}, el("tr", {}, ["verdict", "claim", "measured", "wanted"].map(h => el("th", { scope: "col", class: "l" }, h)))),
+      el("tbody", {}, s.criteria.map(c => el("tr", {}, el("td", { class: "l " + c.verdict }, c.verdict), el("td", { class: "l claim" }, c.claim, why(c) ? el("div", { class: "mute" }, why(c)) : null), el("td", { class: "l" }, c.measured || "none"), el("td", { class: "l" }, c.wanted || "none"))))));
   }
   tables(s) {
     return el("div", { class: "grid" }, s.tables.map((t, i) => { const names = t.rows.length ? Object.keys(t.rows[0]) : Object.keys(s.more.decimals[i]), decimals = s.more.decimals[i];
@@ -43,7 +43,7 @@ class StudyPage {
   recorded(s) {
     const record = r => `leadline ${r.lesson ? "train" : "record"} ${shell(r.model)}${r.lesson ? "" : ` --${r.mode}${r.dry_run ? " --dry-run" : ""}`}${r.batch ? " --batch " + r.batch : ""} --steps ${r.steps}${r.threads ? " --threads " + r.threads : ""}` + Object.entries(r.settings).map(([k, v]) => ` -p ${shell(k + "=" + v)}`).join("");
     const lists = [["Recorded", s.recordings.map(r => [`${r.row}${r.variant ? ", " + r.variant : ""}`, record(r)])], ["Simulated", s.machines.map(m => [m.name, "-c " + shell(m.machine) + Object.entries(m.set).map(([k, v]) => ` --set ${shell(k + "=" + v)}`).join("")])]].filter(l => l[1].length);
-    return lists.length ? el("div", { class: "grid two" }, lists.map(([title, rows]) => el("div", {}, el("h3", {}, title), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} for ${s.id}`, style: "max-height:360px" }, el("table", { class: "wrap" }, el("thead", {}, el("tr", {}, ["what", "command"].map(h => el("th", { scope: "col", class: "l" }, h)))), el("tbody", {}, rows.map(([n, c]) => el("tr", {}, el("td", { class: "l" }, n), el("td", { class: "l" }, el("code", {}, c)))))))))) : el("p", {}, "Nothing was recorded.");
+    return lists.length ? el("div", { class: "grid two" }, lists.map(([title, rows]) => el("div", {}, el("h3", {}, title), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} for ${s.id}`, style: "max-height:360px" }, el("table", { class: "wrap" }, el("thead", {}, el("tr", {}, ["what", "command"].map(h => el("th", { scope: "col", class: "l" }, h)))), el("tbody", {}, rows.map(([n, c]) => el("tr", {}, el("td", { class: "l" }, n), el("td", { class: "l claim" }, el("code", {}, c)))))))))) : el("p", {}, "Nothing was recorded.");
   }
 }
 views.study = data => { new StudyPage(data); };
