@@ -419,6 +419,8 @@ enum ll_status ll_runner_record(struct ll_runner *runner, struct ll_recorder *re
     runner->tensors = ll_alloc(&runner->arena, runner->nn->value_count, sizeof *runner->tensors);
     if (!runner->tensors)
         return LL_NO_MEMORY;
+    if (!runner->options.dry_run)
+        ll_recorder_reads_clock(recorder);
     record_variables(runner);
     for (uint64_t i = 0; i < runner->nn->op_count && status == LL_OK; i++)
         status = prepare_record(runner, runner->nn->ops[i], &runner->prepared[i]);

@@ -70,7 +70,7 @@ struct ll_tensor {
 struct ll_step {
     uint32_t first_op, op_count;
     uint64_t start_ns, wall_ns;
-    uint64_t recording_ns; /* spent inside the recorder while the step ran, not between steps */
+    uint64_t recording_ns; /* spent on recording while the step ran, not between steps */
     bool complete;
 };
 

@@ -101,6 +101,11 @@ void ll_recorder_step_end(struct ll_recorder *recorder);
  * and of what follows know nothing of it. */
 void ll_recorder_pause(struct ll_recorder *recorder, uint64_t paused_ns);
 
+/* From now on the caller times its ops by ll_now_ns, read at the beginning and at the end of each. One of
+ * the two readings falls into the op's own time, the other one between two ops, where it counts as
+ * recording. */
+void ll_recorder_reads_clock(struct ll_recorder *recorder);
+
 /* One op: the caller tells its kind, inputs (tensor numbers), outputs (descs) and attributes; counts and
  * aliases follow from the op table. What the record points to is copied unless it is `lasting`. Returns the
  * number of the first output (outputs are numbered one after the other), LL_NONE when stopped. */
