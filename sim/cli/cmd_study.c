@@ -265,7 +265,8 @@ static int judge(struct session *session, const struct ll_study *study, const st
                                  brought->experiments,
                                  &arena,
                                  diags,
-                                 brought->losses};
+                                 brought->losses,
+                                 brought->noise};
     int status = LL_DONE;
     if (!ll_study_judge(study, &runs, result))
         status = diags->count ? LL_WRONG : ll_cli_fail("%s: memory ran out", study->id);

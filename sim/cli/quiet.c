@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,4 +69,41 @@ bool ll_quiet_wait(double limit_s)
             return false;
     } while (seconds(CLOCK_MONOTONIC) < end_s);
     return false;
+}
+
+/* Sums of 4,096 numbers, which fill half of a first cache, over and over: 2 x 400 operations for each. */
+enum { NUMBERS = 4096, PASSES = 400 };
+static float arithmetic(float *numbers, float factor)
+{
+    for (int pass = 0; pass < PASSES; pass++)
+        for (int i = 0; i < NUMBERS; i++)
+            numbers[i] = numbers[i] * factor + 1;
+    return numbers[NUMBERS - 1];
+}
+
+/* Twice as much as second caches hold. */
+enum { COPIED_BYTES = 4 << 20 };
+
+void ll_steady_look(struct ll_steady *steady)
+{
+    static volatile float half = 0.5F, sink; /* neither known to the compiler */
+    float *numbers = calloc(NUMBERS, sizeof *numbers);
+    char *from = malloc(COPIED_BYTES), *to = malloc(COPIED_BYTES);
+    if (numbers && from && to) {
+        memset(from, 1, COPIED_BYTES); /* pages come with the first touch */
+        memcpy(to, from, COPIED_BYTES);
+        for (int look = 0; look < LL_STEADY_LOOKS && steady->count < 2 * LL_STEADY_LOOKS; look++) {
+            const double begin_s = seconds(CLOCK_MONOTONIC);
+            sink = arithmetic(numbers, half);
+            const double between_s = seconds(CLOCK_MONOTONIC);
+            memcpy(to, from, COPIED_BYTES);
+            sink = to[look];
+            steady->arithmetic_s[steady->count] = between_s - begin_s;
+            steady->copy_s[steady->count++] = seconds(CLOCK_MONOTONIC) - between_s;
+        }
+    }
+    (void)sink;
+    free(numbers);
+    free(from);
+    free(to);
 }

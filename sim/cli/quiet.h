@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much other programs compute: what records times waits until they do not, and says so where they did.
- * Linux tells it in /proc/stat; where that cannot be read nothing is known, and nothing counts as quiet.
- * One thread. */
+/* How quiet the machine is: how much other programs compute, which what records times waits for, and how
+ * much the time of fixed work varies, which shows what no program of this machine does: clocks that
+ * change, other machines on the same host that share caches and memory. The former Linux tells in
+ * /proc/stat; where that cannot be read nothing is known, and nothing counts as quiet. One thread. */
 #ifndef LL_SIM_CLI_QUIET_H
 #define LL_SIM_CLI_QUIET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* CPUs that others may keep busy, on average, while a machine counts as quiet. */
 #define LL_QUIET_CPUS 0.15
@@ -24,5 +26,15 @@ double ll_quiet_others(const struct ll_quiet_mark *since);
 /* Waits until others keep fewer than LL_QUIET_CPUS busy for half a second, limit_s seconds at most (0: looks
  * once). False when they did not stop by then. */
 bool ll_quiet_wait(double limit_s);
+
+/* Fixed work, timed again and again: arithmetic in the first cache, and copies from beyond the second one. */
+enum { LL_STEADY_LOOKS = 100 };
+struct ll_steady {
+    double arithmetic_s[2 * LL_STEADY_LOOKS], copy_s[2 * LL_STEADY_LOOKS];
+    size_t count; /* of either; looks beyond the room are left out */
+};
+
+/* Adds LL_STEADY_LOOKS times of each, which takes a tenth of a second; none when memory runs out. */
+void ll_steady_look(struct ll_steady *steady);
 
 #endif

@@ -407,7 +407,23 @@ static struct ll_losses losses_of(const struct ll_library *library, const struct
                : (struct ll_losses){.at = NULL};
 }
 
-/* Records, and what runs natively only after other programs have stopped, as long as there is patience. */
+/* How much fixed work varied: the larger of deviation and drift, of both kinds of it. 0 when memory ran
+ * out. */
+static double noise_of(const struct ll_steady *steady)
+{
+    struct ll_arena scratch = {0};
+    const double *const times_s[] = {steady->arithmetic_s, steady->copy_s};
+    double noise = 0;
+    for (size_t i = 0; i < 2 && steady->count > 0; i++) {
+        noise = fmax(noise, ll_robust_variation(times_s[i], steady->count, &scratch));
+        noise = fmax(noise, fabs(ll_drift(times_s[i], steady->count, &scratch)));
+    }
+    ll_arena_release(&scratch);
+    return noise;
+}
+
+/* Records, and what runs natively only after other programs have stopped, as long as there is patience. Fixed
+ * work is timed before and after. */
 static int record_quietly(struct ll_library *library, const struct ll_model *model,
                           struct ll_library_entry *entry)
 {
@@ -415,9 +431,15 @@ static int record_quietly(struct ll_library *library, const struct ll_model *mod
     const struct ll_quiet_mark before = ll_quiet_mark();
     bool quiet = !native || ll_quiet_wait(library->patience_s);
     const struct ll_quiet_mark mark = ll_quiet_mark();
+    struct ll_steady steady = {.count = 0};
     library->patience_s = fmax(0, library->patience_s - (mark.at_s - before.at_s));
+    if (native)
+        ll_steady_look(&steady);
     int status = record_workload(model, entry);
     entry->quiet = !native || (quiet && ll_quiet_others(&mark) < LL_QUIET_CPUS);
+    if (native)
+        ll_steady_look(&steady);
+    entry->noise = noise_of(&steady);
     return status;
 }
 
@@ -478,9 +500,11 @@ int ll_bring_plan(struct ll_library *library, const struct ll_study_plan *plan, 
     brought->quiet = true;
     brought->traces = ll_alloc(arena, plan->recording_count, sizeof *brought->traces);
     brought->losses = ll_alloc(arena, plan->recording_count, sizeof *brought->losses);
+    brought->noise = ll_alloc(arena, plan->recording_count, sizeof *brought->noise);
     brought->machines = ll_alloc(arena, plan->target_count, sizeof *brought->machines);
     brought->experiments = ll_alloc(arena, plan->experiment_count, sizeof *brought->experiments);
-    if (!folders || !brought->traces || !brought->losses || !brought->machines || !brought->experiments)
+    if (!folders || !brought->traces || !brought->losses || !brought->noise || !brought->machines ||
+        !brought->experiments)
         return ll_cli_fail("memory ran out");
     for (uint64_t i = 0; i < plan->target_count; i++) {
         const struct ll_study_machine *target = &plan->targets[i];
@@ -502,6 +526,7 @@ int ll_bring_plan(struct ll_library *library, const struct ll_study_plan *plan, 
         brought->losses[i] = losses_of(library, recording);
         const struct ll_library_entry *entry = find(library, recording);
         brought->quiet &= !entry || !entry->trace || entry->quiet;
+        brought->noise[i] = entry ? entry->noise : 0;
     }
     for (uint64_t i = 0; i < plan->experiment_count; i++) {
         int status = obtain_experiment(library, &plan->experiments[i], &brought->experiments[i]);

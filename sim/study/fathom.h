@@ -47,7 +47,7 @@ enum ll_fathom_row {
  * (`long_run`). */
 struct ll_fathom_workload {
     const char *name, *model;
-    uint64_t batch, profile_batch, profile_steps, long_batch;
+    uint64_t batch, profile_batch, profile_steps, long_batch, long_steps;
     struct ll_study_setting full[LL_MOST_STUDY_SETTINGS], profile[LL_MOST_STUDY_SETTINGS],
         long_run[LL_MOST_STUDY_SETTINGS];
 };
@@ -88,5 +88,29 @@ void ll_fathom_plan_profiles(struct ll_study_plan *plan);
 
 /* One of them; NULL when there is no such workload or memory ran out. */
 const struct ll_timeline *ll_fathom_profile(const struct ll_runs *runs, enum ll_fathom_row row);
+
+/* Figure 3 as it would be on the paper's processor. It was recorded with eight threads (section V.E: the
+ * optimizer of deepq takes 7 % with eight threads, "which is also seen in the heatmap of figure 3"), the
+ * profiles above are of one thread of another processor. So the workloads are simulated on the i7-6700K
+ * with all of its cores; and a few op kinds, which TensorFlow 0.8 computes slowly, may be given the time
+ * that figure 3 prints for them. */
+
+/* Plans the dry runs that are simulated so, and the machine. */
+void ll_fathom_plan_simulated(struct ll_study_plan *plan);
+
+/* Times of a step by op kind, batched GEMMs as GEMMs. */
+struct ll_fathom_simulated {
+    double time_s[LL_OP_NONE];
+};
+
+/* False when there is no such workload; with `slow` the named kinds take what figure 3 prints. */
+bool ll_fathom_simulate(const struct ll_runs *runs, enum ll_fathom_row row, bool slow,
+                        struct ll_fathom_simulated *simulated);
+
+/* How many of the op kinds, largest first, reach a part (0 to 1) of the time. Pure. */
+size_t ll_fathom_simulated_types(const struct ll_fathom_simulated *simulated, double part);
+
+/* What each element of the slow kinds of a workload takes, as in "tile 2.8 ns"; nothing where it has none. */
+void ll_fathom_slow_text(const struct ll_runs *runs, enum ll_fathom_row row, struct ll_str *out);
 
 #endif

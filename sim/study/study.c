@@ -529,6 +529,12 @@ struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, con
     return runs->losses && i < runs->plan->recording_count ? runs->losses[i] : (struct ll_losses){.at = NULL};
 }
 
+double ll_runs_noise(const struct ll_runs *runs, const char *row, const char *variant)
+{
+    uint64_t i = recording_of(runs->plan, row, variant);
+    return runs->noise && i < runs->plan->recording_count ? runs->noise[i] : 0;
+}
+
 static const struct ll_machine *machine_of(const struct ll_runs *runs, const char *target)
 {
     for (uint64_t i = 0; i < runs->plan->target_count; i++)

@@ -377,6 +377,7 @@ struct ll_runs {
     struct ll_arena *arena; /* for what a study computes on its way */
     struct ll_diags *diags; /* for traces that a machine cannot run; the study then comes to nothing */
     const struct ll_losses *losses; /* by recording; may be NULL */
+    const double *noise;            /* by recording, as ll_runs_noise gives it; may be NULL */
 };
 
 /* The trace of this name, NULL when there is none. */
@@ -384,6 +385,11 @@ const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row
 
 /* The losses of that recording; none where there is no such trace. */
 struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, const char *variant);
+
+/* How much the time of fixed work varied before and after that recording, as a part of it: the larger of
+ * deviation (ll_robust_variation) and drift (ll_drift). What varies by less in the recording is the
+ * machine. 0 where nothing is known. */
+double ll_runs_noise(const struct ll_runs *runs, const char *row, const char *variant);
 
 /* The trace replayed on a machine of the plan; NULL when there is no such trace, or after a complaint. */
 const struct ll_result *ll_runs_replay(const struct ll_runs *runs, const char *row, const char *variant,

@@ -97,12 +97,75 @@ static void cold_steps_are_left_out(void **state)
     ll_arena_release(&arena);
 }
 
+/* memnet's 60 steps of one GEMM each: 20 that are left out, and 40 of which each takes 0.25 us longer than
+ * the one before, beginning with 95.125 us: 9.75 us in all, 9.75 % of the median, 100 us. */
+struct drifting {
+    struct ll_trace trace;
+    const char *strings[1];
+    struct ll_op_signature signature;
+    struct ll_op ops[60];
+    struct ll_step steps[60];
+};
+
+static void let_drift(struct drifting *drifting)
+{
+    *drifting = (struct drifting){.strings = {"matmul"}, .signature = {.view = {.kind = LL_OP_MATMUL}}};
+    for (uint32_t i = 0; i < 60; i++) {
+        const uint64_t ns = i < 20 ? 100000 : 95125 + 250 * (i - 20);
+        drifting->ops[i] = (struct ll_op){.step = i, .duration_ns = ns};
+        drifting->steps[i] = (struct ll_step){i, 1, 0, ns, 0, true};
+    }
+    drifting->trace = (struct ll_trace){.strings = drifting->strings,
+                                        .string_count = 1,
+                                        .signatures = &drifting->signature,
+                                        .signature_count = 1,
+                                        .ops = drifting->ops,
+                                        .op_count = 60,
+                                        .steps = drifting->steps,
+                                        .step_count = 60};
+}
+
+/* Fixed work that varies by 4 % leaves 5.75 % of drift, more than the 5 % that may be; by 6 % leaves less. */
+static void a_drift_fails_where_fixed_work_was_steadier(void **state)
+{
+    static const struct {
+        double noise;
+        enum ll_verdict verdict;
+    } rows[] = {{0, LL_FAIL}, {0.04, LL_FAIL}, {0.06, LL_INCONCLUSIVE}};
+    struct drifting *drifting = malloc(sizeof *drifting);
+    struct ll_study_plan plan = {.whole = false};
+    (void)state;
+    let_drift(drifting);
+    ll_study_plan_recording(
+        &plan, &(struct ll_recording){.row = "memnet", .variant = "long", .model = "memnet", .steps = 60});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        struct ll_study_result result = {.failed = false};
+        const struct ll_runs runs = {.plan = &plan,
+                                     .traces = (const struct ll_trace *const[]){&drifting->trace},
+                                     .noise = &rows[i].noise,
+                                     .arena = &arena,
+                                     .diags = &diags};
+        assert_true(ll_study_judge(ll_study_find("F1"), &runs, &result));
+        assert_true(strstr(result.criteria[0].claim, "drift"));
+        assert_near(result.criteria[0].value, 9.75, 1e-9);
+        assert_int_equal(result.criteria[0].verdict, rows[i].verdict);
+        assert_int_equal(result.criteria[1].verdict, LL_PASS);
+        ll_study_result_release(&result);
+        ll_arena_release(&arena);
+    }
+    ll_study_plan_release(&plan);
+    free(drifting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_summed_in_each_complete_step),
         cmocka_unit_test(shares_are_of_quiet_steps_without_what_the_host_brings),
         cmocka_unit_test(cold_steps_are_left_out),
+        cmocka_unit_test(a_drift_fails_where_fixed_work_was_steadier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
