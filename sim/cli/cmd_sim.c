@@ -12,6 +12,7 @@
 #include "sim/cli/figure_file.h"
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
+#include "sim/cli/sim_timeline.h"
 #include "sim/cost/cost.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -29,8 +30,9 @@ struct simulation {
     size_t machine_count;
     struct ll_trace **traces;
     const struct ll_prepared **prepared;
-    struct ll_report *reports;  /* trace by trace, machines in the order given */
-    struct ll_spread **spreads; /* as reports; NULL without a plan */
+    struct ll_report *reports;       /* trace by trace, machines in the order given */
+    struct ll_spread **spreads;      /* as reports; NULL without a plan */
+    struct ll_machine **recorded_on; /* by trace: for its kernels of unknown meaning; NULL: nobody knows */
     struct ll_remembered remembered;
     struct ll_parallel plan;
     bool planned;
@@ -73,6 +75,34 @@ static bool take_systems(struct simulation *simulation)
     return folders && overrides;
 }
 
+static bool has_kernels(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        if (trace->signatures[i].view.kind == LL_OP_KERNEL)
+            return true;
+    return false;
+}
+
+/* The machine on which kernels of unknown meaning took their recorded times, if the trace says which and it
+ * is a known one. False after complaints. */
+static bool find_recorded_on(struct simulation *simulation, size_t t)
+{
+    struct ll_arena *arena = simulation->args->arena;
+    const char *device = ll_trace_fact(simulation->traces[t], "device");
+    if (!device || !has_kernels(simulation->traces[t]))
+        return true;
+    const char *const *folders = ll_machine_folders(arena);
+    struct ll_aliases *aliases = folders ? ll_load_aliases(folders, arena) : NULL;
+    const char *name = aliases ? ll_aliases_find(aliases, device) : NULL;
+    if (name)
+        simulation->recorded_on[t] = ll_load_machine(name, folders, NULL, 0);
+    if (aliases)
+        ll_aliases_free(aliases);
+    if (simulation->recorded_on[t])
+        ll_prepared_on(simulation->prepared[t], simulation->recorded_on[t]);
+    return aliases && (!name || simulation->recorded_on[t]);
+}
+
 /* Each trace, rebatched and changed as options say, and prepared unless a plan prepares its programs. */
 static int load_traces(struct simulation *simulation)
 {
@@ -95,7 +125,7 @@ static int load_traces(struct simulation *simulation)
         simulation->prepared[i] =
             (ll_flag(simulation->args, "as-recorded") ? ll_prepare_as_recorded : ll_prepare)(
                 simulation->traces[i], simulation->args->arena, &simulation->diags);
-        if (!simulation->prepared[i])
+        if (!simulation->prepared[i] || !find_recorded_on(simulation, i))
             return LL_WRONG;
     }
     return LL_DONE;
@@ -395,6 +425,8 @@ static int run(const struct ll_args *args)
         return ll_run_compat(args);
     if (ll_value(args, "input", NULL) || ll_value(args, "output", NULL) || ll_value(args, "layout", NULL))
         return ll_cli_reject("--input, --layout and --output belong to --compat");
+    if (ll_wants_timeline(args))
+        return ll_run_timeline(args);
     struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
     if (!simulation)
         return ll_cli_fail("memory ran out");
@@ -402,7 +434,9 @@ static int run(const struct ll_args *args)
     simulation->machines = ll_alloc(args->arena, args->given_count + 1, sizeof *simulation->machines);
     simulation->traces = ll_alloc(args->arena, args->word_count, sizeof *simulation->traces);
     simulation->prepared = ll_alloc(args->arena, args->word_count, sizeof *simulation->prepared);
-    bool ready = simulation->machines && simulation->traces && simulation->prepared;
+    simulation->recorded_on = ll_alloc(args->arena, args->word_count, sizeof *simulation->recorded_on);
+    bool ready =
+        simulation->machines && simulation->traces && simulation->prepared && simulation->recorded_on;
     int status = ready ? run_simulation(simulation) : ll_cli_fail("memory ran out");
     ll_print_diags(&simulation->diags);
     ll_diags_release(&simulation->diags);
@@ -411,8 +445,10 @@ static int run(const struct ll_args *args)
         ll_spread_free(simulation->spreads[i]);
     for (size_t i = 0; i < simulation->machine_count; i++)
         ll_machine_free(simulation->machines[i]);
-    for (size_t i = 0; ready && i < args->word_count; i++)
+    for (size_t i = 0; ready && i < args->word_count; i++) {
         ll_trace_free(simulation->traces[i]);
+        ll_machine_free(simulation->recorded_on[i]);
+    }
     return status;
 }
 
@@ -429,7 +465,14 @@ static const struct ll_option options[] = {
     {"plan", 0, "PLAN.yaml",
      "read these options from a file, as keys (micro_batch: 4); options given here override it"},
     {"as-recorded", 0, NULL,
-     "take the recorded time of every op, and simulate only communication between devices"},
+     "take the recorded time of every op, and simulate only communication between devices; of a profile's "
+     "timeline (no -c needed), replay what its devices did, with --scale and --drop"},
+    {"scale", 0, "PATTERN=F",
+     "with --as-recorded: kernels whose name or operator has a part like PATTERN (*, ?) take F times as "
+     "long; "
+     "again for more"},
+    {"drop", 0, "PATTERN",
+     "with --as-recorded: such kernels, and the calls that launched them, are gone; again for more"},
     {"what-if", 0, NULL, "print the speedup of doubling each resource; a page for each machine"},
     {"per-op", 0, NULL, "print a line for each op"},
     LL_FIGURE_OPTIONS(
@@ -472,7 +515,13 @@ const struct ll_command ll_command_sim = {
         "\n"
         "--as-recorded uses the recorded times: only communication takes what the machine's network takes. "
         "So a recording of several ranks, such as one imported from Chakra, shows what another network would "
-        "change, and --figure shows what its ops reached.\n"
+        "change, and --figure shows what its ops reached. A trace that was imported from a profile holds "
+        "what "
+        "its devices did when: --as-recorded replays that, with the gaps, streams, launches and waits of the "
+        "recording, and prints busy, idle and exposed time and the critical path. --scale and --drop ask "
+        "what "
+        "faster kernels, or none, would change: everything that waited for them moves, everything else "
+        "stays.\n"
         "\n"
         "--as simulates the workload in another number type: every floating-point tensor is stored "
         "and computed in it. So machines that only compute in integers can run recorded traces.\n"
@@ -511,7 +560,7 @@ const struct ll_command ll_command_sim = {
         "workload. The reports have SCALE-Sim's numbers, digit by digit; the table shows Leadline's "
         "own beside them. --compat scalesim3 takes those of v3, with sparse filters, layouts and banks.\n",
     .options = options,
-    .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", NULL},
+    .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", "scale", "drop", NULL},
     .writes = (const char *const[]){"figure", "html", "output", NULL},
     .reads = (const char *const[]){"machine", "plan", "layout", NULL},
     .least_words = 1,

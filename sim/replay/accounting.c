@@ -68,7 +68,8 @@ static void share_out(struct ll_result *result, const struct ll_op_parts *parts,
         spent_s[op->bound] += op->time_s - part->overhead_s - part->exposed_s - op->taken_s;
         from_s[op->origin] += op->time_s;
         spend_on_network(result, seq, part);
-        if (result->prepared->works[result->prepared->trace->ops[seq].signature].kind == LL_WORK_WAIT)
+        if (result->prepared->works[result->prepared->trace->ops[seq].signature].kind == LL_WORK_WAIT &&
+            !ll_is_kernel(result->prepared, result->prepared->trace->ops[seq].signature))
             result->gap_share += op->time_s;
         seq = part->waited_for;
     }
@@ -424,6 +425,8 @@ static bool is_exchange(const struct ll_result *result, uint32_t i)
 static bool is_computed(const struct ll_result *result, uint32_t i)
 {
     uint64_t kind = result->prepared->works[signature_of(result, i)].kind;
+    if (ll_is_kernel(result->prepared, signature_of(result, i)))
+        return true;
     return kind != LL_WORK_COLLECTIVE && kind != LL_WORK_HOST && kind != LL_WORK_SWAP && kind != LL_WORK_WAIT;
 }
 

@@ -44,6 +44,9 @@ struct ll_prepared {
     double flops, bytes; /* algorithmic, a step */
     enum ll_dtype dtype; /* of most FLOPs */
     bool as_recorded;    /* ops that have a recorded time take that, whatever the machine */
+    /* The machine that the trace was recorded on, or NULL: nobody knows, and kernels of unknown meaning take
+     * their recorded time on all machines. */
+    const struct ll_machine *recorded_on;
 };
 
 /* Whether a stack of this fusion joins an element-wise op to what is right before it. Pure. */
@@ -66,6 +69,9 @@ const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_are
  * op has one. */
 const struct ll_prepared *ll_prepare_as_recorded(const struct ll_trace *trace, struct ll_arena *arena,
                                                  struct ll_diags *diags);
+
+/* Says on which machine the trace was recorded; before the first replay. The machine outlives them all. */
+void ll_prepared_on(const struct ll_prepared *prepared, const struct ll_machine *machine);
 
 /* When an op runs. Times are in seconds from the begin of the first replayed op. */
 struct ll_op_result {

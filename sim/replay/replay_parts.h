@@ -21,6 +21,21 @@ static inline bool ll_takes_recorded(const struct ll_prepared *prepared, uint32_
     return prepared->as_recorded && prepared->trace->ops[seq].duration_ns > 0;
 }
 
+/* Whether ops of the signature are kernels of which nothing is known but their names and times. Pure. */
+static inline bool ll_is_kernel(const struct ll_prepared *prepared, uint32_t signature)
+{
+    return prepared->trace->signatures[signature].view.kind == LL_OP_KERNEL;
+}
+
+/* Of op seq, which is such a kernel: what holds it back (LL_BOUND_...), and by what times its recorded time it
+ * takes on this machine (sim/replay/kernels.c). Pure. */
+uint32_t ll_kernel_bound(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
+double ll_kernel_scale(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
+
+/* Why op seq, which waits for what was recorded or is such a kernel, takes its time. */
+void ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                     struct ll_explain *why);
+
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
 static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
                                       const struct ll_timing *timing)

@@ -676,6 +676,34 @@ static void warn_of_gaps(struct ll_warnings *warnings, const struct ll_report *r
             whose, ll_format_percent(&share, result->gap_share), cpu ? cpu : "the CPU");
 }
 
+/* Kernels of unknown meaning: how their recorded times became those of this machine. */
+static void warn_of_kernels(struct ll_warnings *warnings, const struct ll_report *report, const char *whose)
+{
+    const struct ll_result *result = report->result;
+    const struct ll_machine *there = result->prepared->recorded_on;
+    struct ll_human share;
+    for (uint64_t i = 0; i < result->kind_count; i++) {
+        const struct ll_kind_result *kind = &result->kinds[i];
+        if (kind->op_kind != LL_OP_KERNEL || kind->share < 0.001 || result->prepared->as_recorded)
+            continue;
+        ll_format_percent(&share, kind->share);
+        if (there)
+            ll_warn(
+                warnings,
+                "%s%s of the ops' time is of kernels of unknown meaning: their recorded times, times what "
+                "bounds them by their names on %s (memory bandwidth, peak in bf16 or the link to the host) "
+                "over "
+                "the same on this machine; those under 4 us and exchanges as recorded",
+                whose, share.text, there->stem);
+        else
+            ll_warn(
+                warnings,
+                "%s%s of the ops' time is of kernels of unknown meaning: their recorded times, whatever the "
+                "machine, for nobody knows the device that they were recorded on",
+                whose, share.text);
+    }
+}
+
 void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *reports, size_t count)
 {
     bool traces = count > 1 && strcmp(reports[0].trace_name, reports[count - 1].trace_name) != 0;
@@ -686,6 +714,7 @@ void ll_warn_of_reports(struct ll_warnings *warnings, const struct ll_report *re
         if (count > 1)
             ll_str_addf(&whose, "%s: ", ll_report_machine(reports, count, &reports[i]));
         warn_of_gaps(warnings, &reports[i], whose.text ? whose.text : "");
+        warn_of_kernels(warnings, &reports[i], whose.text ? whose.text : "");
         warnings->failed |= whose.failed;
         ll_str_release(&whose);
     }

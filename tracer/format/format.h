@@ -121,7 +121,7 @@ const uint64_t *ll_block_numbers(struct ll_block *block, unsigned tag, uint64_t 
 /* The bytes of a raw column; empty when absent. False when it is of another encoding. */
 bool ll_block_bytes(const struct ll_block *block, unsigned tag, struct ll_view *bytes);
 
-enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 4 };
+enum { LL_FORMAT_MAJOR = 1, LL_FORMAT_MINOR = 5 };
 
 /* Skippable frames: four bytes of magic, four of size. */
 #define LL_MAGIC_HEADER 0x184D2A50u
@@ -138,7 +138,8 @@ enum ll_frame_kind {
     LL_FRAME_OPS,         /* ops and the tensors that were brought between them */
     LL_FRAME_STEPS,       /* steps that have ended */
     LL_FRAME_END,         /* the recording ended normally; how many there are of everything */
-    LL_FRAME_CUTS /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
+    LL_FRAME_CUTS,    /* steps found when all was recorded: they replace those of LL_FRAME_STEPS; since 1.1 */
+    LL_FRAME_TIMELINE /* part of what devices did when (tracer/ir/timeline.h); since 1.5 */
 };
 
 /* Columns of each kind of frame; LL_FRAME_CUTS has those of LL_FRAME_STEPS. A list of lists is flattened: a
@@ -206,6 +207,35 @@ enum ll_steps_tag {
 
 enum ll_end_tag { LL_END_TOTALS = 1 /* ops, tensors, steps */ };
 
+/* Numbers that may be LL_NO_PART are stored plus one, modulo 2^32. */
+enum ll_timeline_tag {
+    LL_TIMELINE_FIRST =
+        1, /* names, tracks, calls, events, waits before these; ranks; whether launches are told */
+    LL_TIMELINE_NAME_SIZE,
+    LL_TIMELINE_TEXT,
+    LL_TIMELINE_TRACK_NAME,
+    LL_TIMELINE_TRACK_RANK,
+    LL_TIMELINE_TRACK_HOST,
+    LL_TIMELINE_CALL_START, /* ns */
+    LL_TIMELINE_CALL_DURATION,
+    LL_TIMELINE_CALL_NAME,
+    LL_TIMELINE_CALL_TRACK,
+    LL_TIMELINE_CALL_KIND,
+    LL_TIMELINE_EVENT_START,
+    LL_TIMELINE_EVENT_DURATION,
+    LL_TIMELINE_EVENT_BYTES,
+    LL_TIMELINE_EVENT_NAME,
+    LL_TIMELINE_EVENT_TRACK,
+    LL_TIMELINE_EVENT_CALLER,
+    LL_TIMELINE_EVENT_CALL,
+    LL_TIMELINE_EVENT_KIND,
+    LL_TIMELINE_EVENT_GROUP,
+    LL_TIMELINE_EVENT_ORDER,
+    LL_TIMELINE_WAIT_EVENT,
+    LL_TIMELINE_WAIT_CALL,
+    LL_TIMELINE_WAIT_AFTER
+};
+
 /* A gap is counted from the end of the last op of this frame in the same track, which is the thread modulo
  * this; from the frame's base at first. */
 enum { LL_TRACKS = 64 };
@@ -238,7 +268,8 @@ enum {
     LL_WEIGHT_OP = 64,
     LL_WEIGHT_OP_REF = 8,
     LL_WEIGHT_TENSOR = 24,
-    LL_WEIGHT_STEP = 64
+    LL_WEIGHT_STEP = 64,
+    LL_WEIGHT_PART = 64 /* of a timeline: a name, beside its bytes, a track, a call, an event, a wait */
 };
 
 struct ll_version {

@@ -308,9 +308,13 @@ static void block_release(struct ll_block *block)
 static bool build_frame(struct ll_trace_build *build, const struct ll_frame *frame)
 {
     static bool (*const builders[])(struct ll_trace_build *) = {
-        [LL_FRAME_FACTS] = build_facts, [LL_FRAME_DEFINITIONS] = ll_build_definitions,
-        [LL_FRAME_OPS] = ll_build_ops,  [LL_FRAME_STEPS] = build_steps,
-        [LL_FRAME_END] = build_end,     [LL_FRAME_CUTS] = build_cuts,
+        [LL_FRAME_FACTS] = build_facts,
+        [LL_FRAME_DEFINITIONS] = ll_build_definitions,
+        [LL_FRAME_OPS] = ll_build_ops,
+        [LL_FRAME_STEPS] = build_steps,
+        [LL_FRAME_END] = build_end,
+        [LL_FRAME_CUTS] = build_cuts,
+        [LL_FRAME_TIMELINE] = ll_build_timeline,
     };
     if (frame->kind >= sizeof builders / sizeof builders[0] || !builders[frame->kind])
         return true; /* of a newer minor version */
@@ -669,6 +673,7 @@ static bool build_finish(struct ll_trace_build *build)
     trace->lost_bytes = build->walk->lost_bytes;
     trace->lost_frames = build->walk->lost_frames;
     trace->closed = build->walk->index; /* what comes last */
+    ll_build_finish_timeline(build);
     return true;
 }
 

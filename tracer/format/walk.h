@@ -109,6 +109,7 @@ struct ll_trace_build {
     struct ll_step *cuts; /* steps that replace the recorded ones; first ops as numbered in the file */
     uint64_t cut_count, cut_capacity;
     uint64_t recorded_capacity;
+    bool timeline_lost; /* a part of it is missing */
     bool ended;         /* the end frame was read */
     uint64_t total_ops; /* by the end frame */
 };
@@ -117,6 +118,11 @@ struct ll_trace_build {
  * was complained about and counted as lost) or memory ran out (build->status). */
 bool ll_build_definitions(struct ll_trace_build *build);
 bool ll_build_ops(struct ll_trace_build *build);
+bool ll_build_timeline(struct ll_trace_build *build);
+
+/* All frames were read: a timeline that contradicts itself, or of which parts are missing, is complained
+ * about and left out. */
+void ll_build_finish_timeline(struct ll_trace_build *build);
 
 /* The sum of the values, sticky at LL_NO_FIT. */
 uint64_t ll_build_sum(const uint64_t *values, uint64_t count);

@@ -101,7 +101,8 @@
     X(CHANCE, "chance", REAL)                                                                                \
     X(WINDOW, "window", COUNT)                                                                               \
     X(FORMAT, "format", COUNT)                                                                               \
-    X(COPIES, "copies", COUNT)
+    X(COPIES, "copies", COUNT)                                                                               \
+    X(BOUND_BY, "bound_by", COUNT)
 
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,

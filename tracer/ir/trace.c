@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace in memory: its facts, the inputs and outputs of an op, dependencies between ops, liveness of
  * storages, and forms whose counts are computed anew after a change. */
+#include "tracer/ir/timeline.h"
 #include "tracer/ir/trace.h"
 
 #include <math.h>
@@ -21,6 +22,9 @@ void ll_trace_free(struct ll_trace *trace)
     free(trace->ops);
     free(trace->tensors);
     free(trace->steps);
+    if (trace->timeline)
+        ll_timeline_release(trace->timeline);
+    free(trace->timeline);
     ll_arena_release(&trace->arena);
     free(trace);
 }

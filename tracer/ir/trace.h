@@ -22,6 +22,8 @@
 #include "tracer/base/str.h"
 #include "tracer/ir/ops.h"
 
+struct ll_device_timeline; /* tracer/ir/timeline.h */
+
 #define LL_NONE UINT32_MAX /* no op, no tensor, no alias */
 
 /* What a tensor looks like. */
@@ -85,7 +87,8 @@ struct ll_step {
  * adds, and rehearsed (yes) where the ops of the first step had run before it, so that it found what they
  * leave. In any trace: warning.KEY, a sentence for everybody who uses it, as why its times may mislead. Of an
  * imported profile: coverage (the share of the recorded device time that its ops took, 0 to 1, where device
- * time was recorded) and memory.unknown (yes, where nobody knows which tensors are the same). */
+ * time was recorded) and memory.unknown (yes, where nobody knows which tensors are the same), and device
+ * (what the profiler called the device). */
 struct ll_fact {
     const char *key, *value;
 };
@@ -109,6 +112,7 @@ struct ll_trace {
     uint64_t storage_count;
     struct ll_step *steps;
     uint64_t step_count;
+    struct ll_device_timeline *timeline; /* what devices did when, on the heap; NULL: nobody recorded it */
     uint64_t file_bytes;
     bool closed;          /* the recording ended normally, and the file's end is there */
     uint64_t lost_bytes;  /* of the file, unreadable */

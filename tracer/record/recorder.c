@@ -9,6 +9,7 @@
 
 #include "tracer/format/format.h"
 #include "tracer/format/reader.h"
+#include "tracer/format/timeline_parts.h"
 #include "tracer/record/encode.h"
 
 enum { FIRST_CAPACITY = 1 << 16 };
@@ -439,6 +440,18 @@ void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts
     add_waiting(recorder);
     uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
     add_frame(recorder, 0, weight);
+}
+
+void ll_recorder_timeline(struct ll_recorder *recorder, const struct ll_device_timeline *timeline)
+{
+    struct ll_timeline_done done = {0};
+    assert(!ll_timeline_check(timeline));
+    if (recorder->status == LL_OK)
+        add_waiting(recorder);
+    while (recorder->status == LL_OK && !ll_timeline_is_done(timeline, &done)) {
+        uint64_t weight = ll_encode_timeline(&recorder->content, timeline, &done);
+        add_frame(recorder, 0, weight);
+    }
 }
 
 /* Opening and closing. */

@@ -12,6 +12,8 @@
  *
  * Versions before 1.12 write other categories ("Operator", "Kernel", "Runtime"), "Input dims", threads as
  * texts and whole microseconds; those before 2.1 no "Concrete Inputs". */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +26,10 @@
 struct kernel {
     uint64_t start_ns, duration_ns, external, correlation;
     const char *name;
+    enum ll_device_event_kind kind;
 };
+
+enum { MOST_DEVICES = 64 };
 
 struct profile {
     struct ll_import *import;
@@ -32,9 +37,15 @@ struct profile {
     struct ll_torch_nodes *nodes;
     struct kernel *kernels; /* what ran on a device, to be added to the operators that started it */
     uint64_t kernel_count, kernel_capacity;
-    uint64_t nameless; /* tensors so far */
-    int64_t rank;      /* whose profile it is; -1: not told */
-    bool shapes;       /* some operator has them */
+    uint64_t nameless;            /* tensors so far */
+    int64_t rank;                 /* whose profile it is; -1: not told */
+    bool shapes;                  /* some operator has them */
+    struct ll_recorded *recorded; /* the timeline in the making */
+    uint64_t first_device;        /* number of the device of the first event */
+    struct ll_map raw;            /* names as the file spells them, and what they are */
+    const char **names;
+    uint64_t name_capacity;
+    const char *devices[MOST_DEVICES]; /* their names, by number; NULL: not told */
 };
 
 /* An event being read; places of its arguments, NULL: nowhere. */
@@ -42,8 +53,12 @@ struct event {
     struct ll_torch_node node;
     struct ll_torch_exchange exchange;
     char category[20];
-    int64_t source, target; /* ranks; -1: not told */
-    bool complete;          /* it has a beginning and an end */
+    struct ll_json_reader name, group; /* where these stand; length 0: nowhere */
+    uint64_t device, stream, bytes;
+    uint64_t waits_for, record; /* stream, and the number of the call that recorded the event there */
+    int64_t source, target;     /* ranks; -1: not told */
+    bool waits;                 /* a stream waits for an event of another */
+    bool complete;              /* it has a beginning and an end */
     const char *dims, *types, *concrete;
 };
 
@@ -159,6 +174,24 @@ static void read_exchange(struct profile *p, const struct ll_json_reader *key, s
         event->source = ll_json_as_integer(json);
     else if (ll_json_says(key, "Dst Rank"))
         event->target = ll_json_as_integer(json);
+    else if (ll_json_says(key, "Process Group Name") && json->token == LL_JSON_TEXT)
+        event->group = *json;
+}
+
+/* Where an event ran, and what a stream waits for; the reader stands at the value of the key. */
+static void read_place(const struct ll_json_reader *json, const struct ll_json_reader *key,
+                       struct event *event)
+{
+    if (ll_json_says(key, "device"))
+        event->device = (uint64_t)ll_json_as_integer(json);
+    else if (ll_json_says(key, "stream"))
+        event->stream = (uint64_t)ll_json_as_integer(json);
+    else if (ll_json_says(key, "bytes"))
+        event->bytes = count_of(json);
+    else if (ll_json_says(key, "wait_on_stream"))
+        event->waits_for = (uint64_t)ll_json_as_integer(json);
+    else if (ll_json_says(key, "wait_on_cuda_event_record_corr_id"))
+        event->record = count_of(json);
 }
 
 /* The arguments of an event. Lists of shapes, types and values are not read here but only where they begin
@@ -190,8 +223,10 @@ static void read_args(struct profile *p, struct event *event)
             event->node.correlation = count_of(json);
         else if (ll_json_says(&key, "kernel_backend"))
             event->node.compiled = ll_json_says(json, "triton");
-        else
+        else {
+            read_place(json, &key, event);
             read_exchange(p, &key, event);
+        }
         ll_json_pass(json);
     }
 }
@@ -221,7 +256,7 @@ static void read_event(struct profile *p, struct event *event)
         }
         ll_json_read(json);
         if (name && json->token == LL_JSON_TEXT)
-            event->node.name = ll_json_copy(json, &p->import->arena);
+            event->name = *json;
         else if (phase)
             event->complete = copy_word(json, word, sizeof word) && strcmp(word, "X") == 0;
         else if (category && !copy_word(json, event->category, sizeof event->category))
@@ -363,7 +398,18 @@ static bool read_arguments(struct profile *p, const struct event *event, struct 
     return node->inputs || ll_import_no_memory(p->import);
 }
 
-static bool add_kernel(struct profile *p, const struct ll_torch_node *node)
+static bool add_node(struct profile *p, struct ll_torch_node *node)
+{
+    if (!ll_grow(&p->nodes->at, &p->nodes->capacity, p->nodes->count + 1, sizeof *node))
+        return ll_import_no_memory(p->import);
+    node->id = p->nodes->count + 1;
+    node->begin_ns = node->start_ns;
+    node->end_ns = ll_add(node->start_ns, node->duration_ns);
+    p->nodes->at[p->nodes->count++] = *node;
+    return true;
+}
+
+static bool add_kernel(struct profile *p, const struct ll_torch_node *node, enum ll_device_event_kind kind)
 {
     if (!ll_grow(&p->kernels, &p->kernel_capacity, p->kernel_count + 1, sizeof *p->kernels))
         return ll_import_no_memory(p->import);
@@ -371,8 +417,103 @@ static bool add_kernel(struct profile *p, const struct ll_torch_node *node)
                                                     .duration_ns = node->duration_ns,
                                                     .external = node->external,
                                                     .correlation = node->correlation,
-                                                    .name = node->name};
+                                                    .name = node->name,
+                                                    .kind = kind};
     return true;
+}
+
+/* A name as the file spells it, without its escapes; equal ones are one text. NULL with import->status. */
+static const char *name_of(struct profile *p, const struct ll_json_reader *text)
+{
+    bool is_new = false;
+    if (text->length == 0)
+        return "";
+    uint32_t at = ll_map_intern(&p->raw, text->text, text->length, &is_new);
+    if (at == LL_NO_ID || !ll_grow(&p->names, &p->name_capacity, (uint64_t)at + 1, sizeof *p->names) ||
+        (is_new && !(p->names[at] = ll_json_copy(text, &p->import->arena)))) {
+        ll_import_no_memory(p->import);
+        return NULL;
+    }
+    return p->names[at];
+}
+
+static enum ll_device_event_kind kind_of(const struct event *event)
+{
+    if (strstr(event->category, "emcpy"))
+        return LL_EVENT_COPY;
+    if (strstr(event->category, "emset"))
+        return LL_EVENT_FILL;
+    return ll_recorded_exchanges(event->node.name) ? LL_EVENT_EXCHANGE : LL_EVENT_KERNEL;
+}
+
+static uint32_t stream_of(struct profile *p, const struct event *event, uint64_t stream)
+{
+    char label[64];
+    snprintf(label, sizeof label, "device %" PRId64 ", stream %" PRId64, (int64_t)event->device,
+             (int64_t)stream);
+    return ll_recorded_track(p->recorded, false, event->device, stream, label);
+}
+
+/* An event of a device, for the timeline and, of the first file, for the operators. */
+static bool take_kernel(struct profile *p, const struct event *event)
+{
+    const struct ll_torch_node *node = &event->node;
+    const struct ll_torch_exchange *exchange = &event->exchange;
+    enum ll_device_event_kind kind = kind_of(event);
+    const char *group = kind == LL_EVENT_EXCHANGE ? name_of(p, &event->group) : "";
+    uint64_t elements = ll_max(exchange->read_elements, exchange->written_elements);
+    struct ll_timeline_event row = {.start_ns = node->start_ns,
+                                    .duration_ns = node->duration_ns,
+                                    .bytes = event->bytes,
+                                    .caller = LL_NO_PART,
+                                    .call = LL_NO_PART,
+                                    .kind = kind,
+                                    .group = LL_NO_PART,
+                                    .order = LL_NO_PART};
+    if (!group)
+        return false;
+    if (kind == LL_EVENT_EXCHANGE && exchange->dtype != LL_DTYPE_COUNT && elements)
+        row.bytes = ll_min(ll_dtype_size(exchange->dtype, elements), INT64_MAX);
+    row.name = ll_recorded_name(p->recorded, node->name, strlen(node->name));
+    row.track = stream_of(p, event, event->stream);
+    if (group[0])
+        row.group = ll_recorded_name(p->recorded, group, strlen(group));
+    if (p->recorded->timeline.event_count == 0)
+        p->first_device = event->device;
+    if (p->import->status != LL_OK || !ll_recorded_event(p->recorded, &row, node->correlation))
+        return false;
+    return p->recorded->rank > 0 || add_kernel(p, node, kind);
+}
+
+/* A call of the driver: for the timeline and, where it may launch something, for the operators. */
+static bool take_call(struct profile *p, const struct ll_torch_node *node)
+{
+    char label[32];
+    snprintf(label, sizeof label, "thread %" PRIu32, node->thread);
+    struct ll_timeline_call row = {.start_ns = node->start_ns, .duration_ns = node->duration_ns};
+    row.name = ll_recorded_name(p->recorded, node->name, strlen(node->name));
+    row.track = ll_recorded_track(p->recorded, true, node->thread, 0, label);
+    if (p->import->status != LL_OK || !ll_recorded_call(p->recorded, &row, node->correlation))
+        return false;
+    struct ll_torch_node launch = {.name = "",
+                                   .sequence = -1,
+                                   .thread = node->thread,
+                                   .start_ns = node->start_ns,
+                                   .duration_ns = node->duration_ns,
+                                   .correlation = node->correlation};
+    return launch.correlation == 0 || p->recorded->rank > 0 || add_node(p, &launch);
+}
+
+/* "Stream Wait Event": the stream goes on when what another had been given before a record is over. */
+static bool take_wait(struct profile *p, const struct event *event)
+{
+    struct ll_stream_wait wait = {
+        .wait = event->node.correlation, .record = event->record, .rank = p->recorded->rank};
+    if (!event->record || event->waits_for == event->stream)
+        return true;
+    wait.track = stream_of(p, event, event->stream);
+    wait.after = stream_of(p, event, event->waits_for);
+    return p->import->status == LL_OK && ll_recorded_stream_wait(p->recorded, &wait);
 }
 
 static bool is_one_of(const char *word, const char *const *words)
@@ -396,17 +537,6 @@ static bool keep_exchange(struct profile *p, struct event *event)
     return event->node.exchange || ll_import_no_memory(p->import);
 }
 
-static bool add_node(struct profile *p, struct ll_torch_node *node)
-{
-    if (!ll_grow(&p->nodes->at, &p->nodes->capacity, p->nodes->count + 1, sizeof *node))
-        return ll_import_no_memory(p->import);
-    node->id = p->nodes->count + 1;
-    node->begin_ns = node->start_ns;
-    node->end_ns = ll_add(node->start_ns, node->duration_ns);
-    p->nodes->at[p->nodes->count++] = *node;
-    return true;
-}
-
 /* An event becomes a kernel, a launch that ties kernels to the operator around it, an operator, or nothing,
  * by its category. */
 static bool take_event(struct profile *p)
@@ -421,23 +551,20 @@ static bool take_event(struct profile *p)
     read_event(p, &event);
     if (p->json.failed || !event.complete)
         return !p->json.failed;
-    if (!event.node.name)
-        return ll_import_no_memory(p->import);
-    if (is_one_of(event.category, kernels))
-        return add_kernel(p, &event.node);
-    if (is_one_of(event.category, launches)) {
-        const struct ll_torch_node *node = &event.node;
-        struct ll_torch_node launch = {.name = "",
-                                       .sequence = -1,
-                                       .thread = node->thread,
-                                       .start_ns = node->start_ns,
-                                       .duration_ns = node->duration_ns,
-                                       .correlation = node->correlation};
-        return launch.correlation == 0 || add_node(p, &launch);
-    }
+    bool kernel = is_one_of(event.category, kernels), launch = is_one_of(event.category, launches);
+    bool operates = p->recorded->rank == 0 && is_one_of(event.category, operators);
+    if (strcmp(event.category, "cuda_sync") == 0)
+        return take_wait(p, &event);
+    if (!kernel && !launch && !operates)
+        return true;
+    if (!(event.node.name = name_of(p, &event.name)))
+        return false;
+    if (kernel)
+        return take_kernel(p, &event);
+    if (launch)
+        return take_call(p, &event.node);
     event.node.correlation = 0;
-    return !is_one_of(event.category, operators) ||
-           (keep_exchange(p, &event) && read_arguments(p, &event, &event.node) && add_node(p, &event.node));
+    return keep_exchange(p, &event) && read_arguments(p, &event, &event.node) && add_node(p, &event.node);
 }
 
 static int by_start(const void *a, const void *b)
@@ -527,35 +654,76 @@ static uint64_t look_up(const struct index *index, uint64_t number)
     return at == LL_NO_ID ? 0 : index->places[at];
 }
 
-/* Who started a kernel takes its time; a call of the driver hands it to the operator around it. Kernels whose
- * start is not in a file that has starts belong to what ran before it. */
-static void place_kernels(struct profile *p, const struct index *externals, const struct index *launches,
-                          uint64_t *first_ns)
+/* What was started by no node that is known, though it belongs to the run, becomes a node of its own. */
+static uint64_t add_stranger(struct profile *p, const struct kernel *kernel)
+{
+    struct ll_torch_node node = {
+        .name = "", .sequence = -1, .start_ns = kernel->start_ns, .duration_ns = kernel->duration_ns};
+    return add_node(p, &node) ? p->nodes->count : 0;
+}
+
+/* The node that started a kernel, from 1; 0 where that ran before the recording began, or memory ran out. A
+ * call of the driver hands it to the operator around it. Kernels whose start is not in a file that has starts
+ * belong to what ran before it. */
+static uint64_t starter_of(struct profile *p, const struct kernel *kernel, const struct index *externals,
+                           const struct index *launches)
+{
+    const struct ll_torch_nodes *nodes = p->nodes;
+    uint64_t launch = look_up(launches, kernel->correlation), place = look_up(externals, kernel->external);
+    if (!place && !launch && launches->numbers.count > 0 && kernel->correlation)
+        return 0;
+    if (!place && launch)
+        place = nodes->at[launch - 1].parent ? nodes->at[launch - 1].parent : launch;
+    return place ? place : add_stranger(p, kernel);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ll_torch_kernel *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Who started a kernel takes its time. False when memory ran out. */
+static bool place_kernels(struct profile *p, const struct index *externals, const struct index *launches)
 {
     struct ll_torch_nodes *nodes = p->nodes;
     for (uint64_t i = 0; i < p->kernel_count; i++) {
         const struct kernel *kernel = &p->kernels[i];
-        uint64_t place = look_up(externals, kernel->external);
-        uint64_t launch = place ? 0 : look_up(launches, kernel->correlation);
-        if (launch)
-            place = nodes->at[launch - 1].parent ? nodes->at[launch - 1].parent : launch;
-        if (place) {
-            struct ll_torch_node *node = &nodes->at[place - 1];
-            first_ns[place] = node->device_ns ? ll_min(first_ns[place], kernel->start_ns) : kernel->start_ns;
-            node->device_ns = ll_add(node->device_ns, kernel->duration_ns);
-            node->compiled = node->compiled || strcmp(node->name, kernel->name) == 0;
-        } else if (launches->numbers.count == 0 || kernel->correlation == 0) {
-            nodes->strange_ns = ll_add(nodes->strange_ns, kernel->duration_ns);
-        }
+        uint64_t place = starter_of(p, kernel, externals, launches);
+        if (p->import->status != LL_OK || !ll_grow(&nodes->kernels, &nodes->kernel_capacity,
+                                                   nodes->kernel_count + 1, sizeof *nodes->kernels))
+            return ll_import_no_memory(p->import);
+        if (place == 0)
+            continue;
+        struct ll_torch_node *node = &nodes->at[place - 1];
+        nodes->kernels[nodes->kernel_count++] = (struct ll_torch_kernel){
+            kernel->name, kernel->start_ns, kernel->duration_ns, place, kernel->kind};
+        node->device_ns = ll_add(node->device_ns, kernel->duration_ns);
+        node->compiled = node->compiled || strcmp(node->name, kernel->name) == 0;
+        if (node->name[0])
+            p->recorded->timeline.events[i].caller =
+                ll_recorded_name(p->recorded, node->name, strlen(node->name));
     }
+    qsort(nodes->kernels, nodes->kernel_count, sizeof *nodes->kernels, by_place);
+    for (uint64_t i = nodes->kernel_count; i-- > 0;) {
+        struct ll_torch_node *node = &nodes->at[nodes->kernels[i].place - 1];
+        node->kernel_first = i;
+        node->kernel_count++;
+    }
+    return true;
 }
 
 /* From the innermost out: an operator begins with the first kernel of its own or of what it called, and takes
  * as long as all of them. */
 static void time_by_kernels(struct ll_torch_nodes *nodes, uint64_t *first_ns)
 {
-    for (uint64_t i = 0; i < nodes->count; i++)
+    for (uint64_t i = 0; i < nodes->count; i++) {
         nodes->at[i].duration_ns = nodes->at[i].device_ns;
+        if (nodes->at[i].kernel_count)
+            first_ns[i + 1] = nodes->kernels[nodes->at[i].kernel_first].start_ns;
+    }
     for (uint64_t i = nodes->count; i > 0; i--) {
         struct ll_torch_node *node = &nodes->at[i - 1];
         if (node->duration_ns == 0)
@@ -574,17 +742,20 @@ static void time_by_kernels(struct ll_torch_nodes *nodes, uint64_t *first_ns)
 static void take_kernels(struct profile *p)
 {
     struct index externals = {.places = NULL}, launches = {.places = NULL};
-    uint64_t *first_ns = calloc(p->nodes->count + 1, sizeof *first_ns);
-    bool fine = first_ns != NULL;
+    uint64_t *first_ns = NULL;
+    bool fine = true;
     p->nodes->measured = p->kernel_count > 0;
     for (uint64_t i = 0; fine && i < p->nodes->count; i++)
         fine = index_node(&externals, p->nodes->at[i].external, i + 1) &&
                index_node(&launches, p->nodes->at[i].correlation, i + 1);
     if (!fine)
         ll_import_no_memory(p->import);
-    if (fine && p->nodes->measured) {
-        place_kernels(p, &externals, &launches, first_ns);
-        time_by_kernels(p->nodes, first_ns);
+    if (fine && p->nodes->measured && place_kernels(p, &externals, &launches)) {
+        first_ns = calloc(p->nodes->count + 1, sizeof *first_ns);
+        if (first_ns)
+            time_by_kernels(p->nodes, first_ns);
+        else
+            ll_import_no_memory(p->import);
     }
     ll_map_release(&externals.numbers);
     ll_map_release(&launches.numbers);
@@ -661,6 +832,31 @@ static void read_rank(struct profile *p)
     }
 }
 
+/* "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", ...}, ...]. */
+static void read_devices(struct profile *p)
+{
+    struct ll_json_reader *json = &p->json;
+    if (ll_json_read(json) != LL_JSON_LIST) {
+        ll_json_pass(json);
+        return;
+    }
+    while (ll_json_read(json) == LL_JSON_OBJECT) {
+        struct ll_json_reader name = {.length = 0};
+        int64_t id = -1;
+        while (ll_json_read(json) == LL_JSON_KEY) {
+            bool is_id = ll_json_says(json, "id"), is_name = ll_json_says(json, "name");
+            ll_json_read(json);
+            if (is_name && json->token == LL_JSON_TEXT)
+                name = *json;
+            else if (is_id && json->token == LL_JSON_NUMBER)
+                id = ll_json_as_integer(json);
+            ll_json_pass(json);
+        }
+        if (id >= 0 && id < MOST_DEVICES && name.length > 0)
+            p->devices[id] = name_of(p, &name);
+    }
+}
+
 /* The file is a list of events, or an object that has one under traceEvents; distributedInfo tells the rank.
  * Keys come in any order. */
 static bool read_file(struct profile *p)
@@ -674,6 +870,10 @@ static bool read_file(struct profile *p)
     while (ll_json_read(json) == LL_JSON_KEY) {
         if (ll_json_says(json, "distributedInfo")) {
             read_rank(p);
+            continue;
+        }
+        if (ll_json_says(json, "deviceProperties")) {
+            read_devices(p);
             continue;
         }
         if (!ll_json_says(json, "traceEvents")) {
@@ -696,39 +896,79 @@ static void shift(struct ll_torch_nodes *nodes)
     uint64_t first = nodes->count ? nodes->at[0].start_ns : 0;
     for (uint64_t i = 0; i < nodes->count; i++)
         first = ll_min(first, nodes->at[i].start_ns);
+    for (uint64_t i = 0; i < nodes->kernel_count; i++)
+        first = ll_min(first, nodes->kernels[i].start_ns);
     for (uint64_t i = 0; i < nodes->count; i++)
         nodes->at[i].start_ns = ll_add(ll_sub(nodes->at[i].start_ns, first), 1);
+    for (uint64_t i = 0; i < nodes->kernel_count; i++)
+        nodes->kernels[i].start_ns = ll_add(ll_sub(nodes->kernels[i].start_ns, first), 1);
 }
 
-/* The same of a profiler's trace (Chrome's JSON). Parents are found by time. */
-static bool torch_read_profile(struct ll_import *import, struct ll_torch_nodes *nodes)
+/* What the device is called on which the first kernel ran; NULL: not told. */
+static const char *device_of(const struct profile *p, uint64_t device)
 {
-    const struct ll_input_file *input = &import->inputs[0];
+    return device < MOST_DEVICES ? p->devices[device] : NULL;
+}
+
+/* One file: its operators, when it is the first, and its timeline. */
+static bool read_one(struct profile *p, const struct ll_input_file *input)
+{
     const char *text = (const char *)input->bytes;
-    struct profile p = {.import = import, .nodes = nodes, .rank = -1};
-    p.json = (struct ll_json_reader){
-        .file = input->path, .begin = text, .at = text, .end = text + input->size, .diags = import->diags};
-    bool done = read_file(&p);
-    if (done && !p.shapes)
-        done = ll_complain(import->diags, (struct ll_place){.file = input->path},
-                           "no operator in it has shapes; record them with record_shapes=True");
-    if (done && (done = nest(&p))) {
-        find_types(&p);
-        take_kernels(&p);
+    p->rank = -1;
+    p->json = (struct ll_json_reader){
+        .file = input->path, .begin = text, .at = text, .end = text + input->size, .diags = p->import->diags};
+    return read_file(p);
+}
+
+/* The nodes of the first file, with their kernels. Parents are found by time. */
+static bool find_nodes(struct profile *p)
+{
+    if (!nest(p))
+        return false;
+    find_types(p);
+    take_kernels(p);
+    shift(p->nodes);
+    return p->import->status == LL_OK;
+}
+
+/* Reads all files, a rank each. False after complaints. */
+static bool read_profiles(struct profile *p)
+{
+    struct ll_import *import = p->import;
+    bool done = true;
+    for (uint64_t i = 0; done && i < import->input_count; i++) {
+        p->recorded->rank = (uint32_t)i;
+        done = read_one(p, &import->inputs[i]);
     }
-    if (done)
-        shift(nodes);
-    free(p.kernels);
-    return done && import->status == LL_OK;
+    if (done && !p->shapes && p->recorded->timeline.event_count == 0)
+        done = ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
+                           "no operator in it has shapes; record them with record_shapes=True");
+    if (done && p->shapes)
+        done = find_nodes(p);
+    const char *device = device_of(p, p->first_device);
+    if (done && device && device[0])
+        ll_facts_add(&import->facts, "device", "%s", device);
+    return done && ll_recorded_finish(p->recorded);
 }
 
 bool ll_import_TORCH_PROFILE(struct ll_import *import)
 {
     struct ll_torch_nodes nodes = {.at = NULL};
-    bool done = import->input_count == 1
-                    ? torch_read_profile(import, &nodes) && ll_torch_sort(import, &nodes) &&
-                          ll_torch_record(import, &nodes, LL_TORCH_PROFILE)
-                    : ll_complain(import->diags, (struct ll_place){0}, "expected one profiler trace");
+    struct ll_recorded recorded = {.import = import};
+    struct profile p = {.import = import, .nodes = &nodes, .recorded = &recorded};
+    bool done = read_profiles(&p);
+    if (done && p.shapes) {
+        done = ll_torch_sort(import, &nodes) && ll_torch_record(import, &nodes, LL_TORCH_PROFILE);
+        if (done && recorded.timeline.event_count > 0)
+            ll_recorded_keep(&recorded);
+    } else if (done) {
+        done = ll_recorded_ops(&recorded, "PyTorch profile");
+    }
+    ll_recorded_release(&recorded);
+    ll_map_release(&p.raw);
+    free(p.names);
+    free(p.kernels);
+    free(nodes.kernels);
     free(nodes.at);
-    return done;
+    return done && import->status == LL_OK;
 }

@@ -45,9 +45,11 @@ struct record {
     struct ll_map sequences;     /* of forward operators, to their scopes */
     const char **sequence_scopes;
     uint64_t sequence_capacity;
-    struct ll_map refused;          /* what was complained about */
-    uint64_t covered_ns, opaque_ns; /* of nodes that became ops, and of those that nobody knows */
-    struct ll_map opaque;           /* their names */
+    struct ll_map refused;            /* what was complained about */
+    uint64_t covered_ns, opaque_ns;   /* of nodes that became ops, and of those that nobody knows */
+    uint64_t kernel_count, kernel_ns; /* of those that are kept with their recorded time alone */
+    struct ll_map kept;               /* names of their operators, or their own */
+    struct ll_map opaque;             /* their names */
     uint64_t opaque_count;
     struct ll_map sizeless; /* names of unknown calls whose sizes are not in the file */
     uint64_t sizeless_count;
@@ -657,9 +659,51 @@ static const char *record_foreign(struct record *r, uint64_t i)
     return trouble;
 }
 
-/* What cannot be recorded for this reason is kept as it is, where the user wants that, or refused. */
+/* A kernel of which nothing is known but its name and time. False with import->status, or after refusing. */
+static bool record_kernel(struct record *r, uint64_t i, const struct ll_torch_kernel *kernel)
+{
+    struct ll_aten call = call_of(r, i);
+    struct ll_torch_node one = *call.node;
+    const char *name = one.name[0] ? one.name : kernel->name;
+    const struct ll_attr bound = {
+        LL_ATTR_BOUND_BY,
+        {.count = (int64_t)ll_recorded_bound(kernel->name, kernel->kind, kernel->duration_ns)}};
+    one.start_ns = kernel->start_ns;
+    one.duration_ns = kernel->duration_ns;
+    call.node = &one;
+    call.scope = within(r, call.scope, kernel->name);
+    const char *trouble = ll_aten_do(
+        &call, &(struct ll_import_op){.kind = LL_OP_KERNEL, .attrs = &bound, .attr_count = 1}, NULL);
+    if (trouble)
+        refuse(r, kernel->name, trouble);
+    else if (ll_map_intern(&r->kept, name, strlen(name), NULL) == LL_NO_ID)
+        return ll_import_no_memory(r->import);
+    r->kernel_count++;
+    r->kernel_ns = ll_add(r->kernel_ns, kernel->duration_ns);
+    return !trouble;
+}
+
+/* The kernels that a node started itself, or also those that the nodes below it did. */
+static void record_kernels(struct record *r, uint64_t i, bool below)
+{
+    const uint64_t end = below ? ll_max(r->states[i].end, i + 1) : i + 1;
+    const uint32_t thread = r->nodes->at[i].thread;
+    bool fine = true;
+    for (uint64_t n = i; fine && n < end; n++) {
+        const struct ll_torch_node *node = &r->nodes->at[n];
+        for (uint64_t k = 0; fine && node->thread == thread && k < node->kernel_count; k++)
+            fine = record_kernel(r, i, &r->nodes->kernels[node->kernel_first + k]);
+    }
+}
+
+/* What cannot be recorded for this reason keeps the recorded time of its kernels, where these were recorded.
+ * Otherwise it is kept as moving its bytes, where the user wants that, or refused. */
 static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
 {
+    if (r->nodes->measured && !r->import->allow_opaque && !starts(r->nodes->at[i].name, "triton_")) {
+        record_kernels(r, i, true);
+        return;
+    }
     /* Kernels of torch.compile put together what goes element by element, or sums it up: moving their
      * bytes is what they take. */
     if (!r->import->allow_opaque && !starts(r->nodes->at[i].name, "triton_"))
@@ -695,8 +739,10 @@ static void record_node(struct record *r, uint64_t i)
         keep_or_refuse(r, i, trouble);
     if (foreign)
         keep_or_refuse(r, i, nobody_knows);
+    if (r->storages.ops == before && r->nodes->measured)
+        record_kernels(r, i, state->covered);
     if (r->storages.ops > before)
-        r->covered_ns = ll_add(r->covered_ns, node->duration_ns);
+        r->covered_ns = ll_add(r->covered_ns, state->covered ? node->duration_ns : node->device_ns);
 }
 
 static void add_names(struct ll_str *line, const struct ll_map *names)
@@ -713,7 +759,7 @@ static void add_names(struct ll_str *line, const struct ll_map *names)
 static void conclude(struct record *r)
 {
     struct ll_facts facts = {.arena = &r->import->arena};
-    uint64_t all_ns = r->nodes->strange_ns;
+    uint64_t all_ns = 0;
     for (uint64_t i = 0; i < r->nodes->count; i++)
         all_ns = ll_add(all_ns, r->states[i].left_out ? 0 : r->nodes->at[i].device_ns);
     double coverage = all_ns > 0 ? fmin(1, (double)r->covered_ns / (double)all_ns) : 1;
@@ -741,6 +787,19 @@ static void conclude(struct record *r)
                         100 * (double)r->opaque_ns / (double)all_ns);
         facts.failed = facts.failed || line.failed;
         ll_facts_add(&facts, "warning.opaque", "%s", line.failed ? "" : line.text);
+        ll_str_release(&line);
+    }
+    if (r->kernel_count > 0) {
+        struct ll_str line = {0};
+        ll_str_addf(&line,
+                    "%" PRIu64 " kernel%s of unknown meaning (%.3g %% of the recorded device time) keep%s %s "
+                    "recorded time: of ",
+                    r->kernel_count, r->kernel_count == 1 ? "" : "s",
+                    all_ns > 0 ? 100 * (double)r->kernel_ns / (double)all_ns : 0,
+                    r->kernel_count == 1 ? "s" : "", r->kernel_count == 1 ? "its" : "their");
+        add_names(&line, &r->kept);
+        facts.failed = facts.failed || line.failed;
+        ll_facts_add(&facts, "warning.kernels", "%s", line.failed ? "" : line.text);
         ll_str_release(&line);
     }
     if (r->sizeless_count > 0) {
@@ -789,6 +848,7 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     ll_map_release(&r.sequences);
     ll_map_release(&r.refused);
     ll_map_release(&r.opaque);
+    ll_map_release(&r.kept);
     ll_map_release(&r.sizeless);
     free(r.sequence_scopes);
     free(r.states);

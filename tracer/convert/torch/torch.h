@@ -11,6 +11,7 @@
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 #include "tracer/convert/convert.h"
+#include "tracer/convert/recorded/recorded.h"
 
 /* A tensor as an argument or a result. Where nobody knows whose memory it is, its storage is one of its own.
  */
@@ -60,13 +61,23 @@ struct ll_torch_node {
     const struct ll_torch_exchange *exchange; /* NULL: it is none */
     uint64_t correlation; /* of a call of the driver that starts kernels, which has no name here; 0: none */
     bool compiled;        /* a kernel that a compiler wrote */
+    uint64_t kernel_first, kernel_count; /* those of nodes->kernels that it started itself */
+};
+
+/* What ran on a device, beside the node that started it. */
+struct ll_torch_kernel {
+    const char *name;
+    uint64_t start_ns, duration_ns;
+    uint64_t place; /* of the node, from 1 */
+    enum ll_device_event_kind kind;
 };
 
 struct ll_torch_nodes {
     struct ll_torch_node *at; /* in the order in which they began; a parent comes before its children */
     uint64_t count, capacity;
-    uint64_t strange_ns; /* of kernels that nobody knows who started */
-    bool measured;       /* there are kernels: times are those of a device */
+    bool measured;                   /* there are kernels: times are those of a device */
+    struct ll_torch_kernel *kernels; /* by node, then by time; to be freed */
+    uint64_t kernel_count, kernel_capacity;
 };
 
 /* Reads an execution graph: schema 1.0.1 of PyTorch 1.13 and the later ones of 2.x. False after complaints,
