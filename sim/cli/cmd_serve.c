@@ -461,11 +461,8 @@ static double usd_per_hour(const struct serving *s)
     double sum = 0;
     for (int i = 0; i < POOLS; i++)
         if (s->groups[i].pool) {
-            const struct ll_pricing *pricing = &s->groups[i].machine->pricing;
-            bool known = s->groups[i].machine->pricing_given && pricing->usd_per_hour > 0;
-            sum += known
-                       ? pricing->usd_per_hour * (double)(s->groups[i].instances * s->groups[i].pool->devices)
-                       : NAN;
+            double usd = s->groups[i].machine->usd_per_hour;
+            sum += usd > 0 ? usd * (double)(s->groups[i].instances * s->groups[i].pool->devices) : NAN;
         }
     return sum;
 }

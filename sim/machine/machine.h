@@ -312,7 +312,6 @@ struct ll_pricing {
     uint64_t dies;     /* equal ones, of which the area consists */
     double memory_usd_per_GiB;
     double fixed_usd;
-    double usd_per_hour; /* of renting a device; 0: not known */
 };
 
 /* Which requests a scheduler of a language-model server lets in. Word, name, what it is. */
@@ -401,6 +400,7 @@ struct ll_machine {
     bool area_given;
     struct ll_pricing pricing;
     bool pricing_given;
+    double usd_per_hour; /* of renting one device; 0: not known */
     struct ll_server server;
     bool server_given;
     struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */

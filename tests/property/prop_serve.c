@@ -211,8 +211,8 @@ static void room_for_all_preempts_nobody(void **state)
     }
 }
 
-/* In a closed loop of N requests, all of whose places are taken until the last ones end: N times the duration is the
- * sum of latencies and of the places that are empty at the end (Little, 1961). */
+/* In a closed loop of N requests, all of whose places are taken until the last ones end: N times the duration
+ * is the sum of latencies and of the places that are empty at the end (Little, 1961). */
 static void a_closed_loop_obeys_littles_law(void **state)
 {
     (void)state;
