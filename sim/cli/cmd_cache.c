@@ -140,7 +140,7 @@ static void title(const struct shown *shown, struct ll_str *out)
     if (shown->cached->blocked)
         ll_str_addf(&line,
                     "blocked for %s of %s: %s stays in blocks of %" PRIu64 " x %" PRIu64 " x %" PRIu64 "; ",
-                    shown->machine->levels[level].buffering == LL_BUFFER_SINGLE ? "all" : "half",
+                    shown->machine->levels[level].buffering == LL_BUFFER_DOUBLE ? "half" : "all",
                     level_name(shown, shown->cached->blocked_for), ll_stays_name(tiling->stays),
                     tiling->block.m, tiling->block.n, tiling->block.k);
     ll_str_addf(&line, "%s%s accesses of one unit that does it alone",

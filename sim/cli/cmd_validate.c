@@ -158,7 +158,8 @@ static const char *first_source(const struct ll_validation *v, size_t i)
     return p->row->source;
 }
 
-static const char *const operands_are[] = {"warm", "weights cold, activations warm", "cold"};
+static const char *const operands_are[] = {"warm", "weights cold, activations warm", "activations in place",
+                                           "cold"};
 
 static void operands_json(const struct ll_validation *v, struct ll_json *json)
 {

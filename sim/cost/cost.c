@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "sim/cost/attention.h"
+#include "sim/cost/conv_core.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/experts.h"
 #include "sim/cost/gemm_kernels.h"
@@ -482,6 +483,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     s->task.instances = unit->count;
     if (unit->sum_bytes > 0 && s->task.is_gemm)
         ll_sum_in(&s->task, unit->sum_bytes);
+    ll_conv_core_pack(unit, &s->task);
     s->unit.efficiency *= ll_rows_compute(s->kernel, work) * variant->rate;
     ll_variant_binds(variant, &s->task);
     if (variant->skips) {

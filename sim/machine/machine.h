@@ -33,8 +33,9 @@ enum {
 
 enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
 
-/* Whether the next block loads into a level while one is worked on. */
-enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE };
+/* Whether the next block loads into a level while one is worked on: into the other half; not; or line by line
+ * where the block is done with. */
+enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE, LL_BUFFER_CIRCULAR };
 
 /* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
@@ -83,8 +84,9 @@ enum ll_strided { LL_STRIDED_EXACT, LL_STRIDED_LIBRARY, LL_STRIDED_PHASES };
 enum ll_convolving { LL_CONVOLVING_DIRECT, LL_CONVOLVING_COLUMNS };
 
 /* What an element-wise op is fused into: nothing; any op before it; or any that is no GEMM, because a
- * library's kernel computes GEMMs alone. */
-enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_COUNT };
+ * library's kernel computes GEMMs alone; or any op before it, as are pooling and local normalisation, which
+ * pipelines behind a convolution core do. */
+enum ll_fusion { LL_FUSION_NONE, LL_FUSION_ELEMENTWISE, LL_FUSION_CHAINS, LL_FUSION_LAYERS, LL_FUSION_COUNT };
 
 /* How GEMMs are blocked for the memories: each level by formula, or by a search over nested tiles
  * (sim/cost/cost_parts.h) that minimizes an objective. */

@@ -149,6 +149,13 @@ static struct ll_arithmetic arithmetic_SPATIAL(const struct ll_unit *unit)
     return (struct ll_arithmetic){(double)unit->spatial.elements, unit->spatial.macs, 2};
 }
 
+static struct ll_arithmetic arithmetic_CONV_CORE(const struct ll_unit *unit)
+{
+    const struct ll_conv_core *core = &unit->conv_core;
+    double atom = (double)core->channels * (double)core->kernels;
+    return (struct ll_arithmetic){core->multipliers ? (double)core->multipliers : atom, core->macs, 2};
+}
+
 static struct ll_arithmetic arithmetic_VECTOR(const struct ll_unit *unit)
 {
     return (struct ll_arithmetic){(double)unit->vector.lanes, unit->vector.flops, 1};

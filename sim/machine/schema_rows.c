@@ -21,8 +21,10 @@
 static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", "cluster", NULL};
-static const char *const bufferings[] = {"true", "false", NULL};
-static const char *const fusions[] = {"none", "elementwise", "chains", NULL};
+static const char *const bufferings[] = {"true", "false", "circular", NULL};
+static const char *const packings[] = {"none", "stride", "lines", NULL};
+static const char *const winograds[] = {"none", "exact", "blocks", NULL};
+static const char *const fusions[] = {"none", "elementwise", "chains", "layers", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", "phases", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
@@ -214,6 +216,41 @@ static const struct ll_field spatial_fields[] = {
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
 
+static const struct ll_field conv_core_fields[] = {
+    {.key = "channels", .type = LL_TYPE_WHOLE, AT(conv_core.channels), .required = true, .min = 1, .max = 65536,
+     .help = "channels of a pixel that are multiplied and added up at once; those of a layer are rounded up to a multiple"},
+    {.key = "kernels", .type = LL_TYPE_WHOLE, AT(conv_core.kernels), .required = true, .min = 1, .max = 65536,
+     .help = "filters with which a pixel's channels are multiplied at once, rounded up likewise"},
+    {.key = "multipliers", .type = LL_TYPE_WHOLE, AT(conv_core.multipliers), .min = 0, .max = MOST_UNITS,
+     .otherwise = "0",
+     .help = "multipliers, where they are not channels x kernels: what there is to multiply is then spread over them without "
+             "rest; 0: channels x kernels"},
+    {.key = "packing", .type = LL_TYPE_CHOICE, AT(conv_core.packing), .choices = packings, .otherwise = "none",
+     .help = "what more becomes channels: nothing; the pixels of a stride, of every strided layer, whose filters then "
+             "have zeros where the stride does not divide them; or, of images of few channels, the lines of a filter, "
+             "and 2 or 4 of them together where these and as many strides are no more than `channels`"},
+    {.key = "image_channels", .type = LL_TYPE_WHOLE, AT(conv_core.image_channels), .min = 1, .max = 65536,
+     .otherwise = "4", .help = "the most channels of an image whose lines are packed; it and its filters then lie in memory densely"},
+    {.key = "whole_taps", .type = LL_TYPE_BOOL, AT(conv_core.whole_taps), .otherwise = "true",
+     .help = "whether taps of strides and lines that are packed take the time of whole ones"},
+    {.key = "winograd", .type = LL_TYPE_CHOICE, AT(conv_core.winograd), .choices = winograds, .otherwise = "none",
+     .help = "whether 3x3 filters of stride 1 are convolved by Winograd's F(2x2, 3x3), whose weights are 16/9 as large: "
+             "never; 2.25 times as fast; or in blocks of 4x4 outputs and 4 channels, where that is faster"},
+    {.key = "least_stripe", .type = LL_TYPE_WHOLE, AT(conv_core.least_stripe), .min = 1, .max = MOST_UNITS,
+     .otherwise = "1",
+     .help = "cycles, one a pixel, for which weights stay at least, since the next ones load as long"},
+    {.key = "stripe", .type = LL_TYPE_WHOLE, AT(conv_core.stripe), .min = 0, .max = 1u << 30, .otherwise = "0",
+     .help = "pixels for which weights stay at most, since so many sums are kept; then they are read again; 0: all"},
+    {.key = "memory_channels", .type = LL_TYPE_WHOLE, AT(conv_core.memory_channels), .min = 1, .max = 65536,
+     .otherwise = "1", .help = "a multiple to which memory rounds up the channels of images, filters and results"},
+    {.key = "image_by_image", .type = LL_TYPE_BOOL, AT(conv_core.image_by_image), .otherwise = "false",
+     .help = "whether the weights of a convolution come anew for each image of a batch; those of a GEMM do not"},
+    {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(conv_core.fill_cycles), .min = 0, .max = MOST_RATE,
+     .otherwise = "0", .help = "cycles before the first result leaves the core"},
+    {.key = "macs", .type = LL_TYPE_DTYPES, AT(conv_core.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
+     .help = "multiply-accumulates per multiplier and cycle, by dtype"},
+};
+
 static const struct ll_field vector_fields[] = {
     {.key = "lanes", .type = LL_TYPE_WHOLE, AT(vector.lanes), .required = true, .min = 1, .max = MOST_UNITS,
      .help = "elements processed in parallel"},
@@ -234,6 +271,8 @@ const struct ll_field_table ll_fields_MATRIX = {
     TABLE("matrix unit", matrix_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_SPATIAL = {
     TABLE("spatial unit", spatial_fields, struct ll_unit), .gemms_only = true};
+const struct ll_field_table ll_fields_CONV_CORE = {
+    TABLE("convolution core", conv_core_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
 static const struct ll_field_table *const unit_variants[] = {
@@ -383,7 +422,8 @@ static const struct ll_field level_fields[] = {
      .help = "how many units share an instance, for scope cluster"},
     {.key = "double_buffer", .type = LL_TYPE_CHOICE, AT(buffering), .choices = bufferings, .otherwise = "true",
      .help = "whether the next block loads into one half while the other half is in use; if not, one block "
-             "takes the whole level and loading waits"},
+             "takes the whole level and loading waits; circular: what loads takes the place of what is done with, line "
+             "by line, so that blocks take the whole level and loading does not wait"},
     {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
      .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
              "given, all. What is kept for the next op is what it holds then, too: results for a layer that "
@@ -538,7 +578,9 @@ static const struct ll_field software_fields[] = {
              "least one unit; 0: all units"},
     {.key = "fusion", .type = LL_TYPE_CHOICE, AT(fusion), .choices = fusions, .otherwise = "none",
      .help = "which ops the software fuses, so that what they hand on stays on chip: element-wise ones into "
-             "any op before them (elementwise), or only into ops that are no GEMMs (chains)"},
+             "any op before them (elementwise), or only into ops that are no GEMMs (chains); these, pooling and local "
+             "normalisation into any op before them, which works at the same time and writes the last one's result, "
+             "as pipelines behind a convolution core do (layers)"},
     {.key = "convolution", .type = LL_TYPE_CHOICE, AT(convolving), .choices = convolving, .otherwise = "direct",
      .help = "how convolutions are computed: directly, as GEMMs over windows in place; or image "
              "by image over windows copied to columns, without transforms"},

@@ -114,6 +114,30 @@ struct ll_spatial {
     double macs[LL_DTYPE_COUNT];              /* multiply-accumulates per element and cycle; 0: cannot */
 };
 
+/* What a convolution core makes channels of, where an image has few: nothing; the pixels of a stride; or a
+ * line of a filter, and lines beside it as long as they fill the dot product. */
+enum ll_packing { LL_PACKING_NONE, LL_PACKING_STRIDE, LL_PACKING_LINES };
+
+/* Whether a core convolves by Winograd's F(2 x 2, 3 x 3): never; over the output as it is; or in blocks of
+ * 4 x 4 outputs and 4 channels, the last of which are whole. */
+enum ll_core_winograd { LL_CORE_WINOGRAD_NONE, LL_CORE_WINOGRAD_EXACT, LL_CORE_WINOGRAD_BLOCKS };
+
+/* A convolution core, as that of NVDLA (sim/cost/unit_conv_core.c). */
+struct ll_conv_core {
+    uint64_t channels, kernels; /* of a dot product; dot products at once: numbers are rounded up to these */
+    uint64_t multipliers;       /* 0: channels * kernels */
+    enum ll_packing packing;    /* of images */
+    uint64_t image_channels;    /* the most that an image has whose lines are packed */
+    bool whole_taps;            /* packed taps come whole; else a part of one takes a part of the time */
+    enum ll_core_winograd winograd;
+    uint64_t least_stripe;       /* pixels for which weights stay, or as much time; at least 1 */
+    uint64_t stripe;             /* the most pixels for which weights stay; 0: all of them */
+    uint64_t memory_channels;    /* memory has channels, and results, in multiples of this */
+    bool image_by_image;         /* weights of a convolution come anew for each image */
+    double fill_cycles;          /* before the first result */
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per multiplier and cycle; 0: cannot */
+};
+
 struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
@@ -141,6 +165,7 @@ struct ll_unit {
         struct ll_systolic systolic;
         struct ll_matrix matrix;
         struct ll_spatial spatial;
+        struct ll_conv_core conv_core;
         struct ll_vector vector;
     };
 };

@@ -38,6 +38,7 @@ static void save_traffic(const struct ll_prepared *prepared, const struct ll_mac
 {
     struct ll_fused fused = ll_fused_as(prepared, machine->software.fusion, seq);
     ll_residency_saved(prepared->residency, machine, seq, fused.held, so_far, found);
+    ll_pipeline_moves(prepared, machine, seq, found);
 }
 
 /* The machine is asked what holds the op back, not how long it takes. */
@@ -50,13 +51,19 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
-/* An op that is joined to the one before it leaves no gap: its cost, in `room` where it differs. */
-static const struct ll_cost *cost_here(const struct ll_cost *cost, bool follows, struct ll_cost *room)
+/* An op that is joined to the one before it leaves no gap, and in a pipeline of layers the first one
+ * computes as long as the slowest: its cost, in `room` where it differs. */
+static const struct ll_cost *cost_here(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                       uint32_t seq, const struct ll_cost *cost, struct ll_cost *room)
 {
-    if (!follows || cost->gap_s == 0)
+    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
+    const bool layers = machine->software.fusion == LL_FUSION_LAYERS;
+    if (!layers && (!follows || cost->gap_s == 0))
         return cost;
     *room = *cost;
-    room->gap_s = 0;
+    room->gap_s = follows ? 0 : cost->gap_s;
+    if (layers)
+        ll_pipeline_computes(prepared, machine, seq, room);
     return room;
 }
 
@@ -66,7 +73,7 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost room;
-    ll_cost_time(machine, cost_here(cost, follows, &room), found, timing);
+    ll_cost_time(machine, cost_here(prepared, machine, seq, cost, &room), found, timing);
     if (follows)
         timing->overhead_s = timing->behind_s = timing->more_s = 0;
     if (ll_takes_recorded(prepared, seq))

@@ -87,13 +87,15 @@ static void count(struct ll_prepared *prepared)
             prepared->dtype = (enum ll_dtype)i;
 }
 
-/* A number for the op's work, fusion and reuse of bytes, LL_NO_ID where memory ran out. */
-static uint32_t number_of(const struct ll_prepared *prepared, uint32_t seq, struct ll_map *numbers)
+/* A number for the op's work, fusion and reuse of bytes, LL_NO_ID where memory ran out; next: 1 + that of
+ * the op behind it in a pipeline of layers, 0 where there is none. */
+static uint32_t number_of(const struct ll_prepared *prepared, uint32_t seq, uint64_t next,
+                          struct ll_map *numbers)
 {
     struct { /* without gaps */
-        uint64_t work, follows, held[LL_FUSION_COUNT];
+        uint64_t work, next, follows, held[LL_FUSION_COUNT];
         struct ll_reuse_hash reuse;
-    } key = {.work = prepared->same[prepared->trace->ops[seq].signature]};
+    } key = {.work = prepared->same[prepared->trace->ops[seq].signature], .next = next};
     for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
         struct ll_fused fused = ll_fused_as(prepared, f, seq);
         key.follows |= (uint64_t)fused.follows << f;
@@ -114,8 +116,10 @@ static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
     uint32_t *seen =
         ll_alloc(&scratch, count, sizeof *seen); /* by number: how often, then the repeat's number */
     bool right = repeats && seen;
-    for (uint32_t i = 0; right && i < count; i++) {
-        repeats[i] = number_of(prepared, prepared->first_op + i, &numbers);
+    for (uint32_t i = count; right && i-- > 0;) {
+        const uint32_t next = ll_fused_as(prepared, LL_FUSION_LAYERS, prepared->first_op + i).next;
+        repeats[i] = number_of(prepared, prepared->first_op + i,
+                               next > 0 ? 1 + (uint64_t)repeats[next - prepared->first_op] : 0, &numbers);
         right = repeats[i] != LL_NO_ID;
         if (right)
             seen[repeats[i]]++;
@@ -258,6 +262,13 @@ static uint8_t *count_readers(const struct ll_trace *trace, struct ll_arena *are
     return readers;
 }
 
+bool ll_fusion_joins(enum ll_fusion fusion, enum ll_op_kind kind)
+{
+    bool layer = kind == LL_OP_MAX_POOL || kind == LL_OP_AVG_POOL || kind == LL_OP_LRN;
+    return fusion != LL_FUSION_NONE &&
+           (ll_op_class(kind) == LL_CLASS_ELEMENTWISE || (fusion == LL_FUSION_LAYERS && layer));
+}
+
 bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work)
 {
     uint64_t kind = work->kind;
@@ -285,7 +296,7 @@ static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *view = &trace->signatures[trace->ops[seq].signature].view;
     uint32_t last = LL_NONE, leader = 0;
-    if (ll_op_class(view->kind) != LL_CLASS_ELEMENTWISE)
+    if (!ll_fusion_joins(fusion, view->kind))
         return LL_NONE;
     for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++) {
         uint32_t producer = trace->tensors[ll_op_input(trace, seq, i)].producer;
@@ -336,8 +347,10 @@ static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, en
         fused[seq].held |= (uint64_t)1 << operand;
         uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
                           (tensor - trace->ops[leader].first_output);
-        if (readers[tensor] == 1 && output < MOST_OPERANDS && ends_with(trace, tensor, seq))
+        if (readers[tensor] == 1 && output < MOST_OPERANDS && ends_with(trace, tensor, seq)) {
             fused[leader].held |= (uint64_t)1 << output;
+            fused[leader].next = seq;
+        }
     }
     bool whole = readers && fused;
     ll_arena_release(&scratch);

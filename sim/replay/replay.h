@@ -22,6 +22,7 @@ struct ll_fused {
     uint64_t held;   /* bit i: operand i (inputs, then outputs) passes through registers, not memory */
     bool follows;    /* it is part of the kernel of an op before it, and starts with that */
     uint32_t leader; /* the op whose kernel it is part of; that one may follow another */
+    uint32_t next;   /* the op of the same kernel that alone reads what it makes; 0: there is none */
 };
 
 /* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each signature.
@@ -49,7 +50,10 @@ struct ll_prepared {
     const struct ll_machine *recorded_on;
 };
 
-/* Whether a stack of this fusion joins an element-wise op to what is right before it. Pure. */
+/* Whether a stack of this fusion joins ops of this kind to what is before them. Pure. */
+bool ll_fusion_joins(enum ll_fusion fusion, enum ll_op_kind kind);
+
+/* Whether a stack of this fusion joins such an op to what is right before it. Pure. */
 bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work);
 
 /* How an op runs under software that fuses so. */

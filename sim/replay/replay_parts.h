@@ -36,6 +36,15 @@ double ll_kernel_scale(const struct ll_prepared *prepared, const struct ll_machi
 void ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                      struct ll_explain *why);
 
+/* Under `fusion: layers`, what the first op of a pipeline moves for the others is taken off what it finds
+ * (so that it may find less than nothing), and all that another op moves is found; the first op computes as
+ * long as the slowest unit, others no time (pipeline.c). Nothing changes under another fusion, or without a
+ * pipeline. */
+void ll_pipeline_moves(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                       struct ll_warm_bytes *found);
+void ll_pipeline_computes(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                          struct ll_cost *cost);
+
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
 static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
                                       const struct ll_timing *timing)

@@ -288,9 +288,22 @@ static void add_conv(struct ll_row_works *r, enum ll_conv_pass pass)
     ll_row_conv(r, conv, row_padding(r, "pad_h", 0), row_padding(r, "pad_w", 0));
 }
 
+/* What becomes of a convolution's result: a second one is added, windows of pool x pool become one. */
 static void works_CONV_FORWARD(struct ll_row_works *r)
 {
     add_conv(r, LL_CONV_FORWARD);
+    if (r->out->count == 0)
+        return;
+    const struct ll_conv c = r->out->at[r->out->count - 1].work.conv;
+    uint64_t images = ll_mul(c.batch, c.out_c), pool = ll_row_dim_or(r, "pool", 1);
+    if (row_either(r, "add", "0", "1"))
+        ll_row_vector(r, LL_OP_ADD, ll_mul(images, ll_mul(c.out_h, c.out_w)), 2, 1);
+    if (pool > 1) {
+        uint64_t out = ll_mul(images, ll_mul(ll_ceil_div(c.out_h, pool), ll_ceil_div(c.out_w, pool)));
+        struct ll_work *work = ll_row_vector(r, LL_OP_MAX_POOL, out, 0, 0);
+        work->flops = ll_mul(out, ll_mul(pool, pool));
+        work->a_bytes = bytes(r, ll_mul(images, ll_mul(c.out_h, c.out_w)));
+    }
 }
 
 static void works_CONV_DATA(struct ll_row_works *r)
@@ -599,7 +612,7 @@ static void works_SHARE(struct ll_row_works *r)
 #define EXCHANGE_KEYS " bytes devices nodes devices_per_node "
 static const char keys_GEMM[] = PRODUCT_KEYS "ta tb ", keys_BMM[] = PRODUCT_KEYS "b ",
                   keys_DENSE_GRADS[] = PRODUCT_KEYS, keys_SPARSE[] = PRODUCT_KEYS "sparsity ",
-                  keys_CONV_FORWARD[] = CONV_KEYS, keys_CONV_DATA[] = CONV_KEYS,
+                  keys_CONV_FORWARD[] = CONV_KEYS "add pool ", keys_CONV_DATA[] = CONV_KEYS,
                   keys_CONV_FILTER[] = CONV_KEYS, keys_CONV_GRADS[] = CONV_KEYS,
                   keys_RECURRENT[] = RECURRENT_KEYS, keys_RNN_WEIGHTS[] = RECURRENT_KEYS,
                   keys_RNN_GRADS[] = RECURRENT_KEYS, keys_ATTENTION[] = ATTENTION_KEYS,

@@ -81,6 +81,23 @@ static void save_activations(const struct ll_machine *machine, const struct ll_w
     left->saved_bytes[outermost] = fmin(cost->level_bytes[outermost], share * (double)work->a_bytes);
 }
 
+/* Layers one behind the other: a memory in front of the outermost one that software fills with activations
+ * has what the layer before left, and keeps the result for the next, as much of both as fits. */
+static void save_chained(const struct ll_machine *machine, const struct ll_cost *cost,
+                         struct ll_warm_bytes *left)
+{
+    uint64_t outermost = machine->level_count - 1;
+    const struct ll_level *memory = outermost > 0 ? &machine->levels[outermost - 1] : NULL;
+    if (!memory || memory->cache_given || memory->scope != LL_SCOPE_DEVICE ||
+        !ll_level_holds(memory, LL_OPERAND_A) || !ll_level_holds(memory, LL_OPERAND_C))
+        return;
+    const double *of = cost->level_of[outermost];
+    double operands = of[LL_OPERAND_A] + of[LL_OPERAND_B] + of[LL_OPERAND_C];
+    double bytes = operands > 0 ? of[LL_OPERAND_A] + of[LL_OPERAND_C] : cost->level_bytes[outermost];
+    double *saved = &left->saved_bytes[outermost];
+    *saved += fmin(fmax(0, bytes - *saved), (double)memory->size_bytes);
+}
+
 /* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none
  * does. */
 static uint64_t holding_group(const struct ll_net *net, uint64_t devices)
@@ -223,8 +240,54 @@ static void append(const struct ll_machine *machine, const struct ll_timing *tim
 static bool joins(const struct ll_machine *machine, const struct ll_measured_part *part,
                   const struct ll_measured_part *before)
 {
-    return before && !part->apart && ll_op_class(part->kind) == LL_CLASS_ELEMENTWISE &&
+    return before && !part->apart && ll_fusion_joins(machine->software.fusion, part->kind) &&
            ll_fusion_leads(machine->software.fusion, &before->work);
+}
+
+/* The last part that goes through the same pipeline of layers (`fusion: layers`), whose result is the one
+ * that leaves it; the part itself where none follows. */
+static uint64_t pipeline_end(const struct ll_machine *machine, const struct ll_measured_works *works,
+                             uint64_t i)
+{
+    if (machine->software.fusion == LL_FUSION_LAYERS)
+        while (i + 1 < works->count && joins(machine, &works->at[i + 1], &works->at[i]))
+            i++;
+    return i;
+}
+
+/* What a part that follows in a pipeline would move by itself, of a level's bytes: neither what the part
+ * before hands on, nor what it hands on. */
+static double pipeline_share(const struct ll_measured_works *works, uint64_t i, uint64_t end)
+{
+    const struct ll_work *work = &works->at[i].work;
+    double held = (double)works->at[i - 1].work.c_bytes + (i < end ? (double)work->c_bytes : 0);
+    return fmax(0, 1 - held / fmax(1, ll_work_operand_bytes(work)));
+}
+
+/* The first part of a pipeline moves what all of them do beside what they hand on: its own result is not
+ * written, the last one's is, and operands of the others come along. The others move nothing. False when no
+ * unit runs one of them. */
+static bool save_pipeline(const struct ll_machine *machine, const struct ll_measured_works *works, uint64_t i,
+                          struct ll_cost *cost, struct ll_warm_bytes *left, const char **trouble)
+{
+    const uint64_t end = pipeline_end(machine, works, i);
+    bool follows = i > 0 && joins(machine, &works->at[i], &works->at[i - 1]);
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        left->saved_bytes[l] = follows ? cost->level_bytes[l] : i < end ? cost->level_of[l][LL_OPERAND_C] : 0;
+    if (follows)
+        cost->compute_s = cost->compute_first_s = 0;
+    double unit_s[LL_MAX_UNITS] = {[0] = 0};
+    unit_s[cost->unit] = cost->compute_s;
+    for (uint64_t j = i + 1; !follows && j <= end; j++) {
+        struct ll_cost next;
+        if (!ll_cost_op(machine, works->at[j].kind, &works->at[j].work, &next, trouble))
+            return false;
+        unit_s[next.unit] += next.compute_s;
+        cost->compute_s = fmax(cost->compute_s, unit_s[next.unit]);
+        for (uint64_t l = 0; l < machine->level_count; l++)
+            left->saved_bytes[l] -= pipeline_share(works, j, end) * next.level_bytes[l];
+    }
+    return true;
 }
 
 /* As a replay does: the unit's way and its blocks are those that suit what is found, which may not be those
@@ -239,10 +302,11 @@ static void cost_after_reuse(const struct ll_machine *machine, const struct ll_m
 }
 
 /* Adds a part's time; false when no unit runs it. */
-static bool predict_part(const struct ll_machine *machine, const struct ll_measured_part *part,
-                         const struct ll_measured_part *before, enum ll_measured_repeats repeats,
-                         struct ll_predicted *p, struct coming *coming, const char **trouble)
+static bool predict_part(const struct ll_machine *machine, const struct ll_measured_works *works, uint64_t i,
+                         enum ll_measured_repeats repeats, struct ll_predicted *p, struct coming *coming,
+                         const char **trouble)
 {
+    const struct ll_measured_part *part = &works->at[i], *before = i > 0 ? part - 1 : NULL;
     struct ll_cost cost;
     struct ll_timing timing;
     struct ll_warm_bytes left = {0};
@@ -256,8 +320,13 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_repeated(machine, &part->work, &cost, &left);
     else if (repeats == LL_REPEATS_ACTIVATIONS)
         save_activations(machine, &part->work, &cost, &left);
-    if (follows)
+    if (machine->software.fusion == LL_FUSION_LAYERS && cost.unit != LL_NO_UNIT &&
+        !save_pipeline(machine, works, i, &cost, &left, trouble))
+        return false;
+    if (machine->software.fusion != LL_FUSION_LAYERS && follows)
         save_held(&part->work, &cost, machine->level_count, &left);
+    if (repeats == LL_REPEATS_CHAINED)
+        save_chained(machine, &cost, &left);
     cost_after_reuse(machine, part, &left, &cost);
     cost.gap_s = follows ? 0 : cost.gap_s;
     ll_cost_time(machine, &cost, &left, &timing);
@@ -295,10 +364,10 @@ static bool predict_parts(const struct ll_machine *machine, const struct ll_meas
     struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
     *trouble = NULL;
-    enum ll_measured_repeats repeats = works->count == 1 ? works->repeats : LL_REPEATS_COLD;
+    bool repeated = works->count == 1 || works->repeats == LL_REPEATS_CHAINED;
+    enum ll_measured_repeats repeats = repeated ? works->repeats : LL_REPEATS_COLD;
     for (uint64_t i = 0; i < works->count; i++)
-        if (!predict_part(machine, &works->at[i], i > 0 ? &works->at[i - 1] : NULL, repeats, predicted,
-                          &coming, trouble))
+        if (!predict_part(machine, works, i, repeats, predicted, &coming, trouble))
             return false;
     predicted->time_s =
         fmax(predicted->time_s, coming.started_s); /* the mark that ends a measurement is behind */

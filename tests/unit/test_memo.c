@@ -215,7 +215,7 @@ static void try_changes(const char *stem, uint64_t seed)
 
 static const char *const stems[] = {"custom_example", "tpu_v2_core",  "v100_sxm_16gb+archive/deepbench",
                                     "gemmini_like",   "eyeriss_like", "i7_6700k",
-                                    "tpu_v1",         "nvdla_like"};
+                                    "tpu_v1",         "nvdla_large"};
 enum { STEMS = sizeof stems / sizeof *stems };
 
 static void what_is_remembered_of_another_machine_is_right_for_this_one(void **state)
