@@ -781,12 +781,15 @@ bool ll_llm_read(const char *file, const char *text, size_t length, struct ll_ar
 
 /* Configurations that come along. */
 
+/* text NULL: that of `also`. */
 static const struct {
-    const char *name, *text;
+    const char *name, *text, *also;
 } known[] = {
-#define LL_LLM(name, ...) {name, #__VA_ARGS__},
+#define LL_LLM(name, ...) {name, #__VA_ARGS__, NULL},
+#define LL_LLM_ALSO(name, other) {name, NULL, other},
 #include "models/llm/configs.def"
 #undef LL_LLM
+#undef LL_LLM_ALSO
 };
 
 size_t ll_llm_known_count(void)
@@ -804,6 +807,6 @@ const char *ll_llm_known(const char *name)
 {
     for (size_t i = 0; i < ll_llm_known_count(); i++)
         if (strcmp(known[i].name, name) == 0)
-            return known[i].text;
+            return known[i].text ? known[i].text : ll_llm_known(known[i].also);
     return NULL;
 }

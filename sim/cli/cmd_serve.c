@@ -10,40 +10,24 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
-#include "sim/cli/served_model.h"
+#include "sim/cli/serving.h"
 #include "sim/machine/quantity.h"
 #include "sim/report/table.h"
 #include "sim/serve/request_file.h"
-#include "sim/serve/serve.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
 
-enum { WHOLE, PREFILL, DECODE, POOLS };
+enum { WHOLE = LL_POOL_WHOLE, PREFILL = LL_POOL_PREFILL, DECODE = LL_POOL_DECODE, POOLS = LL_SERVING_POOLS };
 static const char *const pool_names[POOLS] = {"instance", "prefill", "decode"};
 
-/* Instances that are alike, and how they were asked for. */
-struct group {
-    uint64_t instances, tensor, pipeline, data, expert;
-    struct ll_machine *machine;
-    struct ll_served_model model;
-    struct ll_served_memory memory;
-    struct ll_step_costs *costs;
-    struct ll_server_pool *pool;
-};
-
+/* A run of the command. */
 struct serving {
-    const struct ll_args *args;
-    struct group groups[POOLS];
-    struct ll_deployment deployment;
-    struct ll_load load;
-    struct ll_serve_limits limits;
+    struct ll_serving_setup *setup;
     double percentile;
-    const char *config, *name;
     FILE *per_request;
     const char *per_request_part;
     struct ll_ticker ticker;
-    struct ll_diags diags;
 };
 
 /* --- options --- */
@@ -78,7 +62,7 @@ static bool read_number(const struct ll_args *args, const char *name, double lea
 }
 
 /* "512", "100-900", or a file of requests whose lengths are drawn. */
-static bool read_lengths(struct serving *s, const char *name, uint64_t otherwise, uint64_t *least,
+static bool read_lengths(struct ll_serving_setup *s, const char *name, uint64_t otherwise, uint64_t *least,
                          uint64_t *most)
 {
     const char *text = ll_value(s->args, name, NULL);
@@ -102,7 +86,7 @@ static bool read_lengths(struct serving *s, const char *name, uint64_t otherwise
     return s->load.lengths != NULL;
 }
 
-static bool read_load(struct serving *s)
+static bool read_load(struct ll_serving_setup *s)
 {
     const struct ll_args *args = s->args;
     struct ll_load *load = &s->load;
@@ -243,9 +227,9 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
 }
 
 /* "N x tp=2,pp=1,dp=1,ep=1,machine=NAME": how the instances of a pool look. */
-static bool read_group(struct serving *s, int which, const char *text, const char **machine)
+static bool read_group(struct ll_serving_setup *s, int which, const char *text, const char **machine)
 {
-    struct group *g = &s->groups[which];
+    struct ll_serving_group *g = &s->groups[which];
     const char *at = text;
     char *end;
     g->instances = strtoull(at, &end, 10);
@@ -272,7 +256,7 @@ static bool read_group(struct serving *s, int which, const char *text, const cha
 }
 
 /* The devices of an instance as a plan; its machine, or the system that several of it make. */
-static bool set_plan(struct serving *s, struct group *g, const char *which)
+static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, const char *which)
 {
     size_t override_count;
     const char *const *folders = ll_machine_folders(s->args->arena);
@@ -291,6 +275,7 @@ static bool set_plan(struct serving *s, struct group *g, const char *which)
     g->model.plan.data = g->data;
     g->model.plan.expert = ll_max(1, ll_min(g->expert, g->data));
     g->model.diags = &s->diags;
+    g->model.roofline = s->roofline;
     g->model.config = s->config;
     if (!read_types(s->args, &g->model))
         return false;
@@ -311,9 +296,9 @@ static uint64_t usual_length(const struct ll_load *load)
 }
 
 /* Memory, scheduler and costs of a pool. */
-static bool make_pool(struct serving *s, int which)
+static bool make_pool(struct ll_serving_setup *s, int which)
 {
-    struct group *g = &s->groups[which];
+    struct ll_serving_group *g = &s->groups[which];
     struct ll_server_pool *pool = g->pool;
     struct ll_server server =
         g->machine->server_given ? g->machine->server : (struct ll_server){.memory_share = 0.9};
@@ -326,7 +311,6 @@ static bool make_pool(struct serving *s, int which)
         !ll_value_count(s->args, "kv-blocks", 1, 1 << 28, 0, &blocks) ||
         !read_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share, &server.memory_share))
         return false;
-    g->model.speculated = pool->engine.speculated;
     if (!ll_served_memory(&g->model, &server, pool->engine.most_tokens, usual_length(&s->load), &g->memory)) {
         ll_print_diags(&s->diags);
         return false;
@@ -352,14 +336,14 @@ static bool make_pool(struct serving *s, int which)
     return g->costs != NULL;
 }
 
-static bool read_deployment(struct serving *s)
+static bool read_deployment(struct ll_serving_setup *s)
 {
     static const char *const routers[LL_ROUTER_COUNT] = {"round-robin", "least-loaded", "prefix-aware"};
     const struct ll_args *args = s->args;
     struct ll_deployment *d = &s->deployment;
     const char *prefill = ll_value(args, "prefill", NULL), *decode = ll_value(args, "decode", NULL),
                *machine = ll_value(args, "machine", NULL), *router = ll_value(args, "router", "least-loaded");
-    struct group standard = {.instances = 1};
+    struct ll_serving_group standard = {.instances = 1};
     if (!machine) {
         ll_cli_reject("no machine: expected -c MACHINE");
         return false;
@@ -393,7 +377,7 @@ static bool read_deployment(struct serving *s)
     d->layers = 1;
     d->by_layer = strcmp(ll_value(args, "kv-transfer", "layer"), "layer") == 0;
     if (prefill) {
-        const struct group *p = &s->groups[PREFILL];
+        const struct ll_serving_group *p = &s->groups[PREFILL];
         const struct ll_machine *m = p->machine;
         const struct ll_network *link = m->network_count > 0 ? &m->networks[m->network_count - 1] : NULL;
         d->kv_bytes = p->memory.kv_all;
@@ -401,6 +385,43 @@ static bool read_deployment(struct serving *s)
         d->transfer_latency_s = link ? link->latency_s : 0;
     }
     return true;
+}
+
+bool ll_serving_read(struct ll_serving_setup *s)
+{
+    const struct ll_args *args = s->args;
+    if (!read_time(args, "ttft", &s->limits.ttft_s) || !read_time(args, "tpot", &s->limits.tpot_s) ||
+        !read_time(args, "e2e", &s->limits.e2e_s) || !read_load(s))
+        return false;
+    s->name = ll_value(args, "model", NULL);
+    s->config = s->name ? ll_served_config(s->name) : NULL;
+    if (s->config)
+        return read_deployment(s);
+    ll_cli_reject(
+        "--model %s: no configuration of this name comes along; expected a model's config.json, or one as "
+        "llama3.1-8b (leadline models llm lists them)",
+        s->name ? s->name : "");
+    return false;
+}
+
+void ll_serving_release(struct ll_serving_setup *s)
+{
+    for (int i = 0; i < POOLS; i++) {
+        ll_remembered_release(&s->groups[i].model.remembered);
+        if (s->groups[i].machine)
+            ll_machine_free(s->groups[i].machine);
+    }
+    ll_diags_release(&s->diags);
+}
+
+const struct ll_serving *ll_serving_run(struct ll_serving_setup *s, const struct ll_serve_watch *watch)
+{
+    const char *trouble;
+    const struct ll_serving *result =
+        ll_serve(&s->deployment, &s->load, &s->limits, watch, s->args->arena, &trouble);
+    if (!result && trouble)
+        ll_cli_reject("%s", trouble);
+    return result;
 }
 
 /* --- while it runs --- */
@@ -426,13 +447,9 @@ static const struct ll_serving *run(struct serving *s, const volatile sig_atomic
 {
     const struct ll_serve_watch watch = {
         .served = s->per_request ? served : NULL, .progress = progressed, .context = s, .stop = stop};
-    const char *trouble;
-    const struct ll_serving *result =
-        ll_serve(&s->deployment, &s->load, &s->limits, &watch, s->args->arena, &trouble);
+    const struct ll_serving *result = ll_serving_run(s->setup, &watch);
     ll_ticker_clear(&s->ticker);
-    ll_print_diags(&s->diags);
-    if (!result && trouble)
-        ll_cli_reject("%s", trouble);
+    ll_print_diags(&s->setup->diags);
     return result;
 }
 
@@ -460,9 +477,10 @@ static double usd_per_hour(const struct serving *s)
 {
     double sum = 0;
     for (int i = 0; i < POOLS; i++)
-        if (s->groups[i].pool) {
-            double usd = s->groups[i].machine->usd_per_hour;
-            sum += usd > 0 ? usd * (double)(s->groups[i].instances * s->groups[i].pool->devices) : NAN;
+        if (s->setup->groups[i].pool) {
+            double usd = s->setup->groups[i].machine->usd_per_hour;
+            sum += usd > 0 ? usd * (double)(s->setup->groups[i].instances * s->setup->groups[i].pool->devices)
+                           : NAN;
         }
     return sum;
 }
@@ -500,8 +518,9 @@ static void add_json(const struct serving *s, const struct ll_serving *r, const 
     } shares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_document(&json, "serve", 1);
-    ll_json_put_text(&json, "machine", s->groups[s->groups[WHOLE].pool ? WHOLE : PREFILL].machine->stem);
-    ll_json_put_text(&json, "model", s->name);
+    ll_json_put_text(&json, "machine",
+                     s->setup->groups[s->setup->groups[WHOLE].pool ? WHOLE : PREFILL].machine->stem);
+    ll_json_put_text(&json, "model", s->setup->name);
     ll_json_put_count(&json, "devices", r->devices);
     ll_json_put_count(&json, "requests", r->requests);
     ll_json_put_number(&json, "duration_s", r->duration_s);
@@ -524,7 +543,7 @@ static void add_json(const struct serving *s, const struct ll_serving *r, const 
     ll_json_key(&json, "kv");
     ll_json_open_object(&json);
     ll_json_put_count(&json, "capacity_tokens",
-                      s->groups[s->groups[WHOLE].pool ? WHOLE : DECODE].pool->kv_tokens);
+                      s->setup->groups[s->setup->groups[WHOLE].pool ? WHOLE : DECODE].pool->kv_tokens);
     ll_json_put_number(&json, "peak_share", r->peak_kv_share);
     ll_json_put_count(&json, "preemptions", r->preemptions);
     ll_json_put_number(&json, "prefix_hit_share",
@@ -548,7 +567,7 @@ static void add_json(const struct serving *s, const struct ll_serving *r, const 
 static void add_deployment(const struct serving *s, struct ll_str *out)
 {
     for (int i = 0; i < POOLS; i++) {
-        const struct group *g = &s->groups[i];
+        const struct ll_serving_group *g = &s->setup->groups[i];
         struct ll_human weights, kv, tokens;
         struct ll_str line = {0};
         if (!g->pool)
@@ -572,7 +591,7 @@ static void add_text(const struct serving *s, const struct ll_serving *r, const 
 {
     struct ll_human a, b, c, d, e, f;
     struct ll_table *table = ll_table_new("  |>mean|>p50|>p90|>p95|>p99");
-    ll_str_addf(out, "%s, %" PRIu64 " request%s in %s\n", s->name, r->requests, ll_plural(r->requests),
+    ll_str_addf(out, "%s, %" PRIu64 " request%s in %s\n", s->setup->name, r->requests, ll_plural(r->requests),
                 ll_format_si(&a, r->duration_s, "s"));
     add_deployment(s, out);
     ll_str_add(out, "\n");
@@ -590,12 +609,12 @@ static void add_text(const struct serving *s, const struct ll_serving *r, const 
     ll_table_free(table);
     ll_str_addf(out, "\n  output      %s, %s a device\n", ll_format_count(&a, output_rate(r), "tokens/s"),
                 ll_format_count(&b, output_rate(r) / (double)r->devices, "tokens/s"));
-    ll_str_addf(
-        out, "  devices     busy %s of the time, %s of it with prompts\n",
-        ll_format_percent(&a, r->busy_s / r->duration_s /
-                                  (double)(s->deployment.whole.instances + s->deployment.prefill.instances +
-                                           s->deployment.decode.instances)),
-        ll_format_percent(&b, r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0));
+    ll_str_addf(out, "  devices     busy %s of the time, %s of it with prompts\n",
+                ll_format_percent(&a, r->busy_s / r->duration_s /
+                                          (double)(s->setup->deployment.whole.instances +
+                                                   s->setup->deployment.prefill.instances +
+                                                   s->setup->deployment.decode.instances)),
+                ll_format_percent(&b, r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0));
     ll_str_addf(out, "  sequences   %.1f running, %.1f waiting in the mean of %s steps\n", r->mean_running,
                 r->mean_waiting, ll_format_grouped(&a, r->steps));
     ll_str_addf(
@@ -609,7 +628,8 @@ static void add_text(const struct serving *s, const struct ll_serving *r, const 
     if (isfinite(costs->usd_per_hour))
         ll_str_addf(out, "  price       $%.2f an hour: $%.3f a million tokens read, $%.3f made\n",
                     costs->usd_per_hour, costs->usd_per_m_input, costs->usd_per_m_output);
-    if (isfinite(s->limits.ttft_s) || isfinite(s->limits.tpot_s) || isfinite(s->limits.e2e_s))
+    if (isfinite(s->setup->limits.ttft_s) || isfinite(s->setup->limits.tpot_s) ||
+        isfinite(s->setup->limits.e2e_s))
         ll_str_addf(out, "  limits      %s of requests within, %s\n",
                     ll_format_percent(&e, (double)r->within_limits / (double)r->requests),
                     ll_format_count(&f, (double)r->within_limits / r->duration_s, "good requests/s"));
@@ -623,19 +643,19 @@ static void add_text(const struct serving *s, const struct ll_serving *r, const 
 static bool holds(const struct serving *s, const struct ll_serving *r)
 {
     double share = s->percentile / 100;
-    return !(ll_quantiles_at(r->ttft, share) > s->limits.ttft_s) &&
-           !(ll_quantiles_at(r->tpot, share) > s->limits.tpot_s) &&
-           !(ll_quantiles_at(r->e2e, share) > s->limits.e2e_s);
+    return !(ll_quantiles_at(r->ttft, share) > s->setup->limits.ttft_s) &&
+           !(ll_quantiles_at(r->tpot, share) > s->setup->limits.tpot_s) &&
+           !(ll_quantiles_at(r->e2e, share) > s->setup->limits.e2e_s);
 }
 
 /* By doubling, then halving the interval to 1 %. NULL after complaints. */
 static const struct ll_serving *find_rate(struct serving *s, const volatile sig_atomic_t *stop, double *found)
 {
-    double good = 0, bad = 0, rate = s->load.rate_Hz > 0 ? s->load.rate_Hz : 1;
+    double good = 0, bad = 0, rate = s->setup->load.rate_Hz > 0 ? s->setup->load.rate_Hz : 1;
     const struct ll_serving *best = NULL;
     enum { MOST_RUNS = 60 };
     for (int i = 0; i < MOST_RUNS && !(*stop) && (bad == 0 || good == 0 || bad > 1.01 * good); i++) {
-        s->load.rate_Hz = rate;
+        s->setup->load.rate_Hz = rate;
         const struct ll_serving *r = run(s, stop);
         if (!r)
             return NULL;
@@ -659,10 +679,10 @@ static const struct ll_serving *find_rate(struct serving *s, const volatile sig_
 
 static bool open_per_request(struct serving *s)
 {
-    const char *path = ll_value(s->args, "per-request", NULL);
+    const char *path = ll_value(s->setup->args, "per-request", NULL);
     if (!path)
         return true;
-    s->per_request_part = ll_may_replace(path) ? ll_path_beside(s->args->arena, path) : NULL;
+    s->per_request_part = ll_may_replace(path) ? ll_path_beside(s->setup->args->arena, path) : NULL;
     s->per_request = s->per_request_part ? fopen(s->per_request_part, "w") : NULL;
     if (!s->per_request) {
         ll_cli_fail("%s: cannot be written", path);
@@ -675,7 +695,7 @@ static bool open_per_request(struct serving *s)
 
 static bool close_per_request(struct serving *s, bool done)
 {
-    const char *path = ll_value(s->args, "per-request", NULL);
+    const char *path = ll_value(s->setup->args, "per-request", NULL);
     if (!s->per_request)
         return true;
     bool good = !ferror(s->per_request);
@@ -689,27 +709,16 @@ static bool close_per_request(struct serving *s, bool done)
 
 static int serve(struct serving *s)
 {
-    const struct ll_args *args = s->args;
+    const struct ll_args *args = s->setup->args;
     const volatile sig_atomic_t *stop = ll_catch_interrupts();
     double carbon, pue, found = 0;
     struct ll_str out = {0};
-    if (!read_time(args, "ttft", &s->limits.ttft_s) || !read_time(args, "tpot", &s->limits.tpot_s) ||
-        !read_time(args, "e2e", &s->limits.e2e_s) ||
-        !read_number(args, "percentile", 0, 100, 99, &s->percentile) ||
+    if (!read_number(args, "percentile", 0, 100, 99, &s->percentile) ||
         !read_number(args, "carbon", 0, 1e6, 473, &carbon) || !read_number(args, "pue", 1, 10, 1.2, &pue) ||
-        !read_load(s))
-        return LL_WRONG;
-    s->name = ll_value(args, "model", NULL);
-    s->config = s->name ? ll_served_config(s->name, args->arena) : NULL;
-    if (!s->config)
-        return ll_cli_reject(
-            "--model %s: no configuration of this name comes along; expected a model's config.json, or one "
-            "as llama3.1-8b (leadline models llm lists them)",
-            s->name ? s->name : "");
-    if (!read_deployment(s) || !open_per_request(s))
+        !ll_serving_read(s->setup) || !open_per_request(s))
         return LL_WRONG;
     bool finds = ll_flag(args, "find-rate");
-    if (finds && (s->load.listed || s->load.concurrency > 0))
+    if (finds && (s->setup->load.listed || s->setup->load.concurrency > 0))
         return ll_cli_reject(
             "--find-rate looks for a rate; expected lengths and no --requests or --concurrency with it");
     const struct ll_serving *r = finds ? find_rate(s, stop, &found) : run(s, stop);
@@ -729,14 +738,10 @@ static int serve(struct serving *s)
 
 static int run_serve(const struct ll_args *args)
 {
-    struct serving s = {.args = args, .ticker = ll_ticker_new(true)};
+    struct ll_serving_setup setup = {.args = args};
+    struct serving s = {.setup = &setup, .ticker = ll_ticker_new(true)};
     int status = serve(&s);
-    for (int i = 0; i < POOLS; i++) {
-        ll_remembered_release(&s.groups[i].model.remembered);
-        if (s.groups[i].machine)
-            ll_machine_free(s.groups[i].machine);
-    }
-    ll_diags_release(&s.diags);
+    ll_serving_release(&setup);
     return status;
 }
 

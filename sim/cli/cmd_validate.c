@@ -15,6 +15,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
+#include "sim/cli/serving.h"
 #include "sim/cli/validate_figure.h"
 #include "sim/report/table.h"
 #include "sim/validate/held_out.h"
@@ -708,7 +709,7 @@ static bool read_residuals(const struct ll_args *args, struct ll_residuals *tabl
     return read;
 }
 
-static int show(const struct ll_args *args, const struct ll_validation *v, struct ll_pool *pool)
+int ll_show_validation(const struct ll_args *args, const struct ll_validation *v, struct ll_pool *pool)
 {
     const char *rows = ll_value(args, "rows", NULL), *figure = ll_value(args, "figure", NULL);
     const char *residuals = ll_value(args, "residuals", NULL);
@@ -788,7 +789,7 @@ static int score(const struct ll_args *args, const struct ll_measured_rows *rows
     ll_ticker_clear(&progress.ticker);
     if (pool)
         ll_pool_watch(pool, NULL, NULL);
-    int status = v ? show(args, v, pool) : ll_cli_fail("memory ran out");
+    int status = v ? ll_show_validation(args, v, pool) : ll_cli_fail("memory ran out");
     ll_pool_free(pool);
     ll_library_release(&recorder.library);
     return status;
@@ -807,6 +808,9 @@ static int run(const struct ll_args *args)
                              "describe them as if nobody had measured them (--machines)",
                              held_out);
     ll_on_interrupt(NULL, "nothing is written; the same command starts again");
+    if (args->word_count > 0 && ll_is_served_file(args->words[0]))
+        return held_out ? ll_cli_reject("--held-out is of kernels; expected no measured server with it")
+                        : ll_validate_served(args);
     if (ll_figure_read(args, kinds, 1, &figures) &&
         ll_read_rows(args->words, args->word_count, args->arena, &rows)) {
         machines = read_machines(args, &rows);
@@ -822,6 +826,20 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
+    {"machine", 'c', "MACHINE", "of a server's log of requests: what it ran on, as rtx_4090+vllm"},
+    {"model", 'm', "MODEL", "of such a log, as leadline serve takes it"},
+    {"quantization", 0, "FORMAT", "likewise"},
+    {"kv-cache-dtype", 0, "TYPE", "likewise"},
+    {"tp", 0, "N", "likewise"},
+    {"pp", 0, "N", "likewise"},
+    {"dp", 0, "N", "likewise"},
+    {"ep", 0, "N", "likewise"},
+    {"max-num-seqs", 0, "N", "likewise"},
+    {"max-num-batched-tokens", 0, "N", "likewise"},
+    {"block-size", 0, "N", "likewise"},
+    {"kv-blocks", 0, "N", "likewise"},
+    {"gpu-memory-utilization", 0, "SHARE", "likewise"},
+    {"no-prefix-caching", 0, NULL, "likewise"},
     {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
     {"fitted", 0, NULL, "compare also with a roofline of three figures fitted to every second row"},
     {"intervals", 0, NULL, "how often the measured times lie within the 80 % prediction intervals"},

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "models/llm/config.h"
+#include "sim/validate/predict.h"
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
 
@@ -66,8 +67,15 @@ static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form
     return ll_model_run(ll_model_find("llm"), &options, &report, m->diags) ? trace : NULL;
 }
 
+/* The time of an op by a plain roofline. */
+static double roofline_of(const struct ll_result *result, uint32_t op)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    return ll_work_roofline_s(result->machine, &prepared->works[prepared->trace->ops[op].signature]);
+}
+
 /* Shares of a replay's time: attention, and what stands in the scope of the head. */
-static void share_out(const struct ll_result *result, double time_s, struct ll_form_cost *cost)
+static void share_out(const struct ll_result *result, double time_s, bool roofline, struct ll_form_cost *cost)
 {
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_trace *trace = prepared->trace;
@@ -75,7 +83,7 @@ static void share_out(const struct ll_result *result, double time_s, struct ll_f
     for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
         const struct ll_op_signature *form = &trace->signatures[trace->ops[i].signature];
         const char *scope = trace->strings[form->scope];
-        double op_s = result->ops[i - prepared->first_op].time_s;
+        double op_s = roofline ? roofline_of(result, i) : result->ops[i - prepared->first_op].time_s;
         enum ll_op_kind kind = (enum ll_op_kind)form->view.kind;
         bool attends =
             kind == LL_OP_CAUSAL_ATTENTION || kind == LL_OP_LATENT_ATTENTION || kind == LL_OP_SPARSE_INDEX;
@@ -85,6 +93,7 @@ static void share_out(const struct ll_result *result, double time_s, struct ll_f
     }
     if (!(all > 0))
         return;
+    time_s = roofline ? all : time_s;
     cost->attention_s = time_s * attention / all;
     cost->head_s = time_s * head / all;
     cost->rest_s = fmax(0, time_s - cost->attention_s - cost->head_s);
@@ -108,7 +117,7 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
         const struct ll_result *result =
             prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
-            share_out(result, result->time_s, cost);
+            share_out(result, result->time_s, m->roofline, cost);
             cost->energy_j = result->energy_j;
         }
     } else if (trace) {
@@ -116,7 +125,7 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
         const struct ll_parallel_result *result =
             spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
-            share_out(result->result, result->step_s, cost);
+            share_out(result->result, result->step_s, m->roofline, cost);
             cost->energy_j = result->energy_j;
         }
     }
@@ -232,7 +241,7 @@ static void bare(const char *name, char text[static 128])
     text[length] = '\0';
 }
 
-const char *ll_served_config(const char *name, struct ll_arena *arena)
+const char *ll_served_config(const char *name)
 {
     static const char *const endings[] = {"",     "instruct", "it",    "chat", "base", "hf",  "fp8",
                                           "fp4",  "nvfp4",    "mxfp4", "bf16", "v01",  "16e", "2507",
@@ -240,7 +249,6 @@ const char *ll_served_config(const char *name, struct ll_arena *arena)
     char wanted[128], known[128];
     const char *best = NULL;
     size_t best_length = 0;
-    (void)arena;
     if (ll_llm_known(name) || access(name, R_OK) == 0)
         return name;
     bare(name, wanted);

@@ -14,7 +14,7 @@ struct ll_served_model {
     const char *dtype, *weights, *kv_dtype; /* as -p of llm takes them; NULL: as the model has them */
     const struct ll_machine *machine;
     struct ll_parallel plan; /* data: ranks whose attention works on requests of their own */
-    unsigned speculated;
+    bool roofline;           /* forms cost what a plain roofline says */
     /* Layers that the model has; its traces have `base` of them and a `period` more, by which layers repeat,
      * from which the others follow. period 0: traces have all. Set by ll_served_look. */
     uint64_t layers, base, period;
@@ -43,7 +43,7 @@ bool ll_served_memory(struct ll_served_model *model, const struct ll_server *ser
                       uint64_t length, struct ll_served_memory *memory);
 
 /* The configuration that a name stands for: a file, a name that comes along, or a Hugging Face name of one
- * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. In the arena, or static. */
-const char *ll_served_config(const char *name, struct ll_arena *arena);
+ * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. Static, or the name. */
+const char *ll_served_config(const char *name);
 
 #endif

@@ -416,8 +416,20 @@ static bool must_divide(uint8_t role)
     return role == LL_ROLE_HEADS || role == LL_ROLE_FFN_HIDDEN;
 }
 
-/* By rows where the other input is divided along the sum, else by columns. A table by its rows, if these are
- * words. */
+static bool is_labelled(const struct ll_trace *trace)
+{
+    for (uint64_t i = 0; i < trace->tensor_count; i++) {
+        const struct ll_tensor_desc *desc = &trace->descs[trace->tensors[i].desc];
+        for (unsigned dim = 0; desc->memory == LL_WEIGHT && dim < desc->shape.rank; dim++)
+            if (must_divide(desc->shape.role[dim]))
+                return true;
+    }
+    return false;
+}
+
+/* By rows, or matrices of a stack, where the other input is divided along these, else by columns. A table by
+ * its rows, if these are words. Where weights of the trace say what their dimensions are, one whose columns
+ * are nothing that is divided stays whole, as latent vectors do: each rank computes them. */
 static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
 {
     const struct ll_shape *shape = &s->signature->view.in[weight];
@@ -433,14 +445,17 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
         uint8_t axis = ll_axis_in(&s->axes, weight, dim);
         int there = axis ? ll_dim_in(&s->axes, other, axis) : -1;
         struct ll_shard_state state = ll_state_of_input(s, other);
-        if (axis && s->axes.summed[axis] && there >= 0 && !state.free && state.held == LL_SHARDED &&
-            state.dim == there && ll_axis_divides(s, axis))
+        if (axis && there >= 0 && !state.free && state.held == LL_SHARDED && state.dim == there &&
+            ll_axis_divides(s, axis))
             return axis;
         if (s->signature->view.kind == LL_OP_GATHER)
             columns = dim == 0 && shape->role[0] == LL_ROLE_VOCABULARY ? axis : columns;
         else if (axis && there < 0 && !s->axes.summed[axis] && shape->role[dim] != LL_ROLE_EXPERTS)
             columns = axis;
     }
+    int plain = columns && s->labelled ? ll_dim_in(&s->axes, weight, columns) : -1;
+    if (plain >= 0 && shape->role[plain] == LL_ROLE_PLAIN)
+        return 0;
     if (columns && ll_axis_divides(s, columns))
         return columns;
     int dim = columns ? ll_dim_in(&s->axes, weight, columns) : -1;
@@ -895,7 +910,7 @@ static bool check_time(const struct ll_sharding *s)
 static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,
                               struct ll_diags *diags)
 {
-    struct ll_sharding s = {.trace = trace, .diags = diags, .right = true};
+    struct ll_sharding s = {.trace = trace, .diags = diags, .labelled = is_labelled(trace), .right = true};
     char ranks[24];
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
     const struct ll_fact fact = {"parallel.tensor", ranks};

@@ -210,6 +210,8 @@ struct ll_sharding {
     uint32_t *inputs;  /* tensors of the new trace */
     uint32_t *updated; /* by old tensor: the weight that is changed by it, element by element; LL_NONE */
     bool *summed;      /* by old tensor: a reader wants it summed up, were it a term */
+    bool
+        labelled; /* weights say which of their dimensions are heads or features inside of feed-forward parts */
     bool right;
     /* What was complained of: an extent that stands in every layer is told of its first op. */
     uint64_t reported[LL_REPORTED_EXTENTS];

@@ -27,8 +27,8 @@ static inline bool ll_is_kernel(const struct ll_prepared *prepared, uint32_t sig
     return prepared->trace->signatures[signature].view.kind == LL_OP_KERNEL;
 }
 
-/* Of op seq, which is such a kernel: what holds it back (LL_BOUND_...), and by what times its recorded time it
- * takes on this machine (sim/replay/kernels.c). Pure. */
+/* Of op seq, which is such a kernel: what holds it back (LL_BOUND_...), and by what times its recorded time
+ * it takes on this machine (sim/replay/kernels.c). Pure. */
 uint32_t ll_kernel_bound(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
 double ll_kernel_scale(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
 

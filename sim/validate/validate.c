@@ -691,25 +691,18 @@ static const char *reason_of(const struct ll_prediction *p, struct ll_arena *are
     return p->unscored ? p->unscored : ll_format(arena, "no machine answers to %s", p->row->hardware);
 }
 
-const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
-                                        const struct ll_machine *const *machines, size_t machine_count,
-                                        const struct ll_aliases *aliases,
-                                        const struct ll_recordings *recordings, struct ll_pool *pool,
-                                        struct ll_arena *arena)
+const struct ll_validation *ll_validation_of(struct ll_prediction *predictions, size_t count,
+                                             struct ll_arena *arena)
 {
     struct validating v = {.arena = arena};
-    struct ll_prediction *predictions =
-        predict_all(rows, count, machines, machine_count, aliases, recordings, pool, arena);
     struct ll_validation *result = ll_alloc(arena, 1, sizeof *result);
-    v.failed = !predictions || !result;
+    v.failed = !result;
     for (size_t i = 0; i < count && !v.failed; i++) {
         struct ll_prediction *p = &predictions[i];
-        if (p->machine) {
+        if (p->machine)
             gather_row(&v, p);
-            continue;
-        }
-        p->unscored = reason_of(p, arena);
-        count_unscored(&v, p->unscored);
+        else
+            count_unscored(&v, p->unscored);
     }
     if (!v.failed)
         *result = (struct ll_validation){
@@ -725,6 +718,20 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
         };
     release_scoring(&v);
     return v.failed ? NULL : result;
+}
+
+const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t count,
+                                        const struct ll_machine *const *machines, size_t machine_count,
+                                        const struct ll_aliases *aliases,
+                                        const struct ll_recordings *recordings, struct ll_pool *pool,
+                                        struct ll_arena *arena)
+{
+    struct ll_prediction *predictions =
+        predict_all(rows, count, machines, machine_count, aliases, recordings, pool, arena);
+    for (size_t i = 0; predictions && i < count; i++)
+        if (!predictions[i].machine)
+            predictions[i].unscored = reason_of(&predictions[i], arena);
+    return predictions ? ll_validation_of(predictions, count, arena) : NULL;
 }
 
 void ll_validation_rows_json(const struct ll_validation *v, struct ll_json *json)

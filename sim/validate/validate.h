@@ -82,6 +82,11 @@ const struct ll_validation *ll_validate(const struct ll_measured *rows, size_t c
                                         const struct ll_recordings *recordings, struct ll_pool *pool,
                                         struct ll_arena *arena);
 
+/* The same of predictions that somebody else made: rows with machines, families and times, or with what keeps
+ * them from being scored. Predictions outlive the validation. NULL when memory ran out. */
+const struct ll_validation *ll_validation_of(struct ll_prediction *predictions, size_t count,
+                                             struct ll_arena *arena);
+
 /* One object: the scored rows as columns, `rows` with a list each for hardware, machine, family, op, dtype,
  * dims, source, measured_s, predicted_s and roofline_s. Pure but for what it writes. */
 void ll_validation_rows_json(const struct ll_validation *validation, struct ll_json *json);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A serving as options of `leadline serve` describe it: for the command, and for measured servers that
+ * `leadline validate` predicts. */
+#ifndef LL_SIM_CLI_SERVING_H
+#define LL_SIM_CLI_SERVING_H
+
+#include <stdio.h>
+
+#include "sim/cli/command.h"
+#include "sim/cli/served_model.h"
+#include "sim/serve/serve.h"
+
+enum { LL_POOL_WHOLE, LL_POOL_PREFILL, LL_POOL_DECODE, LL_SERVING_POOLS };
+
+/* Instances that are alike, and how they were asked for. */
+struct ll_serving_group {
+    uint64_t instances, tensor, pipeline, data, expert;
+    struct ll_machine *machine;
+    struct ll_served_model model;
+    struct ll_served_memory memory;
+    struct ll_step_costs *costs;
+    struct ll_server_pool *pool; /* NULL: there are none */
+};
+
+struct ll_serving_setup {
+    const struct ll_args *args; /* options of ll_command_serve */
+    bool roofline;              /* steps cost what a plain roofline says */
+    struct ll_serving_group groups[LL_SERVING_POOLS];
+    struct ll_deployment deployment;
+    struct ll_load load;
+    struct ll_serve_limits limits;
+    const char *config, *name;
+    struct ll_diags diags;
+};
+
+/* Reads all that the options say. False after saying what is wrong. To be released in either case. */
+bool ll_serving_read(struct ll_serving_setup *setup);
+
+/* Frees machines and what is remembered. */
+void ll_serving_release(struct ll_serving_setup *setup);
+
+/* Serves the load. NULL after saying why not. */
+const struct ll_serving *ll_serving_run(struct ll_serving_setup *setup, const struct ll_serve_watch *watch);
+
+extern const struct ll_command ll_command_serve;
+
+/* Files of measured servers: served settings (silicon_ttft_ms, silicon_tpot_ms), or requests with their times
+ * (first_token_s, last_token_s). */
+bool ll_is_served_file(const char *path);
+
+/* Shows a validation as the options say; an exit status (cmd_validate.c). */
+struct ll_validation;
+struct ll_pool;
+int ll_show_validation(const struct ll_args *args, const struct ll_validation *validation,
+                       struct ll_pool *pool);
+
+/* Predicts them with the options of the command line; an exit status. */
+int ll_validate_served(const struct ll_args *args);
+
+#endif
