@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline study: judges studies, and writes their tables, figures and pages. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,22 +201,39 @@ struct session {
     struct ll_figure_wishes figures; /* a kind is the number of an ID */
 };
 
-/* The figure of a study, as far as --figure asks for it. */
+/* Where a figure goes when the study's own one goes to `path`: beside it, as FILE-NAME.ending. NULL when
+ * memory ran out. */
+static const char *path_beside(struct ll_arena *arena, const char *path, const char *name)
+{
+    const char *ending = strrchr(path, '.');
+    assert(ending); /* it says the format */
+    return name ? ll_format(arena, "%.*s-%s%s", (int)(ending - path), path, name, ending) : path;
+}
+
+/* The figures of a study, as far as --figure asks for them. */
 static bool write_figures(const struct session *session, const struct ll_study *study,
                           const struct ll_study_result *result)
 {
     bool written = true;
     for (size_t f = 0; f < session->figures.count && written; f++) {
         const struct ll_figure_wish *wish = &session->figures.at[f];
-        struct ll_str svg = {0};
         if (strcmp(session->ids[wish->kind], study->id) != 0)
             continue;
         if (result->figure_count == 0) {
             ll_cli_fail("%s: %s came to no figure", wish->path, study->id);
             return false;
         }
-        ll_str_add(&svg, result->figures[0].svg.text ? result->figures[0].svg.text : "");
-        written = ll_figure_write(wish->path, &svg);
+        for (size_t i = 0; i < result->figure_count && written; i++) {
+            const char *name = result->figures[i].name;
+            const char *path = path_beside(session->args->arena, wish->path, name);
+            struct ll_str svg = {0};
+            if (!path)
+                return ll_cli_fail("memory ran out") == LL_DONE;
+            ll_str_add(&svg, result->figures[i].svg.text ? result->figures[i].svg.text : "");
+            written = ll_figure_write(path, &svg);
+            if (written && name)
+                fprintf(stderr, "%s: %s\n", study->id, path);
+        }
     }
     return written;
 }
@@ -491,7 +509,9 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"output", 'o', "FOLDER", "folder for the files, created if missing (default: study)"},
-    LL_FIGURE_OPTIONS("ID, the study whose figure it is (default: the first that is named)"),
+    LL_FIGURE_OPTIONS(
+        "ID, the study (default: the first that is named); what it has of further figures goes beside "
+        "it, FILE-NAME"),
     {"all", 0, NULL, "run every study"},
     LL_HTML_OPTION("figures beside the published ones, criteria"),
     {"data", 0, "DATA.csv", "measured steps in place of the installed ones (P2, P7, P8); may be repeated"},

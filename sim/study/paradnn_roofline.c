@@ -577,51 +577,60 @@ struct range {
     struct ll_five five;
 };
 
-static struct range range_of(enum ll_paradnn_family which, struct ll_arena *arena)
+/* Of the families from one up to another, which is not among them. */
+static struct range range_of(size_t first, size_t end, const char *name, struct ll_arena *arena)
 {
     static const double parts[] = {0, 0.25, 0.5, 0.75, 1};
-    const struct ll_family *family = &ll_paradnn_families[which];
-    const uint64_t count = ll_family_size(family);
-    struct range range = {.name = family->name, .least = INFINITY, .most = 0};
+    struct range range = {.name = name, .least = INFINITY, .most = 0};
+    uint64_t count = 0, at = 0;
+    for (size_t f = first; f < end; f++)
+        count += ll_family_size(&ll_paradnn_families[f]);
     double *of = ll_alloc(arena, count, sizeof *of);
-    for (uint64_t i = 0; of && i < count; i++) {
-        of[i] = closed_form_at(family, which, i);
-        range.least = fmin(range.least, of[i]);
-        range.most = fmax(range.most, of[i]);
-    }
+    for (size_t f = first; of && f < end; f++)
+        for (uint64_t i = 0; i < ll_family_size(&ll_paradnn_families[f]); i++) {
+            of[at] = closed_form_at(&ll_paradnn_families[f], (enum ll_paradnn_family)f, i);
+            range.least = fmin(range.least, of[at]);
+            range.most = fmax(range.most, of[at++]);
+        }
     for (size_t i = 0; i < 5; i++)
         range.five.at[i] = of ? ll_quantile(of, count, parts[i], arena) : NAN;
     return range;
 }
 
+/* From ten thousand to about a billion, by the figure's text. */
+static const double ten_thousand = 1e4, billion = 1e9, about = 0.2;
+
 static void draw_parameters(const struct range *ranges, struct ll_study_result *result)
 {
-    const char *names[LL_PARADNN_FAMILIES];
-    struct ll_five boxes[LL_PARADNN_FAMILIES];
+    const char *names[LL_PARADNN_FAMILIES + 1];
+    struct ll_five boxes[LL_PARADNN_FAMILIES + 1], published[LL_PARADNN_FAMILIES + 1];
     const struct ll_page page = {"Parameters of the families",
-                                 "A box for each family.",
+                                 "A box for each family, and one for all of them.",
                                  1,
                                  1,
                                  640,
                                  400,
                                  "Counted from the networks; no machine is simulated"};
     struct ll_svg svg = {ll_study_figure_new(
-        result, NULL, "Parameters of all networks of a family: quartiles, and the least and the most.")};
-    for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
+        result, NULL,
+        "Parameters of all networks of a family: quartiles, and the least and the most; of all "
+        "families also what the text prints, ten thousand to a billion.")};
+    for (size_t i = 0; i <= LL_PARADNN_FAMILIES; i++) {
+        const bool all = i == LL_PARADNN_FAMILIES;
         names[i] = ranges[i].name;
         boxes[i] = ranges[i].five;
+        published[i] = (struct ll_five){{all ? ten_thousand : NAN, NAN, NAN, NAN, all ? billion : NAN}};
     }
     ll_page_open(&svg, &page);
     ll_draw_boxes(&svg, ll_page_panel(&page, 0),
                   &(struct ll_boxes){.y_label = "parameters",
                                      .names = names,
                                      .boxes = boxes,
-                                     .count = LL_PARADNN_FAMILIES,
-                                     .log = true});
+                                     .count = LL_PARADNN_FAMILIES + 1,
+                                     .log = true,
+                                     .published = published});
     ll_svg_close(&svg);
 }
-
-static const double ten_thousand = 1e4, billion = 1e9, about = 0.2;
 
 /* Table 2's smallest recurrent network has two matrices of its state's size: one for what comes in, one for
  * what was. */
@@ -662,15 +671,10 @@ static void explain_most(const struct ll_experiment_result *fc, struct ll_study_
                          largest[0], largest[1], largest[2], largest[0] - 1, largest[1], dense(largest));
 }
 
-/* From ten thousand to about a billion, by the figure's text. */
 static void judge_range(const struct range *ranges, const struct ll_experiment_result *fc,
                         struct ll_study_result *result)
 {
-    double least = INFINITY, most = 0;
-    for (size_t i = 0; i < LL_PARADNN_FAMILIES; i++) {
-        least = fmin(least, ranges[i].least);
-        most = fmax(most, ranges[i].most);
-    }
+    const double least = ranges[LL_PARADNN_FAMILIES].least, most = ranges[LL_PARADNN_FAMILIES].most;
     ll_criterion_between(result, (struct ll_measured_value){least, 0, ""}, (1 - about) * ten_thousand,
                          (1 + about) * ten_thousand, "least parameters of all families (published: 10k)");
     explain_least(result);
@@ -693,13 +697,13 @@ static void judge_parameters(const struct ll_runs *runs, struct ll_study_result 
                                                      {"least parameters", 0},
                                                      {"most parameters", 0}};
     static const double published[] = {32, 512, 8000, 200};
-    struct range ranges[LL_PARADNN_FAMILIES];
+    struct range ranges[LL_PARADNN_FAMILIES + 1];
     struct ll_study_table *table =
         ll_study_table_new(result, NULL, "Parameters of all networks of each family.", columns, 4);
     for (int f = 0; f < LL_PARADNN_FAMILIES; f++) {
         const struct ll_experiment_result *experiment =
             ll_paradnn_experiment(runs, (enum ll_paradnn_family)f);
-        ranges[f] = range_of((enum ll_paradnn_family)f, runs->arena);
+        ranges[f] = range_of((size_t)f, (size_t)f + 1, ll_paradnn_families[f].name, runs->arena);
         ll_table_put_text(table, ll_paradnn_families[f].doc);
         ll_table_put_number(table, (double)ll_family_size(&ll_paradnn_families[f]));
         ll_table_put_number(table, ranges[f].least);
@@ -707,6 +711,7 @@ static void judge_parameters(const struct ll_runs *runs, struct ll_study_result 
         if (experiment)
             judge_recorded(experiment, (enum ll_paradnn_family)f, result);
     }
+    ranges[LL_PARADNN_FAMILIES] = range_of(0, LL_PARADNN_FAMILIES, "all", runs->arena);
     draw_parameters(ranges, result);
     ll_criterion_between(
         result, (struct ll_measured_value){dense(published), 0, ""}, 12341448, 12341448,

@@ -114,13 +114,35 @@ static void judge_directions(const struct race *race, const struct direction *di
 
 static const char tpu_over_gpu[] = "Simulated: TPU v2 of eight cores (tpu_v2_core) and V100 (v100_sxm_16gb)";
 
-/* The speed-up's mean by width and batch, and its weights. One scale of shades for all families, to both
- * sides of what is as fast. */
+enum { MOST_RACES = 3 };
+
+static void draw_maxima(struct ll_svg *svg, struct ll_rect box, const struct race *races, size_t count,
+                        const double *published)
+{
+    static const char *const series[] = {"simulated"};
+    const char *names[MOST_RACES];
+    double most[MOST_RACES];
+    for (size_t i = 0; i < count; i++) {
+        names[i] = races[i].experiment->experiment.family->doc;
+        most[i] = races[i].most;
+    }
+    ll_draw_bars(svg, box,
+                 &(struct ll_bars){.title = "greatest speed-up",
+                                   .y_label = "times as fast",
+                                   .groups = names,
+                                   .group_count = count,
+                                   .series = series,
+                                   .series_count = 1,
+                                   .values = most,
+                                   .published = published});
+}
+
+/* The speed-up's mean by width and batch, its weights, and its maxima where some are published (else NULL).
+ * One scale of shades for all families, to both sides of what is as fast. */
 static void draw_races(const struct race *races, const char *const *rows, size_t count, const char *title,
-                       const char *note, const char *caption, struct ll_arena *arena,
+                       const char *note, const char *caption, const double *published, struct ll_arena *arena,
                        struct ll_study_result *result)
 {
-    enum { MOST_RACES = 3 };
     double *cells[MOST_RACES], farthest = 1;
     assert(count <= MOST_RACES);
     for (size_t i = 0; i < count; i++) {
@@ -134,7 +156,7 @@ static void draw_races(const struct race *races, const char *const *rows, size_t
                 farthest = fmax(farthest, fmax(cells[i][c], 1 / cells[i][c]));
     }
 
-    const struct ll_page page = {title, caption, 2 * count, count, 500, 340, note};
+    const struct ll_page page = {title, caption, 2 * count + (published != NULL), count, 500, 340, note};
     struct ll_svg svg = {ll_study_figure_new(result, NULL, caption)};
     ll_page_open(&svg, &page);
     for (size_t i = 0; i < count; i++) {
@@ -151,6 +173,8 @@ static void draw_races(const struct race *races, const char *const *rows, size_t
         ll_paradnn_draw_weights(&svg, ll_page_panel(&page, count + i), family->doc, family,
                                 &races[i].weights);
     }
+    if (published)
+        draw_maxima(&svg, ll_page_panel(&page, 2 * count), races, count, published);
     ll_svg_close(&svg);
 }
 
@@ -231,7 +255,7 @@ static void judge_P8(const struct ll_runs *runs, struct ll_study_result *result)
     note_host(result);
     draw_races(&race, (const char *const[]){"nodes"}, 1, "TPU v2 over V100", tpu_over_gpu,
                "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
-               runs->arena, result);
+               NULL, runs->arena, result);
 }
 
 static void judge_P9(const struct ll_runs *runs, struct ll_study_result *result)
@@ -246,7 +270,7 @@ static void judge_P9(const struct ll_runs *runs, struct ll_study_result *result)
     draw_races(&race, (const char *const[]){"nodes"}, 1, "V100 over Skylake",
                "Simulated: V100 (v100_sxm_16gb) and Skylake (n1_standard_32)",
                "Examples a second of a V100 over those of a Skylake, and what each parameter weighs in it.",
-               runs->arena, result);
+               NULL, runs->arena, result);
 }
 
 /* Of recurrent networks all points: the longest and deepest ones decide what weighs most. */
@@ -287,7 +311,7 @@ static void judge_P10(const struct ll_runs *runs, struct ll_study_result *result
     if (cnn && rnn)
         draw_races(
             races, (const char *const[]){"filters", "embed"}, 2, "TPU v2 over V100", tpu_over_gpu,
-            "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.",
+            "Examples a second of a TPU v2 over those of a V100, and what each parameter weighs in it.", NULL,
             runs->arena, result);
 }
 
@@ -360,8 +384,8 @@ static void judge_P6(const struct ll_runs *runs, struct ll_study_result *result)
                    "TPU v3 with twice the batch over TPU v2",
                    "Simulated: TPU v3 (archive/tpu_v3_paradnn) and TPU v2 (tpu_v2_core), of eight cores each",
                    "Examples a second of a TPU v3, which has the memory for twice the batch, over those of a "
-                   "TPU v2.",
-                   runs->arena, result);
+                   "TPU v2; and the greatest speed-ups.",
+                   (const double[]){of[0].published, of[1].published, of[2].published}, runs->arena, result);
 }
 
 const struct ll_study ll_study_P6 = {

@@ -2,8 +2,9 @@
 # All studies that record nothing: no criterion fails, what is explained has its cause, its arithmetic and what is
 # needed, and what is not judged says why.
 studies=$(leadline study | awk 'NR > 1 && $1 !~ /^(F1|F2|F3|F4|F6|T2)$/ && $1 ~ /^[CFPT](-T)?[0-9]/ { print $1 }')
-leadline study $studies -o here --json >page.json 2>/dev/null
+leadline study $studies -o here --figure software.svg --kind P12 --json >page.json 2>/dev/null
 echo status $?
+cmp software.svg here/P12.svg && cmp software-versions.svg here/P12-versions.svg && echo "a study's second figure goes beside its first"
 awk -F'"' '
     $2 == "verdict" { n[$4]++ }
     $2 == "cause" && $4 ~ /^(paper_contradicts_itself|paper_contradicts_its_code|assumption)$/ { cause++ }
