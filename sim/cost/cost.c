@@ -498,6 +498,13 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     ll_kernel_time_start(s);
 }
 
+/* What weights take that come while nothing else goes on. */
+static double weights_wait_s(const struct derivation *d)
+{
+    const struct ll_kernel_timing *s = &d->sized;
+    return (double)s->task.steps * d->chosen.way.wait_cycles / (s->unit.clock_hz * s->unit.efficiency);
+}
+
 /* False, without a cost, where the variant alone takes longer than limit_s, its launch included. */
 static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, double limit_s,
                          struct ll_cost *cost, struct derivation *d)
@@ -529,6 +536,7 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     if (isfinite(limit_s) && !ll_kernel_time_is_within(s, limit_s - other_s))
         return false;
     ll_kernel_time(s, cost, &d->chosen);
+    cost->apart_s += weights_wait_s(d);
     return true;
 }
 
@@ -745,7 +753,7 @@ struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kin
     const struct derivation *d = answer.derivation;
     cost.overlay = (struct ll_correction){0};
     cost.table = (struct ll_tabled){0};
-    cost.apart_s = steps_s(&d->sized); /* no tile waits for passes of their own */
+    cost.apart_s = steps_s(&d->sized) + weights_wait_s(d); /* no tile waits for passes of their own */
     ll_cost_time(machine, &cost, NULL, &timing);
     struct ll_bounds bounds = {timing.time_s, timing.time_s};
     if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
@@ -873,12 +881,18 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     ll_explain_group(why, "tile by tile");
     struct ll_tile_nest nest;
     struct ll_cost proper = *cost; /* no tile waits for passes of their own */
-    proper.apart_s = steps_s(&d->sized);
+    proper.apart_s = steps_s(&d->sized) + weights_wait_s(d);
     proper.overlay = (struct ll_correction){0};
     proper.table = (struct ll_tabled){0};
     if (ll_kernel_time_tiles(&d->sized, &d->chosen, &nest))
         ll_tiled_explain(machine, &proper, &nest, why);
     ll_explain_group(why, "overlap");
+    if (d->chosen.way.wait_cycles > 0)
+        ll_say(why,
+               "weights that come while nothing else goes on: %" PRIu64
+               " * %.10g / (%.10g * %.10g) = %.10g s",
+               d->sized.task.steps, d->chosen.way.wait_cycles, d->sized.unit.clock_hz,
+               d->sized.unit.efficiency, weights_wait_s(d));
     if (d->apart_s > 0) {
         const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
         ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g * %.10g = %.10g s",

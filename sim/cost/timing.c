@@ -443,9 +443,10 @@ static uint64_t find_slowest(const struct ll_machine *machine, const struct ll_s
 /* The stages of an op, and how long it takes by them. */
 struct paced {
     struct ll_stage stages[MAX_STAGES];
-    uint64_t count, slowest;    /* of stages; the slowest of all */
-    bool sets_pace[MAX_STAGES]; /* those that do follow one another, a group each */
-    uint64_t feeding;           /* the level whose first pieces of other units computing waits for */
+    uint64_t count, slowest;        /* of stages; the slowest of all */
+    bool sets_pace[MAX_STAGES];     /* those that do follow one another, a group each */
+    double hidden_s[LL_MAX_LEVELS]; /* of a level's stage, what comes while other things are computed */
+    uint64_t feeding;               /* the level whose first pieces of other units computing waits for */
     struct turns turns;
     double first_s, waits_s;               /* all first pieces; all latencies */
     double dropping_s, moving_s, beyond_s; /* invalidations; the slowest level; what moving does not hide */
@@ -513,6 +514,37 @@ static void wait_for_host(const struct ll_cost *cost, struct paced *p)
     p->time_s += p->held_s;
 }
 
+/* Whether a level further in holds one block at a time, and this operand has to wait for it. */
+static bool is_parted(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
+{
+    bool parted = false;
+    for (uint64_t l = 0; l < level; l++)
+        parted = parted ||
+                 (machine->levels[l].buffering == LL_BUFFER_SINGLE &&
+                  (!machine->levels[l].passing_overlaps || ll_level_holds(&machine->levels[l], operand)));
+    return parted;
+}
+
+/* Operands of a GEMM that pass by all levels that hold one block at a time come while what these hold is
+ * worked on: of such a level's stage as much is hidden as they take, and as the slowest stage further in
+ * does. */
+static void hide_passing(const struct ll_machine *machine, const struct ll_cost *cost, struct paced *p)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        struct ll_stage *stage = &p->stages[FIRST_LEVEL + l];
+        double passing = 0, further_in_s = 0;
+        p->hidden_s[l] = 0;
+        if (ll_stage_group(machine, l) == 0 || cost->level_bytes[l] == 0)
+            continue;
+        for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
+            passing += is_parted(machine, l, i) ? 0 : cost->level_of[l][i];
+        for (uint64_t i = 0; i < FIRST_LEVEL + l; i++)
+            further_in_s = fmax(further_in_s, ll_stage_rest_s(&p->stages[i]));
+        p->hidden_s[l] = fmin(ll_stage_rest_s(stage) * (passing / cost->level_bytes[l]), further_in_s);
+        stage->whole_s -= p->hidden_s[l];
+    }
+}
+
 /* How the stages of work on a unit overlap. */
 static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
                  const struct ll_warm_bytes *found, struct paced *p)
@@ -529,6 +561,7 @@ static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
     }
     p->feeding = feed_all(machine, p->stages);
     take_turns(machine, cost, found, p->stages + FIRST_LEVEL, &p->turns);
+    hide_passing(machine, cost, p);
     p->slowest = find_slowest(machine, p->stages, p->count, p->sets_pace);
     wait_for_others(machine, cost, found, p);
     p->waiting_s = serial_s(cost, p);
@@ -714,6 +747,16 @@ static void explain_feeding(const struct ll_machine *machine, const struct ll_co
            cost->compute_s, from.others_s, p->stages[COMPUTE].whole_s);
 }
 
+/* What of a level's stage is hidden behind what happens further in. */
+static void explain_hidden(const struct ll_machine *machine, const struct paced *p, struct ll_explain *why)
+{
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (p->hidden_s[l] > 0)
+            ll_say(why, "%s, but for what comes while something else is worked on: %.10g - %.10g = %.10g s",
+                   machine->levels[l].name, p->stages[FIRST_LEVEL + l].whole_s + p->hidden_s[l],
+                   p->hidden_s[l], p->stages[FIRST_LEVEL + l].whole_s);
+}
+
 static void explain_dropping(const struct ll_machine *machine, const struct ll_cost *cost,
                              const struct ll_warm_bytes *found, const struct paced *p, struct ll_explain *why)
 {
@@ -823,6 +866,7 @@ void ll_time_explain(const struct ll_machine *machine, const struct ll_cost *cos
         const struct ll_stage stage = level_stage(machine, cost, l, found);
         explain_level(&machine->levels[l], &intake, cost->level_bytes[l], cost->level_s[l], &stage, why);
     }
+    explain_hidden(machine, &p, why);
     explain_feeding(machine, cost, found, &p, why);
     for (uint64_t i = 0; i < p.turns.count; i++) {
         const struct turned *t = &p.turns.levels[i];

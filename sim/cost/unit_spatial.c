@@ -66,6 +66,7 @@ struct plan {
     double unit_steps;
     double share; /* distinct pixels of all blocks, over those of one pass over a */
     double distinct[LL_NEST_AXES];
+    double load_cycles; /* for which elements wait for weights */
     double sums, pieces, kept;
     double passes[LL_OPERAND_COUNT];
     double cycles;
@@ -175,10 +176,51 @@ static void count_passes(const struct ll_spatial *spatial, const struct ll_task 
     double out_and_back = 2 * (plan->reductions - 1) * (1 - plan->kept) * task->problem.sum_width;
     plan->passes[LL_OPERAND_A] =
         plan->share * (stays == LL_INPUT_STATIONARY ? plan->column_parts * plan->pieces : columns);
+    bool once = stays == LL_WEIGHT_STATIONARY && spatial->pass_room_bytes == 0;
     plan->passes[LL_OPERAND_B] =
-        (stays == LL_WEIGHT_STATIONARY ? plan->row_parts * plan->phases_each * plan->pieces : rows) /
-        plan->phases;
+        (once ? plan->row_parts * plan->phases_each * plan->pieces : rows) / plan->phases;
     plan->passes[LL_OPERAND_C] = 1 + out_and_back;
+}
+
+static void wait_for_weights(const struct ll_unit *unit, const struct ll_task *task, struct plan *plan)
+{
+    const struct ll_gemm *d = &task->problem.dims;
+    double parts = plan->group_parts * plan->row_parts * plan->column_parts;
+    double weights = plan->passes[LL_OPERAND_B] * (double)d->batch * (double)d->k * (double)d->n;
+    if (unit->spatial.weight_load > 0)
+        plan->load_cycles = weights / parts / unit->spatial.weight_load;
+}
+
+/* --- passes that find room --- */
+
+/* Bytes of a pass in the memory in front of the unit: sums of whole rows, and twice the rows that come in. */
+static double pass_bytes(const struct ll_task *task, const struct ll_loop_nest *nest)
+{
+    double images = (double)at_once(nest, LL_LOOP_B) * (double)at_once(nest, LL_LOOP_G);
+    double sums = images * (double)at_once(nest, LL_LOOP_K) * (double)at_once(nest, LL_LOOP_OY) *
+                  (double)nest->of[LL_LOOP_OX];
+    double rows = ll_nest_distinct(&nest->axis[LL_NEST_Y], at_once(nest, LL_LOOP_OY), nest->of[LL_LOOP_FY]),
+           pixels = ll_nest_distinct(&nest->axis[LL_NEST_X], nest->of[LL_LOOP_OX], nest->of[LL_LOOP_FX]);
+    double element = ll_dtype_spread((enum ll_dtype)task->work->dtype);
+    return sums * fmax(task->sum_bytes, element) +
+           2 * images * (double)at_once(nest, LL_LOOP_C) * rows * pixels * element;
+}
+
+/* The first unroll that suits a convolution, with rows of the output that it divides, or else without; as
+ * many as there are where none does. */
+static uint32_t first_that_suits(const struct ll_unit *unit, const struct ll_task *task)
+{
+    const struct ll_spatial *spatial = &unit->spatial;
+    for (int divides = 1; divides >= 0; divides--)
+        for (uint32_t i = 0; spatial->pass_room_bytes > 0 && i < spatial->unroll_count; i++) {
+            const struct ll_loop_nest nest = ll_nest_of(unit, task, 0, i);
+            if (nest.windows && nest.of[LL_LOOP_FY] == nest.by[LL_LOOP_FY] &&
+                nest.of[LL_LOOP_FX] == nest.by[LL_LOOP_FX] &&
+                (!divides || nest.of[LL_LOOP_OY] % nest.by[LL_LOOP_OY] == 0) &&
+                pass_bytes(task, &nest) <= (double)spatial->pass_room_bytes)
+                return i;
+        }
+    return (uint32_t)spatial->unroll_count;
 }
 
 /* One unit is dealt everything. */
@@ -202,7 +244,14 @@ static bool make_plan(const struct ll_unit *unit, const struct ll_task *task, ui
                       struct plan *plan)
 {
     *plan = (struct plan){.choice = decode(unit, task, index)};
+    const uint32_t first = first_that_suits(unit, task);
+    if (first < unit->spatial.unroll_count && plan->choice.unroll > 0)
+        return false;
+    if (first < unit->spatial.unroll_count)
+        plan->choice.unroll = first;
     plan->nest = ll_nest_of(unit, task, plan->choice.view, plan->choice.unroll);
+    if (unit->spatial.pass_room_bytes > 0 && plan->nest.windows)
+        plan->nest.by[LL_LOOP_OX] = ll_max(plan->nest.by[LL_LOOP_OX], plan->nest.of[LL_LOOP_OX]);
     count_steps(plan);
     deal_blocks(plan);
     time_steps(unit, task, plan);
@@ -210,6 +259,7 @@ static bool make_plan(const struct ll_unit *unit, const struct ll_task *task, ui
     if (!keep_sums(&unit->spatial, plan))
         return false;
     count_passes(&unit->spatial, task, plan);
+    wait_for_weights(unit, task, plan);
     return true;
 }
 
@@ -292,6 +342,7 @@ static bool spatial_way(const struct ll_unit *unit, const struct ll_task *task, 
         .units_used = (uint64_t)shares,
         .at_work = fmin(shares, plan.all_steps / plan.unit_steps),
         .cycles = plan.cycles,
+        .wait_cycles = plan.load_cycles,
         .share = share_of(&plan, &task->problem.dims),
         .shares = shares,
         .macs = ll_gemm_macs(&task->problem.dims),
@@ -389,7 +440,7 @@ static void explain_operands(const struct ll_spatial *spatial, const struct plan
     ll_say(why, "%s stationary, a comes so many times: %.10g * %.10g * %.10g = %.10g",
            names[spatial->dataflow], plan->column_parts, times[spatial->dataflow], plan->share,
            plan->passes[LL_OPERAND_A]);
-    if (spatial->dataflow == LL_WEIGHT_STATIONARY)
+    if (spatial->dataflow == LL_WEIGHT_STATIONARY && spatial->pass_room_bytes == 0)
         ll_say(why, "b comes so many times: %.10g * %.10g * %.10g / %.10g = %.10g", plan->row_parts,
                plan->phases_each, plan->pieces, plan->phases, plan->passes[LL_OPERAND_B]);
     else
@@ -419,6 +470,12 @@ static void explain_units(const struct ll_unit *unit, const struct ll_task *task
            s[LL_LOOP_G], b[LL_LOOP_G], plan->groups_each, s[LL_LOOP_K], b[LL_LOOP_K], plan->columns_each,
            s[LL_LOOP_C], plan->row_steps, plan->phase_rows, plan->taps, plan->rows_each, plan->most_taps,
            plan->unit_steps);
+    if (plan->load_cycles > 0)
+        ll_say(why, "weights that elements wait for: %.10g * %.10g / (%.10g * %.10g) = %.10g cycles",
+               plan->passes[LL_OPERAND_B],
+               (double)task->problem.dims.batch * (double)task->problem.dims.k * (double)task->problem.dims.n,
+               plan->group_parts * plan->row_parts * plan->column_parts, unit->spatial.weight_load,
+               plan->load_cycles);
     ll_say(why, "all of them: ceil(%.10g / %.10g) + %.10g = %.10g cycles", plan->unit_steps,
            unit->spatial.macs[task->dtype], unit->spatial.fill_cycles, plan->cycles);
 }

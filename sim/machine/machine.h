@@ -62,6 +62,7 @@ struct ll_level {
     uint64_t access_bytes; /* smallest transfer; 0: a byte */
     uint64_t share;        /* units that share an instance, for scope cluster */
     enum ll_buffering buffering;
+    bool passing_overlaps;        /* of one that holds one block at a time: others come meanwhile */
     bool holds[LL_OPERAND_COUNT]; /* operands that it keeps, where holds_given; ask ll_level_holds */
     bool holds_given;
     bool on_chip; /* where on_chip_given; ask ll_level_is_on_chip */

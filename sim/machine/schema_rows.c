@@ -212,6 +212,14 @@ static const struct ll_field spatial_fields[] = {
              "what stays comes again for each piece of the others, whichever is faster; 0: as many as needed"},
     {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(spatial.fill_cycles), .min = 0, .max = MOST_RATE,
      .otherwise = "0", .help = "cycles before the first sum leaves the unit"},
+    {.key = "pass_room", .type = LL_TYPE_SIZE, AT(spatial.pass_room_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = MOST_BYTES, .otherwise = "0B",
+     .help = "what a pass over a convolution has of the memory in front of it: sums of whole rows of the output (OX), and "
+             "twice the rows of the image that come in; weights come again for each pass. The first unroll that suits is "
+             "used: whose filter (FY, FX) is the layer's, whose OY divides its rows, and that finds room; else the first "
+             "but for OY; else the fastest. 0B: any room, and the fastest"},
+    {.key = "weight_load", .type = LL_TYPE_NUMBER, AT(spatial.weight_load), .min = 0, .max = MOST_RATE, .otherwise = "0",
+     .help = "weights that come into the elements a cycle, for which they wait; 0: weights come while others are used"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(spatial.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
@@ -424,6 +432,8 @@ static const struct ll_field level_fields[] = {
      .help = "whether the next block loads into one half while the other half is in use; if not, one block "
              "takes the whole level and loading waits; circular: what loads takes the place of what is done with, line "
              "by line, so that blocks take the whole level and loading does not wait"},
+    {.key = "passing_overlaps", .type = LL_TYPE_BOOL, AT(passing_overlaps), .otherwise = "false",
+     .help = "with `double_buffer: false`, whether operands that it does not hold come while those that it does are worked on"},
     {.key = "holds", .type = LL_TYPE_OPERANDS, AT(holds), .given_offset = offsetof(struct ll_level, holds_given),
      .help = "operands that it keeps, as [input, weight, output] or [a, b, c]; others bypass it; when not "
              "given, all. What is kept for the next op is what it holds then, too: results for a layer that "

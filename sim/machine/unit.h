@@ -112,6 +112,10 @@ struct ll_spatial {
     uint64_t accumulators;                    /* partial sums that a unit keeps; 0: as many as needed */
     double fill_cycles;                       /* before the first sum leaves the unit */
     double macs[LL_DTYPE_COUNT];              /* multiply-accumulates per element and cycle; 0: cannot */
+    /* Of the memory that feeds it, for a pass: the sums of whole rows of the output and the rows of the image that
+     * come in, twice. With it, unrolls are used in their order; 0: the fastest is. */
+    uint64_t pass_room_bytes;
+    double weight_load; /* weights that come into the elements a cycle while these wait; 0: they do not */
 };
 
 /* What a convolution core makes channels of, where an image has few: nothing; the pixels of a stride; or a
