@@ -263,13 +263,17 @@ static size_t collect_names(const struct ll_machine *machine, struct named *all)
         all[count++] = (struct named){machine->levels[i].name, "memory", i};
     for (uint64_t i = 0; i < machine->network_count; i++)
         all[count++] = (struct named){machine->networks[i].name, "network", i};
+    for (uint64_t i = 0; i < machine->core_type_count; i++)
+        all[count++] = (struct named){machine->cores[i].name, "cores", i};
+    for (uint64_t i = 0; i < machine->core_link_count; i++)
+        all[count++] = (struct named){machine->core_links[i].name, "core_links", i};
     return count;
 }
 
 /* Units, levels and networks share one space of names, so that a path may leave the list out. */
 static bool check_names(struct ll_reading *reading)
 {
-    struct named all[LL_MAX_UNITS + LL_MAX_LEVELS + LL_MAX_LINKS];
+    struct named all[LL_MAX_UNITS + LL_MAX_LEVELS + LL_MAX_LINKS + LL_MAX_CORE_TYPES + LL_MAX_CORE_LINKS];
     size_t count = collect_names(reading->machine, all);
     bool right = true;
     for (size_t i = 1; i < count; i++)
@@ -680,7 +684,8 @@ static bool check_levels(struct ll_reading *reading)
     for (uint64_t i = 1; i < machine->level_count; i++) {
         const struct ll_node *item = ll_item_node(reading, "memory", i);
         const struct ll_level *fed = largest_fed(machine, i);
-        if (fed && levels[i].size_bytes < fed->size_bytes)
+        if (fed && levels[i].size_bytes < fed->size_bytes &&
+            ll_levels_meet(machine, i, (uint64_t)(fed - levels)))
             right = ll_complain(
                 reading->diags, place_of_item(item, "size"),
                 "`%s` is smaller than `%s`, which it feeds: levels stand innermost first and grow",
@@ -902,6 +907,9 @@ bool ll_machine_check(struct ll_reading *reading)
         right &= check_tiles(reading);
     if (ll_read_well(reading, "network"))
         right &= ll_check_networks(reading);
+    if (ll_read_well(reading, "memory") && ll_read_well(reading, "units") && ll_read_well(reading, "cores") &&
+        ll_read_well(reading, "core_links"))
+        right &= ll_check_cores(reading);
     if (ll_read_well(reading, "units")) {
         right &= check_runs(reading);
         right &= check_unrolls(reading);

@@ -8,6 +8,7 @@
 #define LL_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/core_types.h"
 #include "sim/machine/kernel_figures.h"
 #include "sim/machine/unit.h"
 #include "tracer/base/arena.h"
@@ -24,7 +25,6 @@ enum {
     LL_MAX_LEVELS = 16,
     LL_MAX_UNITS = 16,
     LL_MAX_LINKS = 8,
-    LL_MAX_EXTENTS = 6,
     LL_MAX_OVERLAYS = 128,
     LL_MAX_KERNELS = 128,
     LL_MAX_TRANSFORMS = 8,
@@ -254,12 +254,6 @@ enum ll_topology {
     LL_TOPOLOGY_COUNT
 };
 
-/* Sides of a mesh; devices per switch, switches per switch of the next layer, ...: innermost first. */
-struct ll_extents {
-    uint64_t at[LL_MAX_EXTENTS];
-    uint64_t count;
-};
-
 /* A level of the network: joins `devices` groups, each of what the levels before it join. */
 struct ll_network {
     const char *name;
@@ -397,6 +391,10 @@ struct ll_machine {
     struct ll_host host;
     struct ll_network networks[LL_MAX_LINKS];
     uint64_t network_count;
+    struct ll_core cores[LL_MAX_CORE_TYPES]; /* none: all units share all memories */
+    uint64_t core_type_count;
+    struct ll_core_link core_links[LL_MAX_CORE_LINKS]; /* between cores and the outermost memory */
+    uint64_t core_link_count;
     struct ll_energy energy;
     bool energy_given;
     struct ll_area area;
@@ -619,6 +617,41 @@ struct ll_knob {
 /* The knobs of a machine, in a fixed order, in the arena; *count of them. NULL when memory ran out. */
 const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct ll_arena *arena,
                                        size_t *count);
+
+/* The ends of links between cores: cores, those of the first kind first, and behind them the outermost
+ * memory. */
+enum { LL_MOST_CORE_ENDS = LL_MOST_CORES + 1 };
+struct ll_core_ends {
+    uint64_t first, count;
+};
+
+/* All cores of all kinds. Pure. */
+uint64_t ll_machine_core_count(const struct ll_machine *machine);
+
+/* The ends that a word of `joins` names; a count of 0: none. Pure. */
+struct ll_core_ends ll_core_ends_of(const struct ll_machine *machine, const char *word);
+
+/* The ends that a link joins, in its order, each once; as many as there are. Pure. */
+uint64_t ll_core_link_ends(const struct ll_machine *machine, const struct ll_core_link *link,
+                           uint16_t ends[LL_MOST_CORE_ENDS]);
+
+/* Calls back for each link between two ends that a list of ends makes: a bus once, with every end. Pure. */
+typedef void ll_core_link_found(void *context, uint64_t from, uint64_t to);
+void ll_core_link_pairs(const struct ll_core_link *link, const uint16_t *ends, uint64_t count,
+                        ll_core_link_found *found, void *context);
+
+/* Index of a unit or level by name; the count where there is none. Pure. */
+uint64_t ll_machine_unit_named(const struct ll_machine *machine, const char *name);
+uint64_t ll_machine_level_named(const struct ll_machine *machine, const char *name);
+
+/* One core of a kind as a machine by itself: its units and memories, and the outermost memory behind them. A
+ * shallow copy: not to be freed, to be used no longer than the machine. Its units, levels and energy by level
+ * are the machine's at unit_of[] and level_of[]. */
+struct ll_one_core {
+    struct ll_machine machine;
+    uint64_t unit_of[LL_MAX_UNITS], level_of[LL_MAX_LEVELS];
+};
+void ll_machine_one_core(const struct ll_machine *machine, uint64_t type, struct ll_one_core *core);
 
 /* How many devices the machine's network joins; 1 without one, LL_NO_FIT past 64 bits. */
 uint64_t ll_machine_devices(const struct ll_machine *machine);

@@ -505,7 +505,7 @@ static void walk_number_table(struct number_walk *walk, const struct ll_field_ta
 const struct ll_machine_number *ll_machine_numbers(const struct ll_machine *machine, struct ll_arena *arena,
                                                    size_t *count)
 {
-    static const char *const parts[] = {"units", "memory", "software", "host", "network"};
+    static const char *const parts[] = {"units", "memory", "software", "host", "network", "core_links"};
     struct number_walk walk = {.machine = machine, .arena = arena};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct ll_field *field = ll_field_table_find(&ll_machine_table, parts[i]);

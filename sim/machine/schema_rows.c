@@ -759,6 +759,48 @@ static const struct ll_field network_fields[] = {
 #undef AT
 static const struct ll_field_table network_table = {TABLE("network", network_fields, struct ll_network)};
 
+#define AT(member) .offset = offsetof(struct ll_core, member)
+static const struct ll_field core_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that links, paths and reports use; of several equal cores the i-th is name.i, counted from 0"},
+    {.key = "count", .type = LL_TYPE_WHOLE, AT(count), .min = 1, .max = LL_MOST_CORES, .otherwise = "1",
+     .help = "how many equal cores of this kind there are"},
+    {.key = "units", .type = LL_TYPE_TEXTS, AT(units), .count_offset = offsetof(struct ll_core, unit_count), .required = true,
+     .help = "names of the units that each of these cores has"},
+    {.key = "memory", .type = LL_TYPE_TEXTS, AT(memory), .count_offset = offsetof(struct ll_core, memory_count), .required = true,
+     .help = "names of the memory levels that each of these cores has of its own; a level that the cores of two kinds "
+             "name is one memory that the i-th core of each shares"},
+};
+#undef AT
+static const struct ll_field_table core_table = {TABLE("core", core_fields, struct ll_core)};
+
+static const char *const core_topologies[] = {
+#define X(word, name, doc) name,
+    LL_CORE_TOPOLOGY_LIST(X)
+#undef X
+    NULL};
+#define AT(member) .offset = offsetof(struct ll_core_link, member)
+static const struct ll_field core_link_fields[] = {
+    {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true,
+     .help = "name that paths and reports use"},
+    {.key = "topology", .type = LL_TYPE_CHOICE, AT(topology), .required = true, .choices = core_topologies,
+     .help = "bus: one medium that all of them share; mesh: rows and columns as `shape` says, in the order of `joins`; "
+             "ring: each with the next; star: the first with each other"},
+    {.key = "joins", .type = LL_TYPE_TEXTS, AT(joins), .count_offset = offsetof(struct ll_core_link, join_count), .required = true,
+     .help = "what it joins, in order: a kind of core (all of them), one core as name.0, or the outermost memory"},
+    {.key = "shape", .type = LL_TYPE_EXTENTS, AT(shape), .help = "rows and columns of a mesh, as 2x2"},
+    {.key = "bandwidth", .type = LL_TYPE_QUANTITY, AT(bandwidth_Bps), .dimension = LL_DIMENSION_BANDWIDTH,
+     .required = true, .min = 1, .max = MOST_BPS,
+     .help = "of a bus all that passes; of one link, of the others, in one direction"},
+    {.key = "latency", .type = LL_TYPE_QUANTITY, AT(latency_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = MOST_SECONDS, .otherwise = "0s",
+     .help = "from the last byte that leaves one end of a link until it is at the other"},
+    {.key = "pj_per_byte", .type = LL_TYPE_NUMBER, AT(j_per_byte), .unit = "pJ/B", .min = 0, .max = 1, .otherwise = "0",
+     .help = "energy of a byte over one link, in pJ"},
+};
+#undef AT
+static const struct ll_field_table core_link_table = {TABLE("link between cores", core_link_fields, struct ll_core_link)};
+
 #define AT(member) .offset = offsetof(struct ll_energy, member)
 static const struct ll_field energy_fields[] = {
     {.key = "mac_pj", .type = LL_TYPE_DTYPES, AT(mac_j), .unit = "pJ", .min = POSITIVE, .max = 1,
@@ -888,6 +930,13 @@ static const struct ll_field machine_fields[] = {
     {.key = "network", .type = LL_TYPE_LIST, LISTED(networks, network_count), .table = &network_table,
      .max = LL_MAX_LINKS,
      .help = "what joins several of these devices, innermost level first"},
+    {.key = "cores", .type = LL_TYPE_LIST, LISTED(cores, core_type_count), .table = &core_table,
+     .max = LL_MAX_CORE_TYPES,
+     .help = "cores that work side by side, each with units and memories of its own; the outermost memory is common. "
+             "Layers are cut into tiles that go from core to core"},
+    {.key = "core_links", .type = LL_TYPE_LIST, LISTED(core_links, core_link_count), .table = &core_link_table,
+     .max = LL_MAX_CORE_LINKS,
+     .help = "links between cores and to the outermost memory, shared max-min fairly"},
     {.key = "energy", .type = LL_TYPE_OBJECT, AT(energy), .table = &energy_table,
      .given_offset = offsetof(struct ll_machine, energy_given),
      .help = "energy figures; when not given, no energy is reported"},

@@ -94,6 +94,13 @@ bool ll_machine_check(struct ll_reading *reading);
 bool ll_check_networks(struct ll_reading *reading);
 bool ll_check_idle(struct ll_reading *reading);
 
+/* cores.c: what cores have, and whether links join them with each other and with the outermost memory. False
+ * after complaints. */
+bool ll_check_cores(struct ll_reading *reading);
+
+/* cores.c: whether some core has both levels, or one of them is the outermost; true without cores. */
+bool ll_levels_meet(const struct ll_machine *machine, uint64_t one, uint64_t other);
+
 /* The items of a list in the file, in the order in which they were read; NULL past the last. */
 const struct ll_node *ll_item_node(const struct ll_reading *reading, const char *list, uint64_t index);
 

@@ -300,7 +300,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
     /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
-     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, wafers
+     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, cores
+     * and what joins them the names of others (tests/unit/test_cores.c), wafers
      * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
@@ -319,6 +320,8 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "numa",
                                          "tile",
                                          "loops",
+                                         "cores",
+                                         "core_links",
                                          "narrow_n",
                                          "narrow_tiles",
                                          "strided_reach",
