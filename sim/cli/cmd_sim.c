@@ -12,6 +12,7 @@
 #include "sim/cli/figure_file.h"
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
+#include "sim/cli/sim_cores.h"
 #include "sim/cli/sim_timeline.h"
 #include "sim/cost/cost.h"
 #include "sim/replay/communication.h"
@@ -172,6 +173,9 @@ static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bo
     struct ll_arena *arena = simulation->args->arena;
     struct ll_remembered *remembered = &simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    if (simulation->machines[m]->core_type_count > 0)
+        return ll_sim_cores(simulation->args, simulation->prepared[t], simulation->machines[m], report,
+                            &simulation->diags);
     if (ll_trace_ranks(simulation->traces[t]) > 1)
         return simulate_together(simulation, t, m, want_gains);
     report->result = ll_replay_remembering(simulation->prepared[t], simulation->machines[m], remembered,
@@ -395,7 +399,8 @@ static int run_simulation(struct simulation *simulation)
     if (simulation->machine_count == 0)
         return ll_cli_reject("no machine: name one or more with -c; leadline machines lists them");
     if (!ll_read_plan(args, &simulation->plan, &simulation->planned) || !may_be_as_recorded(simulation) ||
-        !take_systems(simulation))
+        !take_systems(simulation) ||
+        !ll_sim_cores_options(args, simulation->machines, simulation->machine_count, simulation->planned))
         return LL_WRONG;
     int status = load_traces(simulation);
     if (status != LL_DONE)
@@ -474,6 +479,9 @@ static const struct ll_option options[] = {
     {"drop", 0, "PATTERN",
      "with --as-recorded: such kernels, and the calls that launched them, are gone; again for more"},
     {"what-if", 0, NULL, "print the speedup of doubling each resource; a page for each machine"},
+    {"fuse", 0, "auto|none",
+     "on a machine with cores: layers in tiles that flow from core to core (default), or layer by layer"},
+    {"schedule", 0, "OUT.json", "on a machine with cores: write every tile, transfer and piece in memory"},
     {"per-op", 0, NULL, "print a line for each op"},
     LL_FIGURE_OPTIONS(
         "roofline of the ops (default), memory over time, or breakdown of the step by what bound it; "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
+#include "sim/report/fusion_report.h"
 #include "sim/report/sim_report.h"
 
 #include <assert.h>
@@ -503,13 +504,15 @@ static void one_report(const struct ll_report *report, const char *machine, bool
         report_parallel_json(report->parallel, json);
     if (report->together)
         report_together_json(report->together, json);
+    if (report->fusion)
+        ll_fusion_json(report->fusion, json);
     by_kind(result, json);
     if (per_op)
         all_ops(result, json);
     if (report->gains)
         what_if(report, json);
     ll_json_key(json, "config");
-    ll_machine_json(result->machine, json);
+    ll_machine_json(report->fusion ? report->fusion->machine : result->machine, json);
     ll_json_close_object(json);
 }
 

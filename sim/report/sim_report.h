@@ -5,6 +5,7 @@
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
+#include "sim/fusion/fusion.h"
 #include "sim/memory/footprint.h"
 #include "sim/parallel/parallel.h"
 #include "sim/report/table.h"
@@ -60,7 +61,8 @@ struct ll_report {
         *parallel; /* the plan's result, whose bottleneck stage `result` is; NULL: no plan */
     const struct ll_multi_rank_result
         *together;            /* all ranks of a trace of several, of which `result` is; else NULL */
-    double tokens_per_sample; /* of the trace, as ll_report_tokens has it */
+    const struct ll_fused_step *fusion; /* on cores, of which `result` is; NULL: the machine has none */
+    double tokens_per_sample;       /* of the trace, as ll_report_tokens has it */
 };
 
 /* Tokens of a sample, where the trace is of a language model: those that one embedding looks up in a table

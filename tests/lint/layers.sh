@@ -26,16 +26,17 @@ sim/memory     sim/machine T
 sim/network    sim/machine T
 sim/scalesim   sim/machine tracer/convert T
 sim/replay     sim/cost sim/memory sim/network sim/machine T
+sim/fusion     sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/parallel   sim/replay sim/cost sim/memory sim/network sim/machine T
-sim/report     sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
-sim/page       sim/report sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
+sim/report     sim/replay sim/fusion sim/parallel sim/cost sim/memory sim/network sim/machine T
+sim/page       sim/report sim/fusion sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/validate   sim/parallel sim/replay sim/array sim/cost sim/memory sim/network sim/machine tracer/convert T
 sim/serve      sim/parallel sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/calibrate  sim/cost sim/memory sim/machine T
 models/micro   models/nn T
-sim/explore    sim/page sim/report sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine T
+sim/explore    sim/page sim/report sim/replay sim/fusion sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/study      sim/page sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine tracer/convert T
-sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
+sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/fusion sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |
