@@ -2,12 +2,15 @@
 /* Any bytes as a trace. Checksums and compression would stop nearly every mutation at the door, so that an
  * input that is no trace file is taken for the contents of frames (a length of two bytes, then the content),
  * which are packed and sealed as a recorder would. Whatever the reader accepts must be fit for use. */
+#include "sim/replay/recorded.h"
 #include "tracer/ir/profile.h"
+#include "tracer/ir/timeline.h"
 #include "tracer/format/format.h"
 #include "tracer/format/reader.h"
 #include "tracer/transform/rescale.h"
 #include "tracer/transform/dtype.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +40,25 @@ static void retype(struct ll_trace *trace, struct ll_arena *arena)
         demand(trouble != NULL);
 }
 
+/* What devices did, as it was and changed: as long as it was, and no shorter than what is busy in it. */
+static void replay(const struct ll_device_timeline *timeline, struct ll_arena *arena)
+{
+    struct ll_timeline_change change = {.pattern = "a*", .factor = 0.5};
+    uint64_t counted = 0;
+    demand(!ll_timeline_check(timeline));
+    for (uint64_t i = 0; i < timeline->event_count; i++)
+        counted += ll_event_counts(timeline, &timeline->events[i]);
+    if (counted == 0)
+        return;
+    const struct ll_timeline_replay *was = ll_timeline_replay(timeline, NULL, 0, arena);
+    const struct ll_timeline_replay *changed = ll_timeline_replay(timeline, &change, 1, arena);
+    demand(was && changed && isfinite(changed->span_s));
+    for (uint32_t i = 0; i < timeline->rank_count; i++)
+        demand(changed->replayed[i].busy_s <= changed->replayed[i].span_s * (1 + 1e-9) + 1e-9);
+    double scale_s = was->recorded_span_s + 1e-9;
+    demand(timeline->rank_count > 1 || fabs(was->span_s - was->recorded_span_s) <= 1e-6 * scale_s);
+}
+
 static void use(struct ll_trace *trace)
 {
     struct ll_accounts accounts;
@@ -53,6 +75,8 @@ static void use(struct ll_trace *trace)
             ll_op_lower(&trace->signatures[i].view, &work);
     }
     demand(ll_catamount(trace, &accounts));
+    if (trace->timeline)
+        replay(trace->timeline, &arena);
     rescale(trace, &arena);
     retype(trace, &arena);
     ll_arena_release(&arena);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make_llt_corpus FOLDER: small recordings as files, and the contents of their frames for the target to seal
- * (.contents): a training loop (loop), and a program seen from outside, with reasons of its edges, facts
- * behind the ops and steps that were found afterwards (program). */
+ * (.contents): a training loop (loop), a program seen from outside, with reasons of its edges, facts behind
+ * the ops and steps that were found afterwards (program), and what a device did when (timeline). */
 #include "loop.h"
 #include "tracer/format/reader.h"
 #include "tracer/format/walk.h"
+#include "tracer/ir/timeline.h"
 
 #include <stdlib.h>
 
@@ -68,6 +69,44 @@ static int record_program(const char *path)
     return ll_recorder_close(recorder) != LL_OK;
 }
 
+/* Two kernels behind their launches, a call that waits for them, an exchange on another stream. */
+static int record_timeline(const char *path)
+{
+    static const struct ll_fact facts[] = {{"mode", "infer"}};
+    static const char *const names[] = {"thread", "stream", "launch", "gemm", "nccl", "wait", "aten::mm"};
+    struct ll_device_timeline t = {.rank_count = 1, .launches = true};
+    enum ll_status status;
+    struct ll_recorder *recorder = ll_recorder_open(path, facts, 1, &status);
+    if (!recorder)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ll_timeline_add_name(&t, names[i], strlen(names[i]));
+    for (uint32_t i = 0; i < 3; i++)
+        ll_timeline_add_track(&t, &(struct ll_timeline_track){.name = i > 0, .host = i == 0});
+    for (uint32_t i = 0; i < 4; i++) {
+        struct ll_timeline_event event = {.start_ns = 30 + 100 * (uint64_t)i,
+                                          .duration_ns = 80,
+                                          .name = i == 2 ? 4 : 3,
+                                          .track = i == 2 ? 2 : 1,
+                                          .caller = 6,
+                                          .call = i < 3 ? i : LL_NO_PART,
+                                          .kind = i == 2 ? LL_EVENT_EXCHANGE : LL_EVENT_KERNEL,
+                                          .group = i == 2 ? 4 : LL_NO_PART,
+                                          .order = i == 2 ? 0 : LL_NO_PART};
+        ll_timeline_add_event(&t, &event);
+        ll_timeline_add_call(&t,
+                             &(struct ll_timeline_call){.start_ns = 20 * (uint64_t)i,
+                                                        .duration_ns = i < 3 ? 10 : 300,
+                                                        .name = i < 3 ? 2 : 5,
+                                                        .kind = i < 3 ? LL_CALL_LAUNCHES : LL_CALL_WAITS});
+    }
+    ll_timeline_add_wait(&t, &(struct ll_timeline_wait){.event = 2, .call = LL_NO_PART, .after = 1});
+    ll_timeline_add_wait(&t, &(struct ll_timeline_wait){.event = LL_NO_PART, .call = 3, .after = 2});
+    ll_recorder_timeline(recorder, &t);
+    ll_timeline_release(&t);
+    return ll_recorder_close(recorder) != LL_OK;
+}
+
 /* Each frame as its size in two bytes and its content, kind and columns. */
 static int unseal(const uint8_t *bytes, size_t size, FILE *out)
 {
@@ -104,12 +143,14 @@ static int write_contents(const char *folder, const char *name)
 
 int main(int count, char **words)
 {
-    char loop[4096], program[4096];
+    char loop[4096], program[4096], timeline[4096];
     if (count != 2)
         return 2;
     snprintf(loop, sizeof loop, "%s/loop.llt", words[1]);
     snprintf(program, sizeof program, "%s/program.llt", words[1]);
-    if (record(loop, 2, 3) != 0 || record_program(program) != 0)
+    snprintf(timeline, sizeof timeline, "%s/timeline.llt", words[1]);
+    if (record(loop, 2, 3) != 0 || record_program(program) != 0 || record_timeline(timeline) != 0)
         return 1;
-    return write_contents(words[1], "loop") || write_contents(words[1], "program");
+    return write_contents(words[1], "loop") || write_contents(words[1], "program") ||
+           write_contents(words[1], "timeline");
 }

@@ -325,6 +325,26 @@ static void tie_events(struct ll_recorded *r, const struct calls *calls)
     }
 }
 
+/* Exchanges whose group nobody tells are of one group, where all ranks have as many of them. False when memory
+ * ran out. */
+static bool group_exchanges(struct ll_recorded *r)
+{
+    struct ll_device_timeline *t = &r->timeline;
+    uint64_t *counts = calloc(t->rank_count + 1u, sizeof *counts);
+    bool equal = counts && t->rank_count > 1;
+    for (uint64_t i = 0; counts && i < t->event_count; i++)
+        counts[rank_of_event(t, i)] +=
+            t->events[i].kind == LL_EVENT_EXCHANGE && t->events[i].group == LL_NO_PART;
+    for (uint32_t rank = 1; equal && rank < t->rank_count; rank++)
+        equal = counts[rank] == counts[0];
+    uint32_t group = equal && counts[0] ? ll_recorded_name(r, "all ranks", strlen("all ranks")) : LL_NO_PART;
+    for (uint64_t i = 0; equal && i < t->event_count; i++)
+        if (t->events[i].kind == LL_EVENT_EXCHANGE && t->events[i].group == LL_NO_PART)
+            t->events[i].group = group;
+    free(counts);
+    return counts && r->import->status == LL_OK;
+}
+
 /* How many exchanges of its rank in the same group came before each. */
 static bool order_exchanges(struct ll_device_timeline *t)
 {
@@ -533,7 +553,7 @@ bool ll_recorded_finish(struct ll_recorded *r)
     struct ll_device_timeline *t = &r->timeline;
     if (r->import->status != LL_OK)
         return false;
-    bool fine = normalise(t) && sort_all(r) && order_exchanges(t) &&
+    bool fine = normalise(t) && sort_all(r) && group_exchanges(r) && order_exchanges(t) &&
                 (t->rank_count < 2 || (align_ranks(t) && sort_all(r))) && index_calls(r, &calls);
     if (fine) {
         tie_events(r, &calls);
