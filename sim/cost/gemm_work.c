@@ -161,6 +161,7 @@ size_t ll_computed_as(enum ll_dtype dtype, enum ll_dtype types[LL_DTYPE_COUNT])
         [LL_I16] = {LL_I32, LL_F32, LL_I64},
         [LL_INT8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
         [LL_INT4] = {LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
+        [LL_INT2] = {LL_INT4, LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
         [LL_U8] = {LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
         [LL_BOOL] = {LL_U8, LL_INT8, LL_I16, LL_F16, LL_BF16, LL_I32, LL_F32, LL_I64},
     };

@@ -774,8 +774,10 @@ static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_GEMV whole
 #define ll_axes_GEMV_ADD whole
 #define ll_axes_GER whole
+#define ll_axes_FFT whole
 #define ll_axes_GIVEN whole
 #define ll_axes_GIVEN_1 whole
+#define ll_axes_GRID_SAMPLE whole
 #define ll_axes_LRN whole
 #define ll_axes_LRN_GRAD whole
 #define ll_axes_MATMUL_ADD whole

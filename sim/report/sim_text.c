@@ -227,6 +227,7 @@ static const char *operation_rate(enum ll_dtype dtype)
     case LL_I16:
     case LL_INT8:
     case LL_INT4:
+    case LL_INT2:
     case LL_U8:
     case LL_BOOL:
         return "OP/s";

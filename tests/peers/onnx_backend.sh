@@ -33,3 +33,8 @@ texts=$(grep -ciE 'ai\.onnx\.ml|string|RegexFullMatch|TfIdfVectorizer|ImageDecod
 plain=$((count - texts))
 echo "$imported of $count models are imported; $texts others are of strings or ai.onnx.ml, $((plain - imported)) are refused"
 [ $((imported * 100)) -ge $((plain * 95)) ] || { head -n 40 "$work/refused" && exit 1; }
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import onnx, numpy' 2>/dev/null || continue
+    "$python" "$(dirname "$0")/onnx_flops.py" "$leadline" "$folder"
+    exit
+done

@@ -653,6 +653,49 @@ uint64_t ll_flops_ROI_POOL(const struct ll_op_view *op)
     return ll_mul(op->in[1].dim[1], ll_elements(&op->in[0]));
 }
 
+/* Points between pixels: x, points -> given; each element is a sum of `samples` neighbours (default 4, the
+ * corners around), times their shares. */
+const char *ll_shape_GRID_SAMPLE(struct ll_op_view *op)
+{
+    if (op->input_count != 2 || op->output_count != 1)
+        return ops_detect_wants_inputs;
+    if (ll_attr_count(op, LL_ATTR_SAMPLES, 4) < 1 || op->in[0].dtype != op->out[0].dtype)
+        return "a point has a neighbour or more, and elements keep their type";
+    ll_give_batch(op);
+    return NULL;
+}
+
+/* Each neighbour is a multiplication and an addition; each coordinate of a point 10: scaled, rounded down,
+ * the shares of both sides, and where in memory. */
+uint64_t ll_flops_GRID_SAMPLE(const struct ll_op_view *op)
+{
+    uint64_t each = ll_mul(2, count_attr(op, LL_ATTR_SAMPLES) ? count_attr(op, LL_ATTR_SAMPLES) : 4);
+    return ll_add(ll_mul(each, ll_elements(&op->out[0])), ll_mul(10, ll_elements(&op->in[1])));
+}
+
+/* Fourier transforms of `samples` lines of `size` elements each; with `parts` 2 of real numbers, or to such.
+ */
+const char *ll_shape_FFT(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 1)
+        return ops_detect_wants_inputs;
+    if (ll_attr_count(op, LL_ATTR_SIZE, 0) < 1 || ll_attr_count(op, LL_ATTR_SAMPLES, 0) < 1)
+        return "a transform is of lines that have elements";
+    ll_give_batch(op);
+    return NULL;
+}
+
+/* 5 n log2 n of a line of n complex numbers (Cooley and Tukey, 1965: n/2 log2 n butterflies of ten real
+ * operations), half as many of real ones; the logarithm is rounded up. */
+uint64_t ll_flops_FFT(const struct ll_op_view *op)
+{
+    uint64_t n = count_attr(op, LL_ATTR_SIZE), steps = 0;
+    while (steps < 63 && (UINT64_C(1) << steps) < n)
+        steps++;
+    uint64_t flops = ll_mul(ll_mul(5, n), ll_mul(steps, count_attr(op, LL_ATTR_SAMPLES)));
+    return ll_fits(flops) && ll_attr_count(op, LL_ATTR_PARTS, 1) == 2 ? flops / 2 : flops;
+}
+
 /* Size 2 and centre 4 of the anchor; the new centre 4 and size 4, the corners 6; each cut at two sides and
  * rounded, 12; as wide and as high as it must be, 4. */
 uint64_t ll_flops_BOX_DECODE(const struct ll_op_view *op)

@@ -87,6 +87,8 @@ ll_work_rule ll_work_VECTOR, ll_work_PICKED, ll_work_ROWS, ll_work_CHANNELS, ll_
 
 ll_shape_rule ll_shape_BENT, ll_shape_UPSAMPLE, ll_shape_SHRUNK, ll_shape_ROI_POOL, ll_shape_ROI_POOL_GRAD,
     ll_shape_BOX_DECODE, ll_shape_NMS, ll_shape_BOX_SAMPLE;
+ll_shape_rule ll_shape_GRID_SAMPLE, ll_shape_FFT;
+ll_count_rule ll_flops_GRID_SAMPLE, ll_flops_FFT;
 ll_count_rule ll_flops_ROI_POOL, ll_flops_BOX_DECODE, ll_flops_NMS, ll_flops_BOX_SAMPLE;
 /* Of what devices exchange: ops_shape.c. */
 ll_shape_rule ll_shape_ALIKE, ll_shape_GATHERED, ll_shape_SCATTERED, ll_shape_RECEIVED, ll_shape_TOKEN;

@@ -27,7 +27,8 @@ enum { LL_MAX_RANK = 8 };
     X(U8, "u8", 8)                                                                                           \
     X(BOOL, "bool", 8)                                                                                       \
     X(C64, "c64", 64)                                                                                        \
-    X(C128, "c128", 128)
+    X(C128, "c128", 128)                                                                                     \
+    X(INT2, "int2", 2)
 
 /* Scales that neighbouring elements share and that are stored beside them: word, elements of a block, bytes
  * of its scale. F32_ROW and F32_SQUARE: fp32 for 128 elements of a row, for 128 x 128 (DeepSeek-AI,

@@ -21,7 +21,7 @@ bool ll_dtype_is_floating(enum ll_dtype dtype)
 
 bool ll_dtype_is_multiplied(enum ll_dtype dtype)
 {
-    return ll_dtype_is_floating(dtype) || dtype == LL_INT8 || dtype == LL_INT4;
+    return ll_dtype_is_floating(dtype) || dtype == LL_INT8 || dtype == LL_INT4 || dtype == LL_INT2;
 }
 
 /* A complex number is of two f64 or two f32; no machine has smaller ones. */

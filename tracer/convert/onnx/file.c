@@ -47,6 +47,7 @@ enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_FLOATS = 4, TENSOR_INT32S = 5, T
 enum { TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11 };
 enum { TENSOR_EXTERNAL = 13, EXTERNAL_KEY = 1, EXTERNAL_VALUE = 2 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, TYPE_TENSOR = 1, TENSOR_TYPE_ELEMENT = 1, TENSOR_TYPE_SHAPE = 2 };
+enum { TYPE_LIST = 4, TYPE_OPTIONAL = 9, MOST_TYPES = 4 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_NAME = 2 };
 enum {
     ATTR_NAME = 1,
@@ -67,7 +68,8 @@ uint8_t onnx_dtype(int64_t type)
         [5] = LL_I16,         [6] = LL_I32,   [7] = LL_I64,   [8] = LL_DTYPE_COUNT, [9] = LL_BOOL,
         [10] = LL_F16,        [11] = LL_F64,  [12] = LL_I32,  [13] = LL_I64,        [14] = LL_C64,
         [15] = LL_C128,       [16] = LL_BF16, [17] = LL_F8,   [18] = LL_F8,         [19] = LL_F8,
-        [20] = LL_F8,         [21] = LL_INT4, [22] = LL_INT4, [23] = LL_F4,         [24] = LL_F8};
+        [20] = LL_F8,         [21] = LL_INT4, [22] = LL_INT4, [23] = LL_F4,         [24] = LL_F8,
+        [25] = LL_INT2,       [26] = LL_INT2};
     return type >= 0 && type < (int64_t)sizeof dtypes ? dtypes[type] : LL_DTYPE_COUNT;
 }
 
@@ -252,7 +254,7 @@ static bool read_tensor_type(struct onnx_file *file, struct ll_wire bytes, struc
     info->shape.dtype = LL_DTYPE_COUNT;
     while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
         if (field.number == TENSOR_TYPE_ELEMENT)
-            info->shape.dtype = onnx_dtype((int64_t)field.value);
+            info->shape.dtype = onnx_dtype((int64_t)field.value), info->text = field.value == 8;
         else if (field.number == TENSOR_TYPE_SHAPE && field.type == LL_WIRE_BYTES &&
                  !read_dims(file, field.bytes, info))
             return false;
@@ -261,14 +263,23 @@ static bool read_tensor_type(struct onnx_file *file, struct ll_wire bytes, struc
     return step == LL_WIRE_END;
 }
 
-static bool read_type(struct onnx_file *file, struct ll_wire bytes, struct onnx_info *info)
+/* A tensor's type, a list of such, or what may be of such a type or not there. */
+static bool read_type(struct onnx_file *file, struct ll_wire bytes, unsigned depth, struct onnx_info *info)
 {
     struct ll_wire_field field;
     enum ll_wire_step step;
-    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD)
+    while ((step = ll_wire_next(&bytes, &field)) == LL_WIRE_FIELD) {
         if (field.number == TYPE_TENSOR && field.type == LL_WIRE_BYTES &&
             !read_tensor_type(file, field.bytes, info))
             return false;
+        if ((field.number != TYPE_LIST && field.number != TYPE_OPTIONAL) || field.type != LL_WIRE_BYTES)
+            continue;
+        info->list |= field.number == TYPE_LIST;
+        struct ll_wire inner = field.bytes; /* whose field 1 is a type again */
+        if (depth < MOST_TYPES && ll_wire_next(&inner, &field) == LL_WIRE_FIELD &&
+            field.type == LL_WIRE_BYTES && !read_type(file, field.bytes, depth + 1, info))
+            return false;
+    }
     return step == LL_WIRE_END;
 }
 
@@ -281,7 +292,7 @@ static bool read_info(struct onnx_file *file, struct ll_wire bytes, struct onnx_
         if (field.number == INFO_NAME && field.type == LL_WIRE_BYTES)
             info->value = name_value(file, field.bytes);
         else if (field.number == INFO_TYPE && field.type == LL_WIRE_BYTES &&
-                 !read_type(file, field.bytes, info))
+                 !read_type(file, field.bytes, 0, info))
             return false;
     }
     return step == LL_WIRE_END;
@@ -383,6 +394,125 @@ static bool make_room(struct onnx_file *file, struct ll_wire bytes, struct onnx_
            no_memory(file);
 }
 
+/* The order of nodes. Files should have each behind those whose values it reads; where one has not, nodes are
+ * put in order, each as early as it may stand and otherwise as they stood. */
+
+/* What is read of other nodes: of the node itself and of graphs within it. */
+struct order {
+    struct onnx_file *file;
+    const struct onnx_graph *graph;
+    uint32_t *maker; /* by value: 1 + the node that makes it; 0: none */
+    uint64_t value_count;
+    uint8_t *state; /* by node: 0 not yet, 1 at work, 2 placed */
+    struct onnx_node *placed;
+    uint64_t placed_count;
+};
+
+enum { MOST_GRAPHS = 16 }; /* within each other */
+
+static bool place_node(struct order *order, uint64_t number, unsigned depth);
+
+static bool place_maker(struct order *order, uint32_t value, unsigned depth)
+{
+    uint32_t maker = value < order->value_count ? order->maker[value] : 0;
+    return maker == 0 || place_node(order, maker - 1, depth);
+}
+
+/* Nodes of a graph within a node may read values of the graph around it. */
+static bool place_makers_within(struct order *order, struct ll_wire graph, unsigned graphs, unsigned depth)
+{
+    struct ll_wire_field node, field;
+    while (ll_wire_next(&graph, &node) == LL_WIRE_FIELD) {
+        struct ll_wire body = node.bytes;
+        if (node.number != GRAPH_NODE || node.type != LL_WIRE_BYTES)
+            continue;
+        while (ll_wire_next(&body, &field) == LL_WIRE_FIELD) {
+            struct ll_wire attr = field.bytes;
+            if (field.type != LL_WIRE_BYTES)
+                continue;
+            if (field.number == NODE_INPUT) {
+                size_t size = (size_t)(field.bytes.end - field.bytes.at);
+                uint32_t value = ll_map_find(&order->file->names, field.bytes.at, size);
+                if (value != LL_NO_ID && !place_maker(order, value, depth))
+                    return false;
+            }
+            struct ll_wire_field part;
+            while (field.number == NODE_ATTR && graphs < MOST_GRAPHS &&
+                   ll_wire_next(&attr, &part) == LL_WIRE_FIELD)
+                if (part.number == ATTR_G && part.type == LL_WIRE_BYTES &&
+                    !place_makers_within(order, part.bytes, graphs + 1, depth))
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* Those that it reads first; false when it reads what it makes, or the chain of unsorted nodes is too long.
+ */
+static bool place_node(struct order *order, uint64_t number, unsigned depth)
+{
+    enum { LONGEST = 5000 };
+    const struct onnx_node *node = &order->graph->nodes[number];
+    struct ll_wire body = node->body, attr;
+    struct ll_wire_field field, part;
+    if (order->state[number] != 0)
+        return order->state[number] == 2;
+    if (depth == LONGEST)
+        return false;
+    order->state[number] = 1;
+    for (uint32_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != LL_NO_ID && !place_maker(order, node->inputs[i], depth + 1))
+            return false;
+    while (!order->file->call &&
+           ll_wire_next(&body, &field) == LL_WIRE_FIELD) { /* names of calls are others */
+        attr = field.bytes;
+        while (field.number == NODE_ATTR && field.type == LL_WIRE_BYTES &&
+               ll_wire_next(&attr, &part) == LL_WIRE_FIELD)
+            if (part.number == ATTR_G && part.type == LL_WIRE_BYTES &&
+                !place_makers_within(order, part.bytes, 0, depth + 1))
+                return false;
+    }
+    order->state[number] = 2;
+    order->placed[order->placed_count++] = *node;
+    return true;
+}
+
+/* Whether each node stands behind those that it reads, as far as its own inputs tell. */
+static bool in_order(const struct onnx_graph *graph, uint32_t *maker)
+{
+    bool sorted = true;
+    for (uint64_t n = graph->node_count; n-- > 0;) {
+        const struct onnx_node *node = &graph->nodes[n];
+        for (uint32_t i = 0; i < node->input_count; i++)
+            sorted &= node->inputs[i] == LL_NO_ID || maker[node->inputs[i]] <= n;
+    }
+    return sorted;
+}
+
+/* Nodes that lead in a circle stay as they are: who follows them says so. */
+static bool sort_nodes(struct onnx_file *file, struct onnx_graph *graph)
+{
+    struct order order = {.file = file, .graph = graph, .value_count = file->names.count};
+    order.maker = ll_alloc(file->arena, (size_t)order.value_count + 1, sizeof *order.maker);
+    if (!order.maker)
+        return no_memory(file);
+    for (uint64_t n = 0; n < graph->node_count; n++)
+        for (uint32_t i = 0; i < graph->nodes[n].output_count; i++)
+            if (graph->nodes[n].outputs[i] != LL_NO_ID)
+                order.maker[graph->nodes[n].outputs[i]] = (uint32_t)n + 1;
+    if (in_order(graph, order.maker))
+        return true;
+    order.state = ll_alloc(file->arena, graph->node_count, sizeof *order.state);
+    order.placed = ll_alloc(file->arena, graph->node_count, sizeof *order.placed);
+    if (!order.state || !order.placed)
+        return no_memory(file);
+    for (uint64_t n = 0; n < graph->node_count; n++)
+        if (!place_node(&order, n, 0))
+            return true;
+    graph->nodes = order.placed;
+    return true;
+}
+
 /* Counts the fields first, so that each list is allocated once and for all. */
 bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_graph *graph)
 {
@@ -393,7 +523,7 @@ bool onnx_graph_read(struct onnx_file *file, struct ll_wire bytes, struct onnx_g
     while (ll_wire_next(&bytes, &field) == LL_WIRE_FIELD)
         if (field.type == LL_WIRE_BYTES && !read_graph_field(file, &field, graph))
             return false;
-    return true;
+    return sort_nodes(file, graph);
 }
 
 static const char *domain_name(const char *domain)
@@ -485,6 +615,7 @@ bool onnx_function_read(struct onnx_file *file, const struct onnx_call *call, st
             right = read_node(file, field.bytes, graph->node_count, &graph->nodes[graph->node_count]);
             graph->node_count++;
         }
+    right = right && sort_nodes(file, graph);
     file->call = before;
     return right;
 }

@@ -36,10 +36,11 @@ static bool sides_of_reduction(struct onnx *o, const struct ll_shape *shape, str
 {
     unsigned axes;
     uint64_t elements = ll_elements(shape);
-    if (!onnx_attr_has(o, "axes") && onnx_told_instead(o, 1, left) && ll_elements(left) > 0 &&
-        elements % ll_elements(left) == 0) {
-        *sides = (struct ll_shape){
-            .rank = 2, .dtype = shape->dtype, .dim = {ll_elements(left), elements / ll_elements(left)}};
+    if (!onnx_attr_has(o, "axes") && onnx_told_instead(o, 1, left) &&
+        elements % ll_max(1, ll_elements(left)) == 0) {
+        *sides = (struct ll_shape){.rank = 2,
+                                   .dtype = shape->dtype,
+                                   .dim = {ll_elements(left), elements / ll_max(1, ll_elements(left))}};
         return true;
     }
     if (!reduced_axes(o, shape, &axes))
@@ -71,6 +72,21 @@ bool onnx_rule_REDUCE(struct onnx *o)
     return reduce(o, o->row->kind, onnx_take(o, x, onnx_layout_of(o, x)), &shape);
 }
 
+/* The logarithm of what is left. */
+bool onnx_rule_REDUCE_LOG(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    struct ll_shape sides, left;
+    struct ll_imported y;
+    if (!x || !sides_of_reduction(o, &x->shape, &left, &sides))
+        return false;
+    y = onnx_view(o, onnx_take(o, x, onnx_layout_of(o, x)), &sides);
+    if (!onnx_reduce_rows(o, o->row->kind, y, &y) || !onnx_emit_simple(o, LL_OP_LOG, &y, 1, NULL, &y))
+        return false;
+    onnx_put(o, 0, onnx_view(o, y, &left), ONNX_PLAIN, &left);
+    return true;
+}
+
 /* Sums of something of each element. */
 bool onnx_rule_REDUCE_OF(struct onnx *o)
 {
@@ -82,8 +98,7 @@ bool onnx_rule_REDUCE_OF(struct onnx *o)
     return onnx_emit_simple(o, o->row->kind, &in, 1, NULL, &y) && reduce(o, LL_OP_SUM, y, &shape);
 }
 
-/* A shape with one dimension behind the others. */
-static struct ll_shape axis_last(const struct ll_shape *shape, unsigned axis)
+struct ll_shape onnx_rows(const struct ll_shape *shape, unsigned axis)
 {
     struct ll_shape sides;
     reduced(shape, 1u << axis, false, &sides);
@@ -119,11 +134,35 @@ static bool softmax_rows(struct onnx *o, const struct ll_shape *shape, struct ll
     unsigned axis;
     if (!onnx_axis(o, onnx_attr_integer(o, "axis", old ? 1 : -1), shape->rank, &axis))
         return false;
-    *rows = axis_last(shape, axis);
+    *rows = onnx_rows(shape, axis);
     for (unsigned i = axis + 1; old && i < shape->rank; i++) {
         rows->dim[1] = ll_mul(rows->dim[1], shape->dim[i]);
         rows->dim[0] = shape->dim[i] ? rows->dim[0] / shape->dim[i] : 0;
     }
+    return true;
+}
+
+/* Hardmax: one where the largest of each row is, zero elsewhere. */
+bool onnx_rule_HARDMAX(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    struct ll_shape rows;
+    struct ll_imported places, y[LL_MAX_OUTPUTS];
+    if (!x || !softmax_rows(o, &x->shape, &rows))
+        return false;
+    const struct ll_imported in = onnx_view(o, onnx_take(o, x, ONNX_PLAIN), &rows);
+    const struct ll_shape shape = x->shape;
+    const struct ll_attr depth = {.key = LL_ATTR_DEPTH, .count = (int64_t)rows.dim[1]};
+    const struct ll_import_op op = {.kind = LL_OP_ONE_HOT,
+                                    .in = &places,
+                                    .in_count = 1,
+                                    .attrs = &depth,
+                                    .attr_count = 1,
+                                    .given = &rows,
+                                    .given_count = 1};
+    if (!onnx_emit_simple(o, LL_OP_ARGMAX, &in, 1, NULL, &places) || !onnx_emit(o, &op, y))
+        return false;
+    onnx_put(o, 0, onnx_view(o, y[0], &shape), ONNX_PLAIN, &shape);
     return true;
 }
 
@@ -159,7 +198,7 @@ bool onnx_rule_TOP_K(struct onnx *o)
         k = (int64_t)told.dim[axis];
     else if (onnx_input(o, 1) && !onnx_need_integers(o, 1, &k, 1, &count))
         return false;
-    const struct ll_shape sides = axis_last(&x->shape, axis);
+    const struct ll_shape sides = onnx_rows(&x->shape, axis);
     struct ll_shape shape = x->shape;
     shape.dim[axis] = (uint64_t)k;
     const struct ll_attr attr = {.key = LL_ATTR_SIZE, .count = k};
@@ -182,35 +221,40 @@ bool onnx_rule_TOP_K(struct onnx *o)
  *
  * Signals of one dimension are images of height 1. */
 
-/* How windows lie: for height and width. */
+/* How windows lie along depth, height and width; what an image has not is 1. */
+enum { DEPTH, HEIGHT, WIDTH, SIDES };
 struct windows {
-    uint64_t kernel[2], stride[2], dilation[2], before[2], after[2];
+    uint64_t kernel[SIDES], stride[SIDES], dilation[SIDES], before[SIDES], after[SIDES];
+    uint64_t image[SIDES]; /* what they slide over */
+    unsigned dims;         /* of it, 1 to 3 */
 };
 
 static bool spatial(struct onnx *o, const struct onnx_value *x)
 {
     if (onnx_attr_integer(o, "channels_last", 0) != 0) /* of those of com.microsoft */
         return onnx_refuse(o, "images whose channels are the last dimension are not supported here");
-    if (x->shape.rank == 3 || x->shape.rank == 4)
+    if (x->shape.rank >= 3 && x->shape.rank <= 5)
         return true;
-    return onnx_refuse(o, "its input has %d dimensions; images (4) and signals (3) are supported",
+    return onnx_refuse(o,
+                       "its input has %d dimensions; signals (3), images (4) and volumes (5) are supported",
                        x->shape.rank);
 }
 
-/* A list of an attribute for height and width; `otherwise` where nothing is said. */
-static bool read_pair(struct onnx *o, const char *name, unsigned dims, uint64_t otherwise, uint64_t pair[2])
+/* A list of an attribute for each side; `otherwise` where nothing is said. */
+static bool read_sides(struct onnx *o, const char *name, unsigned dims, uint64_t otherwise,
+                       uint64_t sides[SIDES])
 {
-    int64_t list[2];
-    uint64_t count = onnx_attr_list(o, name, list, 2);
-    pair[0] = dims == 2 ? otherwise : 1;
-    pair[1] = otherwise;
+    int64_t list[SIDES];
+    uint64_t count = onnx_attr_list(o, name, list, SIDES);
+    for (unsigned i = 0; i < SIDES; i++)
+        sides[i] = i + dims < SIDES ? 1 : otherwise;
     if (count == 0)
         return true;
     for (uint64_t i = 0; i < dims; i++) {
         if (count != dims || list[i] < 0 || list[i] > INT32_MAX)
             return onnx_refuse(o, "`%s` must have a size for each of the %u dimensions of the image", name,
                                dims);
-        pair[2 - dims + i] = (uint64_t)list[i];
+        sides[SIDES - dims + i] = (uint64_t)list[i];
     }
     return true;
 }
@@ -218,15 +262,15 @@ static bool read_pair(struct onnx *o, const char *name, unsigned dims, uint64_t 
 /* Explicit padding: in front along each dimension, then behind. */
 static bool read_pads(struct onnx *o, unsigned dims, struct windows *w)
 {
-    int64_t list[4] = {0};
-    uint64_t count = onnx_attr_list(o, "pads", list, 4);
+    int64_t list[2 * SIDES] = {0};
+    uint64_t count = onnx_attr_list(o, "pads", list, 2 * SIDES);
     if (count != 0 && count != 2 * dims)
         return onnx_refuse(o, "`pads` must have two sizes for each of the %u dimensions of the image", dims);
     for (unsigned i = 0; i < dims; i++) {
         if (list[i] < 0 || list[i + dims] < 0 || list[i] > INT32_MAX || list[i + dims] > INT32_MAX)
             return onnx_refuse(o, "padding cannot be negative");
-        w->before[2 - dims + i] = (uint64_t)list[i];
-        w->after[2 - dims + i] = (uint64_t)list[i + dims];
+        w->before[SIDES - dims + i] = (uint64_t)list[i];
+        w->after[SIDES - dims + i] = (uint64_t)list[i + dims];
     }
     return true;
 }
@@ -236,11 +280,19 @@ static uint64_t reach(const struct windows *w, unsigned i)
     return ll_window_reach(w->kernel[i], w->dilation[i]);
 }
 
-/* SAME: as many windows as strides fit into the image, the padding shared, the odd one behind or in front. */
-static void pad_same(const struct ll_shape *image, bool upper, struct windows *w)
+/* How many windows lie along a side; LL_NO_FIT where none fits. */
+static uint64_t windows_along(const struct windows *w, unsigned i)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t in = image->dim[1 + i], out = ll_ceil_div(in, w->stride[i]);
+    uint64_t padded = ll_add(w->image[i], ll_add(w->before[i], w->after[i])),
+             span = ll_sub(padded, reach(w, i));
+    return ll_fits(span) ? span / w->stride[i] + 1 : LL_NO_FIT;
+}
+
+/* SAME: as many windows as strides fit into the image, the padding shared, the odd one behind or in front. */
+static void pad_same(bool upper, struct windows *w)
+{
+    for (unsigned i = 0; i < SIDES; i++) {
+        uint64_t in = w->image[i], out = ll_ceil_div(in, w->stride[i]);
         uint64_t needed = ll_add(ll_mul(out ? out - 1 : 0, w->stride[i]), reach(w, i));
         uint64_t pad = needed > in ? needed - in : 0;
         w->before[i] = upper ? pad / 2 : pad - pad / 2;
@@ -250,43 +302,38 @@ static void pad_same(const struct ll_shape *image, bool upper, struct windows *w
 
 /* Rounding up: padding behind until the last window that begins inside the image or in front of it is whole.
  */
-static void pad_up(const struct ll_shape *image, struct windows *w)
+static void pad_up(struct windows *w)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t padded = ll_add(image->dim[1 + i], ll_add(w->before[i], w->after[i]));
+    for (unsigned i = 0; i < SIDES; i++) {
+        uint64_t padded = ll_add(w->image[i], ll_add(w->before[i], w->after[i]));
         uint64_t span = ll_sub(padded, reach(w, i));
         if (!ll_fits(span) || span % w->stride[i] == 0)
             continue;
         uint64_t last = ll_mul(span / w->stride[i] + 1, w->stride[i]);
-        if (last < ll_add(image->dim[1 + i], w->before[i]))
+        if (last < ll_add(w->image[i], w->before[i]))
             w->after[i] = ll_add(w->after[i], w->stride[i] - span % w->stride[i]);
     }
 }
 
-static bool onnx_attr_is(struct onnx *o, const char *name, const char *text)
-{
-    struct onnx_attr attr;
-    return onnx_attr_find(o->node, name, &attr) && (size_t)(attr.text.end - attr.text.at) == strlen(text) &&
-           memcmp(attr.text.at, text, strlen(text)) == 0;
-}
-
-static bool read_windows(struct onnx *o, const struct onnx_value *x, const uint64_t kernel[2],
+static bool read_windows(struct onnx *o, const struct onnx_value *x, const uint64_t kernel[SIDES],
                          struct windows *w)
 {
-    const struct ll_shape image = onnx_lay_out(&x->shape, ONNX_IMAGE);
     unsigned dims = x->shape.rank - 2u;
-    *w = (struct windows){.kernel = {kernel[0], kernel[1]}};
-    if (!read_pair(o, "strides", dims, 1, w->stride) || !read_pair(o, "dilations", dims, 1, w->dilation) ||
+    *w = (struct windows){
+        .kernel = {kernel[DEPTH], kernel[HEIGHT], kernel[WIDTH]}, .image = {1, 1, 1}, .dims = dims};
+    for (unsigned i = 0; i < dims; i++)
+        w->image[SIDES - dims + i] = x->shape.dim[2 + i];
+    if (!read_sides(o, "strides", dims, 1, w->stride) || !read_sides(o, "dilations", dims, 1, w->dilation) ||
         !read_pads(o, dims, w))
         return false;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < SIDES; i++)
         if (w->kernel[i] == 0 || w->stride[i] == 0 || w->dilation[i] == 0 || !ll_fits(reach(w, i)))
             return onnx_refuse(o, "a window, a stride and a dilation must be positive");
     bool upper = onnx_attr_is(o, "auto_pad", "SAME_UPPER");
     if (upper || onnx_attr_is(o, "auto_pad", "SAME_LOWER"))
-        pad_same(&image, upper, w);
+        pad_same(upper, w);
     if (onnx_attr_integer(o, "ceil_mode", 0) != 0)
-        pad_up(&image, w);
+        pad_up(w);
     return true;
 }
 
@@ -296,14 +343,14 @@ static uint32_t window_attrs(const struct windows *w, uint64_t groups, struct ll
     const struct {
         enum ll_attr_key key;
         uint64_t value, usual;
-    } rows[] = {{LL_ATTR_STRIDE_H, w->stride[0], 1},
-                {LL_ATTR_STRIDE_W, w->stride[1], 1},
-                {LL_ATTR_PAD_TOP, w->before[0], 0},
-                {LL_ATTR_PAD_LEFT, w->before[1], 0},
-                {LL_ATTR_PAD_BOTTOM, w->after[0], 0},
-                {LL_ATTR_PAD_RIGHT, w->after[1], 0},
-                {LL_ATTR_DILATION_H, w->dilation[0], 1},
-                {LL_ATTR_DILATION_W, w->dilation[1], 1},
+    } rows[] = {{LL_ATTR_STRIDE_H, w->stride[HEIGHT], 1},
+                {LL_ATTR_STRIDE_W, w->stride[WIDTH], 1},
+                {LL_ATTR_PAD_TOP, w->before[HEIGHT], 0},
+                {LL_ATTR_PAD_LEFT, w->before[WIDTH], 0},
+                {LL_ATTR_PAD_BOTTOM, w->after[HEIGHT], 0},
+                {LL_ATTR_PAD_RIGHT, w->after[WIDTH], 0},
+                {LL_ATTR_DILATION_H, w->dilation[HEIGHT], 1},
+                {LL_ATTR_DILATION_W, w->dilation[WIDTH], 1},
                 {LL_ATTR_GROUPS, groups, 1}};
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -312,28 +359,51 @@ static uint32_t window_attrs(const struct windows *w, uint64_t groups, struct ll
     return count;
 }
 
-/* An image of the trace as ONNX has it, of rank 3 or 4. */
-static struct ll_shape onnx_order(const struct ll_shape *image, unsigned rank)
+/* A tensor whose elements are read from another one's, some perhaps more than once. */
+static bool see_as(struct onnx *o, struct ll_imported in, const struct ll_shape *shape,
+                   struct ll_imported *out)
 {
-    struct ll_shape shape = {
-        .rank = (uint8_t)rank, .dtype = image->dtype, .dim = {image->dim[0], image->dim[3]}};
-    if (rank == 4)
-        shape.dim[2] = image->dim[1];
-    shape.dim[rank - 1] = image->dim[2];
-    return shape;
+    return onnx_emit_simple(o, LL_OP_SEEN_AS, &in, 1, shape, out);
 }
 
-/* Adds a bias of one number for each channel, if there is one, and gives the result. */
-static bool finish_conv(struct onnx *o, struct ll_imported y, unsigned rank, struct onnx_value *bias)
+/* Slices along the depth: a volume is as many images as there are windows along it, each with the channels of
+ * all slices that a window reaches, as a library gathers them before it multiplies. */
+static bool take_slices(struct onnx *o, struct onnx_value *x, uint64_t images, uint64_t depth,
+                        const struct windows *w, struct ll_imported *out)
 {
-    if (bias) {
-        const struct ll_imported in[2] = {y, onnx_take(o, bias, ONNX_PLAIN)};
-        if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, in, 2, NULL, &y))
-            return false;
-    }
-    const struct ll_shape shape = onnx_order(&y.shape, rank);
-    onnx_put(o, 0, y, ONNX_IMAGE, &shape);
-    return true;
+    *out = onnx_take(o, x, ONNX_IMAGE);
+    if (w->dims < SIDES)
+        return true;
+    const struct ll_shape seen = {.rank = 4,
+                                  .dtype = x->shape.dtype,
+                                  .dim = {ll_mul(x->shape.dim[0], images), w->image[HEIGHT], w->image[WIDTH],
+                                          ll_mul(x->shape.dim[1], depth)}};
+    return see_as(o, *out, &seen, out);
+}
+
+/* Images become those of a volume's slices again, and output i of the node. */
+static void put_image(struct onnx *o, uint32_t i, struct ll_imported y, const struct onnx_value *x,
+                      uint64_t slices)
+{
+    unsigned rank = x->shape.rank;
+    struct ll_shape shape = {
+        .rank = (uint8_t)rank, .dtype = y.shape.dtype, .dim = {x->shape.dim[0], y.shape.dim[3]}};
+    if (rank == 5)
+        shape.dim[2] = slices;
+    if (rank > 3)
+        shape.dim[rank - 2] = y.shape.dim[1];
+    shape.dim[rank - 1] = y.shape.dim[2];
+    const struct ll_shape image = onnx_lay_out(&shape, ONNX_IMAGE);
+    onnx_put(o, i, onnx_view(o, y, &image), ONNX_IMAGE, &shape);
+}
+
+/* Adds a bias of one number for each channel, if there is one. */
+static bool add_bias(struct onnx *o, struct onnx_value *bias, struct ll_imported *y)
+{
+    if (!bias)
+        return true;
+    const struct ll_imported in[2] = {*y, onnx_take(o, bias, ONNX_PLAIN)};
+    return onnx_emit_simple(o, LL_OP_BIAS_ADD, in, 2, NULL, y);
 }
 
 /* The image and the filter of a convolution, and how the windows lie. */
@@ -346,8 +416,10 @@ static bool read_conv(struct onnx *o, struct onnx_value **x, uint32_t at, struct
         return false;
     if ((*filter)->shape.rank != (*x)->shape.rank)
         return onnx_refuse(o, "the filter must have as many dimensions as the image");
-    const struct ll_shape laid_out = onnx_lay_out(&(*filter)->shape, ONNX_FILTER);
-    return read_windows(o, *x, laid_out.dim, w);
+    uint64_t kernel[SIDES] = {1, 1, 1};
+    for (unsigned i = 2; i < (*filter)->shape.rank; i++)
+        kernel[SIDES + i - (*filter)->shape.rank] = (*filter)->shape.dim[i];
+    return read_windows(o, *x, kernel, w);
 }
 
 /* By the filter that is input `at`; what comes out is of this type, NULL: of the image's. */
@@ -356,10 +428,15 @@ static bool convolve(struct onnx *o, uint32_t at, const enum ll_dtype *dtype)
     struct onnx_value *x, *filter;
     struct windows w;
     struct ll_attr attrs[11];
-    struct ll_imported out[LL_MAX_OUTPUTS];
+    struct ll_imported out[LL_MAX_OUTPUTS], in[2];
     if (!read_conv(o, &x, at, &filter, &w))
         return false;
-    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
+    uint64_t slices = windows_along(&w, DEPTH);
+    if (!ll_fits(slices))
+        return onnx_refuse(o, "its windows do not fit into the volume");
+    if (!take_slices(o, x, slices, w.kernel[DEPTH], &w, &in[0]))
+        return false;
+    in[1] = onnx_take(o, filter, ONNX_FILTER);
     int64_t groups = onnx_attr_integer(o, "group", 1);
     const struct ll_import_op op = {.kind = LL_OP_CONV2D,
                                     .in = in,
@@ -367,8 +444,10 @@ static bool convolve(struct onnx *o, uint32_t at, const enum ll_dtype *dtype)
                                     .attrs = attrs,
                                     .attr_count = window_attrs(&w, (uint64_t)groups, attrs),
                                     .dtype = dtype};
-    unsigned rank = x->shape.rank;
-    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank, dtype ? NULL : onnx_input(o, 2));
+    if (!onnx_emit(o, &op, out) || !add_bias(o, dtype ? NULL : onnx_input(o, 2), &out[0]))
+        return false;
+    put_image(o, 0, out[0], x, slices);
+    return true;
 }
 
 bool onnx_rule_CONV(struct onnx *o)
@@ -392,54 +471,55 @@ bool onnx_rule_CONV_INTEGER(struct onnx *o)
     return convolve(o, 1, &dtype);
 }
 
-/* The image whose windows are so many: what a convolution's gradient gives. Where the file tells its size, or
- * that it grows by the stride (SAME), what is too much is padding, the odd one in front, but of SAME_UPPER
- * behind. */
-static bool transposed_extent(struct onnx *o, const struct ll_shape *x, uint64_t channels, struct windows *w,
-                              struct ll_shape *out)
+/* The sides of the image whose windows are so many: what a convolution's gradient gives. Where the file tells
+ * its size, or that it grows by the stride (SAME), what is too much is padding, the odd one in front, but of
+ * SAME_UPPER behind. */
+static bool transposed_extent(struct onnx *o, struct windows *w, uint64_t sides[SIDES])
 {
-    uint64_t more[2], asked[2];
-    unsigned dims = onnx_input(o, 0)->shape.rank - 2u;
+    uint64_t more[SIDES], asked[SIDES];
     bool upper = onnx_attr_is(o, "auto_pad", "SAME_UPPER"),
          same = upper || onnx_attr_is(o, "auto_pad", "SAME_LOWER");
-    if (!read_pair(o, "output_padding", dims, 0, more) || !read_pair(o, "output_shape", dims, 0, asked))
+    if (!read_sides(o, "output_padding", w->dims, 0, more) ||
+        !read_sides(o, "output_shape", w->dims, 0, asked))
         return false;
-    more[0] = dims == 2 ? more[0] : 0;
-    asked[0] = dims == 2 ? asked[0] : 0;
-    *out = *x;
-    out->dim[3] = channels;
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t whole =
-            ll_add(ll_mul(x->dim[1 + i] ? x->dim[1 + i] - 1 : 0, w->stride[i]), ll_add(reach(w, i), more[i]));
-        bool told = asked[i] > 0 || same;
-        uint64_t size = asked[i] > 0 ? asked[i] : ll_mul(x->dim[1 + i], w->stride[i]);
+    for (unsigned i = 0; i < SIDES; i++) {
+        bool there = i + w->dims >= SIDES;
+        uint64_t whole = ll_add(ll_mul(w->image[i] ? w->image[i] - 1 : 0, w->stride[i]),
+                                ll_add(reach(w, i), there ? more[i] : 0));
+        bool told = there && (asked[i] > 0 || same);
+        uint64_t size = asked[i] > 0 ? asked[i] : ll_mul(w->image[i], w->stride[i]);
         if (told) {
             uint64_t pad = whole > size ? whole - size : 0;
             w->before[i] = upper ? pad / 2 : pad - pad / 2;
             w->after[i] = pad - w->before[i];
         }
-        out->dim[1 + i] = told ? size : ll_sub(whole, ll_add(w->before[i], w->after[i]));
-        if (!ll_fits(out->dim[1 + i]) || !ll_fits(whole))
+        sides[i] = told ? size : ll_sub(whole, ll_add(w->before[i], w->after[i]));
+        if (!ll_fits(sides[i]) || !ll_fits(whole))
             return onnx_refuse(o, "the padding is larger than the result");
     }
     return true;
 }
 
 /* ConvTranspose is the data gradient of a convolution: the input plays the result, the output the image,
- * whose size follows from strides, pads and output_padding. */
+ * whose size follows from strides, pads and output_padding. Of a volume each slice spreads over as many
+ * images as windows are deep, which lie upon each other. */
 bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
 {
     struct onnx_value *x, *filter;
     struct windows w;
     struct ll_attr attrs[11];
-    struct ll_shape image;
+    uint64_t sides[SIDES];
     int64_t groups = onnx_attr_integer(o, "group", 1);
-    struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!read_conv(o, &x, 1, &filter, &w))
+    struct ll_imported out[LL_MAX_OUTPUTS], in[2];
+    if (!read_conv(o, &x, 1, &filter, &w) || !transposed_extent(o, &w, sides) ||
+        !take_slices(o, x, w.image[DEPTH], 1, &w, &in[0]))
         return false;
-    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_IMAGE), onnx_take(o, filter, ONNX_FILTER)};
-    if (!transposed_extent(o, &in[0].shape, ll_mul(in[1].shape.dim[2], (uint64_t)groups), &w, &image))
-        return false;
+    in[1] = onnx_take(o, filter, ONNX_FILTER);
+    uint64_t channels = ll_mul(filter->shape.dim[1], (uint64_t)groups);
+    const struct ll_shape image = {
+        .rank = 4,
+        .dtype = x->shape.dtype,
+        .dim = {in[0].shape.dim[0], sides[HEIGHT], sides[WIDTH], ll_mul(channels, w.kernel[DEPTH])}};
     const struct ll_import_op op = {.kind = LL_OP_CONV2D_DATA,
                                     .in = in,
                                     .in_count = 2,
@@ -447,8 +527,85 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
                                     .attr_count = window_attrs(&w, (uint64_t)groups, attrs),
                                     .given = &image,
                                     .given_count = 1};
-    unsigned rank = x->shape.rank;
-    return onnx_emit(o, &op, out) && finish_conv(o, out[0], rank, onnx_input(o, 2));
+    if (!onnx_emit(o, &op, out))
+        return false;
+    const struct ll_shape folded = {
+        .rank = 4,
+        .dtype = x->shape.dtype,
+        .dim = {ll_mul(x->shape.dim[0], sides[DEPTH]), sides[HEIGHT], sides[WIDTH], channels}};
+    if ((w.dims == SIDES && !see_as(o, out[0], &folded, &out[0])) || !add_bias(o, onnx_input(o, 2), &out[0]))
+        return false;
+    put_image(o, 0, out[0], x, sides[DEPTH]);
+    return true;
+}
+
+/* Channels of slices that a window reaches do not meet in pooling: the slices lie below each other, a row of
+ * each in turn. Windows with holes along the height are seen apart, a row each. */
+static bool deepen(struct onnx *o, const struct onnx_value *x, uint64_t slices, struct windows *w,
+                   struct ll_imported *in)
+{
+    uint64_t depth = w->kernel[DEPTH], high = windows_along(w, HEIGHT), wide = windows_along(w, WIDTH);
+    if (w->dims < SIDES)
+        return true;
+    struct ll_shape seen = {.rank = 4,
+                            .dtype = x->shape.dtype,
+                            .dim = {ll_mul(x->shape.dim[0], slices), ll_mul(w->image[HEIGHT], depth),
+                                    w->image[WIDTH], x->shape.dim[1]}};
+    if (w->dilation[HEIGHT] == 1) {
+        w->kernel[HEIGHT] = ll_mul(w->kernel[HEIGHT], depth);
+        w->stride[HEIGHT] = ll_mul(w->stride[HEIGHT], depth);
+        w->before[HEIGHT] = ll_mul(w->before[HEIGHT], depth);
+        w->after[HEIGHT] = ll_mul(w->after[HEIGHT], depth);
+        return see_as(o, *in, &seen, in);
+    }
+    uint64_t elements = ll_mul(depth, ll_mul(w->kernel[HEIGHT], w->kernel[WIDTH]));
+    seen.dim[1] = high;
+    seen.dim[2] = ll_mul(wide, elements);
+    *w = (struct windows){.kernel = {1, 1, elements},
+                          .stride = {1, 1, elements},
+                          .dilation = {1, 1, 1},
+                          .image = {1, seen.dim[1], seen.dim[2]},
+                          .dims = SIDES};
+    return see_as(o, *in, &seen, in);
+}
+
+/* Pools an image, or what became of one element by element: *y is both what is pooled and what comes out. */
+static bool pool(struct onnx *o, enum ll_op_kind kind, const struct onnx_value *x, struct ll_imported *y,
+                 uint64_t *slices)
+{
+    uint64_t kernel[SIDES];
+    struct windows w;
+    struct ll_attr attrs[11];
+    struct ll_imported out[LL_MAX_OUTPUTS];
+    bool places = kind == LL_OP_MAX_POOL && o->node->output_count > 1 && o->node->outputs[1] != LL_NO_ID;
+    if (!read_sides(o, "kernel_shape", x->shape.rank - 2u, 1, kernel) || !read_windows(o, x, kernel, &w))
+        return false;
+    *slices = windows_along(&w, DEPTH);
+    if (!ll_fits(*slices) || !ll_fits(windows_along(&w, HEIGHT)) || !ll_fits(windows_along(&w, WIDTH)))
+        return onnx_refuse(o, "its windows do not fit into the image");
+    if (!deepen(o, x, *slices, &w, y))
+        return false;
+    uint32_t count = window_attrs(&w, 1, attrs);
+    attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_H, .count = (int64_t)w.kernel[HEIGHT]};
+    attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_W, .count = (int64_t)w.kernel[WIDTH]};
+    struct ll_import_op op = {.kind = kind, .in = y, .in_count = 1, .attrs = attrs, .attr_count = count};
+    const char *trouble = places ? ll_import_look(o->import, &op, out) : NULL;
+    if (trouble)
+        return onnx_refuse(o, "%s", trouble);
+    struct ll_shape given[2] = {out[0].shape, out[0].shape};
+    given[1].dtype = LL_I64;
+    if (places) { /* where each of the largest came from is written beside them */
+        op.kind = LL_OP_MAX_POOL_PLACES;
+        op.given = given;
+        op.given_count = 2;
+    }
+    if (!onnx_emit(o, &op, out))
+        return false;
+    *y = out[0];
+    put_image(o, 0, out[0], x, *slices);
+    if (places)
+        put_image(o, 1, out[1], x, *slices);
+    return true;
 }
 
 /* MaxPool and AveragePool: windows as of convolutions; ceil_mode makes room for one that is only partly
@@ -456,24 +613,31 @@ bool onnx_rule_CONV_TRANSPOSE(struct onnx *o)
 bool onnx_rule_POOL(struct onnx *o)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    uint64_t kernel[2];
-    struct windows w;
-    struct ll_attr attrs[11];
-    struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!x || !spatial(o, x) || !read_pair(o, "kernel_shape", x->shape.rank - 2u, 1, kernel) ||
-        !read_windows(o, x, kernel, &w))
+    struct ll_imported y;
+    uint64_t slices;
+    if (!x || !spatial(o, x))
         return false;
-    uint32_t count = window_attrs(&w, 1, attrs);
-    attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_H, .count = (int64_t)kernel[0]};
-    attrs[count++] = (struct ll_attr){.key = LL_ATTR_KERNEL_W, .count = (int64_t)kernel[1]};
-    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
-    const struct ll_import_op op = {
-        .kind = o->row->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = count};
-    unsigned rank = x->shape.rank;
-    if (!onnx_emit(o, &op, out))
+    y = onnx_take(o, x, ONNX_IMAGE);
+    return pool(o, o->row->kind, x, &y, &slices);
+}
+
+/* LpPool: the p-th powers are averaged (a sum is one of the windows' sizes), then their root is taken. */
+bool onnx_rule_LP_POOL(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    int64_t p = onnx_attr_integer(o, "p", 2);
+    struct ll_imported y;
+    uint64_t slices;
+    if (!x || !spatial(o, x))
         return false;
-    const struct ll_shape shape = onnx_order(&out[0].shape, rank);
-    onnx_put(o, 0, out[0], ONNX_IMAGE, &shape);
+    const struct onnx_value before = *x;
+    y = onnx_take(o, x, ONNX_IMAGE);
+    if (!onnx_emit_simple(o, p == 1 ? LL_OP_ABS : LL_OP_SQUARE, &y, 1, NULL, &y) ||
+        !pool(o, LL_OP_AVG_POOL, x, &y, &slices))
+        return false;
+    if (p != 1 && !onnx_emit_simple(o, LL_OP_SQRT, &y, 1, NULL, &y))
+        return false;
+    put_image(o, 0, y, &before, slices);
     return true;
 }
 
@@ -570,183 +734,5 @@ bool onnx_rule_RESIZE(struct onnx *o)
     if (!onnx_emit_simple(o, nearest ? LL_OP_RESIZE_NEAREST : LL_OP_RESIZE_LINEAR, &in, 1, &given, &out))
         return false;
     onnx_put(o, 0, out, layout, &shape);
-    return true;
-}
-
-/* Norms. */
-
-/* Inputs from `first` on are numbers for each channel, of images or of rows. */
-static bool take_channels(struct onnx *o, uint32_t first, uint32_t count, struct ll_imported *in)
-{
-    for (uint32_t i = first; i < first + count; i++) {
-        struct onnx_value *value = onnx_need(o, i);
-        if (!value)
-            return false;
-        const struct ll_shape list = {
-            .rank = 1, .dtype = value->shape.dtype, .dim = {ll_elements(&value->shape)}};
-        in[i] = onnx_view(o, onnx_take(o, value, ONNX_PLAIN), &list);
-    }
-    return true;
-}
-
-/* A norm of an image along its channels, or of anything along its last dimension. */
-static bool normalise(struct onnx *o, struct onnx_value *x, uint32_t factors)
-{
-    enum onnx_layout layout = x->shape.rank >= 3 && x->shape.rank <= 5 ? ONNX_IMAGE : ONNX_PLAIN;
-    struct ll_imported in[5], out[LL_MAX_OUTPUTS];
-    const struct ll_shape shape = x->shape;
-    in[0] = onnx_take(o, x, layout);
-    if (!take_channels(o, 1, factors, in))
-        return false;
-    const struct ll_import_op op = {.kind = o->row->kind, .in = in, .in_count = 1 + factors};
-    if (!onnx_emit(o, &op, out))
-        return false;
-    onnx_put(o, 0, out[0], layout, &shape);
-    return true;
-}
-
-/* In training by the statistics of the batch, which its running averages then follow: a mean and a variance
- * for each channel. Up to version 13 who asks for them trains. */
-bool onnx_rule_BATCH_NORM(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0), *averages[2] = {onnx_need(o, 3), onnx_need(o, 4)};
-    struct ll_imported in[3], out[LL_MAX_OUTPUTS];
-    uint32_t asked = 0;
-    for (uint32_t i = 1; i < o->node->output_count; i++)
-        asked += o->node->outputs[i] != LL_NO_ID;
-    bool old = o->file.opset > 0 && o->file.opset < 14;
-    bool trains = onnx_attr_integer(o, "training_mode", 0) != 0 || (old && asked > 0);
-    if (!x || !averages[0] || !averages[1] || !trains)
-        return x && averages[0] && averages[1] && normalise(o, x, 4);
-    bool image = x->shape.rank >= 3 && x->shape.rank <= 5;
-    enum onnx_layout layout = image ? ONNX_IMAGE : ONNX_PLAIN;
-    const struct ll_shape shape = x->shape;
-    in[0] = onnx_take(o, x, layout);
-    if (!take_channels(o, 1, 2, in))
-        return false;
-    const struct ll_import_op op = {.kind = LL_OP_BATCH_NORM, .in = in, .in_count = 3};
-    if (!onnx_emit(o, &op, out))
-        return false;
-    onnx_put(o, 0, out[0], layout, &shape);
-    for (uint32_t i = 3; i < 5; i++) { /* what old versions keep for the way back */
-        const struct ll_shape list = out[i - 2].shape;
-        onnx_put(o, i, out[i - 2], ONNX_PLAIN, &list);
-    }
-    for (uint32_t i = 1; i < 3 && i < o->node->output_count; i++) {
-        const struct ll_imported both[2] = {onnx_take(o, averages[i - 1], ONNX_PLAIN), out[i]};
-        struct ll_imported average;
-        if (o->node->outputs[i] == LL_NO_ID)
-            continue;
-        if (!onnx_emit_simple(o, LL_OP_MOVING_AVERAGE, both, 2, NULL, &average))
-            return false;
-        const struct ll_shape list = average.shape;
-        onnx_put(o, i, average, ONNX_PLAIN, &list);
-    }
-    return true;
-}
-
-/* By instance, or by groups of channels: one factor and one number to add for each channel. */
-bool onnx_rule_GROUP_NORM(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0), *scale = onnx_need(o, 1);
-    if (!x || !scale)
-        return false;
-    if (x->shape.rank < 3 || x->shape.rank > 5 || ll_elements(&scale->shape) != x->shape.dim[1])
-        return onnx_refuse(o, "there must be an image, and one factor for each of its channels");
-    return normalise(o, x, 2);
-}
-
-/* com.microsoft: images whose channels are the last dimension unless it says otherwise, perhaps a swish
- * behind. */
-bool onnx_rule_GROUP_NORM_LAST(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0);
-    bool last = onnx_attr_integer(o, "channels_last", 1) != 0;
-    struct ll_imported in[3], out[LL_MAX_OUTPUTS];
-    if (!x || x->shape.rank < 3 || x->shape.rank > 5)
-        return x && onnx_refuse(o, "there must be an image");
-    enum onnx_layout layout = last ? ONNX_PLAIN : ONNX_IMAGE;
-    const struct ll_shape shape = x->shape;
-    in[0] = onnx_take(o, x, layout);
-    if (!take_channels(o, 1, 2, in))
-        return false;
-    const struct ll_import_op op = {.kind = o->row->kind, .in = in, .in_count = 3};
-    if (!onnx_emit(o, &op, out))
-        return false;
-    const struct ll_imported y = out[0];
-    if (onnx_attr_integer(o, "activation", 0) != 0 && !onnx_swish(o, y, &out[0]))
-        return false;
-    onnx_put(o, 0, out[0], layout, &shape);
-    return true;
-}
-
-/* Rows of all dimensions from the axis on. */
-static bool normalise_rows(struct onnx *o, enum ll_op_kind kind, struct ll_imported x,
-                           const struct ll_shape *shape, unsigned axis, uint32_t first)
-{
-    struct ll_shape rows = {.rank = 2, .dtype = shape->dtype, .dim = {1, 1}};
-    for (unsigned i = 0; i < shape->rank; i++)
-        rows.dim[i >= axis] = ll_mul(rows.dim[i >= axis], shape->dim[i]);
-    if (axis + 1u == shape->rank)
-        rows = *shape;
-    struct ll_imported in[5], out[LL_MAX_OUTPUTS];
-    uint32_t factors = onnx_input(o, first + 1) && kind == LL_OP_LAYER_NORM ? 2 : 1;
-    if (!take_channels(o, first, factors, in))
-        return false;
-    in[first - 1] = onnx_view(o, x, &rows);
-    const struct ll_import_op op = {.kind = kind, .in = in + first - 1, .in_count = 1 + factors};
-    if (!onnx_emit(o, &op, out))
-        return false;
-    onnx_put(o, 0, onnx_view(o, out[0], shape), ONNX_PLAIN, shape);
-    return true;
-}
-
-bool onnx_rule_LAYER_NORM(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0);
-    unsigned axis;
-    if (!x || !onnx_axis(o, onnx_attr_integer(o, "axis", -1), x->shape.rank, &axis))
-        return false;
-    const struct ll_shape shape = x->shape;
-    return normalise_rows(o, o->row->kind, onnx_take(o, x, ONNX_PLAIN), &shape, axis, 1);
-}
-
-/* com.microsoft: a sum of two, then a norm. */
-bool onnx_rule_SKIP_NORM(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0), *skip = onnx_need(o, 1);
-    if (!x || !skip || x->shape.rank == 0)
-        return x && skip && onnx_refuse(o, "there is no row");
-    const struct ll_imported in[2] = {onnx_take(o, x, ONNX_PLAIN), onnx_take(o, skip, ONNX_PLAIN)};
-    const struct ll_shape shape = x->shape;
-    struct ll_imported sum[2];
-    struct onnx_value *bias = onnx_input(o, o->row->kind == LL_OP_LAYER_NORM ? 4 : 3);
-    if (!onnx_emit_simple(o, LL_OP_ADD, in, 2, NULL, &sum[0]))
-        return false;
-    if (bias) {
-        sum[1] = onnx_take(o, bias, ONNX_PLAIN);
-        if (!onnx_emit_simple(o, LL_OP_BIAS_ADD, sum, 2, NULL, &sum[0]))
-            return false;
-    }
-    onnx_put(o, 3, sum[0], ONNX_PLAIN, &shape);
-    return normalise_rows(o, o->row->kind, sum[0], &shape, shape.rank - 1u, 2);
-}
-
-/* LRN: local response normalisation over `size` channels. */
-bool onnx_rule_LRN(struct onnx *o)
-{
-    struct onnx_value *x = onnx_need(o, 0);
-    int64_t size = onnx_attr_integer(o, "size", 1);
-    if (!x || !spatial(o, x) || size < 1)
-        return x && size < 1 && onnx_refuse(o, "its window has no size");
-    const struct ll_attr attr = {.key = LL_ATTR_RADIUS, .count = (size - 1) / 2};
-    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
-    const struct ll_shape shape = x->shape;
-    const struct ll_import_op op = {
-        .kind = LL_OP_LRN, .in = &in, .in_count = 1, .attrs = &attr, .attr_count = 1};
-    struct ll_imported out[LL_MAX_OUTPUTS];
-    if (!onnx_emit(o, &op, out))
-        return false;
-    onnx_put(o, 0, out[0], ONNX_IMAGE, &shape);
     return true;
 }

@@ -23,7 +23,7 @@ static const char *name_of(struct onnx *o, uint32_t id)
 
 static bool is_number(uint8_t dtype)
 {
-    return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_INT4 || dtype == LL_U8;
+    return dtype < LL_I64 || dtype == LL_INT8 || dtype == LL_INT4 || dtype == LL_INT2 || dtype == LL_U8;
 }
 
 /* A constant of the file becomes a value: a weight, whose elements are read only where shapes depend on
@@ -260,6 +260,43 @@ static bool take_elements(struct onnx *o, struct onnx_info *info, double **numbe
                        text, ll_elements(&info->shape));
 }
 
+uint32_t onnx_new_value(struct onnx *o, const struct onnx_value *value)
+{
+    const struct onnx_graph none = {.name = ""};
+    char name[40];
+    snprintf(name, sizeof name, "#value/%" PRIu32, o->file.names.count);
+    uint32_t id = ll_map_intern(&o->file.names, name, strlen(name), NULL);
+    if (id == LL_NO_ID || !onnx_number_values(o, &none))
+        return LL_NO_ID;
+    o->values[id] = *value;
+    o->values[id].base = id;
+    return id;
+}
+
+/* A list of tensors that look alike, as many as the user says. */
+static bool take_list(struct onnx *o, struct onnx_info *info, struct onnx_summary *summary)
+{
+    const char *name = name_of(o, info->value), *key = ll_format(&o->import->arena, "%.120s.length", name);
+    uint64_t count = 0;
+    if (!key)
+        return ll_import_no_memory(o->import);
+    if (!ll_import_count(o->import, key, 0, ONNX_MOST_NUMBERS, 0, &count) || !close_dims(o, info))
+        return false;
+    if (!ll_import_choice(o->import, key))
+        return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
+                           "input `%.100s` is a list of tensors; say -p %.130s=N", name, key);
+    uint32_t *items = ll_alloc(&o->import->arena, (size_t)count + 1, sizeof *items);
+    for (uint64_t i = 0; items && i < count; i++) {
+        const struct onnx_value value = {
+            .known = true, .made = true, .lasting = true, .shape = info->shape, .memory = LL_INPUT};
+        items[i] = onnx_new_value(o, &value);
+    }
+    o->values[info->value] =
+        (struct onnx_value){.known = true, .made = true, .list = true, .items = items, .item_count = count};
+    summary->data++;
+    return items || ll_import_no_memory(o->import);
+}
+
 /* Makes an input of the graph a value: a weight where the user or the network says so, else data whose open
  * dimensions must get sizes. An initializer of the same name has made it already and only gives a default. */
 static bool take_input(struct onnx *o, struct onnx_info *info, const char *data, const char *weights,
@@ -270,8 +307,12 @@ static bool take_input(struct onnx *o, struct onnx_info *info, const char *data,
     const char *name = name_of(o, info->value);
     if (!info->known)
         return ll_complain(o->import->diags, (struct ll_place){.file = o->file.path},
-                           "input `%.100s` is no tensor of a type and of dimensions that are supported",
+                           info->text
+                               ? "input `%.100s` holds strings, which are not supported"
+                               : "input `%.100s` is no tensor of a type and of dimensions that are supported",
                            name);
+    if (info->list)
+        return take_list(o, info, summary);
     double *numbers = NULL;
     if (!take_elements(o, info, &numbers))
         return false;
@@ -346,16 +387,29 @@ enum { OPERATOR_COUNT = sizeof operators / sizeof *operators };
 /* Whether the rows tell of this domain's operators. In others the same name may mean anything. */
 static bool is_known_domain(const char *domain)
 {
-    return !*domain || strcmp(domain, "ai.onnx") == 0 || strcmp(domain, "com.microsoft") == 0;
+    static const char *const domains[] = {
+        "", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft"};
+    return is_one_of(domain, domains, sizeof domains / sizeof *domains);
 }
 
-/* The row of a type of operators of a domain ("": the standard one); NULL when there is none. */
-static const struct onnx_operator *onnx_find_operator(const char *domain, const char *type)
+static const struct onnx_operator *find_row(const char *type)
 {
-    for (size_t i = 0; is_known_domain(domain) && i < OPERATOR_COUNT; i++)
+    for (size_t i = 0; i < OPERATOR_COUNT; i++)
         if (strcmp(operators[i].type, type) == 0)
             return &operators[i];
     return NULL;
+}
+
+/* The row of a type of operators of a domain ("": the standard one); NULL when there is none. A row may say
+ * of which domain it is, where another has an operator of its name. */
+static const struct onnx_operator *onnx_find_operator(const char *domain, const char *type)
+{
+    char whole[128];
+    if (!is_known_domain(domain))
+        return NULL;
+    snprintf(whole, sizeof whole, "%s.%s", domain, type);
+    const struct onnx_operator *row = *domain ? find_row(whole) : NULL;
+    return row ? row : find_row(type);
 }
 
 static const struct onnx_operator opaque = {"", onnx_rule_OPAQUE, LL_OP_FOREIGN, NULL};
@@ -528,8 +582,23 @@ static void bring_rest(struct onnx *o)
     }
 }
 
-/* Room for all values that have numbers by now, and what a graph says about its own. */
-static bool number_values(struct onnx *o, const struct onnx_graph *graph)
+/* What becomes something else element by element looks like it: what the file tells of the one holds for the
+ * other, where it tells nothing. */
+static void pass_on(struct onnx *o, const struct onnx_graph *graph)
+{
+    for (uint64_t n = graph->node_count; n-- > 0;) {
+        const struct onnx_node *node = &graph->nodes[n];
+        const struct onnx_operator *row = onnx_find_operator(node->domain, node->type);
+        bool keeps = row && (row->rule == onnx_rule_UNARY || row->rule == onnx_rule_CAST ||
+                             row->rule == onnx_rule_CAST_LIKE || row->rule == onnx_rule_IDENTITY);
+        uint32_t from = node->input_count > 0 ? node->inputs[0] : LL_NO_ID,
+                 to = node->output_count > 0 ? node->outputs[0] : LL_NO_ID;
+        if (keeps && from != LL_NO_ID && to != LL_NO_ID && !o->told[from])
+            o->told[from] = o->told[to];
+    }
+}
+
+bool onnx_number_values(struct onnx *o, const struct onnx_graph *graph)
 {
     uint64_t count = o->file.names.count;
     if (count >= o->value_room) {
@@ -553,6 +622,7 @@ static bool number_values(struct onnx *o, const struct onnx_graph *graph)
         if (info->value != LL_NO_ID && info->known)
             o->told[info->value] = info;
     }
+    pass_on(o, graph);
     return true;
 }
 
@@ -589,7 +659,7 @@ static bool call_function(struct onnx *o, struct onnx_function *function)
     if (function->refused || !may_call(o, function))
         return false;
     *call = (struct onnx_call){.function = function, .node = node, .number = o->calls++};
-    if (!onnx_function_read(&o->file, call, &body) || !number_values(o, &body))
+    if (!onnx_function_read(&o->file, call, &body) || !onnx_number_values(o, &body))
         return false;
     if (body.node_count > o->nodes_left)
         return onnx_refuse(o, "the functions of the model become too many nodes");
@@ -612,45 +682,9 @@ static bool call_function(struct onnx *o, struct onnx_function *function)
     return right;
 }
 
-/* A branch whose condition is known before it runs is part of the graph around it; exporters leave such
- * behind where they did not know a size. Its values must not bear the names of the node's outputs: views of
- * each other would have no base. */
-bool onnx_rule_IF(struct onnx *o)
+bool onnx_follow_graph(struct onnx *o, const struct onnx_graph *graph)
 {
-    struct onnx_value *condition = onnx_need(o, 0);
-    const double *number = condition ? onnx_numbers(o, condition) : NULL;
-    const struct onnx_node *node = o->node;
-    const struct onnx_operator *row = o->row;
-    struct onnx_attr attr;
-    struct onnx_graph branch;
-    if (!number || o->depth == ONNX_MOST_DEPTH)
-        return condition &&
-               onnx_refuse(o, number ? "it lies too deep" : "which way it goes is not known before it runs");
-    if (!onnx_attr_find(node, *number != 0 ? "then_branch" : "else_branch", &attr) || !attr.graph.at)
-        return onnx_refuse(o, "there is no such branch");
-    o->file.call = node->call; /* in whose body the branch is */
-    bool read = onnx_graph_read(&o->file, attr.graph, &branch);
-    o->file.call = NULL;
-    if (!read || !number_values(o, &branch) || !check_operators(o, &branch) ||
-        !onnx_take_initializers(o, &branch))
-        return false;
-    o->depth++;
-    bool right = follow_all(o, &branch);
-    o->depth--;
-    o->node = node;
-    o->row = row;
-    o->folding = false;
-    right = right && outputs_are_new(o);
-    for (uint32_t i = 0; right && i < node->output_count && i < branch.output_count; i++) {
-        uint32_t id = branch.outputs[i].value;
-        if (id == LL_NO_ID || !o->values[id].known)
-            return onnx_refuse(o, "nothing in it makes its output %u", i);
-        const struct ll_shape shape = o->values[id].shape;
-        onnx_put_view(o, i, &o->values[id], &shape);
-        if (node->outputs[i] != LL_NO_ID)
-            o->values[node->outputs[i]].numbers = onnx_numbers(o, &o->values[id]);
-    }
-    return right;
+    return check_operators(o, graph) && onnx_take_initializers(o, graph) && follow_all(o, graph);
 }
 
 /* A network that computes nothing still hands over its outputs: its inputs seen otherwise, or constants, that
@@ -698,12 +732,15 @@ static bool import_graph(struct onnx *o, struct ll_wire bytes)
     struct onnx_summary summary;
     if (!onnx_file_read(&o->file, bytes))
         return false;
-    if (!number_values(o, &o->file.graph))
+    if (!onnx_number_values(o, &o->file.graph))
         return false;
     bool known = check_operators(o, &o->file.graph), right = onnx_read_inputs(o, &summary);
     if (!known || !right)
         return false;
     add_facts(o, &summary);
+    for (uint64_t n = 0; n < o->file.graph.node_count; n++)
+        if (!onnx_asks_trips(o, o->file.graph.nodes[n].body, 0))
+            return false;
     if (!ll_import_begin(o->import))
         return false;
     right = follow_all(o, &o->file.graph);

@@ -27,6 +27,24 @@ bool onnx_rule_UNARY(struct onnx *o)
     return true;
 }
 
+/* The same with a truth of each element. */
+bool onnx_rule_TEST(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    const enum ll_dtype truth = LL_BOOL;
+    struct ll_imported y[LL_MAX_OUTPUTS];
+    if (!x)
+        return false;
+    enum onnx_layout layout = onnx_layout_of(o, x);
+    const struct ll_imported in = onnx_take(o, x, layout);
+    const struct ll_shape shape = x->shape;
+    const struct ll_import_op op = {.kind = o->row->kind, .in = &in, .in_count = 1, .dtype = &truth};
+    if (!onnx_emit(o, &op, y))
+        return false;
+    onnx_put(o, 0, y[0], layout, &shape);
+    return true;
+}
+
 /* x tanh(log(1 + exp x)) (Misra, 2019) */
 bool onnx_rule_MISH(struct onnx *o)
 {
@@ -358,10 +376,8 @@ static bool multiply(struct onnx *o, struct ll_imported a, struct ll_imported b,
     return true;
 }
 
-/* A batched GEMM of stacks of matrices, a[batch, m, k] with b[batch, k, n]; whatever the tensors' dimensions
- * are. In b, n and k may be exchanged. False after a complaint. */
-static bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b,
-                         const struct ll_gemm *gemm, bool transposed, struct ll_imported *out)
+bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_imported *out)
 {
     return multiply(o, a, b, gemm, transposed, NULL, out);
 }
@@ -639,48 +655,73 @@ static bool count_letters(struct onnx *o, const struct terms *terms, const struc
     return true;
 }
 
-/* Sums along the last dimension of a matrix. False after a complaint. */
-static bool onnx_sum_rows(struct onnx *o, struct ll_imported x, struct ll_imported *out)
+bool onnx_reduce_rows(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, struct ll_imported *out)
 {
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 1}};
     struct ll_imported outs[LL_MAX_OUTPUTS];
-    const struct ll_import_op op = {
-        .kind = LL_OP_SUM, .in = &x, .in_count = 1, .attrs = attrs, .attr_count = 2};
+    const struct ll_import_op op = {.kind = kind, .in = &x, .in_count = 1, .attrs = attrs, .attr_count = 2};
     if (!onnx_emit(o, &op, outs))
         return false;
     *out = outs[0];
     return true;
 }
 
+/* A letter that stands twice is the diagonal: it is seen once, with both strides. */
+static bool see_diagonals(struct onnx *o, char *letters, struct ll_imported *y)
+{
+    for (char *at = letters; *at; at++)
+        for (char *again; (again = strchr(at + 1, *at)) != NULL;) {
+            struct ll_shape shape = y->shape;
+            unsigned gone = (unsigned)(again - letters);
+            if (shape.dim[gone] != shape.dim[at - letters])
+                return onnx_refuse(o, "its equation has a letter twice, for dimensions that differ");
+            for (unsigned d = gone; d + 1u < shape.rank; d++)
+                shape.dim[d] = shape.dim[d + 1];
+            shape.dim[--shape.rank] = 0;
+            memset(shape.role, 0, sizeof shape.role);
+            memmove(again, again + 1, strlen(again));
+            if (!onnx_emit_simple(o, LL_OP_SEEN_AS, y, 1, &shape, y))
+                return false;
+        }
+    return true;
+}
+
 /* One side: what the result has comes first, in its order; the others are summed over. */
-static bool move_and_sum(struct onnx *o, const struct terms *terms)
+static bool move_and_sum(struct onnx *o, struct terms *terms)
 {
     struct onnx_value *x = onnx_need(o, 0);
-    const char *letters = terms->letters[0], *result = terms->letters[2];
+    char letters[sizeof terms->text];
+    const char *result = terms->letters[2];
     int64_t from[LL_MAX_RANK];
     unsigned kept = (unsigned)strlen(result), rank = 0;
     bool moved = false;
-    if (!x || strlen(letters) != x->shape.rank || kept > x->shape.rank)
+    memcpy(letters, terms->letters[0], strlen(terms->letters[0]) + 1);
+    if (!x || strlen(letters) != x->shape.rank)
         return x && onnx_refuse(o, "its equation must have a letter for each dimension");
-    struct ll_shape shape = {.rank = (uint8_t)kept, .dtype = x->shape.dtype};
-    struct ll_shape sides = {.rank = 2, .dtype = x->shape.dtype, .dim = {1, 1}};
+    struct ll_imported y = onnx_take(o, x, ONNX_PLAIN);
+    if (!see_diagonals(o, letters, &y))
+        return false;
+    if (kept > y.shape.rank)
+        return onnx_refuse(o, "its equation must have a letter for each dimension");
+    const struct ll_shape in = y.shape;
+    struct ll_shape shape = {.rank = (uint8_t)kept, .dtype = in.dtype};
+    struct ll_shape sides = {.rank = 2, .dtype = in.dtype, .dim = {1, 1}};
     for (unsigned pass = 0; pass < 2; pass++)
         for (const char *at = pass == 0 ? result : letters; *at; at++) {
             const char *there = strchr(letters, *at);
-            if (!there || strchr(there + 1, *at) || *at == '.' || (pass == 0 && strchr(at + 1, *at)))
+            if (!there || *at == '.' || (pass == 0 && strchr(at + 1, *at)))
                 return onnx_refuse(o, "its equation neither moves nor sums whole dimensions");
             if (pass == 1 && strchr(result, *at))
                 continue;
             moved |= rank != (unsigned)(there - letters);
             from[rank] = there - letters;
-            sides.dim[pass] = ll_mul(sides.dim[pass], x->shape.dim[from[rank]]);
+            sides.dim[pass] = ll_mul(sides.dim[pass], in.dim[from[rank]]);
             if (pass == 0)
-                shape.dim[rank] = x->shape.dim[from[rank]];
+                shape.dim[rank] = in.dim[from[rank]];
             rank++;
         }
-    struct ll_imported y = onnx_take(o, x, ONNX_PLAIN);
     if ((moved && !onnx_transpose(o, y, from, &y)) ||
-        (kept < rank && !onnx_sum_rows(o, onnx_view(o, y, &sides), &y)))
+        (kept < rank && !onnx_reduce_rows(o, LL_OP_SUM, onnx_view(o, y, &sides), &y)))
         return false;
     onnx_put(o, 0, onnx_view(o, y, &shape), ONNX_PLAIN, &shape);
     return true;

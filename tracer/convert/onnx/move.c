@@ -2,6 +2,7 @@
 /* Rules of operators that view, build constants (first section) or move elements. */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "tracer/convert/onnx/onnx.h"
 
@@ -10,8 +11,12 @@
 /* The output is the input under another name: a view. */
 bool onnx_rule_IDENTITY(struct onnx *o)
 {
-    struct onnx_value *x = onnx_need(o, 0);
-    if (!x)
+    struct onnx_value *x = onnx_input(o, 0);
+    if (x && (x->list || x->absent)) {
+        o->values[o->node->outputs[0]] = *x;
+        return true;
+    }
+    if (!onnx_need(o, 0))
         return false;
     struct ll_shape shape = x->shape;
     onnx_put_view(o, 0, x, &shape);
@@ -398,9 +403,8 @@ bool onnx_rule_QLINEAR_CONCAT(struct onnx *o)
     return concat(o, 2, 3);
 }
 
-/* `size` of the elements along an axis, from `begin` on. */
-static bool cut(struct onnx *o, struct ll_imported in, int64_t axis, uint64_t begin, uint64_t size,
-                struct ll_imported *out)
+bool onnx_cut(struct onnx *o, struct ll_imported in, int64_t axis, uint64_t begin, uint64_t size,
+              struct ll_imported *out)
 {
     const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis},
                                      {.key = LL_ATTR_BEGIN, .count = (int64_t)begin},
@@ -454,7 +458,7 @@ bool onnx_rule_SPLIT(struct onnx *o)
         struct ll_imported out;
         struct ll_shape shape = x.shape;
         shape.dim[axis] = (uint64_t)sizes[i];
-        if (!cut(o, in, axis_in(layout, axis, shape.rank), begin, shape.dim[axis], &out))
+        if (!onnx_cut(o, in, axis_in(layout, axis, shape.rank), begin, shape.dim[axis], &out))
             return false;
         onnx_put(o, i, out, layout, &shape);
         begin += shape.dim[axis];
@@ -558,7 +562,7 @@ bool onnx_rule_SLICE(struct onnx *o)
             continue;
         shape.dim[i] = cuts.size[i];
         uint64_t begin = cuts.step[i] == 1 ? cuts.begin[i] : 0; /* elsewhere as many, from all over */
-        if (!cut(o, held, axis_in(layout, i, shape.rank), begin, cuts.size[i], &held))
+        if (!onnx_cut(o, held, axis_in(layout, i, shape.rank), begin, cuts.size[i], &held))
             return false;
         cut_anything = true;
     }
@@ -582,8 +586,9 @@ static bool pick(struct onnx *o, struct onnx_value *table, uint64_t rows, struct
                        out;
     if (ll_elements(&in[1].shape) == picked)
         in[1] = onnx_view(o, in[1], &list);
-    else if (!cut(o, onnx_view(o, in[1], &(struct ll_shape){.rank = 1, .dim = {ll_elements(&in[1].shape)}}),
-                  0, 0, picked, &in[1]))
+    else if (!onnx_cut(o,
+                       onnx_view(o, in[1], &(struct ll_shape){.rank = 1, .dim = {ll_elements(&in[1].shape)}}),
+                       0, 0, picked, &in[1]))
         return false;
     if (!onnx_emit_simple(o, LL_OP_GATHER, in, 2, NULL, &out))
         return false;
@@ -614,10 +619,23 @@ bool onnx_rule_GATHER(struct onnx *o)
     const double *number = onnx_numbers(o, indices); /* one of many is a slice */
     int64_t at = number ? onnx_integer(*number) : 0;
     at = at < 0 ? at + (int64_t)x->shape.dim[axis] : at;
-    if (at < 0 || !cut(o, onnx_take(o, x, ONNX_PLAIN), axis, (uint64_t)at, 1, &out))
+    if (at < 0 || !onnx_cut(o, onnx_take(o, x, ONNX_PLAIN), axis, (uint64_t)at, 1, &out))
         return at < 0 ? onnx_refuse(o, "an index lies outside") : false;
     onnx_put(o, 0, onnx_view(o, out, &shape), ONNX_PLAIN, &shape);
     return true;
+}
+
+/* ArrayFeatureExtractor: columns by their indices. */
+bool onnx_rule_GATHER_LAST(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0), *indices = onnx_need(o, 1);
+    if (!x || !indices)
+        return false;
+    if (x->shape.rank == 0)
+        return onnx_refuse(o, "there are no columns");
+    struct ll_shape shape = x->shape;
+    shape.dim[shape.rank - 1] = ll_elements(&indices->shape);
+    return pick(o, x, x->shape.dim[shape.rank - 1], indices, ll_elements(&indices->shape), &shape);
 }
 
 bool onnx_rule_GATHER_ELEMENTS(struct onnx *o)
@@ -829,7 +847,8 @@ bool onnx_rule_PAD(struct onnx *o)
                 back = after[i] < 0 ? -after[i] : 0, dim = (int64_t)shape.dim[i];
         if (front > dim || back > dim - front)
             return onnx_refuse(o, "more would be cut off than there is");
-        if (front + back > 0 && !cut(o, held, axis, (uint64_t)front, (uint64_t)(dim - front - back), &held))
+        if (front + back > 0 &&
+            !onnx_cut(o, held, axis, (uint64_t)front, (uint64_t)(dim - front - back), &held))
             return false;
         shape.dim[i] -= (uint64_t)(front + back);
         const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = axis},
@@ -845,6 +864,70 @@ bool onnx_rule_PAD(struct onnx *o)
         shape.dim[i] += (uint64_t)(attrs[1].count + attrs[2].count);
     }
     onnx_put(o, 0, held, layout, &shape);
+    return true;
+}
+
+/* CenterCropPad: each of some axes becomes as long as input 1 says, by what is cut off or added on both
+ * sides. */
+bool onnx_rule_CENTER(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    int64_t sizes[LL_MAX_RANK], axes[LL_MAX_RANK];
+    struct ll_shape told, shape;
+    uint64_t count = 0, named = onnx_attr_list(o, "axes", axes, LL_MAX_RANK);
+    if (!x)
+        return false;
+    shape = x->shape;
+    if (onnx_told_instead(o, 1, &told) && told.rank == shape.rank) {
+        memcpy(shape.dim, told.dim, sizeof shape.dim);
+    } else {
+        if (!onnx_need_integers(o, 1, sizes, LL_MAX_RANK, &count))
+            return false;
+        if (count != (named ? named : shape.rank))
+            return onnx_refuse(o, "there must be a size for each axis");
+        for (uint64_t i = 0; i < count; i++) {
+            unsigned axis;
+            if (!onnx_axis(o, named ? axes[i] : (int64_t)i, shape.rank, &axis))
+                return false;
+            shape.dim[axis] = sizes[i] < 0 ? LL_NO_FIT : (uint64_t)sizes[i];
+        }
+    }
+    if (!ll_fits(ll_size_bytes(&shape)))
+        return onnx_refuse(o, "the size does not fit in 64 bits");
+    struct ll_imported held = onnx_take(o, x, ONNX_PLAIN), out[LL_MAX_OUTPUTS];
+    for (unsigned i = 0; i < shape.rank; i++) {
+        uint64_t was = held.shape.dim[i], is = shape.dim[i], more = is > was ? is - was : 0;
+        const struct ll_attr attrs[3] = {{.key = LL_ATTR_AXIS, .count = i},
+                                         {.key = LL_ATTR_BEFORE, .count = (int64_t)(more / 2)},
+                                         {.key = LL_ATTR_AFTER, .count = (int64_t)(more - more / 2)}};
+        const struct ll_import_op op = {
+            .kind = LL_OP_PAD, .in = &held, .in_count = 1, .attrs = attrs, .attr_count = 3};
+        if (is < was && !onnx_cut(o, held, i, (was - is) / 2, is, &held))
+            return false;
+        if (is > was && !onnx_emit(o, &op, out))
+            return false;
+        held = is > was ? out[0] : held;
+    }
+    onnx_put(o, 0, held, ONNX_PLAIN, &shape);
+    return true;
+}
+
+/* BitCast: the same bits, of another type as wide. */
+bool onnx_rule_BIT_CAST(struct onnx *o)
+{
+    struct onnx_value *x = onnx_need(o, 0);
+    uint8_t dtype = onnx_dtype(onnx_attr_integer(o, "to", 0));
+    struct ll_imported y;
+    if (!x)
+        return false;
+    if (dtype == LL_DTYPE_COUNT)
+        return onnx_refuse(o, "elements of such a type are not supported");
+    const struct ll_imported in = onnx_take(o, x, ONNX_PLAIN);
+    struct ll_shape shape = x->shape;
+    shape.dtype = dtype;
+    if (!onnx_emit_simple(o, LL_OP_SEEN_AS, &in, 1, &shape, &y))
+        return false;
+    onnx_put(o, 0, y, ONNX_PLAIN, &shape);
     return true;
 }
 

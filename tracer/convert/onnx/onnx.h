@@ -39,6 +39,8 @@ struct onnx_info {
     uint32_t value;
     struct ll_shape shape; /* open dimensions are 0 */
     bool known;            /* a tensor with a shape, of a type and a rank that traces know */
+    bool list;             /* of such tensors */
+    bool text;             /* its elements are strings */
     /* What an open dimension is called, "" for nothing; NULL where it is not. */
     const char *open[LL_MAX_RANK];
 };
@@ -167,13 +169,18 @@ enum onnx_layout {
 enum { ONNX_MOST_NUMBERS = 4096, ONNX_MOST_DEPTH = 16 };
 
 struct onnx_value {
-    bool known;                       /* its shape */
-    bool constant;                    /* depends on no input */
-    bool weight;                      /* goes where networks have weights */
-    bool steps_first;                 /* its batch is its second dimension */
-    bool made;                        /* brought by the file, or given by a node */
-    bool read;                        /* some other constant was made of it */
-    bool untold;                      /* an output that the rule of its node does not make */
+    bool known;            /* its shape */
+    bool constant;         /* depends on no input */
+    bool weight;           /* goes where networks have weights */
+    bool steps_first;      /* its batch is its second dimension */
+    bool made;             /* brought by the file, or given by a node */
+    bool read;             /* some other constant was made of it */
+    bool untold;           /* an output that the rule of its node does not make */
+    bool list;             /* no tensor, but `items` */
+    bool absent;           /* no tensor, but what is not there */
+    bool lasting;          /* the next trip of a loop does not forget it */
+    const uint32_t *items; /* values, of a list */
+    uint64_t item_count;
     struct ll_shape shape;            /* as ONNX has it */
     const struct onnx_tensor *tensor; /* its elements in the file, if they are there */
     const double *numbers;            /* its elements, where they are known and few */
@@ -259,6 +266,9 @@ double onnx_attr_real(struct onnx *o, const char *name, double otherwise);
 bool onnx_attr_has(struct onnx *o, const char *name);
 uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint64_t most);
 
+/* Whether an attribute is this text. */
+bool onnx_attr_is(struct onnx *o, const char *name, const char *text);
+
 /* An axis that may count from the end, of so many; false after a complaint. */
 bool onnx_axis(struct onnx *o, int64_t axis, unsigned rank, unsigned *result);
 
@@ -272,7 +282,8 @@ static inline enum onnx_layout onnx_layout_of(const struct onnx *o, const struct
     return onnx_is_image(o, value) ? ONNX_IMAGE : ONNX_PLAIN;
 }
 
-/* What a shape looks like in a layout. An image has rank 2 to 5, a filter 3 or 4. */
+/* What a shape looks like in a layout. An image has rank 2 to 5, a filter 3 to 5, whose slices are
+ * channels. */
 struct ll_shape onnx_lay_out(const struct ll_shape *shape, enum onnx_layout layout);
 
 /* The tensor of a value in a layout. */
@@ -332,28 +343,44 @@ onnx_fold_rule onnx_fold_WHERE, onnx_fold_EXPAND, onnx_fold_SAME, onnx_fold_CAST
  * tells the shapes of its outputs and records the ops that it becomes; false after a complaint. Private to
  * tracer/convert/onnx. */
 
-/* Element by element, GEMMs, einsum, recurrent layers: math.c. */
-onnx_rule onnx_rule_UNARY, onnx_rule_MISH, onnx_rule_SWISH, onnx_rule_DROPOUT, onnx_rule_BINARY,
-    onnx_rule_QLINEAR_BINARY, onnx_rule_BIAS_GELU, onnx_rule_MANY, onnx_rule_WHERE, onnx_rule_QUANTIZE,
-    onnx_rule_DYNAMIC_QUANTIZE, onnx_rule_DEQUANTIZE, onnx_rule_CAST, onnx_rule_CAST_LIKE, onnx_rule_GEMM,
-    onnx_rule_MATMUL, onnx_rule_QLINEAR_MATMUL, onnx_rule_MATMUL_INTEGER, onnx_rule_QGEMM,
-    onnx_rule_MATMUL_TO_FLOAT, onnx_rule_EINSUM, onnx_rule_RECURRENT;
+/* The number of a value that no name of the file means; LL_NO_ID when memory ran out. Pointers to values are
+ * no longer valid behind it. */
+uint32_t onnx_new_value(struct onnx *o, const struct onnx_value *value);
 
-/* Views, constants, and what moves data: move.c. */
-onnx_rule onnx_rule_IDENTITY, onnx_rule_RESHAPE, onnx_rule_FLATTEN, onnx_rule_SQUEEZE, onnx_rule_UNSQUEEZE,
-    onnx_rule_CONSTANT, onnx_rule_CONSTANT_OF_SHAPE, onnx_rule_SHAPE, onnx_rule_SIZE, onnx_rule_RANGE,
-    onnx_rule_TRANSPOSE, onnx_rule_CONCAT, onnx_rule_QLINEAR_CONCAT, onnx_rule_SPLIT, onnx_rule_SLICE,
-    onnx_rule_GATHER, onnx_rule_GATHER_ELEMENTS, onnx_rule_GATHER_ND, onnx_rule_ONE_HOT, onnx_rule_SCATTER,
-    onnx_rule_EXPAND, onnx_rule_TILE, onnx_rule_PAD, onnx_rule_DEPTH_TO_SPACE, onnx_rule_SPACE_TO_DEPTH;
+/* Room for all values that have numbers by now, and what a graph says about its own: pointers to values are
+ * no longer valid behind it. False after a complaint. */
+bool onnx_number_values(struct onnx *o, const struct onnx_graph *graph);
 
-/* Reductions, windows over images, norms: image.c. */
-onnx_rule onnx_rule_REDUCE, onnx_rule_REDUCE_OF, onnx_rule_ARG_MAX, onnx_rule_SOFTMAX, onnx_rule_TOP_K,
-    onnx_rule_CONV, onnx_rule_QLINEAR_CONV, onnx_rule_CONV_INTEGER, onnx_rule_CONV_TRANSPOSE, onnx_rule_POOL,
-    onnx_rule_GLOBAL_POOL, onnx_rule_RESIZE, onnx_rule_BATCH_NORM, onnx_rule_GROUP_NORM,
-    onnx_rule_GROUP_NORM_LAST, onnx_rule_LAYER_NORM, onnx_rule_SKIP_NORM, onnx_rule_LRN;
+/* Follows the nodes of a graph within the node at work, of whose values all have numbers; another node is at
+ * work behind it. False after complaints. */
+bool onnx_follow_graph(struct onnx *o, const struct onnx_graph *graph);
 
-/* Branches, and what nobody has a rule for, kept as moving its bytes: import.c. */
-onnx_rule onnx_rule_OPAQUE, onnx_rule_IF;
+/* Asks the user how often the loops run that a node is, or that lie within it: before anything is recorded,
+ * when it is known what may be asked. False when memory ran out. */
+bool onnx_asks_trips(struct onnx *o, struct ll_wire node, unsigned depth);
+
+/* Each word of operators.def is a rule. */
+#define LL_ONNX(type, rule, kind, fold) onnx_rule onnx_rule_##rule;
+#include "tracer/convert/onnx/operators.def"
+#undef LL_ONNX
+
+/* What nobody has a rule for, kept as moving its bytes: import.c. */
+onnx_rule onnx_rule_OPAQUE;
+
+/* A shape as rows along an axis: all other dimensions, then this one. */
+struct ll_shape onnx_rows(const struct ll_shape *shape, unsigned axis);
+
+/* Along the last dimension of a matrix, by an op of a reduction. False after a complaint. */
+bool onnx_reduce_rows(struct onnx *o, enum ll_op_kind kind, struct ll_imported x, struct ll_imported *out);
+
+/* `size` of the elements along an axis of a tensor, from `begin` on. False after a complaint. */
+bool onnx_cut(struct onnx *o, struct ll_imported in, int64_t axis, uint64_t begin, uint64_t size,
+              struct ll_imported *out);
+
+/* A batched GEMM of stacks of matrices, a[batch, m, k] with b[batch, k, n], whatever the tensors' dimensions
+ * are. In b, n and k may be exchanged. False after a complaint. */
+bool onnx_product(struct onnx *o, struct ll_imported a, struct ll_imported b, const struct ll_gemm *gemm,
+                  bool transposed, struct ll_imported *out);
 
 /* Dimension i comes from dimension from[i]. False after a complaint. */
 bool onnx_transpose(struct onnx *o, struct ll_imported in, const int64_t *from, struct ll_imported *out);

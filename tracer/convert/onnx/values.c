@@ -52,9 +52,13 @@ struct onnx_value *onnx_input(struct onnx *o, uint32_t i)
 struct onnx_value *onnx_need(struct onnx *o, uint32_t i)
 {
     struct onnx_value *value = onnx_input(o, i);
-    if (!value)
+    if (value && !value->list && !value->absent)
+        return value;
+    if (value)
+        onnx_refuse(o, "input %u is %s", i, value->list ? "a list of tensors" : "not there");
+    else
         onnx_refuse(o, "input %u is missing", i);
-    return value;
+    return NULL;
 }
 
 double *onnx_room(struct onnx *o, uint64_t count)
@@ -171,6 +175,13 @@ uint64_t onnx_attr_list(struct onnx *o, const char *name, int64_t *values, uint6
     return onnx_attr_find(o->node, name, &attr) ? onnx_attr_integers(&attr, values, most) : 0;
 }
 
+bool onnx_attr_is(struct onnx *o, const char *name, const char *text)
+{
+    struct onnx_attr attr;
+    return onnx_attr_find(o->node, name, &attr) && (size_t)(attr.text.end - attr.text.at) == strlen(text) &&
+           memcmp(attr.text.at, text, strlen(text)) == 0;
+}
+
 bool onnx_axis(struct onnx *o, int64_t axis, unsigned rank, unsigned *result)
 {
     assert(rank <= LL_MAX_RANK);
@@ -201,9 +212,9 @@ static struct ll_shape image_of(const struct ll_shape *shape)
 static struct ll_shape filter_of(const struct ll_shape *shape)
 {
     struct ll_shape filter = {.rank = 4, .dtype = shape->dtype};
-    filter.dim[0] = shape->rank == 4 ? shape->dim[2] : 1;
+    filter.dim[0] = shape->rank >= 4 ? shape->dim[shape->rank - 2u] : 1;
     filter.dim[1] = shape->dim[shape->rank - 1u];
-    filter.dim[2] = shape->dim[1];
+    filter.dim[2] = shape->rank == 5 ? ll_mul(shape->dim[1], shape->dim[2]) : shape->dim[1];
     filter.dim[3] = shape->dim[0];
     return filter;
 }
