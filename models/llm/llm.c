@@ -40,6 +40,7 @@ enum {
     LLM_WEIGHTS,
     LLM_KV_DTYPE,
     LLM_LAYERS,
+    LLM_KV_HEADS,
     LLM_PARAMS
 };
 
@@ -83,6 +84,9 @@ static const struct ll_model_param params[LLM_PARAMS] = {
     [LLM_DTYPE] = {"dtype", 0, 0, 2, "of activations, and of weights that are not quantized"},
     [LLM_WEIGHTS] = {"weights", 0, 0, 8, "how weights are stored; auto: as the configuration says"},
     [LLM_KV_DTYPE] = {"kv_dtype", 0, 0, 4, "of keys and values in the cache; auto: as activations"},
+    [LLM_KV_HEADS] = {"kv_heads", 0, 0, 1 << 12,
+                      "at least so many key heads, each of the model's stored as often as that takes: what "
+                      "devices do that share its GEMMs and are more; 0: the model's"},
     [LLM_LAYERS] = {"layers", 0, 0, 1 << 12, "the first so many; 0: all"},
 };
 static const char *const *const words[LLM_PARAMS] = {
@@ -584,6 +588,22 @@ static bool read_config(struct ll_nn *nn, const struct ll_build *build, struct l
     return false;
 }
 
+/* Key heads of attention stored several times. */
+static void copy_heads(struct ll_nn *nn, struct ll_llm *llm, uint64_t heads)
+{
+    struct ll_llm_layer *layers = ll_copy(&nn->arena, llm->layers, llm->layer_count * sizeof *layers);
+    if (!layers) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    for (uint64_t i = 0; i < llm->layer_count; i++) {
+        struct ll_llm_layer *l = &layers[i];
+        if (l->mixer == LL_MIXER_ATTENTION && l->kv_heads < heads && l->heads % heads == 0)
+            l->kv_heads = heads;
+    }
+    llm->layers = layers;
+}
+
 static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32},
@@ -595,6 +615,8 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
         ll_nn_fail(nn, d && llm ? "its configuration cannot be read" : "memory ran out");
         return &nn->nothing;
     }
+    if (values[LLM_KV_HEADS] > 0)
+        copy_heads(nn, llm, (uint64_t)values[LLM_KV_HEADS]);
     if (values[LLM_LAYERS] > 0)
         llm->layer_count = ll_min(llm->layer_count, (uint64_t)values[LLM_LAYERS]);
     nn->real = reals[values[LLM_DTYPE]];

@@ -198,9 +198,16 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
                             .reserved_blocks = server->reserved_blocks,
                             .step_s = server->step_s,
                             .sequence_s = server->sequence_s,
+                            .eager_s = server->eager_layer_s,
+                            .captured = batch.captured,
+                            .request_s = server->request_s,
                             .overlaps = server->overlaps};
     *captured = batch.captured;
     uint64_t speculated;
+    double request_s;
+    if (!read_time(args, "request-overhead", &request_s))
+        return false;
+    e->request_s = isfinite(request_s) ? request_s : e->request_s;
     if (!ll_value_count(args, "max-num-seqs", 1, 1 << 20, batch.sequences, &e->most_sequences) ||
         !ll_value_count(args, "max-num-batched-tokens", 1, 1 << 24, batch.tokens, &e->most_tokens) ||
         !ll_value_count(args, "long-prefill-token-threshold", 1, 1 << 24, 0, &e->longest_chunk) ||
@@ -274,6 +281,8 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     g->model.plan.pipeline = g->pipeline;
     g->model.plan.data = g->data;
     g->model.plan.expert = ll_max(1, ll_min(g->expert, g->data));
+    g->model.plan.whole_experts =
+        g->expert > g->data; /* experts lie whole on devices that share GEMMs, too */
     g->model.diags = &s->diags;
     g->model.roofline = s->roofline;
     g->model.config = s->config;
@@ -311,6 +320,7 @@ static bool make_pool(struct ll_serving_setup *s, int which)
         !ll_value_count(s->args, "kv-blocks", 1, 1 << 28, 0, &blocks) ||
         !read_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share, &server.memory_share))
         return false;
+    pool->engine.eager_s *= (double)g->model.layers / (double)g->pipeline;
     if (!ll_served_memory(&g->model, &server, pool->engine.most_tokens, usual_length(&s->load), &g->memory)) {
         ll_print_diags(&s->diags);
         return false;
@@ -776,6 +786,7 @@ static const struct ll_option options[] = {
     {"gpu-memory-utilization", 0, "SHARE", "of a device's memory"},
     {"enable-prefix-caching", 0, NULL, "find blocks again by their content"},
     {"no-prefix-caching", 0, NULL, "do not"},
+    {"request-overhead", 0, "TIME", "before a request is in the queue (of the server)"},
     {"speculative-tokens", 0, "K", "tokens guessed ahead"},
     {"acceptance", 0, "A1,A2", "how often each guess is taken"},
     {"ttft", 0, "TIME", "limit of the time to the first token, as 300ms"},

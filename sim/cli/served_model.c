@@ -47,8 +47,8 @@ bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
 /* The trace of a form, on each rank, with so many layers (0: all); NULL after complaints. */
 static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form *form, uint64_t layers)
 {
-    char batch[24], tokens[24], past[24], first[24];
-    struct ll_setting settings[9];
+    char batch[24], tokens[24], past[24], first[24], heads[24];
+    struct ll_setting settings[10];
     struct ll_trace *trace = NULL;
     struct ll_run_report report;
     struct ll_run_options options = {
@@ -57,10 +57,12 @@ static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form
     snprintf(tokens, sizeof tokens, "%" PRIu64, form->tokens);
     snprintf(past, sizeof past, "%" PRIu64, form->past);
     snprintf(first, sizeof first, "%" PRIu64, layers);
-    const struct ll_setting all[] = {
-        {"config", m->config}, {"layers", first},       {"pass", form->decoding ? "decode" : "prefill"},
-        {"batch", batch},      {"tokens", tokens},      {"context", past},
-        {"dtype", m->dtype},   {"weights", m->weights}, {"kv_dtype", m->kv_dtype}};
+    snprintf(heads, sizeof heads, "%" PRIu64, m->plan.tensor > 1 ? m->plan.tensor : 0);
+    const struct ll_setting all[] = {{"kv_heads", heads},     {"config", m->config},
+                                     {"layers", first},       {"pass", form->decoding ? "decode" : "prefill"},
+                                     {"batch", batch},        {"tokens", tokens},
+                                     {"context", past},       {"dtype", m->dtype},
+                                     {"weights", m->weights}, {"kv_dtype", m->kv_dtype}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value)
             settings[options.setting_count++] = all[i];

@@ -193,7 +193,7 @@ static const char *workers_of(const struct table *t, const char *which, struct l
         values[i] = number(t, ll_format(arena, "%s_%s", which, keys[i]), 1);
     *devices += values[0] * values[1] * values[2] * values[3];
     return ll_format(arena, "%" PRIu64 " x tp=%" PRIu64 ",pp=%" PRIu64 ",dp=%" PRIu64 ",ep=%" PRIu64,
-                     values[0], values[1], values[2], values[3], ll_min(values[4], values[3]));
+                     values[0], values[1], values[2], values[3], values[4]);
 }
 
 /* The closed loop of InferenceMAX's client: ten prompts a client, lengths between 0.8 of what is said and
@@ -203,10 +203,13 @@ static void give_load(struct options *o, const struct table *t)
     enum { PROMPTS_A_CLIENT = 10 };
     const uint64_t input = number(t, "isl", 0), output = number(t, "osl", 0),
                    clients = number(t, "concurrency", 0);
+    const bool drawn = (input == 1024 && output == 1024) || (input == 1024 && output == 8192) ||
+                       (input == 8192 && output == 1024);
+    const uint64_t parts = drawn ? 4 : 5;
     give(o, "input-tokens",
-         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, input * 4 / 5), input));
+         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, input * parts / 5), input));
     give(o, "output-tokens",
-         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, output * 4 / 5), output));
+         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, output * parts / 5), output));
     give_count(o, "concurrency", clients);
     give_count(o, "num-prompts", PROMPTS_A_CLIENT * clients);
     give(o, "no-prefix-caching", "");
@@ -252,7 +255,7 @@ static void score_setting(struct scoring *s, const struct table *t)
         give_count(&o, "tp", number(t, "tp_size", 1));
         give_count(&o, "pp", number(t, "pp_size", 1));
         give_count(&o, "dp", dp);
-        give_count(&o, "ep", ll_min(number(t, "moe_ep_size", 1), dp));
+        give_count(&o, "ep", number(t, "moe_ep_size", 1));
     }
     give_load(&o, t);
     if (!open)
@@ -426,6 +429,7 @@ static bool score_log(struct scoring *s, const char *path)
     for (size_t i = 0; i < s->args->given_count; i++)
         give(&o, s->args->given[i].option->name, s->args->given[i].value ? s->args->given[i].value : "");
     give(&o, "requests", path);
+    give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
     for (int i = 1; i < 3; i++) {
         const struct ll_serve_watch watch = {.served = watch_request, .context = &times[i]};

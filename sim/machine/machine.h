@@ -342,6 +342,8 @@ struct ll_server {
     bool share_of_rest;   /* the share is of what weights and activations leave, and all goes to the cache */
     double context_bytes; /* of libraries and the framework */
     double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
+    double eager_layer_s;      /* to start the kernels of a layer where no captured graph holds them */
+    double request_s;          /* before a request is in the queue */
     struct ll_server_batch batches[LL_MAX_SERVER_BATCHES]; /* the last whose memory a device has counts */
     uint64_t batch_count;
 };

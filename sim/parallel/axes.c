@@ -636,10 +636,15 @@ static void latent(const struct ll_op_view *op, struct ll_axes *axes)
 }
 
 /* x, shares, chosen, up[experts, hidden, inner], down[experts, inner, hidden] -> y: the features inside of
- * the experts are divided; each device then has a term of the sum. */
+ * the experts are divided, or the experts, and with them the choices of each token, as many for each device;
+ * each then has a term of the sum. */
 static void experts(const struct ll_op_view *op, struct ll_axes *axes)
 {
-    uint8_t inner = ll_new_axis(axes, true);
+    uint8_t inner = ll_new_axis(axes, true), whole = ll_new_axis(axes, true);
+    set_axis_in(axes, 1, 1, whole);
+    set_axis_in(axes, 2, 1, whole);
+    for (uint32_t i = 3; i < op->input_count; i++)
+        set_axis_in(axes, i, 0, whole);
     set_axis_in(axes, 3, 2, inner);
     set_axis_in(axes, 4, 1, inner);
     if (op->input_count > 5)

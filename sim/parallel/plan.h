@@ -61,6 +61,7 @@ struct ll_parallel {
     uint64_t pipeline;    /* pipeline stages, at least 1 */
     uint64_t expert;      /* replicas among which experts are spread, at least 1; divides data x context */
     bool sequence;        /* sequence parallelism: norms and the like work on a share of the sequence each */
+    bool whole_experts;   /* devices that share GEMMs share out experts, in place of what is inside of each */
     uint64_t batch;       /* samples a step, over all devices; 0: the trace's batch for each replica */
     uint64_t micro_batch; /* samples that a stage processes at once; 0: all of its replica's */
     enum ll_schedule schedule;

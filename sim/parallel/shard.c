@@ -435,8 +435,10 @@ static uint8_t axis_of_weight(struct ll_sharding *s, uint32_t weight)
     const struct ll_shape *shape = &s->signature->view.in[weight];
     uint32_t other = weight ? 0 : 1;
     uint8_t columns = 0;
-    if (s->signature->view.kind == LL_OP_EXPERTS) { /* by the features inside of experts */
-        uint8_t inner = ll_axis_in(&s->axes, 4, 1);
+    if (s->signature->view.kind == LL_OP_EXPERTS) { /* by experts, or the features inside of them */
+        uint8_t inner = ll_axis_in(&s->axes, 4, 1), whole = ll_axis_in(&s->axes, 4, 0);
+        if (s->whole_experts && ll_axis_divides(s, whole))
+            return whole;
         if (!ll_axis_divides(s, inner))
             complain(s, s->signature->view.in[4].dim[1], "features of an expert");
         return inner;
@@ -910,7 +912,11 @@ static bool check_time(const struct ll_sharding *s)
 static struct ll_trace *shard(const struct ll_trace *trace, const struct ll_parallel *plan,
                               struct ll_diags *diags)
 {
-    struct ll_sharding s = {.trace = trace, .diags = diags, .labelled = is_labelled(trace), .right = true};
+    struct ll_sharding s = {.trace = trace,
+                            .diags = diags,
+                            .labelled = is_labelled(trace),
+                            .whole_experts = plan->whole_experts,
+                            .right = true};
     char ranks[24];
     snprintf(ranks, sizeof ranks, "%" PRIu64, plan->tensor);
     const struct ll_fact fact = {"parallel.tensor", ranks};

@@ -212,6 +212,7 @@ struct ll_sharding {
     bool *summed;      /* by old tensor: a reader wants it summed up, were it a term */
     bool
         labelled; /* weights say which of their dimensions are heads or features inside of feed-forward parts */
+    bool whole_experts; /* as the plan says */
     bool right;
     /* What was complained of: an extent that stands in every layer is told of its first op. */
     uint64_t reported[LL_REPORTED_EXTENTS];

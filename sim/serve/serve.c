@@ -49,6 +49,7 @@ struct server {
     uint64_t next_request;
     double last_arrival_s;
     struct ll_request next; /* of them the next to arrive, where there is one */
+    double request_s;       /* between arrival and queue */
     uint64_t places;        /* in a closed loop: how many more may come now */
     struct ll_serving *result;
     double step_time, kv_sum, running_sum, waiting_sum;
@@ -278,6 +279,19 @@ static void finish_batches(struct server *s, struct instance *instance)
     }
 }
 
+/* New tokens of the rank that has most. */
+static uint64_t tokens_of(const struct ll_rank_batch *ranks, uint64_t count)
+{
+    uint64_t most = 0;
+    for (uint64_t r = 0; r < count; r++) {
+        uint64_t tokens = 0;
+        for (uint64_t i = 0; i < ranks[r].count; i++)
+            tokens += ranks[r].sequences[i]->new_tokens;
+        most = ll_max(most, tokens);
+    }
+    return most;
+}
+
 /* What a step costs, and what of it the tokens of prompts add. */
 static struct ll_step_cost cost_of(struct instance *instance, const struct ll_rank_batch *ranks,
                                    double *prompts_s)
@@ -349,6 +363,8 @@ static void begin_batches(struct server *s, struct instance *instance)
     if (sequences == 0)
         return;
     struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
+    if (tokens_of(b->ranks, instance->pool->ranks) > e->captured)
+        cost.time_s = fmax(cost.time_s, e->eager_s);
     double host_s = e->step_s + e->sequence_s * (double)sequences,
            taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
     b->start_s = s->now_s;
@@ -394,7 +410,7 @@ static bool take_event(struct server *s)
             at_s = next_s;
         }
     }
-    double arrival_s = more_come(s) ? s->next.arrival_s : INFINITY,
+    double arrival_s = more_come(s) ? s->next.arrival_s + s->request_s : INFINITY,
            handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
     if (isinf(at_s) && isinf(arrival_s) && isinf(handed_s))
         return false;
@@ -481,6 +497,7 @@ const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const 
         !make_instances(&s, decode, 2, &at) || !make_result(&s))
         return NULL;
     s.places = load->concurrency;
+    s.request_s = whole->instances > 0 ? whole->engine.request_s : prefill->engine.request_s;
     turn_to_next(&s, 0);
     while (!s.failed && !s.trouble && !(watch->stop && *watch->stop) && take_event(&s))
         ;

@@ -33,9 +33,12 @@ struct ll_engine {
     uint64_t block;            /* tokens of a block of the KV cache, at least 1 */
     uint64_t reserved_blocks;  /* of the cache, that no sequence gets */
     double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
-    bool overlaps;             /* the host prepares a step while the device computes the one before */
-    unsigned speculated;       /* tokens that are guessed ahead, for each step that makes one */
-    double acceptance[16];     /* how often guess i is taken where those before were; at most 16 guesses */
+    double eager_s;            /* the least time of a step of more than `captured` tokens */
+    uint64_t captured;
+    double request_s;      /* between a request's arrival and its place in the queue */
+    bool overlaps;         /* the host prepares a step while the device computes the one before */
+    unsigned speculated;   /* tokens that are guessed ahead, for each step that makes one */
+    double acceptance[16]; /* how often guess i is taken where those before were; at most 16 guesses */
 };
 
 /* --- requests --- */
