@@ -23,13 +23,103 @@ static const struct known {
     bool dry;            /* nobody computes it here */
 } known_models[] = {
 #include "known_decoders.def"
-    /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x 4096 x 4097 / 2.
-     * test_llm.c has the other sizes. */
+    /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x
+     * 4096 x 4097 / 2. test_llm.c has the other sizes. */
     {
         .name = "llm",
         .parameters = UINT64_C(8030261248),
         .forward_flops = UINT64_C(65877282127872),
         .dry = true,
+    },
+    /* test_towers.c has other sizes. Ops of two layers: 2 input; 29 a layer, 7 for squares and positions,
+     * 12 for the norm, the head, loss and accuracy; 33 update (32 weights, Adam's powers). Constants:
+     * Adam's betas, the one that gradients start from. */
+    {
+        .name = "vit",
+        .parameters = 86567656,
+        .forward_flops = UINT64_C(35127656448),
+        .train_ops = 199,
+        .constants = 2,
+        .small = {{"image", "16"},
+                  {"patch", "8"},
+                  {"layers", "2"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"ffn_hidden", "10"},
+                  {"classes", "4"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
+    /* Ops: 29 input (numbers, 26 categories, clicks, pairs); 60 forward (26 gathers, 3 a layer with ReLU,
+     * 2 of the last, 9 for the pairs, 3 for the loss); 42 update (42 weights). Constants: the loss' two,
+     * the one that gradients start from. Plain steps of eight samples say little of who clicks:
+     * test_towers.c has more. */
+    {
+        .name = "dlrm",
+        .parameters = UINT64_C(24036595969),
+        .forward_flops = 4916992,
+        .train_ops = 202,
+        .constants = 2,
+        .small = {{"rows", "4"}, {"factors", "8"}, {"width", "64"}},
+    },
+    /* Three matrices of rank 512; a category of several values is a gather and a sum. */
+    {
+        .name = "dlrm",
+        .parameters = UINT64_C(26151671809),
+        .forward_flops = 32060928,
+        .train_ops = 338,
+        .constants = 2,
+        .preset = {{"interaction", "cross"}},
+        .small = {{"rows", "4"},
+                  {"factors", "4"},
+                  {"width", "16"},
+                  {"rank", "3"},
+                  {"bag", "2"},
+                  {"interaction", "cross"}},
+    },
+    /* Ops of a layer on either side: 4 input; 101 forward (31 a layer, of which 3 are the GELU; 9 for
+     * squares, positions and their norm, 4 for tokens, 4 and 3 for the norm and the rows that are asked, 6
+     * a projection, 4 for what is compared, 7 for the loss); 39 update. Constants: steepness, half, the
+     * two of a square's gradient, and as of vit. */
+    {
+        .name = "clip",
+        .parameters = 151277313,
+        .forward_flops = UINT64_C(14777164800),
+        .train_ops = 279,
+        .constants = 5,
+        .small = {{"image", "16"},
+                  {"patch", "8"},
+                  {"layers", "1"},
+                  {"hidden", "24"},
+                  {"classes", "40"},
+                  {"text_layers", "1"},
+                  {"text_hidden", "16"},
+                  {"embedding", "16"},
+                  {"context", "4"},
+                  {"vocabulary", "60"},
+                  {"rate", "5000"}},
+        .steps = 500,
+    },
+    /* Ops of a layer on either side: 3 input; 105 forward (29 and 29, and 24 for the memory, one of which
+     * scales its scores; 8 for convolutions and sines, 5 for tokens, 2 norms, head and loss); 50 update
+     * (49 weights, of which the sines are none). Constants: the sines, the root, and as of vit. */
+    {
+        .name = "whisper",
+        .parameters = 1543490560,
+        .forward_flops = UINT64_C(3448479088640),
+        .train_ops = 296,
+        .constants = 4,
+        .small = {{"layers", "1"},
+                  {"text_layers", "1"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"mels", "5"},
+                  {"frames", "12"},
+                  {"seq", "4"},
+                  {"positions", "4"},
+                  {"vocabulary", "7"},
+                  {"rate", "10000"}},
+        .steps = 200,
     },
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
@@ -214,8 +304,9 @@ static const struct known {
         .small = {{"image", "32"}, {"classes", "7"}, {"channels", "4"}},
         .steps = 60,
     },
-    /* Sum over 41 convolutions and a product as the comment above residual (fathom/convnets.c) lists them; 38 have a bias,
-     * 37 a ReLU. Ops: 2 input, 137 forward, 174 backward (38 sums for the biases), 81 update. */
+    /* Sum over 41 convolutions and a product as the comment above residual (fathom/convnets.c) lists them;
+     * 38 have a bias, 37 a ReLU. Ops: 2 input, 137 forward, 174 backward (38 sums for the biases), 81
+     * update. */
     {
         .name = "residual_code",
         .parameters = 6178624,
@@ -313,9 +404,10 @@ static const struct known {
         .steps = 300,
     },
     /* Simonyan and Zisserman, 2015, table 2: 144 million parameters. FLOPs: the sum over the layers that
-     * the comment above vgg (fathom/convnets.c) lists. Ops: 2 input, 70 forward (16 convolutions and 3 dense layers with
-     * bias, 18 ReLU, 5 pools, a reshape, 2 dropouts, 6 loss and accuracy), 84 backward, 40 update (38
-     * weights, Adam's powers, the counter of steps). Constants: also what the counter advances by. */
+     * the comment above vgg (fathom/convnets.c) lists. Ops: 2 input, 70 forward (16 convolutions and 3
+     * dense layers with bias, 18 ReLU, 5 pools, a reshape, 2 dropouts, 6 loss and accuracy), 84 backward,
+     * 40 update (38 weights, Adam's powers, the counter of steps). Constants: also what the counter
+     * advances by. */
     {
         .name = "vgg",
         .parameters = 143671337,

@@ -146,20 +146,20 @@ static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned r
     return ll_nn_reshape(nn, x, &shape);
 }
 
-/* Rows [batch steps, kv_heads each head] as [batch, kv_heads, steps each, head]. Of one step they lie so
- * already. */
+/* Rows [batch steps, kv_heads each head] as [batch, kv_heads, steps each, head], whatever their steps. Of
+ * one step they lie so already. */
 static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, uint64_t each)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN,
                                          LL_ROLE_PLAIN},
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
     const struct ll_decoder_sizes *s = &d->sizes;
-    if (d->steps > 1)
+    const uint64_t steps = rows->shape.dim[0] / d->batch;
+    if (steps > 1)
         rows = ll_nn_transpose(
-            d->nn,
-            seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, d->steps, s->kv_heads, each, s->head}, apart),
+            d->nn, seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, steps, s->kv_heads, each, s->head}, apart),
             2134);
-    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->kv_heads, d->steps * each, s->head}, together);
+    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->kv_heads, steps * each, s->head}, together);
 }
 
 /* Rows [batch steps, heads head] with each head turned by its token's place in the sequence. */
@@ -231,12 +231,13 @@ static struct ll_value *hiding(struct ll_decoder *d)
     return d->hiding;
 }
 
-/* Shares by an op a step, as frameworks do it whose models are written out. */
+/* Shares by an op a step, as frameworks do it whose models are written out; nothing is hidden of another
+ * sequence. */
 static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
 {
     struct ll_nn *nn = d->nn;
     scores = ll_div_of(nn, scores, ll_constant(nn, "root", sqrt((double)d->sizes.head)));
-    return ll_nn_do1(nn, LL_OP_SOFTMAX, ll_add_of(nn, scores, hiding(d)));
+    return ll_nn_do1(nn, LL_OP_SOFTMAX, d->eager ? ll_add_of(nn, scores, hiding(d)) : scores);
 }
 
 /* Grouped-query attention: the queries of all heads that share keys are rows of one matrix, so scores and
@@ -256,7 +257,7 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     }
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
-                              ll_attr_of_count(LL_ATTR_AFTER, (int64_t)d->context)};
+                              ll_attr_of_count(LL_ATTR_AFTER, (int64_t)k->shape.dim[2])};
     if (d->fused) {
         struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_ATTENTION,
                                                                .input_count = 3,
@@ -265,13 +266,15 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                                                                .attrs = attrs});
         return as_rows(d, y, each);
     }
+    const bool apart = d->sees_all && keys->shape.dim[0] != queries->shape.dim[0]; /* another sequence */
     struct ll_value *scores = ll_matmul_transposed(nn, q, k);
-    struct ll_value *shares = d->eager ? shares_of(d, scores)
-                                       : ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_SOFTMAX,
-                                                                           .input_count = 1,
-                                                                           .inputs = &scores,
-                                                                           .attr_count = d->sees_all ? 3 : 2,
-                                                                           .attrs = attrs});
+    struct ll_value *shares = d->eager || apart
+                                  ? shares_of(d, scores)
+                                  : ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_SOFTMAX,
+                                                                      .input_count = 1,
+                                                                      .inputs = &scores,
+                                                                      .attr_count = d->sees_all ? 3 : 2,
+                                                                      .attrs = attrs});
     return as_rows(d, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, ll_decoder_dropped(d, shares), v), each);
 }
 

@@ -118,7 +118,8 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, 
                                   const struct ll_decoder_dense *dense);
 
 /* Each token of queries[rows, heads head] to itself and those before, keys and values[rows, kv_heads head]:
- * softmax(q k^T / sqrt(head)) v, rows again. */
+ * softmax(q k^T / sqrt(head)) v, rows again. Where tokens see all others, keys and values may be of another
+ * sequence, of any length. */
 struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
                                    struct ll_value *keys, struct ll_value *values);
 

@@ -147,13 +147,15 @@ static void forget_roles(struct ll_trace *trace)
         memset(trace->descs[i].shape.role, LL_ROLE_PLAIN, sizeof trace->descs[i].shape.role);
 }
 
-/* Workloads whose inputs do not show it: weights repeated for each sample (speech), words picked out of a
- * batch and put back (transformer, mixture, bert), caches that steps write into (llm), lists of all words or
- * boxes of a batch that come in as one dimension beside constants or states as long (the others). */
+/* Workloads whose inputs do not show it: weights repeated for each sample (speech, vit, clip), values of
+ * categories that come in beside a list as long for any batch (dlrm), words picked out of a batch and put
+ * back (transformer, mixture, bert), caches that steps write into (llm), lists of all words or boxes of a
+ * batch that come in as one dimension beside constants or states as long (the others). */
 static bool hides_its_batch(const char *name)
 {
-    static const char *const hidden[] = {"speech",  "transformer", "bert",        "moe",     "llm",    "nmt",
-                                         "sockeye", "retinanet",   "faster_rcnn", "word_lm", "char_lm"};
+    static const char *const hidden[] = {"speech",  "transformer", "bert",      "moe",         "llm",
+                                         "nmt",     "sockeye",     "retinanet", "faster_rcnn", "word_lm",
+                                         "char_lm", "vit",         "clip",      "dlrm"};
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strcmp(hidden[i], name) == 0)
             return true;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models that look, listen and recommend (vit, clip, whisper, dlrm): parameters as published, FLOPs by
+ * closed forms that count what each layer multiplies, worked out apart from the program. */
+#include "check.h"
+#include "dry_model.h"
+
+#include "models/model.h"
+#include "tracer/ir/profile.h"
+
+#include <inttypes.h>
+
+static struct ll_model_size size_of(const char *model, const struct ll_setting *settings, size_t count)
+{
+    struct ll_diags diags = {0};
+    struct ll_model_size size = {0};
+    if (!ll_model_measure(ll_model_find(model), settings, count, &size, &diags))
+        fail_msg("%s: %s", model, diags.kept[0].message);
+    return size;
+}
+
+static void expect(const char *what, uint64_t counted, uint64_t expected)
+{
+    if (counted != expected)
+        fail_msg("%s: %" PRIu64 ", expected %" PRIu64, what, counted, expected);
+}
+
+/* 2 m n k. */
+static uint64_t gemm(uint64_t m, uint64_t n, uint64_t k)
+{
+    return 2 * m * n * k;
+}
+
+/* Layers whose t tokens see k others: queries, keys, values, output; scores and what they weigh; two more. */
+static uint64_t layers(uint64_t count, uint64_t t, uint64_t hidden, uint64_t ffn)
+{
+    return count * (4 * gemm(t, hidden, hidden) + 2 * gemm(t, t, hidden) + gemm(t, ffn, hidden) +
+                    gemm(t, hidden, ffn));
+}
+
+/* An image cut into squares, and a token more. */
+static uint64_t looked(uint64_t image, uint64_t patch, uint64_t count, uint64_t hidden, uint64_t ffn)
+{
+    const uint64_t squares = image / patch * (image / patch);
+    return gemm(squares, hidden, 3 * patch * patch) + layers(count, squares + 1, hidden, ffn);
+}
+
+/* Weights of 1,000 classes as timm and torchvision publish them (vit_base_patch16_224: 86.57 million). */
+static void vision_transformers_are_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset;
+        uint64_t parameters, patch, layers, hidden;
+    } all[] = {{"b16", 86567656, 16, 12, 768},   {"b32", 88224232, 32, 12, 768},
+               {"l16", 304326632, 16, 24, 1024}, {"l32", 306535400, 32, 24, 1024},
+               {"h14", 632045800, 14, 32, 1280}, {"ti16", 5717416, 16, 12, 192},
+               {"s16", 22050664, 16, 12, 384}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct ll_model_size size = size_of("vit", &(struct ll_setting){"preset", all[i].preset}, 1);
+        expect(all[i].preset, size.parameters, all[i].parameters);
+        expect(all[i].preset, size.forward_flops,
+               looked(224, all[i].patch, all[i].layers, all[i].hidden, 4 * all[i].hidden) +
+                   gemm(1, 1000, all[i].hidden));
+    }
+}
+
+/* Parameters of OpenAI's files of weights: 151.3, 149.6, 427.6 and 427.9 million. */
+static void images_and_texts_are_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset;
+        uint64_t parameters, image, patch, layers, hidden, text;
+    } all[] = {{"b32", 151277313, 224, 32, 12, 768, 512},
+               {"b16", 149620737, 224, 16, 12, 768, 512},
+               {"l14", 427616513, 224, 14, 24, 1024, 768},
+               {"l14-336", 427944193, 336, 14, 24, 1024, 768}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const uint64_t hidden = all[i].hidden, text = all[i].text; /* what both have in common is as wide */
+        const struct ll_model_size size = size_of("clip", &(struct ll_setting){"preset", all[i].preset}, 1);
+        expect(all[i].preset, size.parameters, all[i].parameters);
+        expect(all[i].preset, size.forward_flops,
+               looked(all[i].image, all[i].patch, all[i].layers, hidden, 4 * hidden) + gemm(1, text, hidden) +
+                   layers(12, 77, text, 4 * text) + gemm(1, text, text) + gemm(1, 1, text));
+    }
+}
+
+/* Parameters of the weights on Hugging Face, openai/whisper-*, where the encoder's sines count. */
+static void listeners_are_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset;
+        uint64_t parameters, mels, layers, text_layers, hidden, vocabulary;
+    } all[] = {{"large-v3", 1543490560, 128, 32, 32, 1280, 51866},
+               {"large-v2", 1543304960, 80, 32, 32, 1280, 51865},
+               {"large-v3-turbo", 808878080, 128, 32, 4, 1280, 51866},
+               {"medium", 763857920, 80, 24, 24, 1024, 51865},
+               {"small", 241734912, 80, 12, 12, 768, 51865},
+               {"base", 72593920, 80, 6, 6, 512, 51865},
+               {"tiny", 37760640, 80, 4, 4, 384, 51865}};
+    enum { FRAMES = 3000, HEARD = 1500, TOKENS = 448 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const uint64_t h = all[i].hidden;
+        const struct ll_model_size size =
+            size_of("whisper", &(struct ll_setting){"preset", all[i].preset}, 1);
+        const uint64_t ears = gemm(FRAMES, h, 3 * all[i].mels) + gemm(HEARD, h, 3 * h);
+        const uint64_t memory = 2 * gemm(TOKENS, h, h) + 2 * gemm(HEARD, h, h) + 2 * gemm(TOKENS, HEARD, h);
+
+        expect(all[i].preset, size.parameters, all[i].parameters);
+        expect(all[i].preset, size.forward_flops,
+               ears + layers(all[i].layers, HEARD, h, 4 * h) + layers(all[i].text_layers, TOKENS, h, 4 * h) +
+                   all[i].text_layers * memory + gemm(TOKENS, all[i].vocabulary, h));
+    }
+}
+
+/* MLPerf training's two: 187,767,399 rows of embeddings, and 204,184,588; Criteo's data with indices below 40
+ * million. FLOPs of a sample: of the first one all 27 x 27 products, of which half are read. */
+static void recommenders_are_those_of_mlperf(void **state)
+{
+    (void)state;
+    enum { F = 128, VECTORS = 27, MET = VECTORS * (VECTORS - 1) / 2 + F, ALL = VECTORS * F, RANK = 512 };
+    const uint64_t bottom = 13 * 512 + 512 * 256 + 256 * F, below = 512 + 256 + F;
+    const uint64_t top = 1024 * 1024 + 1024 * 512 + 512 * 256 + 256, above = 1024 + 1024 + 512 + 256 + 1;
+    const struct ll_model_size dot = size_of("dlrm", NULL, 0);
+    expect("dot", dot.parameters, UINT64_C(187767399) * F + bottom + below + MET * 1024 + top + above);
+    expect("dot", dot.parameters, UINT64_C(24036595969));
+    expect("dot", dot.forward_flops, 2 * (bottom + MET * 1024 + top) + gemm(VECTORS, VECTORS, F));
+    const struct ll_model_size cross = size_of("dlrm", &(struct ll_setting){"interaction", "cross"}, 1);
+    const uint64_t crosses = 3 * 2 * ALL * RANK;
+    expect("cross", cross.parameters,
+           UINT64_C(204184588) * F + bottom + below + crosses + 3 * ALL + ALL * 1024 + top + above);
+    expect("cross", cross.forward_flops, 2 * (bottom + crosses + ALL * 1024 + top));
+}
+
+/* As `leadline train dlrm` does it: three in four samples are not clicked, and none is judged wrongly
+ * then. */
+static void recommenders_learn_who_clicks(void **state)
+{
+    (void)state;
+    skip_under_sanitizer();
+    const struct ll_training_recipe *recipe = &ll_model_find("dlrm")->recipe;
+    const struct ll_run_options options = {.train = true,
+                                           .evaluate = true,
+                                           .batch = recipe->batch,
+                                           .steps = recipe->steps,
+                                           .settings = recipe->settings,
+                                           .setting_count =
+                                               settings_in(recipe->settings, LL_MOST_RECIPE_SETTINGS)};
+    struct ll_run_report report;
+    struct ll_diags diags = {0};
+    assert_true(ll_model_run(ll_model_find("dlrm"), &options, &report, &diags));
+    assert_true(report.before.at[0].value < 0.85);
+    assert_true(report.after.at[0].value > 0.98);
+}
+
+/* One token more reads the keys and values of the recording from memory: its GEMMs are those of a row. */
+static void a_token_more_computes_nothing_of_the_recording(void **state)
+{
+    (void)state;
+    static const struct ll_setting settings[] = {{"pass", "decode"}, {"context", "100"}, {NULL, NULL}};
+    struct ll_run_options options = {.steps = 1, .batch = 3, .settings = settings, .setting_count = 2};
+    struct ll_trace *trace = dry_run("whisper", options);
+    struct ll_arena arena = {0};
+    const struct ll_profile *profile = ll_profile(trace, &arena);
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < profile->kind_count; i++)
+        if (ll_op_class(profile->kinds[i].op_kind) == LL_CLASS_MATRIX)
+            flops += (uint64_t)profile->kinds[i].flops;
+    const uint64_t h = 1280;
+    expect(
+        "decode", flops,
+        3 * (32 * (6 * gemm(1, h, h) + 2 * gemm(1, 4 * h, h) + 2 * gemm(1, 100, h) + 2 * gemm(1, 1500, h)) +
+             gemm(1, 51866, h)));
+    ll_arena_release(&arena);
+    ll_trace_free(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vision_transformers_are_as_published),
+        cmocka_unit_test(images_and_texts_are_as_published),
+        cmocka_unit_test(listeners_are_as_published),
+        cmocka_unit_test(recommenders_are_those_of_mlperf),
+        cmocka_unit_test(recommenders_learn_who_clicks),
+        cmocka_unit_test(a_token_more_computes_nothing_of_the_recording),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
