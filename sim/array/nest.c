@@ -22,7 +22,7 @@
  * model for DNN accelerators with diverse architectures and dataflows", DATE 2022): of each port, each way
  * of an operand needs `real` cycles of a window of `allowed` ones in each period. Counting by scalars,
  * blocks and networks follows Timeloop (Parashar et al., ISPASS 2019), hops AccelForge's mesh. */
-#include "sim/array/nest.h"
+#include "sim/array/nest_parts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -39,6 +39,7 @@ const struct ll_array_rules ll_array_rules_zigzag = {.latches = true,
                                                      .sums_start_read = true,
                                                      .halo_shared = true,
                                                      .loads_in_turn = true,
+                                                     .floors = true,
                                                      .gated = true};
 
 /* --- problems --- */
@@ -126,33 +127,8 @@ struct ll_array_problem ll_array_conv(const struct ll_conv *conv)
 
 /* --- tiles --- */
 
-/* An evaluation under way. The chain of an operand: which stores it passes, innermost first. */
-struct walk {
-    const struct ll_array *array;
-    const struct ll_array_problem *problem;
-    const struct ll_array_mapping *mapping;
-    struct ll_array_cost *cost;
-    double by[LL_ARRAY_LOOPS]; /* of each unrolling: the mean, or whole */
-    double cycles;             /* all temporal iterations */
-    struct chain {
-        uint8_t store[LL_ARRAY_STORES], count;
-        /* Of place i, 0 the multipliers, i + 1 store[i]: */
-        uint8_t held[LL_ARRAY_STORES + 1];    /* loops whose tile it keeps */
-        uint8_t lasting[LL_ARRAY_STORES + 1]; /* those, and loops that leave the tile as it is */
-        uint32_t axes[LL_ARRAY_STORES + 1];   /* that it serves */
-        double tile[LL_ARRAY_STORES + 1];     /* words */
-        double beside[LL_ARRAY_STORES + 1];   /* distinct tiles of place i for one instance of place i + 1 */
-        double period[LL_ARRAY_STORES + 1];
-    } chain[LL_OPERAND_COUNT];
-};
-
-static bool indexes(const struct walk *w, enum ll_operand o, uint8_t dim)
-{
-    return w->problem->indexes[o] >> dim & 1;
-}
-
 /* Words of a tile with so many iterations of each dimension. */
-static double words_of(const struct walk *w, enum ll_operand o, const double by[LL_ARRAY_DIMS])
+static double words_of(const struct ll_array_walk *w, enum ll_operand o, const double by[LL_ARRAY_DIMS])
 {
     const struct ll_array_operand *operand = &w->problem->operand[o];
     double words = 1;
@@ -171,13 +147,13 @@ static double words_of(const struct walk *w, enum ll_operand o, const double by[
     return words;
 }
 
-static void by_loops(const struct walk *w, uint8_t held, double by[LL_ARRAY_DIMS])
+static void by_loops(const struct ll_array_walk *w, uint8_t held, double by[LL_ARRAY_DIMS])
 {
     for (int i = 0; i < held; i++)
         by[w->mapping->loop[i].dim] *= (double)w->mapping->loop[i].by;
 }
 
-static void by_axes(const struct walk *w, uint32_t axes, double by[LL_ARRAY_DIMS])
+static void by_axes(const struct ll_array_walk *w, uint32_t axes, double by[LL_ARRAY_DIMS])
 {
     for (int i = 0; i < w->mapping->unrolls; i++)
         if (axes >> w->mapping->unroll[i].axis & 1)
@@ -192,13 +168,13 @@ static void ones(double by[LL_ARRAY_DIMS])
 
 /* Distinct tiles side by side along axes of which `outer` has all and `inner` some. Where windows overlap,
  * the words of both count once. */
-static double tiles_beside(const struct walk *w, enum ll_operand o, uint32_t inner, uint32_t outer)
+static double tiles_beside(const struct ll_array_walk *w, enum ll_operand o, uint32_t inner, uint32_t outer)
 {
     double within[LL_ARRAY_DIMS], all[LL_ARRAY_DIMS], many = 1;
     if (!w->array->rules.halo_shared) {
         for (int i = 0; i < w->mapping->unrolls; i++)
             if ((outer & ~inner) >> w->mapping->unroll[i].axis & 1 &&
-                indexes(w, o, w->mapping->unroll[i].dim))
+                ll_array_indexes(w, o, w->mapping->unroll[i].dim))
                 many *= w->by[i];
         return many;
     }
@@ -209,7 +185,7 @@ static double tiles_beside(const struct walk *w, enum ll_operand o, uint32_t inn
     return words_of(w, o, all) / words_of(w, o, within);
 }
 
-static double product_of(const struct walk *w, int from, int to)
+static double product_of(const struct ll_array_walk *w, int from, int to)
 {
     double all = 1;
     for (int i = from; i < to; i++)
@@ -218,16 +194,16 @@ static double product_of(const struct walk *w, int from, int to)
 }
 
 /* Loops held and those directly outside that the operand does not index. */
-static uint8_t lasting(const struct walk *w, enum ll_operand o, uint8_t held)
+static uint8_t lasting(const struct ll_array_walk *w, enum ll_operand o, uint8_t held)
 {
     while (held < w->mapping->loops &&
-           (w->mapping->loop[held].by == 1 || !indexes(w, o, w->mapping->loop[held].dim)))
+           (w->mapping->loop[held].by == 1 || !ll_array_indexes(w, o, w->mapping->loop[held].dim)))
         held++;
     return held;
 }
 
 /* Whether the innermost store of an operand feeds several elements. */
-static bool network_inside(const struct walk *w, uint32_t axes)
+static bool network_inside(const struct ll_array_walk *w, uint32_t axes)
 {
     double many = 1;
     for (int i = 0; i < w->mapping->unrolls; i++)
@@ -235,9 +211,9 @@ static bool network_inside(const struct walk *w, uint32_t axes)
     return many > 1;
 }
 
-static void find_chain(struct walk *w, enum ll_operand o)
+static void find_chain(struct ll_array_walk *w, enum ll_operand o)
 {
-    struct chain *chain = &w->chain[o];
+    struct ll_array_chain *chain = &w->chain[o];
     const struct ll_array *array = w->array;
     chain->count = 0;
     chain->held[0] = 0;
@@ -270,23 +246,23 @@ static void find_chain(struct walk *w, enum ll_operand o)
 
 /* Whether loops that a result is summed over run outside: further than `held` loops, or over axes that are
  * not served. */
-static bool is_partial(const struct walk *w, uint8_t held, uint32_t axes)
+bool ll_array_is_partial(const struct ll_array_walk *w, uint8_t held, uint32_t axes)
 {
     for (int i = held; i < w->mapping->loops; i++)
-        if (w->mapping->loop[i].by > 1 && !indexes(w, LL_OPERAND_C, w->mapping->loop[i].dim))
+        if (w->mapping->loop[i].by > 1 && !ll_array_indexes(w, LL_OPERAND_C, w->mapping->loop[i].dim))
             return true;
     for (int i = 0; i < w->mapping->unrolls; i++)
         if (!(axes >> w->mapping->unroll[i].axis & 1) && w->by[i] > 1 &&
-            !indexes(w, LL_OPERAND_C, w->mapping->unroll[i].dim))
+            !ll_array_indexes(w, LL_OPERAND_C, w->mapping->unroll[i].dim))
             return true;
     return false;
 }
 
 /* Of all words that tiles of place i have, transfer by transfer, those that are new: where the innermost loop
  * outside moves a window by less than its width, the rest is there already. */
-static double new_words(const struct walk *w, enum ll_operand o, int i)
+static double new_words(const struct ll_array_walk *w, enum ll_operand o, int i)
 {
-    const struct chain *chain = &w->chain[o];
+    const struct ll_array_chain *chain = &w->chain[o];
     double transfers = w->cycles / chain->period[i], words = chain->tile[i] * transfers;
     uint8_t next = chain->held[i];
     while (next < w->mapping->loops && w->mapping->loop[next].by == 1)
@@ -306,12 +282,13 @@ static double new_words(const struct walk *w, enum ll_operand o, int i)
     return words * (fmin(together, apart) / apart);
 }
 
-static struct ll_array_moves *moves_of(const struct walk *w, enum ll_operand o, int i, enum ll_array_way way)
+static struct ll_array_moves *moves_of(const struct ll_array_walk *w, enum ll_operand o, int i,
+                                       enum ll_array_way way)
 {
     return &w->cost->moves[o][w->chain[o].store[i - 1]][way];
 }
 
-static void set_moves(const struct walk *w, enum ll_operand o, int place, enum ll_array_way way,
+static void set_moves(const struct ll_array_walk *w, enum ll_operand o, int place, enum ll_array_way way,
                       double amount, double period, double words, double bits)
 {
     *moves_of(w, o, place, way) = (struct ll_array_moves){
@@ -319,9 +296,9 @@ static void set_moves(const struct walk *w, enum ll_operand o, int place, enum l
 }
 
 /* Inputs come inwards: each boundary between place i and the store outside of it. */
-static void count_input(const struct walk *w, enum ll_operand o)
+static void count_input(const struct ll_array_walk *w, enum ll_operand o)
 {
-    const struct chain *chain = &w->chain[o];
+    const struct ll_array_chain *chain = &w->chain[o];
     double bits = w->problem->operand[o].bits;
     for (int i = 0; i < chain->count; i++) {
         double words = new_words(w, o, i);
@@ -333,7 +310,7 @@ static void count_input(const struct walk *w, enum ll_operand o)
 }
 
 /* Words of the result that an instance of place i ever sees. */
-static double distinct_words(const struct walk *w, int i)
+static double distinct_words(const struct ll_array_walk *w, int i)
 {
     double by[LL_ARRAY_DIMS];
     ones(by);
@@ -343,15 +320,15 @@ static double distinct_words(const struct walk *w, int i)
 }
 
 /* Results go outwards, and partial sums come back. */
-static void count_result(const struct walk *w)
+static void count_result(const struct ll_array_walk *w)
 {
     const enum ll_operand o = LL_OPERAND_C;
-    const struct chain *chain = &w->chain[o];
+    const struct ll_array_chain *chain = &w->chain[o];
     const struct ll_array_operand *operand = &w->problem->operand[o];
     bool from_zero = !w->array->rules.sums_start_read;
     for (int i = 0; i < chain->count; i++) {
         double drained = chain->tile[i] * (w->cycles / chain->period[i]);
-        bool again = is_partial(w, chain->lasting[i], chain->axes[i + 1]);
+        bool again = ll_array_is_partial(w, chain->lasting[i], chain->axes[i + 1]);
         double bits = again ? operand->sum_bits : operand->bits;
         double back = !again ? 0 : from_zero ? fmax(0, drained - distinct_words(w, i)) : drained;
         double outer = drained * chain->beside[i];
@@ -368,12 +345,14 @@ static void count_result(const struct walk *w)
     }
 }
 
-static void walk_all(struct walk *w, bool whole)
+static void walk_all(struct ll_array_walk *w, bool whole)
 {
     const struct ll_array_mapping *mapping = w->mapping;
     w->cycles = product_of(w, 0, mapping->loops);
     for (int i = 0; i < mapping->unrolls; i++)
-        w->by[i] = whole ? ceil(mapping->unroll[i].by - 1e-9) : mapping->unroll[i].by;
+        w->by[i] = !whole                   ? mapping->unroll[i].by
+                   : w->array->rules.floors ? fmax(1, floor(mapping->unroll[i].by + 1e-9))
+                                            : ceil(mapping->unroll[i].by - 1e-9);
     memset(w->cost->moves, 0, sizeof w->cost->moves);
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
         find_chain(w, o);
@@ -405,8 +384,6 @@ static double accesses_of(const struct ll_array_store *store, enum ll_operand o,
     if (width == 0)
         return m->words;
     double tiles = m->words / m->amount;
-    if (store->coalesces && way == LL_ARRAY_FILL)
-        return tiles * ceil(m->amount * m->bits / width - 1e-9);
     if (store->coalesces)
         return ceil(m->words * m->bits / width - 1e-9);
     return tiles * ceil(m->amount * m->bits / least - 1e-9) * (least / width);
@@ -429,7 +406,7 @@ static double access_j(const struct ll_array *array, const struct ll_array_store
 
 /* Bits times hops of one transfer between an upper instance and all that it serves, on a mesh: copies go from
  * element to element, distinct words each to their own (AccelForge, symbolic network model). */
-static double bit_hops(const struct walk *w, enum ll_operand o, uint32_t between, double bits)
+static double bit_hops(const struct ll_array_walk *w, enum ll_operand o, uint32_t between, double bits)
 {
     double hops = 0, stride[LL_ARRAY_AXES];
     for (int a = 0; a < LL_ARRAY_AXES; a++)
@@ -439,7 +416,7 @@ static double bit_hops(const struct walk *w, enum ll_operand o, uint32_t between
         double n = w->by[i];
         if (!(between >> u->axis & 1))
             continue;
-        bool distinct = indexes(w, o, u->dim);
+        bool distinct = ll_array_indexes(w, o, u->dim);
         hops = hops * n + (distinct ? n * (n - 1) / 2 : n - 1) * stride[u->axis] * bits;
         bits *= distinct ? n : 1;
         stride[u->axis] *= n;
@@ -447,7 +424,7 @@ static double bit_hops(const struct walk *w, enum ll_operand o, uint32_t between
     return hops;
 }
 
-static double used_instances(const struct walk *w, uint32_t serves)
+static double used_instances(const struct ll_array_walk *w, uint32_t serves)
 {
     double used = 1;
     for (int i = 0; i < w->mapping->unrolls; i++)
@@ -455,9 +432,15 @@ static double used_instances(const struct walk *w, uint32_t serves)
     return used;
 }
 
-static void count_network(const struct walk *w, enum ll_operand o)
+/* Instances whose accesses are told apart. */
+static double accessed_instances(const struct ll_array_store *store, double used)
 {
-    const struct chain *chain = &w->chain[o];
+    return store->cluster > 1 ? fmin(used, ceil(store->instances / store->cluster - 1e-9)) : used;
+}
+
+static void count_network(const struct ll_array_walk *w, enum ll_operand o)
+{
+    const struct ll_array_chain *chain = &w->chain[o];
     for (int i = 0; i < chain->count && w->array->hop_j > 0; i++) {
         const struct ll_array_moves *in = moves_of(w, o, i + 1, LL_ARRAY_READ),
                                     *out = moves_of(w, o, i + 1, LL_ARRAY_UPDATE);
@@ -473,7 +456,7 @@ static void count_network(const struct walk *w, enum ll_operand o)
 }
 
 /* Accesses, the energy of them, of arithmetic and of hops; leakage needs the cycles. */
-static void count_energy(struct walk *w)
+static void count_energy(struct ll_array_walk *w)
 {
     struct ll_array_cost *cost = w->cost;
     const struct ll_array *array = w->array;
@@ -485,7 +468,7 @@ static void count_energy(struct walk *w)
         for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
             for (enum ll_array_way way = 0; way < LL_ARRAY_WAYS; way++) {
                 struct ll_array_moves *m = &cost->moves[o][s][way];
-                m->accesses = accesses_of(store, o, way, m) * cost->used[s];
+                m->accesses = accesses_of(store, o, way, m) * accessed_instances(store, cost->used[s]);
                 m->energy_j = m->accesses * access_j(array, store, way);
                 cost->store_j[s] += m->energy_j;
             }
@@ -498,330 +481,52 @@ static void count_energy(struct walk *w)
     cost->mac_j = w->problem->macs * array->mac_j;
 }
 
-/* --- time --- */
-
-/* What a port does for one way of an operand: `real` of `allowed` cycles in each period. */
-struct duty {
-    enum ll_operand operand;
-    enum ll_array_way way;
-    int place;
-    double real, allowed, period, count;
-};
-
-struct timing {
-    struct walk *w;
-    bool doubled[LL_OPERAND_COUNT]
-                [LL_ARRAY_STORES + 1]; /* by place: the next tile comes while one is in use */
-    /* Cycles until what a boundary moves is there, by place inside, the ends of both ports; and whether a port
-     * serves both inputs. */
-    double begins[LL_OPERAND_COUNT][LL_ARRAY_STORES + 1][2];
-    bool both[LL_OPERAND_COUNT][LL_ARRAY_STORES + 1][2];
-};
-
-/* Loops at the outer end of what a place keeps that the operand indexes alone, or does not. */
-static double outermost_loops(const struct walk *w, enum ll_operand o, int place, bool indexed)
-{
-    const struct chain *chain = &w->chain[o];
-    double all = 1;
-    int least = place > 0 ? chain->lasting[place - 1] : 0;
-    for (int i = chain->lasting[place] - 1; i >= least; i--) {
-        uint8_t dim = w->mapping->loop[i].dim;
-        bool in = indexes(w, o, dim), window = w->problem->windows[o] >> dim & 1;
-        if (indexed ? !in || window : in)
-            break;
-        all *= (double)w->mapping->loop[i].by;
-    }
-    return all;
-}
-
 /* Bits that an operand has in a store: its result at full width while sums are not whole outside of it. */
-static double held_bits(const struct walk *w, enum ll_operand o, int place)
+double ll_array_held_bits(const struct ll_array_walk *w, enum ll_operand o, int place)
 {
-    const struct chain *chain = &w->chain[o];
+    const struct ll_array_chain *chain = &w->chain[o];
     const struct ll_array_operand *operand = &w->problem->operand[o];
     bool partial = o == LL_OPERAND_C && place < chain->count &&
-                   is_partial(w, chain->lasting[place], chain->axes[place + 1]);
+                   ll_array_is_partial(w, chain->lasting[place], chain->axes[place + 1]);
     return chain->tile[place] * (partial ? operand->sum_bits : operand->bits);
 }
 
-/* What each store holds, and where a second tile has room: a tile counts without the loops at its outer end,
- * for it is used up piece by piece. */
-static void find_buffers(struct timing *t)
+/* Bits that it takes of the store's room: sums are wide as long as something is added to them there. */
+double ll_array_room_bits(const struct ll_array_walk *w, enum ll_operand o, int place)
 {
-    struct walk *w = t->w;
-    static const enum ll_operand order[] = {LL_OPERAND_C, LL_OPERAND_B, LL_OPERAND_A};
-    double needed[LL_ARRAY_STORES] = {0}, each[LL_OPERAND_COUNT][LL_ARRAY_STORES + 1];
-    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
-        for (int i = 1; i <= w->chain[o].count; i++) {
-            uint8_t s = w->chain[o].store[i - 1];
-            double bits = held_bits(w, o, i);
-            each[o][i] = floor(bits / outermost_loops(w, o, i, true)) / w->array->store[s].size_bits;
-            needed[s] += each[o][i];
-            w->cost->held_bits[s] += bits;
-        }
-    for (int k = 0; k < LL_OPERAND_COUNT; k++)
-        for (int i = 1; i <= w->chain[order[k]].count; i++) {
-            uint8_t s = w->chain[order[k]].store[i - 1];
-            bool room = needed[s] <= 0.5, some = each[order[k]][i] <= 1 - needed[s];
-            t->doubled[order[k]][i] = room || some;
-            if (!room && some)
-                needed[s] += each[order[k]][i];
-        }
-    w->cost->fits = true;
-    for (uint8_t s = 0; s < w->array->stores; s++)
-        w->cost->fits &= w->cost->held_bits[s] <= w->array->store[s].size_bits;
+    const struct ll_array_chain *chain = &w->chain[o];
+    const struct ll_array_operand *operand = &w->problem->operand[o];
+    bool adding = o == LL_OPERAND_C && ll_array_is_partial(w, chain->lasting[place - 1], chain->axes[place]);
+    return chain->tile[place] * (adding ? operand->sum_bits : operand->bits);
 }
 
-static double whole_cycles(const struct walk *w, uint8_t s, double cycles)
+double ll_array_operand_j(const struct ll_array *array, const struct ll_array_problem *problem,
+                          const struct ll_array_mapping *mapping, enum ll_operand o,
+                          double held[LL_ARRAY_STORES])
 {
-    return w->array->store[s].coalesces || w->array->rules.steady ? cycles : ceil(cycles - 1e-9);
-}
-
-/* All that a port does. */
-static int duties_of(struct timing *t, uint8_t s, const struct ll_array_port *port,
-                     struct duty duties[LL_OPERAND_COUNT * LL_ARRAY_WAYS])
-{
-    const struct walk *w = t->w;
-    int count = 0;
-    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
-        int place = 0;
-        for (int i = 1; i <= w->chain[o].count; i++)
-            place = w->chain[o].store[i - 1] == s ? i : place;
-        for (enum ll_array_way way = 0; place && way < LL_ARRAY_WAYS; way++) {
-            const struct ll_array_moves *m = &w->cost->moves[o][s][way];
-            bool inner = way == LL_ARRAY_READ || way == LL_ARRAY_UPDATE;
-            int from = inner ? place - 1 : place;
-            if (!(port->serves[o] >> way & 1) || m->transfers == 0 || m->amount == 0)
-                continue;
-            double real = whole_cycles(w, s, m->amount * m->bits / port->width_bits);
-            double window =
-                t->doubled[o][from] ? m->period : floor(m->period / outermost_loops(w, o, from, false));
-            duties[count++] = (struct duty){o, way, place, real, window, m->period, m->transfers};
-        }
+    struct ll_array_cost cost = {.network_j = 0};
+    struct ll_array_walk w = {.array = array, .problem = problem, .mapping = mapping, .cost = &cost};
+    double sum_j = 0;
+    w.cycles = product_of(&w, 0, mapping->loops);
+    for (int i = 0; i < mapping->unrolls; i++)
+        w.by[i] = mapping->unroll[i].by;
+    find_chain(&w, o);
+    if (o == LL_OPERAND_C)
+        count_result(&w);
+    else
+        count_input(&w, o);
+    count_network(&w, o);
+    for (uint8_t s = 0; s < array->stores; s++)
+        held[s] = 0;
+    for (int i = 1; i <= w.chain[o].count; i++) {
+        uint8_t s = w.chain[o].store[i - 1];
+        double used = accessed_instances(&array->store[s], used_instances(&w, array->store[s].serves));
+        held[s] = ll_array_room_bits(&w, o, i);
+        for (enum ll_array_way way = 0; way < LL_ARRAY_WAYS; way++)
+            sum_j += accesses_of(&array->store[s], o, way, &cost.moves[o][s][way]) * used *
+                     access_j(array, &array->store[s], way);
     }
-    return count;
-}
-
-/* Cycles among the first x in which some of the first `count` windows is open, which are sorted by period and
- * open at the beginning of each period. */
-static double open_cycles(const struct duty *duties, int count, double x)
-{
-    if (count == 0 || x <= 0)
-        return 0;
-    const struct duty *d = &duties[count - 1];
-    double whole = floor(x / d->period), rest = x - whole * d->period;
-    double of_period = 0;
-    if (whole > 0)
-        of_period = d->allowed + open_cycles(duties, count - 1, d->period) -
-                    open_cycles(duties, count - 1, fmin(d->allowed, d->period));
-    double of_rest = rest <= d->allowed ? rest
-                                        : d->allowed + open_cycles(duties, count - 1, rest) -
-                                              open_cycles(duties, count - 1, d->allowed);
-    return whole * of_period + of_rest;
-}
-
-static double window_union(const struct duty *duties, int count)
-{
-    struct duty sorted[LL_OPERAND_COUNT * LL_ARRAY_WAYS];
-    for (int i = 0; i < count; i++) {
-        int at = i;
-        if (duties[i].period == duties[i].allowed)
-            return duties[i].period * duties[i].count;
-        for (; at > 0 && sorted[at - 1].period > duties[i].period; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = duties[i];
-    }
-    const struct duty *longest = &sorted[count - 1];
-    return open_cycles(sorted, count, longest->period) * longest->count;
-}
-
-/* Cycles that elements wait for a port. */
-static double port_stall(const struct duty *duties, int count)
-{
-    double longer = 0, shorter = 0, windows = 0;
-    if (count == 1)
-        return (duties->real - duties->allowed) * (duties->count - 1);
-    for (int i = 0; i < count; i++) {
-        double stall = (duties[i].real - duties[i].allowed) * (duties[i].count - 1);
-        longer += fmax(0, stall);
-        shorter += fmin(0, stall);
-        windows += duties[i].allowed * (duties[i].count - 1);
-    }
-    return longer + fmax(0, shorter + windows - window_union(duties, count));
-}
-
-/* The steady state: each port for all its words, or computing, whichever is slowest. */
-static void time_steady(struct timing *t)
-{
-    struct walk *w = t->w;
-    for (uint8_t s = 0; s < w->array->stores; s++)
-        for (int p = 0; p < w->array->store[s].ports; p++) {
-            double cycles = 0;
-            for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
-                for (enum ll_array_way way = 0; way < LL_ARRAY_WAYS; way++)
-                    if (w->array->store[s].port[p].serves[o] >> way & 1)
-                        cycles += w->cost->moves[o][s][way].words * w->cost->moves[o][s][way].bits /
-                                  w->array->store[s].port[p].width_bits;
-            w->cost->busy_cycles[s] = fmax(w->cost->busy_cycles[s], cycles);
-        }
-    for (uint8_t s = 0; s < w->array->stores; s++) {
-        double stall = ceil(w->cost->busy_cycles[s] - 1e-9) - w->cost->compute_cycles;
-        if (stall > w->cost->stall_cycles) {
-            w->cost->stall_cycles = stall;
-            w->cost->slowest = s;
-        }
-    }
-}
-
-static void time_ports(struct timing *t)
-{
-    struct walk *w = t->w;
-    for (uint8_t s = 0; s < w->array->stores; s++)
-        for (int p = 0; p < w->array->store[s].ports; p++) {
-            struct duty duties[LL_OPERAND_COUNT * LL_ARRAY_WAYS];
-            int count = duties_of(t, s, &w->array->store[s].port[p], duties);
-            double busy = 0;
-            for (int i = 0; i < count; i++)
-                busy += duties[i].real * duties[i].count;
-            w->cost->busy_cycles[s] = fmax(w->cost->busy_cycles[s], busy);
-            double stall = count > 0 ? port_stall(duties, count) : 0;
-            if (stall > w->cost->stall_cycles) {
-                w->cost->stall_cycles = stall;
-                w->cost->slowest = s;
-            }
-        }
-}
-
-/* Whether what a duty moves is on the way in before the first cycle, or out behind the last. */
-static bool at_the_ends(const struct duty *d)
-{
-    return d->operand == LL_OPERAND_C ? d->way == LL_ARRAY_UPDATE || d->way == LL_ARRAY_DRAIN
-                                      : d->way == LL_ARRAY_READ || d->way == LL_ARRAY_FILL;
-}
-
-/* The least cycles of what is moved once: what the first cycle needs. */
-static double least_cycles(const struct walk *w, const struct duty *d, const struct ll_array_port *port)
-{
-    const struct chain *chain = &w->chain[d->operand];
-    if (w->array->rules.loads_in_turn)
-        return ceil(held_bits(w, d->operand, 1) / port->width_bits - 1e-9);
-    bool inner = d->way == LL_ARRAY_READ || d->way == LL_ARRAY_UPDATE;
-    int place = inner ? d->place - 1 : d->place;
-    double words = place > 0 ? chain->tile[place - 1] * chain->beside[place - 1] : chain->tile[0];
-    return ceil(words * w->problem->operand[d->operand].bits / port->width_bits - 1e-9);
-}
-
-/* Shortens what is moved once by the cycles in which the port is idle while elements multiply. In turn: the
- * longest first, and with each further one all before it, too. */
-static void shorten(const struct walk *w, const struct ll_array_port *port, struct duty **once, int count,
-                    double idle)
-{
-    if (idle <= 0)
-        return;
-    for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && once[j]->real > once[j - 1]->real; j--) {
-            struct duty *swapped = once[j];
-            once[j] = once[j - 1];
-            once[j - 1] = swapped;
-        }
-    bool in_turn = w->array->rules.loads_in_turn;
-    for (int i = 0; i < count && idle > 0; i++) {
-        int together = in_turn ? i + 1 : 1;
-        double each = once[i]->real - least_cycles(w, once[i], port);
-        each = in_turn ? each : fmax(0, each);
-        bool all = idle >= each * together;
-        each = all ? each : idle / together;
-        idle -= each * together;
-        for (int j = in_turn ? 0 : i; j <= i; j++)
-            once[j]->real -= each;
-    }
-}
-
-/* What a port adds to the ends of each boundary. */
-static void begin_port(struct timing *t, uint8_t s, const struct ll_array_port *port)
-{
-    const struct walk *w = t->w;
-    struct duty duties[LL_OPERAND_COUNT * LL_ARRAY_WAYS], *once[LL_OPERAND_COUNT * LL_ARRAY_WAYS];
-    int count = duties_of(t, s, port, duties), singles = 0;
-    double demand_bits = 0;
-    bool serves_both = port->serves[LL_OPERAND_A] && port->serves[LL_OPERAND_B];
-    for (int i = 0; i < count; i++) {
-        const struct ll_array_moves *m = &w->cost->moves[duties[i].operand][s][duties[i].way];
-        if (!at_the_ends(&duties[i]))
-            continue;
-        if (duties[i].count == 1)
-            once[singles++] = &duties[i];
-        else
-            demand_bits += floor(m->amount * m->bits / m->period + 1e-9);
-    }
-    double computing = w->cycles + w->cost->stall_cycles;
-    double idle = fmax(0, (port->width_bits - demand_bits) / port->width_bits * computing);
-    shorten(w, port, once, singles, idle);
-    for (int i = 0; i < count; i++) {
-        const struct duty *d = &duties[i];
-        bool inner = d->way == LL_ARRAY_READ || d->way == LL_ARRAY_UPDATE;
-        int boundary = inner ? d->place - 1 : d->place;
-        if (!at_the_ends(d))
-            continue;
-        t->begins[d->operand][boundary][inner] = d->real;
-        t->both[d->operand][boundary][inner] = serves_both;
-    }
-}
-
-/* Until both inputs are there: boundaries of one input follow one another; those of both meet where a port
- * serves both. */
-static double load_cycles(const struct timing *t)
-{
-    const struct walk *w = t->w;
-    double shared[2] = {0, 0}, half[2] = {0, 0}, alone[2] = {0, 0};
-    for (enum ll_operand o = LL_OPERAND_A; o <= LL_OPERAND_B; o++)
-        for (int i = 1; i < w->chain[o].count; i++) {
-            double cycles = fmax(t->begins[o][i][0], t->begins[o][i][1]);
-            bool one = t->both[o][i][0], other = t->both[o][i][1];
-            if (one && other)
-                shared[o] += cycles;
-            else if (one || other)
-                half[o] = cycles;
-            else
-                alone[o] += cycles;
-        }
-    double first = shared[0] + fmax(shared[1] + half[1] + alone[1], half[0] + alone[0]);
-    double second = shared[1] + fmax(shared[0] + half[0] + alone[0], half[1] + alone[1]);
-    return fmin(first, second);
-}
-
-static void time_ends(struct timing *t)
-{
-    struct walk *w = t->w;
-    for (uint8_t s = 0; s < w->array->stores; s++)
-        for (int p = 0; p < w->array->store[s].ports; p++)
-            begin_port(t, s, &w->array->store[s].port[p]);
-    w->cost->load_cycles = load_cycles(t);
-    w->cost->drain_cycles = 0;
-    for (int i = 1; i < w->chain[LL_OPERAND_C].count; i++)
-        w->cost->drain_cycles += fmax(t->begins[LL_OPERAND_C][i][0], t->begins[LL_OPERAND_C][i][1]);
-}
-
-static void count_cycles(struct walk *w)
-{
-    struct timing t = {.w = w};
-    struct ll_array_cost *cost = w->cost;
-    double elements = 1;
-    cost->slowest = w->array->stores;
-    cost->stall_cycles = cost->load_cycles = cost->drain_cycles = 0;
-    memset(cost->busy_cycles, 0, sizeof cost->busy_cycles);
-    find_buffers(&t);
-    cost->compute_cycles = w->cycles;
-    if (w->array->rules.steady) {
-        time_steady(&t);
-    } else {
-        time_ports(&t);
-        time_ends(&t);
-    }
-    cost->cycles = cost->compute_cycles + cost->stall_cycles + cost->load_cycles + cost->drain_cycles;
-    for (int a = 0; a < w->array->axes; a++)
-        elements *= (double)w->array->axis[a];
-    cost->utilization = w->problem->macs / (elements * cost->cycles);
+    return sum_j + cost.network_j;
 }
 
 static void add_leakage(const struct ll_array *array, struct ll_array_cost *cost)
@@ -849,16 +554,17 @@ static bool divides_evenly(const struct ll_array_mapping *mapping)
 void ll_array_evaluate(const struct ll_array *array, const struct ll_array_problem *problem,
                        const struct ll_array_mapping *mapping, struct ll_array_cost *cost)
 {
-    struct walk w = {.array = array, .problem = problem, .mapping = mapping, .cost = cost};
+    struct ll_array_walk w = {.array = array, .problem = problem, .mapping = mapping, .cost = cost};
     assert(array->stores > 0 && array->stores <= LL_ARRAY_STORES && mapping->loops <= LL_ARRAY_LOOPS);
     walk_all(&w, false);
     count_energy(&w);
     if (!divides_evenly(mapping)) {
         struct ll_array_cost whole;
-        struct walk by_whole = {.array = array, .problem = problem, .mapping = mapping, .cost = &whole};
+        struct ll_array_walk by_whole = {
+            .array = array, .problem = problem, .mapping = mapping, .cost = &whole};
         memset(whole.held_bits, 0, sizeof whole.held_bits);
         walk_all(&by_whole, true);
-        count_cycles(&by_whole);
+        ll_array_time(&by_whole);
         memcpy(cost->held_bits, whole.held_bits, sizeof cost->held_bits);
         memcpy(cost->busy_cycles, whole.busy_cycles, sizeof cost->busy_cycles);
         cost->compute_cycles = whole.compute_cycles;
@@ -870,7 +576,7 @@ void ll_array_evaluate(const struct ll_array *array, const struct ll_array_probl
         cost->slowest = whole.slowest;
         cost->fits = whole.fits;
     } else {
-        count_cycles(&w);
+        ll_array_time(&w);
     }
     add_leakage(array, cost);
 }
@@ -936,4 +642,32 @@ bool ll_array_mapping_check(const struct ll_array *array, const struct ll_array_
     if (!*why)
         *why = check_stores(array, mapping);
     return *why == NULL;
+}
+
+/* --- bounds --- */
+
+struct ll_array_bound ll_array_least(const struct ll_array *array, const struct ll_array_problem *problem)
+{
+    const struct ll_array_mapping all = {.loops = 0};
+    struct ll_array_walk w = {.array = array, .problem = problem, .mapping = &all};
+    const struct ll_array_store *outermost = &array->store[array->stores - 1];
+    struct ll_array_bound bound = {.energy_j = problem->macs * array->mac_j};
+    double elements = 1, by[LL_ARRAY_DIMS], busy[LL_ARRAY_PORTS] = {0};
+    for (int a = 0; a < array->axes; a++)
+        elements *= (double)array->axis[a];
+    for (int d = 0; d < problem->dims; d++)
+        by[d] = (double)problem->of[d];
+    bound.cycles = problem->macs / elements;
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+        enum ll_array_way way = o == LL_OPERAND_C ? LL_ARRAY_UPDATE : LL_ARRAY_READ;
+        double bits = words_of(&w, o, by) * problem->operand[o].bits;
+        const struct ll_array_port *port = port_of(outermost, o, way);
+        double width = outermost->width_bits > 0 ? outermost->width_bits : port ? port->width_bits : bits;
+        bound.energy_j += bits / width * access_j(array, outermost, way);
+        if (port)
+            busy[port - outermost->port] += bits / port->width_bits;
+    }
+    for (int p = 0; p < outermost->ports; p++)
+        bound.cycles = fmax(bound.cycles, busy[p]);
+    return bound;
 }

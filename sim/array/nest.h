@@ -25,14 +25,9 @@ enum {
     LL_ARRAY_RANKS = 6,
     LL_ARRAY_TERMS = 3,
     LL_ARRAY_AXES = 8,
-    LL_ARRAY_STORES = 16,
-    LL_ARRAY_LOOPS = 48,
-    LL_ARRAY_PORTS = 8
+    LL_ARRAY_STORES = 24,
+    LL_ARRAY_LOOPS = 48
 };
-
-/* The directions in which a store moves words of an operand: out to what lies inside (READ), in from outside
- * (FILL), in from inside (UPDATE: a result or partial sum), out to the outside (DRAIN). */
-enum ll_array_way { LL_ARRAY_READ, LL_ARRAY_FILL, LL_ARRAY_UPDATE, LL_ARRAY_DRAIN, LL_ARRAY_WAYS };
 
 /* --- the problem --- */
 
@@ -73,12 +68,6 @@ struct ll_array_problem ll_array_conv(const struct ll_conv *conv);
 
 /* --- the array --- */
 
-/* A port moves so many bits a cycle, and no fewer than min_bits at a time, for the ways that it serves. */
-struct ll_array_port {
-    double width_bits, min_bits;
-    uint8_t serves[LL_OPERAND_COUNT]; /* a bit for each way */
-};
-
 struct ll_array_store {
     const char *name;
     double size_bits; /* of one instance; INFINITY: any */
@@ -90,6 +79,7 @@ struct ll_array_store {
     double width_bits, min_bits;      /* of an access through no port */
     double read_j, write_j, update_j; /* of an access: reads and drains, fills, updates */
     double leak_j;                    /* of one instance in one cycle */
+    double cluster; /* instances that one access serves; those at work lie evenly in all clusters; 0: 1 */
     /* Whether accesses of successive transfers share lines; else each transfer takes whole ones of min_bits. */
     bool coalesces;
 };
@@ -106,6 +96,8 @@ struct ll_array_rules {
     bool spans;           /* a tile of a strided operand has the words between its own, too */
     bool steady;          /* cycles are those of the slowest port or of computing; nothing begins or ends */
     bool gated;           /* idle instances do not leak */
+    bool
+        floors; /* time goes by the whole part of an unrolled loop that does not divide, else by what is above */
     /* What comes once is shortened, while ports are idle, in turn and together with what was shortened before
      * (ZigZag 3.8, reduce_balanced), down to a tile of the innermost store; else each down to what the first
      * cycle needs. */
@@ -184,5 +176,18 @@ struct ll_array_cost {
 /* The mapping is one that ll_array_mapping_check lets pass. */
 void ll_array_evaluate(const struct ll_array *array, const struct ll_array_problem *problem,
                        const struct ll_array_mapping *mapping, struct ll_array_cost *cost);
+
+/* The energy of one operand's accesses and hops alone, and the bits that it takes of each store, whose sum
+ * over operands is held_bits. Energies of operands add up: with arithmetic and leakage they are energy_j. */
+double ll_array_operand_j(const struct ll_array *array, const struct ll_array_problem *problem,
+                          const struct ll_array_mapping *mapping, enum ll_operand operand,
+                          double held_bits[LL_ARRAY_STORES]);
+
+/* What no mapping beats: cycles of all elements at work and of all words through the outermost ports once;
+ * energy of arithmetic and of all words out of the outermost store, or into it, once. */
+struct ll_array_bound {
+    double cycles, energy_j;
+};
+struct ll_array_bound ll_array_least(const struct ll_array *array, const struct ll_array_problem *problem);
 
 #endif

@@ -85,7 +85,8 @@ static bool read_size(char *word, struct sizes *sizes, struct ll_str *complaint)
     if (sizes->count == MOST_SIZES)
         return complain(complaint, "more than %d sizes", MOST_SIZES);
     uint64_t of = strtoull(equals + 1, &end, 10);
-    if (end == equals + 1 || *end || of == 0 || of > UINT32_MAX)
+    bool may_be_zero = strstr(word, "pad") != NULL;
+    if (end == equals + 1 || *end || (of == 0 && !may_be_zero) || of > UINT32_MAX)
         return complain(complaint, "`%.40s=%.40s`: expected a whole number from 1 to %u", word, equals + 1,
                         UINT32_MAX);
     snprintf(sizes->name[sizes->count], sizeof *sizes->name, "%.*s", (int)sizeof *sizes->name - 1, word);

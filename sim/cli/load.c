@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/array/choose.h"
 #include "sim/cli/command.h"
 #include "sim/machine/quantity.h"
 #include "sim/memory/footprint.h"
@@ -444,7 +445,8 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
         return NULL;
     }
     struct ll_machine *machine = ll_machine_read(which, folders, overrides, override_count, diags);
-    if (machine && !ll_load_table(machine, which, folders, override_count, diags)) {
+    if (machine &&
+        (!ll_load_table(machine, which, folders, override_count, diags) || !ll_array_check(machine, diags))) {
         ll_machine_free(machine);
         machine = NULL;
     }

@@ -586,6 +586,7 @@ struct answer {
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct derivation tried[2], *derivation; /* the best one so far, and the one that is tried next */
     bool fused;                              /* the software has a kernel for all of the op (attention.h) */
+    bool whole;                              /* or its unit does it as a whole */
     struct ll_work as_gemm;                  /* what stands for it where it has none */
 };
 
@@ -622,6 +623,15 @@ static uint32_t best_variant(struct answer *a, uint32_t count, struct ll_cost *c
 
 static void cost_on_unit(const struct question *q, struct answer *a, struct ll_cost *cost)
 {
+    const struct ll_unit_model *model = ll_unit_model(q->machine->units[a->doer.unit].model);
+    if (model->whole) {
+        a->whole = a->fused = true;
+        cost->unit = a->doer.unit;
+        cost_start(q->machine, a->doer.kernel, 0, cost);
+        cost->gap_s = q->machine->software.gap_s;
+        model->whole(q->machine, a->doer.unit, q->work, a->doer.dtype, cost);
+        return;
+    }
     uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants), taken = q->way;
     a->derivation = &a->tried[0];
     if (q->way == LL_FASTEST && count > 1)
@@ -686,7 +696,7 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     assert(q->kind < LL_OP_NONE && q->work->kind < LL_WORK_COUNT && q->machine->level_count > 0);
     *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
-    answer->fused = false;
+    answer->fused = answer->whole = false;
     if (needs_no_unit(q, cost))
         return true;
     bool fused = may_be_fused(q->work);
@@ -914,6 +924,10 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
         return false;
     if (cost.unit == LL_NO_UNIT)
         explain_without_unit(&question, &cost, why);
+    else if (answer.whole)
+        ll_unit_model(machine->units[cost.unit].model)
+            ->whole_explain(machine, cost.unit, may_be_fused(work) ? &answer.as_gemm : work,
+                            answer.doer.dtype, why);
     else if (answer.fused && work->kind == LL_WORK_EXPERTS)
         ll_experts_explain(machine, kind, work, why);
     else if (answer.fused && quantizes(work))

@@ -249,8 +249,9 @@ double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work 
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     if (cost->unit == LL_NO_UNIT)
         return ll_machine_compute_j(machine, work, dtype);
-    return cost->made * (1 + cost->zeros) *
-           ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
+    return cost->array_j +
+           cost->made * (1 + cost->zeros) *
+               ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
 }
 
 double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,

@@ -37,9 +37,6 @@ enum ll_scope { LL_SCOPE_DEVICE, LL_SCOPE_UNIT, LL_SCOPE_CLUSTER };
  * where the block is done with. */
 enum ll_buffering { LL_BUFFER_DOUBLE, LL_BUFFER_SINGLE, LL_BUFFER_CIRCULAR };
 
-/* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
-enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
-
 /* A memory in nodes, each beside as many of the units (sim/cost/cost_parts.h). */
 struct ll_numa {
     uint64_t nodes;   /* at least 2 */
@@ -73,6 +70,8 @@ struct ll_level {
     bool cache_given;
     struct ll_numa numa; /* where numa_given */
     bool numa_given;
+    struct ll_accesses accesses; /* where accesses_given; for arrays (sim/array) */
+    bool accesses_given;
 };
 
 /* How the gradient of a convolution's input is computed: with no more work than it needs; of a strided one as

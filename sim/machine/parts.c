@@ -156,6 +156,14 @@ static struct ll_arithmetic arithmetic_CONV_CORE(const struct ll_unit *unit)
     return (struct ll_arithmetic){core->multipliers ? (double)core->multipliers : atom, core->macs, 2};
 }
 
+static struct ll_arithmetic arithmetic_ARRAY(const struct ll_unit *unit)
+{
+    double elements = 1;
+    for (uint64_t i = 0; i < unit->array.axes.count; i++)
+        elements *= (double)unit->array.axes.at[i];
+    return (struct ll_arithmetic){elements, unit->array.macs, 2};
+}
+
 static struct ll_arithmetic arithmetic_VECTOR(const struct ll_unit *unit)
 {
     return (struct ll_arithmetic){(double)unit->vector.lanes, unit->vector.flops, 1};
@@ -223,13 +231,17 @@ double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_wo
     return (double)work->flops * (ll_is_gemm(work) ? of_mac_j : lanes_j) + (double)gemm.between * lanes_j;
 }
 
-/* A figure of the level's own comes first. A larger memory has longer lines, as long as it is not cut into
- * banks: read energies of CACTI 7 grow with the square root of the size. */
+/* A figure of the level's own comes first, then that of reading once. A larger memory has longer lines, as
+ * long as it is not cut into banks: read energies of CACTI 7 grow with the square root of the size. */
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
 {
     const struct ll_energy *energy = &machine->energy;
     if (energy->level_j_per_byte[l] > 0)
         return energy->level_j_per_byte[l];
+    const struct ll_accesses *accesses = &machine->levels[l].accesses;
+    double bits = accesses->width_bits > 0 ? accesses->width_bits : accesses->port[0].width_bits;
+    if (accesses->read_j > 0 && bits > 0)
+        return 8 * accesses->read_j / bits;
     if (!ll_level_is_on_chip(machine, l))
         return energy->off_chip_j_per_byte;
     uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;

@@ -458,6 +458,10 @@ static const struct ll_field level_fields[] = {
      .given_offset = offsetof(struct ll_level, numa_given),
      .help = "of a memory of the whole device that lies in several nodes, as with the sockets of a board: what "
              "passes between them; when not given, it is in one piece"},
+    {.key = "accesses", .type = LL_TYPE_OBJECT, AT(accesses), .table = &ll_accesses_table,
+     .given_offset = offsetof(struct ll_level, accesses_given),
+     .help = "width, ports and energy of an access, for arrays; when not given, ports follow from the bandwidth, and "
+             "energy from the energy section"},
 };
 #undef AT
 static const struct ll_field_table level_table = {TABLE("memory level", level_fields, struct ll_level)};

@@ -9,7 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LL_MAX_TILES = 16, LL_MAX_UNROLLS = 16 };
+enum { LL_MAX_TILES = 16, LL_MAX_UNROLLS = 16, LL_MAX_EXTENTS = 6, LL_ARRAY_PORTS = 8, LL_MAX_REGISTERS = 8 };
+
+/* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
+enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
+
+/* Sides of a mesh or of an array; devices per switch, switches per switch of the next layer, ...: innermost
+ * first. */
+struct ll_extents {
+    uint64_t at[LL_MAX_EXTENTS];
+    uint64_t count;
+};
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
@@ -142,6 +152,63 @@ struct ll_conv_core {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per multiplier and cycle; 0: cannot */
 };
 
+/* The directions in which a memory moves words of an operand: out to what lies inside (READ), in from outside
+ * (FILL), in from inside (UPDATE: a result or partial sum), out to the outside (DRAIN). */
+enum ll_array_way { LL_ARRAY_READ, LL_ARRAY_FILL, LL_ARRAY_UPDATE, LL_ARRAY_DRAIN, LL_ARRAY_WAYS };
+
+/* A port moves so many bits a cycle, and no fewer than min_bits at a time, for the ways that it serves. */
+struct ll_array_port {
+    double width_bits, min_bits;
+    uint8_t serves[LL_OPERAND_COUNT]; /* a bit for each way */
+};
+
+/* "64..512 input.read output.update output.drain": a port as a file gives it. Pure. */
+enum { LL_PORT_TEXT = 240 };
+void ll_port_print(const struct ll_array_port *port, char text[LL_PORT_TEXT]);
+
+/* What an access of a memory is and takes. */
+struct ll_accesses {
+    struct ll_array_port port[LL_ARRAY_PORTS];
+    uint64_t port_count;         /* 0: one for all, as fast as anyone asks */
+    double width_bits, min_bits; /* of an access; 0: those of the port */
+    double read_j, write_j;      /* of one */
+    double update_j;             /* of a partial sum; 0: write_j */
+    double leak_j;               /* of an instance in a cycle */
+    uint64_t cluster;            /* instances that one access serves, where they work in step; 0, 1: one */
+    bool by_line;                /* successive transfers share lines; else each takes its own */
+};
+
+/* A memory inside an array of elements. */
+struct ll_register {
+    const char *name;
+    uint64_t size_bytes; /* of one instance */
+    bool holds[LL_OPERAND_COUNT], holds_given;
+    uint64_t serves; /* a bit for each axis along which all elements share an instance */
+    struct ll_accesses accesses;
+    bool accesses_given;
+};
+
+/* By whose rules accesses are counted (sim/array/nest.h). */
+enum ll_counting { LL_COUNTS_LEADLINE, LL_COUNTS_TIMELOOP, LL_COUNTS_ZIGZAG };
+
+/* Elements along axes, with registers of their own, over which the loops of a nest are unrolled
+ * (sim/array). */
+struct ll_array_unit {
+    struct ll_extents axes;
+    struct ll_register registers[LL_MAX_REGISTERS]; /* innermost first */
+    uint64_t register_count;
+    const char **given; /* "sizes => mapping" of problems whose mapping is given */
+    uint64_t given_count;
+    const char **unroll; /* loops that axes run, as "D1:K D2:C,FX"; of several the best; none: any */
+    uint64_t unroll_count;
+    const char **limits; /* what the search keeps to, as "rf: keep weight; order FX FY; factors FX=3" */
+    uint64_t limit_count;
+    double hop_j;                /* of a bit from element to element; 0: not described */
+    double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per element and cycle; 0: cannot */
+    enum ll_counting counting;
+    bool gated; /* elements at rest do not leak */
+};
+
 struct ll_vector {
     uint64_t lanes;
     double flops[LL_DTYPE_COUNT]; /* per lane and cycle */
@@ -170,6 +237,7 @@ struct ll_unit {
         struct ll_matrix matrix;
         struct ll_spatial spatial;
         struct ll_conv_core conv_core;
+        struct ll_array_unit array;
         struct ll_vector vector;
     };
 };

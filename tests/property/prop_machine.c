@@ -225,7 +225,8 @@ static void write_unit(struct writer *w, const struct ll_field_table *table)
 
 static void write_LIST(struct writer *w, const struct ll_field *field)
 {
-    uint64_t least = field->required ? 1 : 0;
+    uint64_t least = field->required ? 1 : 0, item = w->item, item_count = w->item_count;
+    const char *list = w->list;
     w->item_count = least + ll_random_below(&w->random, (uint64_t)field->max + 1 - least);
     w->list = field->key;
     if (!strcmp(w->list, "memory"))
@@ -241,6 +242,9 @@ static void write_LIST(struct writer *w, const struct ll_field *field)
         ll_str_add(&w->out, "}, ");
     }
     ll_str_add(&w->out, "]");
+    w->list = list;
+    w->item = item;
+    w->item_count = item_count;
 }
 
 /* One key a level, for those that there are: they were written before. */
@@ -280,6 +284,26 @@ static void write_UNROLLS(struct writer *w, const struct ll_field *field)
     ll_str_add(&w->out, "]");
 }
 
+/* Sides of an array or of a network. */
+static void write_EXTENTS(struct writer *w, const struct ll_field *field)
+{
+    (void)field;
+    ll_str_addf(&w->out, "%" PRIu64 "x%" PRIu64, 1 + ll_random_below(&w->random, 64),
+                1 + ll_random_below(&w->random, 64));
+}
+
+/* Any port of any width. */
+static void write_PORTS(struct writer *w, const struct ll_field *field)
+{
+    uint64_t ports = 1 + ll_random_below(&w->random, LL_ARRAY_PORTS);
+    (void)field;
+    ll_str_add(&w->out, "[");
+    for (uint64_t i = 0; i < ports; i++)
+        ll_str_addf(&w->out, "%" PRIu64 " %s, ", 1 + ll_random_below(&w->random, 4096),
+                    ll_random_below(&w->random, 2) ? "input.read weight.fill" : "output.update output.drain");
+    ll_str_add(&w->out, "]");
+}
+
 static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_TEXT] = write_TEXT,         [LL_TYPE_NAME] = write_NAME,
     [LL_TYPE_CHOICE] = write_CHOICE,     [LL_TYPE_BOOL] = write_BOOL,
@@ -291,6 +315,7 @@ static write_value *const writers[LL_TYPE_COUNT] = {
     [LL_TYPE_OBJECT] = write_OBJECT,     [LL_TYPE_RESIDUALS] = write_RESIDUALS,
     [LL_TYPE_LIST] = write_LIST,         [LL_TYPE_NUMBERS] = write_NUMBERS,
     [LL_TYPE_UNROLLS] = write_UNROLLS,   [LL_TYPE_WORDS] = write_WORDS,
+    [LL_TYPE_PORTS] = write_PORTS,       [LL_TYPE_EXTENTS] = write_EXTENTS,
 };
 
 /* Whether this key is written now. The machine's clock, all scopes, tiles and chunks are: others lean on
@@ -332,7 +357,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
             return false;
     if (!strcmp(field->key, "dram"))
         return w->dram = ll_random_below(&w->random, 2);
-    if (!strcmp(field->key, "channels") && !w->dram)
+    if (!field->required && !strcmp(field->key, "channels") && !w->dram)
         return false;
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;
