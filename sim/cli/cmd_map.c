@@ -401,6 +401,8 @@ static bool read_head(struct table *t)
 {
     size_t count;
     const struct ll_csv_field *head = ll_csv_next(&t->csv, &count);
+    while (head && head->text[0] == '#') /* where it is from */
+        head = ll_csv_next(&t->csv, &count);
     for (size_t i = 0; head && i < count && i < MOST_COLUMNS; i++)
         t->head[t->columns++] = head[i].text;
     t->zigzag = t->columns > 0 && !strcmp(t->head[0], "machine");

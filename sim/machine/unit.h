@@ -3,23 +3,17 @@
 #ifndef LL_SIM_MACHINE_UNIT_H
 #define LL_SIM_MACHINE_UNIT_H
 
+#include "sim/machine/core_types.h"
 #include "tracer/ir/ops.h"
 #include "tracer/ir/tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LL_MAX_TILES = 16, LL_MAX_UNROLLS = 16, LL_MAX_EXTENTS = 6, LL_ARRAY_PORTS = 8, LL_MAX_REGISTERS = 8 };
+enum { LL_MAX_TILES = 16, LL_MAX_UNROLLS = 16, LL_ARRAY_PORTS = 8, LL_MAX_REGISTERS = 8 };
 
 /* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
-
-/* Sides of a mesh or of an array; devices per switch, switches per switch of the next layer, ...: innermost
- * first. */
-struct ll_extents {
-    uint64_t at[LL_MAX_EXTENTS];
-    uint64_t count;
-};
 
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
