@@ -85,6 +85,48 @@ static inline void random_spatial(struct dice *dice, struct ll_unit *unit)
     random_rates(dice, spatial->macs);
 }
 
+static inline void random_conv_core(struct dice *dice, struct ll_unit *unit)
+{
+    unit->conv_core = (struct ll_conv_core){.channels = roll_size(dice, 128),
+                                            .kernels = roll_size(dice, 128),
+                                            .packing = (enum ll_packing)roll_between(dice, 0, 2),
+                                            .image_channels = roll_size(dice, 16),
+                                            .whole_taps = true,
+                                            .least_stripe = roll_size(dice, 32),
+                                            .stripe = roll_between(dice, 0, 64),
+                                            .memory_channels = roll_size(dice, 32),
+                                            .image_by_image = roll_between(dice, 0, 1),
+                                            .fill_cycles = (double)roll_between(dice, 0, 100)};
+    random_rates(dice, unit->conv_core.macs);
+}
+
+static inline void random_in_memory(struct dice *dice, struct ll_unit *unit)
+{
+    struct ll_in_memory *array = &unit->in_memory;
+    *array = (struct ll_in_memory){.rows = roll_size(dice, 512),
+                                   .columns = 32 + roll_size(dice, 512),
+                                   .sets = 1,
+                                   .cell_bits = roll_size(dice, 4),
+                                   .cells = roll_between(dice, 1, 2),
+                                   .dac_bits = roll_size(dice, 8),
+                                   .rows_at_once = roll_between(dice, 0, 64),
+                                   .columns_per_adc = roll_between(dice, 0, 64),
+                                   .converts = (enum ll_converting)roll_between(dice, 0, 1),
+                                   .pipelined = roll_between(dice, 0, 1),
+                                   .slice_cycles = (double)roll_between(dice, 1, 10),
+                                   .conversion_cycles = (double)roll_between(dice, 0, 4),
+                                   .write_cycles = (double)roll_between(dice, 0, 20),
+                                   .cell_j = roll_real(dice, 0, 1e-14),
+                                   .convert_j = roll_real(dice, 0, 1e-12),
+                                   .write_j = roll_real(dice, 0, 1e-13)};
+    for (int i = 0; i < LL_DTYPE_COUNT; i++) {
+        array->weight_bits[i] = (double)roll_between(dice, 1, 16);
+        double weights = ll_in_memory_steps(array, (enum ll_dtype)i, 1, 1).weights;
+        array->macs[i] = (double)array->rows * weights /
+                         ll_in_memory_steps(array, (enum ll_dtype)i, (double)array->rows, weights).cycles;
+    }
+}
+
 static inline void random_vector(struct dice *dice, struct ll_unit *unit)
 {
     unit->vector.lanes = roll_size(dice, 512);
@@ -97,10 +139,11 @@ static inline void random_vector(struct dice *dice, struct ll_unit *unit)
 /* A unit for products, of one model or another. */
 static inline void random_products(struct dice *dice, struct ll_unit *unit)
 {
-    static const enum ll_unit_kind models[] = {LL_UNIT_SYSTOLIC, LL_UNIT_MATRIX, LL_UNIT_SPATIAL};
-    static void (*const fill[])(struct dice *, struct ll_unit *) = {random_systolic, random_matrix,
-                                                                    random_spatial};
-    uint64_t which = roll_between(dice, 0, 2);
+    static const enum ll_unit_kind models[] = {LL_UNIT_SYSTOLIC, LL_UNIT_MATRIX, LL_UNIT_SPATIAL,
+                                               LL_UNIT_CONV_CORE, LL_UNIT_IN_MEMORY};
+    static void (*const fill[])(struct dice *, struct ll_unit *) = {
+        random_systolic, random_matrix, random_spatial, random_conv_core, random_in_memory};
+    uint64_t which = roll_between(dice, 0, 4);
     unit->model = models[which];
     fill[which](dice, unit);
 }
@@ -108,9 +151,11 @@ static inline void random_products(struct dice *dice, struct ll_unit *unit)
 /* Its multiply-accumulates per cycle, by dtype. */
 static inline double *macs_of(struct ll_unit *unit)
 {
-    return unit->model == LL_UNIT_SYSTOLIC ? unit->systolic.macs
-           : unit->model == LL_UNIT_MATRIX ? unit->matrix.macs
-                                           : unit->spatial.macs;
+    return unit->model == LL_UNIT_SYSTOLIC    ? unit->systolic.macs
+           : unit->model == LL_UNIT_MATRIX    ? unit->matrix.macs
+           : unit->model == LL_UNIT_CONV_CORE ? unit->conv_core.macs
+           : unit->model == LL_UNIT_IN_MEMORY ? unit->in_memory.macs
+                                              : unit->spatial.macs;
 }
 
 /* Some kind of dynamic memory, or accesses of some size, or neither. */

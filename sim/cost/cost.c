@@ -537,6 +537,8 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
         return false;
     ll_kernel_time(s, cost, &d->chosen);
     cost->apart_s += weights_wait_s(d);
+    cost->array_j = (double)s->task.steps * d->chosen.way.array_j;
+    cost->made *= d->chosen.way.made > 0 ? d->chosen.way.made : 1;
     return true;
 }
 

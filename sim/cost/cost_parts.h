@@ -278,6 +278,8 @@ struct ll_kernel_config {
     uint64_t units_used; /* instances that work */
     double at_work;      /* of these, in the mean over the cycles: fewer where the last tiles fill no wave */
     double cycles;       /* of the busiest instance, one step */
+    double made;         /* multiplications for each of the task's; 0: 1 */
+    double array_j;      /* energy of a step, all instances together, beyond that of multiplications */
     double wait_cycles;  /* beside these, in which weights come and nothing else goes on */
     struct ll_first_piece first;
     struct ll_gemm share; /* the part of a GEMM that one instance gets */

@@ -241,6 +241,7 @@ static bool core_way(const struct ll_unit *unit, const struct ll_task *task, uin
         .share = plan.split.share,
         .shares = (double)plan.split.used,
         .macs = ll_gemm_macs(&task->problem.dims) * made,
+        .made = made,
     };
     double passes[LL_OPERAND_COUNT] = {ceil((double)plan.split.share.n / (double)core->kernels), plan.stripes,
                                        1};

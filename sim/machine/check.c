@@ -781,6 +781,17 @@ static bool check_caches(struct ll_reading *reading)
 
 /* --- units --- */
 
+/* What an array in memory does at full use. */
+static void settle_array(struct ll_in_memory *array)
+{
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
+        double rows = (double)array->rows;
+        double weights = ll_in_memory_steps(array, (enum ll_dtype)i, rows, 1).weights;
+        double cycles = ll_in_memory_steps(array, (enum ll_dtype)i, rows, weights).cycles;
+        array->macs[i] = cycles > 0 ? rows * weights / cycles : 0;
+    }
+}
+
 static bool settle_clocks(struct ll_reading *reading)
 {
     struct ll_machine *machine = reading->machine;
@@ -789,6 +800,8 @@ static bool settle_clocks(struct ll_reading *reading)
         struct ll_unit *unit = &machine->units[i];
         if (unit->clock_hz == 0)
             unit->clock_hz = machine->clock_hz;
+        if (unit->model == LL_UNIT_IN_MEMORY)
+            settle_array(&unit->in_memory);
         const struct ll_node *item = ll_item_node(reading, "units", i);
         if (unit->clock_hz == 0 && !ll_node_get(reading->root, "clock") && !ll_node_get(item, "clock"))
             right = ll_complain(reading->diags, item ? item->place : (struct ll_place){0},

@@ -80,8 +80,9 @@ double ll_cache_left(const struct ll_cache_level *level, uint64_t size_bytes, do
     if (level->ways == 0 || level->ways > MOST_WAYS || level->ways * level->line_bytes >= size_bytes)
         return came <= 1 ? 1 : 0;
     double others = came * (double)level->ways;
-    /* Chernoff's bounds: with W ways and x others the share is at least 1 - exp(-x) (e x / W)^W below W, and at
-     * most exp(-x) (e x / W)^W above: nearer than NEAR to 1 from x = W / 4 downwards, and to 0 from 3 W upwards. */
+    /* Chernoff's bounds: with W ways and x others the share is at least 1 - exp(-x) (e x / W)^W below W,
+     * and at most exp(-x) (e x / W)^W above: nearer than NEAR to 1 from x = W / 4 downwards, and to 0 from
+     * 3 W upwards. */
     if (level->ways >= 11 && (came <= 0.25 || came >= 3))
         return came <= 0.25 ? 1 : 0;
     double term = exp(-others), share = term;
@@ -156,12 +157,42 @@ static struct ll_arithmetic arithmetic_CONV_CORE(const struct ll_unit *unit)
     return (struct ll_arithmetic){core->multipliers ? (double)core->multipliers : atom, core->macs, 2};
 }
 
+<<<<<<< HEAD
 static struct ll_arithmetic arithmetic_ARRAY(const struct ll_unit *unit)
 {
     double elements = 1;
     for (uint64_t i = 0; i < unit->array.axes.count; i++)
         elements *= (double)unit->array.axes.at[i];
     return (struct ll_arithmetic){elements, unit->array.macs, 2};
+=======
+static struct ll_arithmetic arithmetic_IN_MEMORY(const struct ll_unit *unit)
+{
+    return (struct ll_arithmetic){1, unit->in_memory.macs, 2};
+}
+
+/* Slices of an input come one after the other, each to groups of rows; a converter serves its columns in
+ * turn, and of those of a weight each is converted. */
+struct ll_in_memory_steps ll_in_memory_steps(const struct ll_in_memory *array, enum ll_dtype dtype,
+                                             double rows, double weights)
+{
+    struct ll_in_memory_steps s = {0};
+    double weight_bits = array->weight_bits[dtype], input_bits = array->input_bits[dtype];
+    if (weight_bits == 0)
+        return s;
+    input_bits = input_bits > 0 ? input_bits : weight_bits;
+    s.columns_each = ceil(weight_bits / (double)array->cell_bits) * (double)array->cells;
+    s.weights = floor((double)array->columns / s.columns_each);
+    s.slices = array->dac_bits > 0 ? ceil(input_bits / (double)array->dac_bits) : exp2(input_bits) - 1;
+    s.groups = array->rows_at_once > 0 ? ceil(rows / (double)array->rows_at_once) : 1;
+    double shared = (double)array->columns_per_adc, columns = weights * s.columns_each,
+           turns = shared > 0 ? fmin(shared, columns) : 0;
+    double reads = s.groups * (array->converts == LL_CONVERTS_SLICES ? s.slices : 1);
+    double summing = s.slices * s.groups * array->slice_cycles,
+           converting = reads * turns * array->conversion_cycles;
+    s.conversions = shared > 0 ? reads * columns : 0;
+    s.cycles = array->pipelined ? fmax(summing, converting) : summing + converting;
+    return s;
+>>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
 }
 
 static struct ll_arithmetic arithmetic_VECTOR(const struct ll_unit *unit)

@@ -116,8 +116,8 @@ struct ll_spatial {
     uint64_t accumulators;                    /* partial sums that a unit keeps; 0: as many as needed */
     double fill_cycles;                       /* before the first sum leaves the unit */
     double macs[LL_DTYPE_COUNT];              /* multiply-accumulates per element and cycle; 0: cannot */
-    /* Of the memory that feeds it, for a pass: the sums of whole rows of the output and the rows of the image that
-     * come in, twice. With it, unrolls are used in their order; 0: the fastest is. */
+    /* Of the memory that feeds it, for a pass: the sums of whole rows of the output and the rows of the
+     * image that come in, twice. With it, unrolls are used in their order; 0: the fastest is. */
     uint64_t pass_room_bytes;
     double weight_load; /* weights that come into the elements a cycle while these wait; 0: they do not */
 };
@@ -146,6 +146,7 @@ struct ll_conv_core {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per multiplier and cycle; 0: cannot */
 };
 
+<<<<<<< HEAD
 /* The directions in which a memory moves words of an operand: out to what lies inside (READ), in from outside
  * (FILL), in from inside (UPDATE: a result or partial sum), out to the outside (DRAIN). */
 enum ll_array_way { LL_ARRAY_READ, LL_ARRAY_FILL, LL_ARRAY_UPDATE, LL_ARRAY_DRAIN, LL_ARRAY_WAYS };
@@ -201,6 +202,34 @@ struct ll_array_unit {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per element and cycle; 0: cannot */
     enum ll_counting counting;
     bool gated; /* elements at rest do not leak */
+=======
+/* When converters read sums: after each slice of an input, or once all slices have been summed up. */
+enum ll_converting { LL_CONVERTS_SLICES, LL_CONVERTS_SUMS };
+
+/* An array that computes in memory (sim/cost/unit_in_memory.c): a weight lies in cells side by side along a
+ * row, an input comes to a row in slices, a column sums up what its rows give. */
+struct ll_in_memory {
+    uint64_t rows, columns;   /* of cells that are addressed at once */
+    uint64_t sets;            /* of weights that lie behind each other; one works */
+    uint64_t cell_bits;       /* of a weight in a cell */
+    uint64_t cells;           /* for each part of a weight: 2 for pairs that stand for signed ones */
+    uint64_t dac_bits;        /* of an input in a slice; 0: an input is a number of pulses */
+    uint64_t rows_at_once;    /* that a column sums up at once; 0: all */
+    uint64_t columns_per_adc; /* that share a converter; 0: there is none (digital sums) */
+    enum ll_converting converts;
+    bool pipelined;           /* a slice is summed while the one before is converted */
+    double slice_cycles;      /* of a slice: driving rows, summing */
+    double conversion_cycles; /* of a conversion */
+    double write_cycles;      /* to write a row of cells */
+    double cell_j;            /* of a cell in a slice */
+    double drive_j;           /* of driving a row in a slice */
+    double convert_j;         /* of a conversion */
+    double add_j;             /* of shifting and adding what a weight's columns give for a slice */
+    double slice_j;           /* of an array in a slice, whatever part of it works: control, clocks */
+    double write_j;           /* of writing a cell */
+    double weight_bits[LL_DTYPE_COUNT], input_bits[LL_DTYPE_COUNT]; /* 0: cannot; as the weight's */
+    double macs[LL_DTYPE_COUNT]; /* at full use: multiply-accumulates per array and cycle, from the above */
+>>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
 };
 
 struct ll_vector {
@@ -231,7 +260,11 @@ struct ll_unit {
         struct ll_matrix matrix;
         struct ll_spatial spatial;
         struct ll_conv_core conv_core;
+<<<<<<< HEAD
         struct ll_array_unit array;
+=======
+        struct ll_in_memory in_memory;
+>>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
         struct ll_vector vector;
     };
 };
@@ -242,6 +275,18 @@ static inline double ll_unit_share(const struct ll_unit *unit, double share)
 {
     return share > 0 && unit->rate_of_full > 0 ? 1 / (1 + (1 / share - 1) * unit->rate_of_full) : share;
 }
+
+/* How an array in memory takes numbers of a type: columns that a weight takes; slices in which an input
+ * comes; groups of rows that are summed one after the other; cycles until all sums of one input vector are
+ * there. */
+struct ll_in_memory_steps {
+    double columns_each, weights, slices, groups, conversions, cycles;
+};
+
+/* Of a vector that so many rows and weights side by side take; all zero of a type that it does not take.
+ * Pure. */
+struct ll_in_memory_steps ll_in_memory_steps(const struct ll_in_memory *array, enum ll_dtype dtype,
+                                             double rows, double weights);
 
 /* Loops side by side and within each element as a file gives them, "K16 C16 / FX3", those of one iteration
  * left out; "G1" where nothing is side by side. Pure. */

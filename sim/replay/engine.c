@@ -57,13 +57,11 @@ static const struct ll_cost *cost_here(const struct ll_prepared *prepared, const
                                        uint32_t seq, const struct ll_cost *cost, struct ll_cost *room)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
-    const bool layers = machine->software.fusion == LL_FUSION_LAYERS;
-    if (!layers && (!follows || cost->gap_s == 0))
+    if (machine->software.fusion != LL_FUSION_LAYERS && (!follows || cost->gap_s == 0))
         return cost;
     *room = *cost;
     room->gap_s = follows ? 0 : cost->gap_s;
-    if (layers)
-        ll_pipeline_computes(prepared, machine, seq, room);
+    ll_pipeline_computes(prepared, machine, seq, room);
     return room;
 }
 

@@ -58,6 +58,8 @@ void ll_pipeline_computes(const struct ll_prepared *prepared, const struct ll_ma
 {
     double unit_s[LL_MAX_UNITS] = {0};
     struct ll_cost next;
+    if (machine->software.fusion != LL_FUSION_LAYERS)
+        return;
     if (is_inside(prepared, seq)) {
         cost->compute_s = cost->compute_first_s = 0;
         return;
