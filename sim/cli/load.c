@@ -652,6 +652,54 @@ static int prune(struct ll_trace *trace, const struct ll_pattern *pattern, const
                    : ll_cli_fail("memory ran out");
 }
 
+/* Zeros of layers from --sparsity, and of all from --activation-sparsity behind them. */
+static bool read_zeros(const struct ll_args *args, struct ll_changes *changes)
+{
+    const char *path = ll_value(args, "sparsity", NULL), *given = ll_value(args, "activation-sparsity", NULL);
+    struct ll_diags diags = {0};
+    struct ll_sparsity *rules = NULL, *all;
+    struct ll_pattern inputs = {0};
+    size_t count = 0;
+    if (given && (!ll_sparsity_parse(given, &inputs) || !inputs.unstructured))
+        return ll_cli_reject("--activation-sparsity %s: expected the share that is zero, as 45%%", given) ==
+               LL_DONE;
+    if (path) {
+        struct ll_contents text;
+        enum ll_status status = ll_read_whole(path, 1 << 24, args->arena, &text);
+        if (status != LL_OK)
+            return ll_cli_reject("%s: %s", path, ll_status_text(status)) == LL_DONE;
+        bool read = ll_sparsity_read(text.bytes, text.length, path, args->arena, &diags, &rules, &count);
+        ll_print_diags(&diags);
+        ll_diags_release(&diags);
+        if (!read)
+            return false;
+    }
+    all = ll_alloc(args->arena, count + 1, sizeof *all);
+    if (!all)
+        return ll_cli_fail("memory ran out") == LL_DONE;
+    for (size_t i = 0; i < count; i++)
+        all[i] = rules[i];
+    if (given)
+        all[count++] = (struct ll_sparsity){.layer = "*", .inputs_nonzero = inputs.kept * 100 / inputs.of};
+    changes->zeros = all;
+    changes->zero_count = count;
+    return true;
+}
+
+static int apply_zeros(struct ll_trace *trace, const struct ll_changes *changes, const char *path)
+{
+    uint64_t weights, inputs;
+    const char *trouble;
+    if (changes->zero_count == 0)
+        return LL_DONE;
+    if (!ll_trace_sparsify(trace, changes->zeros, changes->zero_count, &weights, &inputs, &trouble))
+        return trouble ? ll_cli_reject("%s: zeros: %s", path, trouble) : ll_cli_fail("memory ran out");
+    if (weights + inputs > 0)
+        return LL_DONE;
+    return ll_cli_reject("%s: no layer has a scope that the sparsity names, with a GEMM or convolution in it",
+                         path);
+}
+
 static int store(struct ll_trace *trace, enum ll_numeric numeric, const char *path)
 {
     const char *trouble;
@@ -685,13 +733,16 @@ bool ll_read_changes(const struct ll_args *args, struct ll_changes *changes)
 {
     return read_type(args, "as", &changes->dtype) && read_gemm_numeric(args, &changes->gemms) &&
            read_numeric(args, "weights-as", true, &changes->weights) &&
-           read_pattern(args, &changes->pattern) && read_gaps(args, &changes->gaps);
+           read_pattern(args, &changes->pattern) && read_zeros(args, changes) &&
+           read_gaps(args, &changes->gaps);
 }
 
 int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const char *path)
 {
     assert(*trace);
     int status = retype(*trace, changes->dtype, path);
+    if (status == LL_DONE)
+        status = apply_zeros(*trace, changes, path);
     if (status == LL_DONE)
         status = prune(*trace, &changes->pattern, path);
     if (status == LL_DONE)

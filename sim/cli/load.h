@@ -14,6 +14,7 @@
 #include "tracer/convert/convert.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"
+#include "tracer/transform/sparsity.h"
 
 /* Folders in which a machine may be named by its stem, the first that has it wins:
  *   1. those of LEADLINE_PATH, separated by colons;
@@ -146,10 +147,12 @@ int ll_show_accounts(const struct ll_args *args, const struct ll_trace *trace);
  * zero, and recorded time outside of ops. */
 
 struct ll_changes {
-    enum ll_dtype dtype;            /* LL_DTYPE_COUNT: as it is */
-    enum ll_numeric gemms, weights; /* LL_NUMERIC_NONE: as they are */
-    struct ll_pattern pattern;      /* of: 0: none */
-    double gaps;                    /* by which their recorded time is multiplied */
+    enum ll_dtype dtype;             /* LL_DTYPE_COUNT: as it is */
+    enum ll_numeric gemms, weights;  /* LL_NUMERIC_NONE: as they are */
+    struct ll_pattern pattern;       /* of: 0: none */
+    const struct ll_sparsity *zeros; /* what else is known of zeros, layer by layer */
+    size_t zero_count;
+    double gaps; /* by which their recorded time is multiplied */
 };
 
 /* The options, for a command's list. */
@@ -165,10 +168,14 @@ struct ll_changes {
          "time of a recorded program outside of its recorded calls: keep it as it was on that CPU "          \
          "(default), "                                                                                       \
          "drop it, or multiply it"},                                                                         \
+        {"prune", 0, "N:M|P%",                                                                               \
+         "simulate sparse weights: of each M neighbours all but N are zero, as in 2:4, or P percent of "     \
+         "them anywhere, as in 90%"},                                                                        \
+        {"activation-sparsity", 0, "P%",                                                                     \
+         "simulate with P percent of what GEMMs and convolutions read beside weights zero, as in 45%"},      \
     {                                                                                                        \
-        "prune", 0, "N:M|P%",                                                                                \
-            "simulate sparse weights: of each M neighbours all but N are zero, as in 2:4, or P percent of "  \
-            "them anywhere, as in 90%"                                                                       \
+        "sparsity", 0, "FILE",                                                                               \
+            "simulate with the zeros of weights and activations that this CSV tells, layer by layer"         \
     }
 
 /* What the options say; false after saying what is wrong with them. */

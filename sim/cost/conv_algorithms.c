@@ -378,7 +378,7 @@ static struct ll_variant in_blocks(const struct ll_work *work, uint64_t merged)
 /* The same by kernels that skip zeros, if there are some. */
 static size_t add_skipping(struct ll_variant *out, size_t count)
 {
-    if (out[count - 1].work.of == 0)
+    if (out[count - 1].work.of == 0 && out[count - 1].work.a_nonzero == 0)
         return count;
     out[count] = out[count - 1];
     out[count].skips = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From work to a cost: which unit computes it, by which algorithm and kernel configuration, and what dtype
- * casts, skipped zeros and transfers from the host add.
+ * casts and transfers from the host add.
  *
  * ll_cost_op chooses a unit, lowers the work to a GEMM (gemm_work.c), tries every convolution algorithm
  * (conv_algorithms.c) and lets kernel_model.c find the best configuration of each; it keeps the fastest.
@@ -113,100 +113,6 @@ static void cost_start(const struct ll_machine *machine, const struct ll_kernel 
     cost->overhead_s = usual_start_s(machine, kernel);
     cost->behind_s = kernel->launch_overlap * cost->overhead_s;
     cost->more_s = fmax(0, way_s - (cost->overhead_s - cost->behind_s));
-}
-
-double ll_largest_of(uint64_t count)
-{
-    double below = ((double)count - 0.375) / ((double)count + 0.25), low = 0, high = 40;
-    /* As many halvings as a double has digits. */
-    for (int i = 0; i < 64 && count > 1; i++) {
-        double middle = (low + high) / 2;
-        /* What lies above is small, and so exact. */
-        if (0.5 * erfc(middle / sqrt(2)) > 1 - below)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The most of `window` neighbours, counted from a multiple of it, that are not zero. */
-static uint64_t most_in(const struct ll_work *work, uint64_t window)
-{
-    if (window % work->of == 0)
-        return work->kept * (window / work->of);
-    return work->of % window == 0 ? ll_min(work->kept, window) : window;
-}
-
-/* What is left of k is so many; a is taken in as a whole. A column that waits multiplies nothing. */
-static void shorten(struct ll_task *task, uint64_t left, double zeros)
-{
-    task->zeros = zeros;
-    task->a_each = (double)task->problem.dims.k / (double)left;
-    task->problem.dims.k = left;
-    task->problem.element[LL_OPERAND_A] *= task->a_each;
-    task->problem.element[LL_OPERAND_B] *= task->a_each;
-}
-
-/* How much of k is left where zeros are skipped. */
-struct skipped {
-    enum { NO_SKIP, IN_GROUPS, EVEN, UNEVEN } how;
-    uint64_t left;
-    double zeros;                   /* multiplications by zero that remain, for each other one */
-    uint64_t together;              /* UNEVEN: columns that wait for each other */
-    double share, mean, deviations; /* UNEVEN: not zero; of a column, in the mean; of the one with most */
-};
-
-/* In groups of the unit's pattern, where they serve. */
-static struct skipped skip_groups(const struct ll_task *task, const struct ll_unit *unit)
-{
-    const struct ll_work *work = task->work;
-    uint64_t taken = unit->skips.kept, of = unit->skips.of, k = task->problem.dims.k;
-    uint64_t left = of > 0 ? ll_mul(ll_ceil_div(k, of), taken) : k;
-    if (left >= k || work->unstructured || most_in(work, of) > taken)
-        return (struct skipped){0};
-    return (struct skipped){
-        .how = IN_GROUPS, .left = left, .zeros = fmax(0, (1 + task->zeros) * (double)left / (double)k - 1)};
-}
-
-/* Whatever is not zero, where all columns have as many. */
-static struct skipped skip_even(const struct ll_task *task)
-{
-    const struct ll_work *work = task->work;
-    uint64_t k = task->problem.dims.k, groups = k / work->of, rest = ll_min(k % work->of, work->kept);
-    uint64_t left = groups * work->kept + rest;
-    return (struct skipped){.how = left < k ? EVEN : NO_SKIP, .left = left};
-}
-
-/* Whatever is not zero, where columns wait for each other. */
-static struct skipped skip_uneven(const struct ll_task *task, const struct ll_unit *unit)
-{
-    const struct ll_work *work = task->work;
-    double k = (double)task->problem.dims.k;
-    struct skipped s = {.together = ll_min(unit->skips_unstructured, task->problem.dims.n),
-                        .share = (double)work->kept / (double)work->of};
-    s.mean = k * s.share;
-    s.deviations = ll_largest_of(s.together);
-    double most = ceil(s.mean + s.deviations * sqrt(s.mean * (1 - s.share)));
-    s.how = most < k ? UNEVEN : NO_SKIP;
-    s.left = s.how ? (uint64_t)most : 0;
-    return s;
-}
-
-static struct skipped skip(const struct ll_task *task, const struct ll_unit *unit)
-{
-    if (!task->is_gemm || task->work->of == 0)
-        return (struct skipped){0};
-    return unit->skips_unstructured == 0 ? skip_groups(task, unit)
-           : task->work->unstructured    ? skip_uneven(task, unit)
-                                         : skip_even(task);
-}
-
-void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit)
-{
-    const struct skipped s = skip(task, unit);
-    if (s.how)
-        shorten(task, s.left, s.zeros);
 }
 
 static bool moves_only(const struct ll_work *work)
@@ -490,6 +396,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
         d->whole = s->task;
         ll_skip_zeros(&s->task, unit);
     }
+    ll_store_zeros(&s->task, unit);
     s->unit.count = ll_kernel_time_units(s);
     s->by_library = by_library(s);
     if (s->by_library && work->kind == LL_WORK_CONV)
@@ -810,51 +717,6 @@ static void explain_without_unit(const struct question *q, const struct ll_cost 
                ll_max(q->work->a_bytes, q->work->c_bytes), host->bandwidth_Bps, cost->host_s);
 }
 
-static void explain_uneven(const struct skipped *s, const struct ll_task *task, const struct ll_unit *unit,
-                           struct ll_explain *why)
-{
-    ll_say(why,
-           "elements of a column that are not zero, in the mean: %" PRIu64 " * %" PRIu64 " / %" PRIu64
-           " = %.10g",
-           task->problem.dims.k, task->work->kept, task->work->of, s->mean);
-    ll_say(why,
-           "columns wait for the one of %" PRIu64
-           " that has most, which lies where a normal curve has of its area "
-           "below: (%" PRIu64 " - 0.375) / (%" PRIu64 " + 0.25) = %.10g",
-           s->together, s->together, s->together,
-           ((double)s->together - 0.375) / ((double)s->together + 0.25));
-    ll_say(why,
-           "%s takes what is not zero along k, and so many standard deviations more: "
-           "ceil(%.10g + %.10g * sqrt(%.10g * (1 - %.10g))) = %" PRIu64,
-           unit->name, s->mean, s->deviations, s->mean, s->share, s->left);
-}
-
-/* task: before zeros were skipped. */
-static void explain_zeros(const struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why)
-{
-    const struct ll_work *work = task->work;
-    const struct skipped s = skip(task, unit);
-    uint64_t k = task->problem.dims.k;
-    if (s.how == NO_SKIP)
-        return;
-    if (s.how == IN_GROUPS)
-        ll_say(why,
-               "%s takes %" PRIu32 " of each %" PRIu32 " along k: ceil(%" PRIu64 " / %" PRIu32 ") * %" PRIu32
-               " = %" PRIu64,
-               unit->name, unit->skips.kept, unit->skips.of, k, unit->skips.of, unit->skips.kept, s.left);
-    else if (s.how == EVEN)
-        ll_say(why,
-               "%s takes what is not zero along k, of whole groups and of the rest: floor(%" PRIu64
-               " / %" PRIu64 ") * %" PRIu64 " + %" PRIu64 " = %" PRIu64,
-               unit->name, k, work->of, work->kept, ll_min(k % work->of, work->kept), s.left);
-    else
-        explain_uneven(&s, task, unit, why);
-    ll_say(why,
-           "elements of a that come in for each of these, for a is read whole: %" PRIu64 " / %" PRIu64
-           " = %.10g",
-           k, s.left, (double)k / (double)s.left);
-}
-
 /* What starting the op takes beside the usual overhead, and dependent steps. */
 static void explain_start(const struct derivation *d, const struct ll_cost *cost, struct ll_explain *why)
 {
@@ -879,7 +741,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
     ll_explain_group(why, "shape");
     ll_variant_explain(d->variant, a->doer.work, why);
     if (d->variant->skips)
-        explain_zeros(&d->whole, unit, why);
+        ll_zeros_explain(&d->whole, unit, why);
     ll_elements_explain(&d->sized.task, why);
     ll_explain_group(why, "kernel");
     if (d->variant->rate != 1)

@@ -262,7 +262,10 @@ struct ll_task {
     bool whole_k;                          /* its kernels do not share k among instances */
     const struct ll_linear_kernel *linear; /* by which a quantized linear layer goes; NULL: none */
     double a_each; /* elements of a taken in for each of k: more than 1 where zeros of b are skipped */
-    double zeros;  /* multiplications by zero for each of the work's */
+    /* Multiplications by zero for each of the work's, which have those by zeros of a among them: less than 0 where
+     * these are saved. */
+    double zeros;
+    bool skips_a; /* zeros of a take no time, though the work's FLOPs have them */
     /* Bytes of one pass over each operand of the whole problem as the unit reads it: an image is unrolled
      * into its windows here, an overlap is read again. */
     double unit_pass[LL_OPERAND_COUNT];
@@ -748,6 +751,13 @@ bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s);
  * unstructured, so many of its columns go in step: they wait for the one with most, of which as many are left
  * as are expected of the largest of N binomial counts, k d + z sqrt(k d (1 - d)) for a share d. */
 void ll_skip_zeros(struct ll_task *task, const struct ll_unit *unit);
+
+/* How much of k is left, and why; task as it was before. Nothing where nothing is skipped. */
+void ll_zeros_explain(const struct ll_task *task, const struct ll_unit *unit, struct ll_explain *why);
+
+/* Where memories hold a compressed (`inputs_stored`) fewer bytes of it move, their places among them; a unit
+ * that gates zeros (`gates_zeros`) takes no energy for them. Behind ll_skip_zeros. */
+void ll_store_zeros(struct ll_task *task, const struct ll_unit *unit);
 
 /* How many standard deviations the largest of `count` independent normal variables lies above their mean, on
  * average: the quantile (count - 0.375) / (count + 0.25) (Blom, Statistical estimates and transformed

@@ -318,7 +318,7 @@ struct ll_epilogue ll_epilogue_of(const struct ll_machine *machine, const struct
     if (!task->is_gemm)
         return between;
     double multiplying = 2 * (double)task->steps * ll_gemm_macs(&task->problem.dims);
-    double gates = (double)work->flops - multiplying, softmax = (double)work->between;
+    double gates = task->skips_a ? 0 : (double)work->flops - multiplying, softmax = (double)work->between;
     if (gates > 0) {
         struct lanes lanes = products;
         if (work->kind == LL_WORK_SEQUENCE)

@@ -30,6 +30,7 @@ static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", "phases", NULL};
 static const char *const mappings[] = {"closed_form", "search", NULL};
 static const char *const loop_orders[] = {"mnk", "mkn", "nmk", "nkm", "kmn", "knm", NULL};
+static const char *const places[] = {"dense", "bitmask", "coordinates", "runs", NULL};
 static const char *const objectives[] = {"time", "energy", "edp", NULL};
 static const char *const inclusions[] = {"non-inclusive", "inclusive", "exclusive", NULL};
 static const char *const prefetches[] = {"none", "next-line", "stride", NULL};
@@ -371,6 +372,27 @@ static const struct ll_field unit_fields[] = {
      .help = "it multiplies only what is not zero of the right operand, wherever that lies, and so many columns "
              "of it go in step: they wait for the one of which most is left (sim --prune). When not given, it "
              "multiplies zeros, too"},
+    {.key = "skips_inputs", .type = LL_TYPE_WHOLE, AT(skips_inputs), .min = 1, .max = MOST_UNITS,
+     .help = "it multiplies only what is not zero of the left operand, wherever that lies, and so many rows of it "
+             "go in step (sim --activation-sparsity). When not given, it multiplies zeros, too"},
+    {.key = "packs_rows", .type = LL_TYPE_WHOLE, AT(packs_rows), .min = 1, .max = 65536,
+     .help = "of so many rows of the left operand it takes, for each step of k, what is not zero side by side, "
+             "`row_step` at a time, each with each of the columns"},
+    {.key = "row_step", .type = LL_TYPE_WHOLE, AT(row_step), .min = 1, .max = 65536, .otherwise = "1",
+     .help = "rows that it takes at a time, where it packs them"},
+    {.key = "packs_columns", .type = LL_TYPE_WHOLE, AT(packs_columns), .min = 1, .max = 65536,
+     .help = "of so many columns of the right operand it takes, for each step of k, what is not zero side by side, "
+             "`column_step` at a time"},
+    {.key = "column_step", .type = LL_TYPE_WHOLE, AT(column_step), .min = 1, .max = 65536, .otherwise = "1",
+     .help = "columns that it takes at a time, where it packs them"},
+    {.key = "gates_zeros", .type = LL_TYPE_BOOL, AT(gates_zeros), .otherwise = "false",
+     .help = "whether a multiplication by a zero takes no energy, though it takes its time"},
+    {.key = "inputs_stored", .type = LL_TYPE_CHOICE, AT(inputs_stored), .choices = places, .otherwise = "dense",
+     .help = "how memories hold the left operand where it has zeros: `dense`; `bitmask`, a bit each place and the "
+             "other words; `coordinates` or `runs`, with each other word `place_bits` of its place or of zeros before "
+             "it"},
+    {.key = "place_bits", .type = LL_TYPE_NUMBER, AT(place_bits), .min = 1, .max = 64, .otherwise = "4",
+     .help = "bits of a place or of a run of zeros, where they go with words"},
 };
 #undef AT
 

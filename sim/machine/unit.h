@@ -15,6 +15,10 @@ enum { LL_MAX_TILES = 16, LL_MAX_UNROLLS = 16, LL_ARRAY_PORTS = 8, LL_MAX_REGIST
 /* The left and the right operand and the result of a GEMM; other work has inputs a and b, result c. */
 enum ll_operand { LL_OPERAND_A, LL_OPERAND_B, LL_OPERAND_C, LL_OPERAND_COUNT };
 
+/* How a memory tells the places of words that are not zero: it has all words; a bit each place; with each
+ * word its place, or the zeros before it. */
+enum ll_zero_places { LL_PLACES_DENSE, LL_PLACES_BITMASK, LL_PLACES_COORDINATES, LL_PLACES_RUNS };
+
 enum ll_unit_kind {
 #define LL_UNIT_MODEL(word, ...) LL_UNIT_##word,
 #include "sim/machine/unit_models.def"
@@ -255,6 +259,12 @@ struct ll_unit {
     /* It multiplies only what is not zero of the right operand; so many columns wait for each other; 0: all
      */
     uint64_t skips_unstructured;
+    uint64_t skips_inputs; /* the same of the left operand: so many rows wait for each other; 0: all */
+    /* Elements take what is not zero of so many rows packed, `row_step` at a time, of columns likewise; 0: not. */
+    uint64_t packs_rows, row_step, packs_columns, column_step;
+    bool gates_zeros;       /* a multiplication by zero takes no energy */
+    uint64_t inputs_stored; /* enum ll_zero_places: how memories hold zeros of the left operand */
+    double place_bits;      /* of a word that is not zero, where places go with words */
     union {
         struct ll_systolic systolic;
         struct ll_matrix matrix;

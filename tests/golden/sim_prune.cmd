@@ -4,3 +4,11 @@ leadline sim -c custom_example --set units.array.skips=2:4 --prune 2:4 --explain
 leadline sim -c archive/vidur_a100 --prune 2:4 --tp 2 traces/alexnet_infer_b1.llt
 leadline sim -c custom_example --set units.array.skips_unstructured=16 --prune 90% traces/alexnet_infer_b1.llt
 leadline sim -c custom_example --set units.array.skips_unstructured=16 --prune 90% --explain 22 traces/alexnet_infer_b1.llt
+# Zeros of activations, and layers that differ.
+leadline sim -c custom_example --set units.array.skips_unstructured=16 --set units.array.skips_inputs=4 --prune 90% --activation-sparsity 45% --explain 22 traces/alexnet_infer_b1.llt
+printf 'layer,weights,inputs\n*conv*,60%%,30%%\n*,90%%,70%%\n' >zeros.csv
+leadline sim -c eyeriss_like --as i16 --sparsity zeros.csv --json traces/alexnet_infer_b1.llt | grep '"energy_j"'
+leadline sim -c eyeriss_like --as i16 --json traces/alexnet_infer_b1.llt | grep '"energy_j"'
+printf 'Layer,M,N,K\ngemm,4096,4096,4096\n' >gemm.csv
+leadline import scalesim -p dtype=f16 gemm.csv -o gemm.llt
+leadline sim -c dstc_like --activation-sparsity 30% --prune 60% --per-op gemm.llt | tail -1

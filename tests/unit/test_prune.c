@@ -6,7 +6,7 @@
 #include "sim/cost/cost_parts.h"
 #include "toy_machine.h"
 #include "toy_trace.h"
-#include "tracer/transform/rescale.h"
+#include "tracer/transform/sparsity.h"
 #include "tracer/transform/rewrite.h"
 
 static struct ll_shape matrix_of(uint64_t rows, enum ll_dtype dtype, unsigned kept, unsigned of)
@@ -391,6 +391,110 @@ static void the_largest_of_many_is_known(void **state)
     assert_near(ll_largest_of(100), 2.50759, 0.01);
 }
 
+/* A GEMM of 64 x 64 x 64 in which half of a and a quarter of b are not zero, wherever. */
+static struct ll_task both_sides(const struct ll_work *work, const struct ll_unit *unit)
+{
+    struct ll_task task = ll_task_of(work, LL_BF16);
+    ll_skip_zeros(&task, unit);
+    ll_store_zeros(&task, unit);
+    return task;
+}
+
+/* A quarter of b's FLOPs are there, 1 / 4 of 2 * 64^3. By itself an element takes 64 / 2 / 4 of k, and half
+ * of these FLOPs; one that only skips columns takes a quarter and all; one that gates takes its time and
+ * half of the energy. */
+static void zeros_of_both_sides_meet(void **state)
+{
+    (void)state;
+    const struct ll_work work = {.kind = LL_WORK_GEMM,
+                                 .dtype = LL_BF16,
+                                 .flops = 2 * 64 * 64 * 64 / 4,
+                                 .a_bytes = 2 * 64 * 64,
+                                 .b_bytes = 2 * 64 * 64,
+                                 .c_bytes = 2 * 64 * 64,
+                                 .kept = 25,
+                                 .of = 100,
+                                 .unstructured = 1,
+                                 .a_nonzero = 50,
+                                 .gemm = {1, 64, 64, 64}};
+    const struct ll_unit one = {.name = "unit", .skips_unstructured = 1, .skips_inputs = 1},
+                         columns = {.name = "unit", .skips_unstructured = 1},
+                         gate = {.name = "unit", .gates_zeros = true},
+                         wide = {.name = "unit", .skips_unstructured = 8, .skips_inputs = 8},
+                         runs = {.name = "unit", .inputs_stored = LL_PLACES_RUNS, .place_bits = 4},
+                         mask = {.name = "unit", .inputs_stored = LL_PLACES_BITMASK};
+    struct ll_task task = both_sides(&work, &one);
+    assert_int_equal(task.problem.dims.k, 8);
+    assert_near(task.zeros, -0.5, 1e-12);
+    assert_true(task.skips_a);
+    task = both_sides(&work, &columns);
+    assert_int_equal(task.problem.dims.k, 16);
+    assert_near(task.zeros, 0, 1e-12);
+    task = both_sides(&work, &gate);
+    assert_int_equal(task.problem.dims.k, 64);
+    assert_near(task.zeros, -0.5, 1e-12);
+    assert_in_range(both_sides(&work, &wide).problem.dims.k, 9, 16); /* the slowest of 64 pairs */
+    double dense = both_sides(&work, &gate).problem.element[LL_OPERAND_A];
+    assert_near(both_sides(&work, &runs).problem.element[LL_OPERAND_A], dense * (0.5 + 0.5 * 4 / 16), 1e-12);
+    assert_near(both_sides(&work, &mask).problem.element[LL_OPERAND_A], dense * (0.5 + 1. / 16), 1e-12);
+}
+
+/* Half of four rows in steps of two: none in 1 of 16, one step in 10, two in 5, of two. */
+static void packed_rows_take_whole_steps(void **state)
+{
+    (void)state;
+    const struct ll_work work = {.kind = LL_WORK_GEMM,
+                                 .dtype = LL_BF16,
+                                 .flops = 2 * 4 * 8 * 3200,
+                                 .a_bytes = 2 * 4 * 3200,
+                                 .b_bytes = 2 * 8 * 3200,
+                                 .c_bytes = 2 * 4 * 8,
+                                 .a_nonzero = 50,
+                                 .gemm = {1, 4, 8, 3200}};
+    const struct ll_unit unit = {.name = "unit", .packs_rows = 4, .row_step = 2};
+    struct ll_task task = both_sides(&work, &unit);
+    assert_int_equal(task.problem.dims.k, 3200 * 20 / 32);
+    assert_near(task.zeros, -0.5, 1e-12);
+}
+
+static bool read_rules(const char *text, struct ll_arena *arena, struct ll_diags *diags,
+                       struct ll_sparsity **rules, size_t *count)
+{
+    return ll_sparsity_read(text, strlen(text), "zeros.csv", arena, diags, rules, count);
+}
+
+/* The first rule that fits holds, for weights and for inputs apart. */
+static void layers_have_zeros_of_their_own(void **state)
+{
+    (void)state;
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_sparsity *rules;
+    struct ll_work work;
+    size_t count;
+    const char *trouble;
+    uint64_t weights, inputs;
+    struct ll_trace *trace = record_layer(64);
+    assert_true(read_rules("layer,weights,inputs\nelse*,2:4,\n*,,45%\n*,75%,10%\n\n", &arena, &diags, &rules,
+                           &count));
+    assert_int_equal(count, 3);
+    assert_true(ll_trace_sparsify(trace, rules, count, &weights, &inputs, &trouble));
+    assert_int_equal(weights, 1);
+    assert_int_equal(inputs, 1);
+    assert_sound(trace);
+    assert_true(ll_op_lower(&trace->signatures[FORWARD].view, &work));
+    assert_int_equal(work.kept, 25);
+    assert_int_equal(work.a_nonzero, 55);
+    assert_true(ll_op_lower(&trace->signatures[DATA_GRADIENT].view, &work));
+    assert_int_equal(work.a_nonzero, 0);
+    ll_trace_free(trace);
+    assert_false(read_rules("layer,weights,inputs\nconv,5:4,\nfc,,2:4\n", &arena, &diags, &rules, &count));
+    assert_false(read_rules("layer,weights,inputs\n", &arena, &diags, &rules, &count));
+    assert_true(diags.count >= 2);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
 static void patterns_of_machines_are_checked(void **state)
 {
     (void)state;
@@ -419,6 +523,9 @@ int main(void)
         cmocka_unit_test(columns_wait_for_the_one_with_most),
         cmocka_unit_test(what_skips_anywhere_serves_every_pattern),
         cmocka_unit_test(the_largest_of_many_is_known),
+        cmocka_unit_test(zeros_of_both_sides_meet),
+        cmocka_unit_test(packed_rows_take_whole_steps),
+        cmocka_unit_test(layers_have_zeros_of_their_own),
         cmocka_unit_test(patterns_of_machines_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

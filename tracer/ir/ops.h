@@ -102,7 +102,8 @@
     X(WINDOW, "window", COUNT)                                                                               \
     X(FORMAT, "format", COUNT)                                                                               \
     X(COPIES, "copies", COUNT)                                                                               \
-    X(BOUND_BY, "bound_by", COUNT)
+    X(BOUND_BY, "bound_by", COUNT)                                                                           \
+    X(INPUT_NONZERO, "input_nonzero", COUNT)
 
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,

@@ -144,10 +144,12 @@ static bool set_gemm(const struct ll_op_view *op, struct ll_gemm gemm, struct ll
     return set_kind(work, LL_WORK_GEMM) && ll_fits(gemm.batch) && ll_fits(gemm.n) && ll_fits(gemm.k);
 }
 
-/* Zeros of b, where they lie along the dimension that is summed over, or anywhere. */
+/* Zeros of b, where they lie along the dimension that is summed over, or anywhere; of a, anywhere. */
 static void note_zeros(const struct ll_op_view *op, int summed, struct ll_work *work)
 {
     const struct ll_shape *b = &op->in[1];
+    int64_t nonzero = ll_attr_count(op, LL_ATTR_INPUT_NONZERO, 0);
+    work->a_nonzero = nonzero > 0 && nonzero < 100 ? (uint64_t)nonzero : 0;
     if (b->of == 0 || (!b->unstructured && b->along != summed))
         return;
     work->kept = b->kept;

@@ -216,6 +216,7 @@ struct ll_work {
      * are stored, with their places; 0: nobody knows of zeros, or they do not lie along k. Where
      * unstructured is 1, such a share of b is not zero, anywhere. */
     uint64_t kept, of, unstructured;
+    uint64_t a_nonzero; /* of 100 elements of a so many are not zero, anywhere; 0: nobody knows */
     union {
         struct ll_gemm gemm;
         struct ll_conv conv;

@@ -35,7 +35,7 @@ uint64_t ll_trace_batch(const struct ll_trace *trace);
  * Thread-safe on different or shared traces. */
 struct ll_trace *ll_trace_rescale(const struct ll_trace *trace, uint64_t batch, const char **trouble);
 
-/* Changes that scale a trace in place: recorded time that no machine makes shorter, and pruned weights. */
+/* Changes that scale a trace in place: recorded time that no machine makes shorter. */
 
 /* What becomes of recorded time that no machine makes shorter: gaps, in which a program did something that
  * was not recorded, and opaque calls. */
@@ -49,23 +49,5 @@ bool ll_gaps_parse(const char *text, double *factor);
 /* Multiplies the recorded time of such ops, and says so in the header (gaps). To be called before the trace
  * is shared. False when memory ran out. */
 bool ll_gaps_scale(struct ll_trace *trace, double factor);
-
-/* A trace as if its weights had been pruned: of each so many neighbours along the dimension that products sum
- * over all but some are zero, as with the N:M sparsity of Zhou et al. (Learning N:M fine-grained structured
- * sparse neural networks from scratch, 2021); or, unstructured, some share of all, wherever they lie (Han et
- * al., Learning both weights and connections for efficient neural networks, 2015).
- *
- * Pruned weights are stored without their zeros, with the places of what is left. So less memory is taken and
- * moved on every machine (Xia et al., Flash-LLM, 2023: load as sparse, compute as dense); units that skip
- * zeros (`skips`, `skips_unstructured`) compute less, too. FLOPs are those of what is left. */
-
-/* Prunes every weight that forward GEMMs and convolutions have as their right operand and nothing else of
- * the forward phase reads, whose dimension is a multiple of the pattern's and long enough, or, where that is
- * unstructured, is not empty; all others stay as they are, and so do gradients and what optimizers keep.
- * Counts flops and bytes of all signatures anew. *weights is how many descs were pruned. To be called before
- * the trace is shared. False when memory ran out (*trouble is NULL) or *trouble, a static sentence, says what
- * does not work out; the trace is then of no use. */
-bool ll_trace_prune(struct ll_trace *trace, const struct ll_pattern *pattern, uint64_t *weights,
-                    const char **trouble);
 
 #endif
