@@ -93,6 +93,14 @@ static bool says_what_fits(const struct ll_args *args)
                       "is of a simulation; --as-recorded replays the timeline of the trace");
 }
 
+static bool has_events(const struct ll_device_timeline *timeline)
+{
+    for (uint64_t i = 0; i < timeline->event_count; i++)
+        if (ll_event_counts(timeline, &timeline->events[i]))
+            return true;
+    return false;
+}
+
 /* Replays one trace into its report; an exit status. */
 static int replay(const struct ll_args *args, const char *path, const struct ll_timeline_change *changes,
                   uint64_t change_count, struct ll_trace **trace, struct ll_recorded_report *report)
@@ -106,6 +114,8 @@ static int replay(const struct ll_args *args, const char *path, const struct ll_
             "%s: there is no timeline in it: expected a trace imported from a profile (leadline "
             "import pytorch-profile, nsys, rocprofv3, xplane)",
             path);
+    if (!has_events((*trace)->timeline))
+        return ll_cli_reject("%s: no event of its timeline was launched while it was recorded", path);
     struct ll_timeline_change *own = ll_alloc(args->arena, change_count + 1, sizeof *own);
     if (!own)
         return ll_cli_fail("memory ran out");

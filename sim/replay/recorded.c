@@ -514,15 +514,19 @@ struct path {
     struct ll_timeline_piece *pieces;
     uint64_t capacity, count;
     double from_ns; /* what is before counts not */
+    double upto_ns; /* what is behind is told already */
 };
 
-static bool add_piece(struct path *path, const char *what, const char *name, double begin_ns, double end_ns)
+/* What holds back from then until what is told already. */
+static bool add_piece(struct path *path, const char *what, const char *name, double begin_ns)
 {
+    const double end_ns = path->upto_ns;
     const char *const key[] = {what, name};
     bool is_new = false;
     begin_ns = fmax(begin_ns, path->from_ns);
     if (end_ns <= begin_ns)
         return true;
+    path->upto_ns = begin_ns;
     uint32_t at = ll_map_intern(&path->words, key, sizeof key, &is_new);
     if (at == LL_NO_ID || !ll_grow(&path->pieces, &path->capacity, (uint64_t)at + 1, sizeof *path->pieces))
         return false;
@@ -556,7 +560,6 @@ static bool step_back(const struct replay *r, struct path *path, struct cause *a
     const uint32_t i = at->item;
     struct cause before = {.item = LL_NO_PART};
     const char *what = "", *name = "";
-    double end_ns = time_of(r, *at);
     if (at->kind == EVENT_ENDS || at->kind == EVENT_BEGINS) {
         const struct ll_timeline_event *event = &t->events[i];
         bool joined = r->event_causes[i].kind == EVENT_BEGINS && r->event_causes[i].item != LL_NO_PART;
@@ -583,8 +586,8 @@ static bool step_back(const struct replay *r, struct path *path, struct cause *a
     double begin_ns = before.item == LL_NO_PART ? path->from_ns : time_of(r, before);
     if (before.item == LL_NO_PART)
         what = "before";
-    bool fine = add_piece(path, what, name, begin_ns, end_ns);
-    *at = end_ns <= path->from_ns ? (struct cause){.item = LL_NO_PART} : before;
+    bool fine = add_piece(path, what, name, begin_ns);
+    *at = path->upto_ns <= path->from_ns ? (struct cause){.item = LL_NO_PART} : before;
     return fine;
 }
 
@@ -606,6 +609,7 @@ static bool find_path(const struct replay *r, struct ll_timeline_replay *replay,
         if (ll_event_counts(t, &t->events[i]) && r->factors[i] >= 0 &&
             (at.item == LL_NO_PART || r->ends[i].now_ns > r->ends[at.item].now_ns))
             at.item = i;
+    path.upto_ns = at.item == LL_NO_PART ? begin_ns : time_of(r, at);
     for (uint64_t steps = 0; fine && at.item != LL_NO_PART && steps <= 2 * r->moment_count; steps++)
         fine = step_back(r, &path, &at);
     if (fine && path.count)

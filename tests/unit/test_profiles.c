@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of Nsight Systems, rocprofv3, XLA and ONNX Runtime as timelines. Databases are written by SQLite itself.
- */
+/* Profiles of Nsight Systems, rocprofv3, XLA and ONNX Runtime as timelines. Databases are written by
+ * SQLite itself. */
 #include <sqlite3.h>
 
 #include "check.h"
@@ -61,8 +61,9 @@ static struct conversion import_database(const char *path)
     return c;
 }
 
-/* 3000 kernels of 40 ns, 100 ns apart, each launched 60 ns before, and one that was launched earlier; pages of 512
- * bytes make trees of several levels, and a name goes over many of them. The second process has one copy. */
+/* 3000 kernels of 40 ns, 100 ns apart, each launched 60 ns before, and one that was launched earlier;
+ * pages of 512 bytes make trees of several levels, and a name goes over many of them. The second process
+ * has one copy. */
 static void tables_are_read_whatever_their_trees_are(void **state)
 {
     (void)state;
@@ -139,7 +140,8 @@ static void what_is_no_database_is_refused(void **state)
 
 /* --- rocprofv3 --- */
 
-/* A kernel that its call launched 1000 ns before, on a stream, and a copy to the host; names stand behind them. */
+/* A kernel that its call launched 1000 ns before, on a stream, and a copy to the host; names stand behind
+ * them. */
 static void rocprofv3s_json_is_read(void **state)
 {
     (void)state;
@@ -243,8 +245,9 @@ static void begin_line(struct ll_str *line, uint64_t id, const char *name, uint6
     ll_wire_put_integer(line, 3, begin_ns);
 }
 
-/* A GPU with a stream, beside it the same ops once more, which do not count; a TPU whose ops nest: of a loop of
- * 100 ns the two ops within it count; a thread that launched the kernel 300 ns before. Names stand behind lines. */
+/* A GPU with a stream, beside it the same ops once more, which do not count; a TPU whose ops nest: of a
+ * loop of 100 ns the two ops within it count; a thread that launched the kernel 300 ns before. Names stand
+ * behind lines. */
 static void planes_of_devices_are_ranks(void **state)
 {
     (void)state;
@@ -312,7 +315,8 @@ static void planes_of_devices_are_ranks(void **state)
     NODE("dense", "MatMul", time, 20, "{\"float\":[2,3,8]},{\"float\":[8,16]}", "{\"float\":[2,3,16]}")      \
     "," NODE("norm", "LayerNormalization", later, 5, "{\"float\":[2,3,16]}", "{\"float\":[2,3,16]}")
 
-/* Two runs, the second of which a crash cut off: 2 (6 x 16) 8 FLOP each; the branch's node lies within the If. */
+/* Two runs, the second of which a crash cut off: 2 (6 x 16) 8 FLOP each; the branch's node lies within the
+ * If. */
 static void runs_of_onnx_runtime_are_steps(void **state)
 {
     (void)state;

@@ -2,11 +2,11 @@
 /* Profiles of ONNX Runtime: a list of Chrome's events, which a crash leaves without its end.
  *
  *   {"cat": "Node", "name": "MatMul_7_kernel_time", "ts", "dur", "tid", "args": {"op_name": "MatMul",
- *    "provider": "CPUExecutionProvider", "input_type_shape": [{"float": [2, 3]}], "output_type_shape": [...]}}
+ *    "provider": "CPUExecutionProvider", "input_type_shape": [{"float": [2, 3]}], "output_type_shape": []}}
  *
- * Nodes are what a provider ran; kernels of GPUs stand beside them ("Kernel"). A run ends with "model_run", in
- * whose time its nodes lie: each is a step. Matrix products, and what goes element by element, are known by
- * their names and shapes; what needs attributes, which the file lacks (strides, axes), keeps its recorded time.
+ * Nodes are what a provider ran; kernels of GPUs stand beside them ("Kernel"). A run ends with "model_run",
+ * in whose time its nodes lie: each is a step. GEMMs, and what goes element by element, are known by their
+ * names and shapes; what needs attributes, which the file lacks (strides, axes), keeps its recorded time.
  * Nodes of branches and loops lie within the node that runs them, whose own time is not counted twice. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static bool add_node(struct ort *o, struct node *node, const struct ll_json_read
 /* An event: a node, a kernel, the end of a run, or nothing that counts. */
 static bool take_event(struct ort *o)
 {
-    struct ll_json_reader *json = &o->json, name = {.length = 0}, category = {.length = 0};
+    struct ll_json_reader *json = &o->json, name = {.text = ""}, category = {.text = ""};
     struct node node = {.op = ""};
     uint64_t thread = 0, duration_ns = 0;
     while (ll_json_read(json) == LL_JSON_KEY) {

@@ -325,8 +325,8 @@ static void tie_events(struct ll_recorded *r, const struct calls *calls)
     }
 }
 
-/* Exchanges whose group nobody tells are of one group, where all ranks have as many of them. False when memory
- * ran out. */
+/* Exchanges whose group nobody tells are of one group, where all ranks have as many of them. False when
+ * memory ran out. */
 static bool group_exchanges(struct ll_recorded *r)
 {
     struct ll_device_timeline *t = &r->timeline;

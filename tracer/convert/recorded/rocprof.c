@@ -8,10 +8,10 @@
  *         "correlation_id": {"internal"}, "stream_id": {"handle"},
  *         "dispatch_info": {"agent_id", "queue_id", "kernel_id"}}], "memory_copy": [...], "hip_api": [...]}}]}
  *
- * The names of kernels and calls are needed by the records, wherever they stand: an element is gone through
- * twice. Times are nanoseconds of one clock. Streams order what is on them; a record without one is on its
- * queue. Several CSV files are of one process; their columns are found by name, for they move from version to
- * version. */
+ * The names of kernels and calls are needed by the records, wherever they stand: an element is gone
+ * through twice. Times are nanoseconds of one clock. Streams order what is on them; a record without one
+ * is on its queue. Several CSV files are of one process; their columns are found by name, for they move
+ * from version to version. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +198,7 @@ static bool each(struct rocprof *r, bool (*take)(struct rocprof *r))
 static bool take_symbol(struct rocprof *r)
 {
     struct ll_json_reader *json = &r->json;
-    struct ll_json_reader name = {.length = 0};
+    struct ll_json_reader name = {.text = ""};
     uint64_t key[2] = {0, 0};
     while (ll_json_read(json) == LL_JSON_KEY) {
         bool id = ll_json_says(json, "kernel_id"), formatted = ll_json_says(json, "formatted_kernel_name"),
@@ -220,7 +220,7 @@ static bool take_symbol(struct rocprof *r)
 static bool take_agent(struct rocprof *r)
 {
     struct ll_json_reader *json = &r->json;
-    struct ll_json_reader name = {.length = 0};
+    struct ll_json_reader name = {.text = ""};
     uint64_t type = 0;
     while (ll_json_read(json) == LL_JSON_KEY) {
         bool is_type = ll_json_says(json, "type"), is_name = ll_json_says(json, "product_name");
@@ -394,7 +394,8 @@ static bool ends_quote(const char *at, const char *end)
     return *at == '"' && (end - at < 2 || at[1] != '"');
 }
 
-/* The next line: cells between commas, or between quotes, which are taken off. False at the end of the file. */
+/* The next line: cells between commas, or between quotes, which are taken off. False at the end of the
+ * file. */
 static bool next_line(const char **at, const char *end, struct line *line)
 {
     *line = (struct line){.count = 0};

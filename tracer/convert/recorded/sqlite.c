@@ -215,7 +215,7 @@ struct search {
     struct ll_arena *arena;
     struct ll_sqlite_table *table;
     const struct ll_sqlite *db;
-    bool fine;
+    bool found, fine;
 };
 
 static bool is_word(const char *text, size_t length, const char *word)
@@ -330,6 +330,7 @@ static bool take_table(const struct ll_sqlite_value *values, size_t count, void 
         name->length != strlen(search->name) || memcmp(name->text, search->name, name->length) != 0)
         return true;
     const char *end = sql->text + sql->length, *last = end;
+    search->found = true;
     while (last > sql->text && last[-1] != ')')
         last--;
     search->fine = !has_words(last, end, without) ||
@@ -351,7 +352,7 @@ bool ll_sqlite_find(const struct ll_sqlite *db, const char *name, struct ll_aren
     struct search search = {.name = name, .arena = arena, .table = table, .db = db, .fine = true};
     *table = (struct ll_sqlite_table){.root = 0};
     bool through = ll_sqlite_read(db, &tables, take_table, &search);
-    return search.fine && (through || table->root > 0);
+    return search.fine && (through || search.found);
 }
 
 size_t ll_sqlite_column(const struct ll_sqlite_table *table, const char *name)

@@ -6,10 +6,10 @@
  *   XEvent {metadata_id 1, offset_ps 2, duration_ps 3, stats 4}
  *   XStat  {metadata_id 1, uint64 3, int64 4, str 5, ref 7}      map entries {key 1, value 2}
  *
- * A plane /device:GPU:0 has a line for each stream; beside them may stand lines that were derived ("XLA Ops",
- * "Steps"), which are passed over. A plane /device:TPU:0 has such lines alone: of "XLA Ops" the innermost ops
- * count. Calls of the driver are on threads of /host:CPU; the stat `correlation_id` ties a kernel to its call.
- * A device is a rank, whose calls are those that launched something on it. */
+ * A plane /device:GPU:0 has a line for each stream; beside them may stand lines that were derived ("XLA
+ * Ops", "Steps"), which are passed over. A plane /device:TPU:0 has such lines alone: of "XLA Ops" the
+ * innermost ops count. Calls of the driver are on threads of /host:CPU; the stat `correlation_id` ties a
+ * kernel to its call. A device is a rank, whose calls are those that launched something on it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,8 +193,8 @@ static bool add_event(struct xplane *x, uint32_t track, uint64_t line_ns, const 
            (event->correlation == 0 || note_launch(x, event->correlation));
 }
 
-/* A line of a device: its events; of "XLA Ops" those within which no other lies. Such a line is in the order of
- * begins, with what is around before what is within. */
+/* A line of a device: its events; of "XLA Ops" those within which no other lies. Such a line is in the
+ * order of begins, with what is around before what is within. */
 static bool read_stream(struct xplane *x, struct ll_wire line, uint64_t device, bool leaves)
 {
     char label[64];
