@@ -225,16 +225,17 @@ static bool open_files(const struct ll_args *args, const char *word, struct ll_i
     return true;
 }
 
-/* Opens all that the command line names behind the format. */
-static bool open_inputs(const struct ll_args *args, struct ll_input_file **inputs, uint64_t *count)
+/* Opens all that the command line names from word `first` on, behind the format. */
+static bool open_inputs(const struct ll_args *args, size_t first, struct ll_input_file **inputs,
+                        uint64_t *count)
 {
     uint64_t most = 0;
-    for (size_t i = 1; i < args->word_count; i++)
+    for (size_t i = first; i < args->word_count; i++)
         most += count_files(args, args->words[i]);
     *count = 0;
     *inputs = ll_alloc(args->arena, most, sizeof **inputs);
     bool opened = *inputs != NULL;
-    for (size_t i = 1; opened && i < args->word_count; i++)
+    for (size_t i = first; opened && i < args->word_count; i++)
         opened = open_files(args, args->words[i], *inputs, count);
     return opened;
 }
@@ -276,9 +277,9 @@ static int import(const struct ll_args *args, const struct ll_format *format, st
 }
 
 /* The name of the first file, its ending exchanged, and that of gzip taken off before. */
-static const char *default_output(const struct ll_args *args)
+static const char *default_output(const struct ll_args *args, size_t first)
 {
-    const char *base = ll_base_name(args->words[1]), *packed = strrchr(base, '.');
+    const char *base = ll_base_name(args->words[first]), *packed = strrchr(base, '.');
     if (packed && strcmp(packed, ".gz") == 0)
         base = ll_copy_text(args->arena, base, (size_t)(packed - base));
     if (!base)
@@ -287,12 +288,12 @@ static const char *default_output(const struct ll_args *args)
 }
 
 /* A language model's config.json: what `record llm -p config=FILE --dry-run` records. */
-static int import_config(const struct ll_args *args)
+static int import_config(const struct ll_args *args, size_t first)
 {
     struct ll_run_report report;
     struct ll_run_options run = {
-        .steps = 1, .dry_run = true, .path = ll_value(args, "output", default_output(args))};
-    if (args->word_count != 2)
+        .steps = 1, .dry_run = true, .path = ll_value(args, "output", default_output(args, first))};
+    if (args->word_count != first + 1)
         return ll_cli_reject("import hf takes one config.json");
     if (!run.path)
         return ll_cli_fail("memory ran out");
@@ -302,23 +303,61 @@ static int import_config(const struct ll_args *args)
     if (!settings)
         return ll_cli_fail("memory ran out");
     memcpy(settings, run.settings, run.setting_count * sizeof *settings);
-    settings[run.setting_count++] = (struct ll_setting){"config", args->words[1]};
+    settings[run.setting_count++] = (struct ll_setting){"config", args->words[first]};
     run.settings = settings;
     run.train = ll_flag(args, "train");
     int status = ll_run_workload(ll_model_find("llm"), &run, &report);
     return status == LL_DONE ? summarise(args, run.path) : status;
 }
 
+/* Which word is the first file: behind a format, or in its place. */
+static size_t first_file(const struct ll_args *args)
+{
+    const char *word = args->words[0];
+    if (strcmp(word, "auto") == 0 || strcmp(word, "hf") == 0)
+        return 1;
+    for (const struct ll_format *format = ll_formats; format->name; format++)
+        if (format->import && strcmp(format->name, word) == 0)
+            return 1;
+    return args->word_count > 1 && access(word, F_OK) != 0 ? 1 : 0;
+}
+
+/* The format by what is in the first file; NULL after saying that it is none. */
+static const char *told_format(const struct ll_args *args, const struct ll_input_file *input)
+{
+    const char *told = ll_format_told(input->bytes, input->size);
+    bool known = told && strcmp(told, "hf") == 0;
+    for (const struct ll_format *format = ll_formats; told && format->name; format++)
+        known |= format->import && strcmp(format->name, told) == 0;
+    if (!told)
+        ll_cli_reject("%s: it looks like no format that can be read; leadline import --help lists them",
+                      input->path);
+    else if (!known)
+        ll_cli_reject("%s: it looks like %s, which cannot be read here", input->path, told);
+    (void)args;
+    return known ? told : NULL;
+}
+
 static int run_import(const struct ll_args *args)
 {
-    if (strcmp(args->words[0], "hf") == 0)
-        return import_config(args);
+    size_t first = first_file(args);
+    bool by_name = first == 1 && strcmp(args->words[0], "auto") != 0;
     struct ll_input_file *inputs;
-    const struct ll_format *format = ll_find_format(args->words[0], true);
-    struct ll_import request = {
-        .allow_opaque = ll_flag(args, "allow-opaque"),
-        .output = ll_value(args, "output", default_output(args)),
-    };
+    struct ll_import request = {.allow_opaque = ll_flag(args, "allow-opaque")};
+    if (first >= args->word_count)
+        return ll_cli_reject("import %s takes a file", args->words[0]);
+    const char *name = by_name ? args->words[0] : NULL;
+    if (!by_name) {
+        if (!open_inputs(args, first, &inputs, &request.input_count))
+            return LL_WRONG;
+        name = told_format(args, &inputs[0]);
+    }
+    if (!name)
+        return LL_WRONG;
+    if (strcmp(name, "hf") == 0)
+        return import_config(args, first);
+    const struct ll_format *format = ll_find_format(name, true);
+    request.output = ll_value(args, "output", default_output(args, first));
     if (!format || !ll_read_choices(args, true, &request.choices, &request.choice_count) ||
         (request.output && !ll_spares_inputs(args, "the trace", request.output)))
         return LL_WRONG;
@@ -326,9 +365,10 @@ static int run_import(const struct ll_args *args)
     if (part)
         ll_on_interrupt(part == request.output ? NULL : part,
                         "nothing is written to %s; the same command starts again", request.output);
-    bool opened = open_inputs(args, &inputs, &request.input_count);
+    if (by_name && !open_inputs(args, first, &inputs, &request.input_count))
+        return LL_WRONG;
     request.inputs = inputs;
-    return opened ? import(args, format, &request) : LL_WRONG;
+    return import(args, format, &request);
 }
 
 static const struct ll_option import_options[] = {
@@ -354,19 +394,20 @@ static const struct ll_option import_options[] = {
 
 const struct ll_command ll_command_import = {
     .name = "import",
-    .synopsis = "FORMAT FILE...",
+    .synopsis = "[FORMAT] FILE...",
     .summary = "turn a file of another tool into a trace",
-    .examples = "  leadline import onnx resnet50.onnx --batch 8 -o resnet50.llt\n"
+    .examples = "  leadline import resnet50.onnx --batch 8 -o resnet50.llt\n"
                 "  leadline sim -c v100_sxm_16gb resnet50.llt\n",
     .details =
         "Formats:\n"
+        "  auto: whatever the first file looks like, which is the default\n"
         "  hf: a language model's config.json, as Hugging Face's hub has it; becomes a dry run of the model\n"
 #include "tracer/convert/formats.def"
     ,
     .options = import_options,
     .repeated = (const char *const[]){"param", NULL},
     .writes = (const char *const[]){"output", NULL},
-    .least_words = 2,
+    .least_words = 1,
     .most_words = 4096,
     .run = run_import,
 };

@@ -167,6 +167,22 @@ bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *
     return good;
 }
 
+/* Says what is wrong with what should be a trace; where it is a file of another tool, how it becomes one. */
+static int reject_file(const char *path, const char *trouble)
+{
+    uint8_t head[1 << 16];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    const char *format = ll_format_told(head, size);
+    if (file)
+        fclose(file);
+    if (!format)
+        return ll_cli_reject("%s: %s", path, trouble);
+    return ll_cli_reject(
+        "%s: this is no trace, but looks like %s; `leadline import %s FILE` makes a trace of it", path,
+        format, format);
+}
+
 struct ll_trace *ll_read_trace(const char *path, int *status)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -189,7 +205,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     else if (read)
         *status = ll_cli_reject("%s: no op can be read, so nothing of it can be used", path);
     else
-        *status = ll_cli_reject("%s: %s", path, told ? "nothing of it can be used" : ll_status_text(trouble));
+        *status = reject_file(path, told ? "nothing of it can be used" : ll_status_text(trouble));
     return NULL;
 }
 
@@ -590,13 +606,21 @@ static bool read_numeric(const struct ll_args *args, const char *option, bool fo
         if (i != LL_NUMERIC_NONE)
             names[count++] = ll_numeric_name((enum ll_numeric)i);
     *numeric = given ? ll_numeric_find(given) : LL_NUMERIC_NONE;
+    enum ll_dtype meant = given ? ll_dtype_find(given) : LL_DTYPE_COUNT; /* as others spell it, too */
+    if (*numeric == LL_NUMERIC_NONE && meant != LL_DTYPE_COUNT)
+        *numeric = (enum ll_numeric)meant;
     if (!formats && *numeric > LL_NUMERIC_NONE)
         *numeric = LL_NUMERIC_NONE;
-    const char *meant = given && *numeric == LL_NUMERIC_NONE ? ll_dtype_meant(given) : NULL;
-    if (meant)
-        ll_cli_reject("there is no dtype `%s`; did you mean `%s`?", given, meant);
-    else if (given && *numeric == LL_NUMERIC_NONE)
-        ll_cli_reject_unknown("dtype", given, names, count, "leadline machines --keys");
+    if (given && *numeric == LL_NUMERIC_NONE) {
+        struct ll_str list = {0};
+        for (size_t i = 0; i < count; i++)
+            ll_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+        const char *nearest = ll_nearest(given, names, count);
+        ll_cli_reject("there is no dtype `%s`; %s%s%s %s", given, nearest ? "did you mean `" : "",
+                      nearest ? nearest : "", nearest ? "`? There are" : "there are",
+                      list.failed ? "others" : list.text);
+        ll_str_release(&list);
+    }
     return !given || *numeric != LL_NUMERIC_NONE;
 }
 

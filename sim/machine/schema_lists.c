@@ -134,10 +134,10 @@ void ll_write_UNROLLS(const struct ll_field *field, const void *object, const st
 static bool read_dtype(const struct ll_field *field, const struct ll_node *node, double *values,
                        struct ll_reading *reading)
 {
-    enum ll_dtype dtype = ll_dtype_find(node->key);
+    const char *meant = ll_dtype_meant(node->key); /* a key has one spelling, so that none stands twice */
+    enum ll_dtype dtype = meant ? LL_DTYPE_COUNT : ll_dtype_find(node->key);
     if (dtype != LL_DTYPE_COUNT)
         return ll_read_number(field, node, reading, &values[dtype]);
-    const char *meant = ll_dtype_meant(node->key);
     if (meant)
         return ll_complain(reading->diags, node->key_place, "no dtype `%s`; did you mean `%s`?", node->key,
                            meant);

@@ -66,8 +66,11 @@ bool ll_series_dtype(struct ll_import *import, enum ll_dtype otherwise, enum ll_
     const char *name = ll_import_choice(import, "dtype");
     *dtype = name ? ll_dtype_find(name) : otherwise;
     return *dtype != LL_DTYPE_COUNT ||
-           ll_complain(import->diags, (struct ll_place){0},
-                       "-p dtype=%s: expected a type of elements, as f32, f16, bf16 or int8", name);
+           ll_complain(
+               import->diags, (struct ll_place){0},
+               "-p dtype=%s: expected a type of elements: f64, f32, tf32, f16, bf16, f8, f4, i64, i32, "
+               "i16, int8, int4, int2, u8, bool, c64 or c128",
+               name);
 }
 
 const char *ll_import_stem(struct ll_import *import, const char *otherwise)
@@ -79,6 +82,7 @@ const char *ll_import_stem(struct ll_import *import, const char *otherwise)
 }
 
 #define MOST_BYTES (UINT64_C(1) << 34)
+#define ONNX_SPARSE (UINT64_C(1) << 20)       /* networks from here on are read without their weights */
 #define MOST_STREAM_BYTES (UINT64_C(1) << 30) /* of pipes, some of which never end */
 
 /* Devices are refused, for some never end. A regular file may be larger than what comes through a pipe,
@@ -91,7 +95,11 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
     *input = (struct ll_input_file){.path = path};
     if (known && (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode)))
         return LL_IS_DEVICE;
-    enum ll_status status = ll_read_whole(path, file ? MOST_BYTES : MOST_STREAM_BYTES, arena, &whole);
+    enum ll_status status;
+    if (file && (uint64_t)there.st_size >= ONNX_SPARSE && (uint64_t)there.st_size <= MOST_BYTES &&
+        ll_onnx_open(path, arena, input, &status))
+        return status;
+    status = ll_read_whole(path, file ? MOST_BYTES : MOST_STREAM_BYTES, arena, &whole);
     if (status == LL_FILE_TOO_LONG && !file)
         status = LL_STREAM_TOO_LONG;
     if (status == LL_OK && ll_is_packed(whole.bytes, whole.length))

@@ -59,6 +59,15 @@ struct ll_input_file {
  * unpacked there; LL_IS_DEVICE for what may never end. */
 enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll_input_file *input);
 
+/* The format of formats.def, or hf (a language model's configuration), that a file is of, by what is in its
+ * first part; NULL when it looks like none of them. The name may be of one that cannot be read here. Pure. */
+const char *ll_format_told(const uint8_t *bytes, uint64_t size);
+
+/* Opens a network as ll_input_open does, but reads nothing of the elements of large constants, which are
+ * zeros then. False when the file looks like no network: then nothing was opened. */
+bool ll_onnx_open(const char *path, struct ll_arena *arena, struct ll_input_file *input,
+                  enum ll_status *status);
+
 /* What the user says about an import or an export besides the files: -p key=value. */
 struct ll_choice {
     const char *key, *value;

@@ -51,26 +51,20 @@ bool ll_trace_change_dtype(struct ll_trace *trace, enum ll_dtype dtype, const ch
     return right;
 }
 
-enum ll_dtype ll_dtype_find(const char *name)
-{
-    unsigned dtype = 0;
-    while (dtype < LL_DTYPE_COUNT && strcmp(name, ll_dtype_name((enum ll_dtype)dtype)) != 0)
-        dtype++;
-    return (enum ll_dtype)dtype;
-}
-
 /* What frameworks and data sheets call the types. */
 static const struct {
     const char *theirs;
     enum ll_dtype ours;
 } spellings[] = {
-    {"double", LL_F64},  {"float64", LL_F64},   {"fp64", LL_F64},      {"float", LL_F32},
-    {"float32", LL_F32}, {"fp32", LL_F32},      {"half", LL_F16},      {"float16", LL_F16},
-    {"fp16", LL_F16},    {"bfloat16", LL_BF16}, {"bfloat", LL_BF16},   {"float8", LL_F8},
-    {"fp8", LL_F8},      {"e4m3", LL_F8},       {"e5m2", LL_F8},       {"float4", LL_F4},
-    {"fp4", LL_F4},      {"e2m1", LL_F4},       {"long", LL_I64},      {"int64", LL_I64},
-    {"int", LL_I32},     {"int32", LL_I32},     {"int16", LL_I16},     {"i8", LL_INT8},
-    {"i4", LL_INT4},     {"uint8", LL_U8},      {"complex64", LL_C64}, {"complex128", LL_C128},
+    {"double", LL_F64},       {"float64", LL_F64},    {"fp64", LL_F64},      {"float", LL_F32},
+    {"float32", LL_F32},      {"fp32", LL_F32},       {"half", LL_F16},      {"float16", LL_F16},
+    {"fp16", LL_F16},         {"bfloat16", LL_BF16},  {"bfloat", LL_BF16},   {"float8", LL_F8},
+    {"fp8", LL_F8},           {"e4m3", LL_F8},        {"e5m2", LL_F8},       {"float4", LL_F4},
+    {"fp4", LL_F4},           {"e2m1", LL_F4},        {"long", LL_I64},      {"int64", LL_I64},
+    {"int", LL_I32},          {"int32", LL_I32},      {"int16", LL_I16},     {"i8", LL_INT8},
+    {"float8_e4m3fn", LL_F8}, {"float8_e5m2", LL_F8}, {"fp8_e4m3", LL_F8},   {"fp8_e5m2", LL_F8},
+    {"s8", LL_INT8},          {"s4", LL_INT4},        {"i2", LL_INT2},       {"tfloat32", LL_TF32},
+    {"i4", LL_INT4},          {"uint8", LL_U8},       {"complex64", LL_C64}, {"complex128", LL_C128},
 };
 
 const char *ll_dtype_meant(const char *name)
@@ -79,6 +73,16 @@ const char *ll_dtype_meant(const char *name)
         if (ll_same_but_case(name, spellings[i].theirs))
             return ll_dtype_name(spellings[i].ours);
     return NULL;
+}
+
+enum ll_dtype ll_dtype_find(const char *name)
+{
+    const char *meant = ll_dtype_meant(name);
+    unsigned dtype = 0;
+    while (dtype < LL_DTYPE_COUNT && strcmp(name, ll_dtype_name((enum ll_dtype)dtype)) != 0 &&
+           (!meant || strcmp(meant, ll_dtype_name((enum ll_dtype)dtype)) != 0))
+        dtype++;
+    return (enum ll_dtype)dtype;
 }
 
 /* Elements of this type, with the scales that activations or weights have in it. */

@@ -22,7 +22,7 @@ bool ll_dtype_is_floating(enum ll_dtype dtype);
  * to. Pure. */
 bool ll_dtype_is_multiplied(enum ll_dtype dtype);
 
-/* The type of this name, LL_DTYPE_COUNT for none. Pure. */
+/* The type of this name, ours or one that frameworks and data sheets use, LL_DTYPE_COUNT for none. Pure. */
 enum ll_dtype ll_dtype_find(const char *name);
 
 /* Our name of the type that others call so, as f16 of fp16 or float16; NULL where nobody does. Pure. */
