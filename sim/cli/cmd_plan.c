@@ -3,6 +3,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/command.h"
 #include "sim/cli/html.h"
+#include "sim/cli/serving.h"
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/report/table.h"
@@ -356,6 +357,11 @@ static int run(const struct ll_args *args)
 {
     size_t count;
     int status = LL_WRONG;
+    if (ll_flag(args, "serve"))
+        return args->word_count == 0 ? ll_plan_serving(args)
+                                     : ll_cli_reject("plan --serve: expected no trace, but --model");
+    if (args->word_count == 0)
+        return ll_cli_reject("plan: expected a TRACE, or --serve");
     const char *const *folders = ll_machine_folders(args->arena);
     const struct ll_override *overrides = ll_read_overrides(args, &count);
     const char *which = ll_value(args, "machine", NULL);
@@ -391,6 +397,18 @@ static const struct ll_option options[] = {
     LL_BATCH_WAS_OPTION,
     {"simulate", 0, "K", "how many of the best to show, and to simulate at least (default: 5)"},
     LL_HTML_OPTION("ranking, schedules, stages, memory"),
+    {"serve", 0, NULL, "deployments that serve a model within limits"},
+    {"model", 'm', "MODEL", "of --serve, as leadline serve takes it"},
+    {"rate", 0, "R", "of --serve: requests a second"},
+    {"input-tokens", 0, "N", "of --serve: of a prompt (1024)"},
+    {"output-tokens", 0, "N", "of --serve: that a request makes (128)"},
+    {"prefix-tokens", 0, "N", "of --serve: that all prompts begin with"},
+    {"quantization", 'q', "FORMAT", "of --serve: how weights are stored"},
+    {"kv-cache-dtype", 0, "TYPE", "of --serve: of keys and values"},
+    {"ttft", 0, "TIME", "of --serve: limit of the time to the first token"},
+    {"tpot", 0, "TIME", "of --serve: limit of the time for a token"},
+    {"e2e", 0, "TIME", "of --serve: limit from arrival to last token"},
+    {"percentile", 0, "P", "of --serve: at which limits hold (90)"},
     {0},
 };
 
@@ -398,12 +416,15 @@ const struct ll_command ll_command_plan = {
     .name = "plan",
     .rows = "plans",
     .cuts_tables = true,
-    .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE",
+    .synopsis = "-c MACHINE [--devices N] [--batch B] TRACE\n  leadline plan --serve -c MACHINE --model "
+                "MODEL --rate R [--ttft T] [--tpot T]",
     .summary = "find the fastest parallel plan for a step on many devices",
-    .examples = "  leadline plan -c dgx_a100 --batch 1024 gpt.llt\n"
-                "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
-                "--json gpt.llt\n"
-                "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n",
+    .examples =
+        "  leadline plan -c dgx_a100 --batch 1024 gpt.llt\n"
+        "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
+        "--json gpt.llt\n"
+        "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n"
+        "  leadline plan --serve -c h100_sxm+vllm --model qwen3-32b --rate 20 --ttft 1s --tpot 50ms\n",
     .details =
         "Considers every way to write the number of devices as data-parallel replicas (dp) times "
         "tensor-parallel (tp) times context-parallel devices (cp) times pipeline stages (pp), with all "
@@ -418,7 +439,7 @@ const struct ll_command ll_command_plan = {
     .repeated = (const char *const[]){"set", NULL},
     .writes = (const char *const[]){"html", NULL},
     .reads = (const char *const[]){"machine", NULL},
-    .least_words = 1,
+    .least_words = 0,
     .most_words = 1,
     .reads_input = true,
     .run = run,

@@ -424,14 +424,59 @@ void ll_serving_release(struct ll_serving_setup *s)
     ll_diags_release(&s->diags);
 }
 
-const struct ll_serving *ll_serving_run(struct ll_serving_setup *s, const struct ll_serve_watch *watch)
+const struct ll_serving *ll_serving_run(struct ll_serving_setup *s, const struct ll_serve_watch *watch,
+                                        struct ll_arena *arena)
 {
     const char *trouble;
-    const struct ll_serving *result =
-        ll_serve(&s->deployment, &s->load, &s->limits, watch, s->args->arena, &trouble);
+    const struct ll_serving *result = ll_serve(&s->deployment, &s->load, &s->limits, watch, arena, &trouble);
     if (!result && trouble)
         ll_cli_reject("%s", trouble);
     return result;
+}
+
+/* --- the largest rate that holds the limits --- */
+
+static bool holds(const struct ll_serving_setup *s, const struct ll_serving *r, double percentile)
+{
+    double share = percentile / 100;
+    return !(ll_quantiles_at(r->ttft, share) > s->limits.ttft_s) &&
+           !(ll_quantiles_at(r->tpot, share) > s->limits.tpot_s) &&
+           !(ll_quantiles_at(r->e2e, share) > s->limits.e2e_s);
+}
+
+/* By doubling, then by halving the interval on a logarithmic scale. */
+bool ll_serving_find_rate(struct ll_serving_setup *s, double percentile, const struct ll_serve_watch *watch,
+                          struct ll_arena *arena, double *rate_Hz, const struct ll_serving **best)
+{
+    double good = 0, bad = 0, rate = s->load.rate_Hz > 0 ? s->load.rate_Hz : 1;
+    enum { MOST_RUNS = 60 };
+    *best = NULL;
+    for (int i = 0; i < MOST_RUNS && (bad == 0 || good == 0 || bad > 1.01 * good) && rate > 1e-4; i++) {
+        s->load.rate_Hz = rate;
+        const struct ll_serving *r = ll_serving_run(s, watch, arena);
+        if (!r || (watch->stop && *watch->stop))
+            return false;
+        if (holds(s, r, percentile)) {
+            good = rate;
+            *best = r;
+        } else {
+            bad = rate;
+        }
+        rate = bad == 0 ? 2 * good : good == 0 ? bad / 2 : sqrt(good * bad);
+    }
+    *rate_Hz = good;
+    return true;
+}
+
+double ll_serving_usd_per_hour(const struct ll_serving_setup *s)
+{
+    double sum = 0;
+    for (int i = 0; i < POOLS; i++)
+        if (s->groups[i].pool) {
+            double usd = s->groups[i].machine->usd_per_hour;
+            sum += usd > 0 ? usd * (double)(s->groups[i].instances * s->groups[i].pool->devices) : NAN;
+        }
+    return sum;
 }
 
 /* --- while it runs --- */
@@ -457,7 +502,7 @@ static const struct ll_serving *run(struct serving *s, const volatile sig_atomic
 {
     const struct ll_serve_watch watch = {
         .served = s->per_request ? served : NULL, .progress = progressed, .context = s, .stop = stop};
-    const struct ll_serving *result = ll_serving_run(s->setup, &watch);
+    const struct ll_serving *result = ll_serving_run(s->setup, &watch, s->setup->args->arena);
     ll_ticker_clear(&s->ticker);
     ll_print_diags(&s->setup->diags);
     return result;
@@ -482,19 +527,6 @@ static struct ll_quantiles *distribution(const struct ll_serving *r, size_t i)
     return *at;
 }
 
-/* $ an hour of all devices; NaN where one has no price. */
-static double usd_per_hour(const struct serving *s)
-{
-    double sum = 0;
-    for (int i = 0; i < POOLS; i++)
-        if (s->setup->groups[i].pool) {
-            double usd = s->setup->groups[i].machine->usd_per_hour;
-            sum += usd > 0 ? usd * (double)(s->setup->groups[i].instances * s->setup->groups[i].pool->devices)
-                           : NAN;
-        }
-    return sum;
-}
-
 struct costs {
     double usd_per_hour, usd_per_m_input, usd_per_m_output, j_per_output, gco2_per_output, tokens_per_s_per_w;
 };
@@ -503,10 +535,10 @@ struct costs {
  * steps is; idle time likewise. */
 static struct costs costs_of(const struct serving *s, const struct ll_serving *r, double carbon, double pue)
 {
-    double usd = usd_per_hour(s) * r->duration_s / 3600,
+    double usd = ll_serving_usd_per_hour(s->setup) * r->duration_s / 3600,
            prompts = r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0, power = r->energy_j / r->duration_s;
     double j = r->energy_j / (double)r->output_tokens;
-    return (struct costs){.usd_per_hour = usd_per_hour(s),
+    return (struct costs){.usd_per_hour = ll_serving_usd_per_hour(s->setup),
                           .usd_per_m_input = usd * prompts / (double)r->input_tokens * 1e6,
                           .usd_per_m_output = usd * (1 - prompts) / (double)r->output_tokens * 1e6,
                           .j_per_output = j,
@@ -648,39 +680,14 @@ static void add_text(const struct serving *s, const struct ll_serving *r, const 
                     found_rate, s->percentile);
 }
 
-/* --- the largest rate that holds the limits --- */
-
-static bool holds(const struct serving *s, const struct ll_serving *r)
-{
-    double share = s->percentile / 100;
-    return !(ll_quantiles_at(r->ttft, share) > s->setup->limits.ttft_s) &&
-           !(ll_quantiles_at(r->tpot, share) > s->setup->limits.tpot_s) &&
-           !(ll_quantiles_at(r->e2e, share) > s->setup->limits.e2e_s);
-}
-
-/* By doubling, then halving the interval to 1 %. NULL after complaints. */
 static const struct ll_serving *find_rate(struct serving *s, const volatile sig_atomic_t *stop, double *found)
 {
-    double good = 0, bad = 0, rate = s->setup->load.rate_Hz > 0 ? s->setup->load.rate_Hz : 1;
-    const struct ll_serving *best = NULL;
-    enum { MOST_RUNS = 60 };
-    for (int i = 0; i < MOST_RUNS && !(*stop) && (bad == 0 || good == 0 || bad > 1.01 * good); i++) {
-        s->setup->load.rate_Hz = rate;
-        const struct ll_serving *r = run(s, stop);
-        if (!r)
-            return NULL;
-        if (holds(s, r)) {
-            good = rate;
-            best = r;
-        } else {
-            bad = rate;
-        }
-        rate = bad == 0 ? 2 * good : good == 0 ? bad / 2 : sqrt(good * bad);
-        if (rate < 1e-6)
-            break;
-    }
-    *found = good;
-    if (!best)
+    const struct ll_serve_watch watch = {.progress = progressed, .context = s, .stop = stop};
+    const struct ll_serving *best;
+    bool done = ll_serving_find_rate(s->setup, s->percentile, &watch, s->setup->args->arena, found, &best);
+    ll_ticker_clear(&s->ticker);
+    ll_print_diags(&s->setup->diags);
+    if (done && !best)
         ll_cli_reject("no rate holds these limits: they are missed by single requests");
     return best;
 }

@@ -71,14 +71,14 @@ static int version_of(const struct ll_args *args)
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {
-        "set",     "as",     "as-recorded", "gemm-dtype", "weights-as", "prune",   "batch-was", "plan",
-        "what-if", "per-op", "figure",      "kind",       "memory",     "explain", "html",      "check",
-        "fuse",    "schedule",
+    static const char *const not_here[] = {"set",    "as",        "as-recorded", "gemm-dtype", "weights-as",
+                                           "prune",  "batch-was", "plan",        "what-if",    "per-op",
+                                           "figure", "kind",      "memory",      "explain",    "html",
+                                           "check",  "fuse",      "schedule",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
-        NULL};
+                                           NULL};
     const char *program = ll_value(args, "compat", ""), *input = ll_value(args, "input", "conv");
     if (strcmp(program, "scalesim2") != 0 && strcmp(program, "scalesim3") != 0)
         return ll_cli_reject("--compat %s: expected scalesim2 or scalesim3", program);

@@ -187,8 +187,17 @@ static void print_caret(const struct ll_place *place)
     fputc('\n', stderr);
 }
 
+static bool hushed;
+
+void ll_cli_hush(bool hush)
+{
+    hushed = hush;
+}
+
 void ll_print_diags(const struct ll_diags *diags)
 {
+    if (hushed && !ll_memory_ran_out())
+        return;
     if (ll_memory_ran_out()) {
         ll_end(LL_FAILED);
         return;
@@ -229,6 +238,8 @@ static int say(int status, const char *format, va_list arguments)
         if (!strstr(text, why))
             ll_snprintf(text, sizeof text, "%s", why);
     }
+    if (hushed && !ll_memory_ran_out())
+        return status;
     fputs("leadline: ", stderr);
     print_shown(text);
     fputc('\n', stderr);

@@ -51,6 +51,10 @@ int ll_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same of what does not stop the command. */
 void ll_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* While hushed, complaints are not printed, but for want of memory: of things that are tried out, whose
+ * failures are no mistakes of the user. */
+void ll_cli_hush(bool hush);
+
 /* The status that the program ends with: LL_FAILED once memory ran out, after saying so unless that was done,
  * else the one given. Until then complaints are replaced by that sentence, said once. */
 int ll_end(int status);

@@ -14,17 +14,37 @@
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
 
+static bool read_config(const char *config, struct ll_arena *arena, struct ll_llm *llm,
+                        struct ll_diags *diags)
+{
+    const char *known = ll_llm_known(config);
+    struct ll_contents text = {known, known ? strlen(known) : 0};
+    enum { MOST_BYTES = 1 << 24 };
+    enum ll_status status = known ? LL_OK : ll_read_whole(config, MOST_BYTES, arena, &text);
+    if (status != LL_OK)
+        return ll_complain(diags, (struct ll_place){.file = config}, "%s; expected a model's config.json",
+                           ll_status_text(status));
+    return ll_llm_read(config, text.bytes, text.length, arena, llm, diags);
+}
+
+bool ll_served_has_experts(const char *config)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_llm llm;
+    bool has = false;
+    if (read_config(config, &arena, &llm, &diags))
+        for (uint64_t i = 0; i < llm.layer_count; i++)
+            has |= llm.layers[i].experts > 0;
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+    return has;
+}
+
 bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
 {
-    const char *known = ll_llm_known(m->config);
-    struct ll_contents text = {known, known ? strlen(known) : 0};
     struct ll_llm llm;
-    enum { MOST_BYTES = 1 << 24 };
-    enum ll_status status = known ? LL_OK : ll_read_whole(m->config, MOST_BYTES, arena, &text);
-    if (status != LL_OK)
-        return ll_complain(m->diags, (struct ll_place){.file = m->config},
-                           "%s; expected a model's config.json", ll_status_text(status));
-    if (!ll_llm_read(m->config, text.bytes, text.length, arena, &llm, m->diags))
+    if (!read_config(m->config, arena, &llm, m->diags))
         return false;
     m->layers = llm.layer_count;
     m->period = 0;

@@ -46,4 +46,7 @@ bool ll_served_memory(struct ll_served_model *model, const struct ll_server *ser
  * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. Static, or the name. */
 const char *ll_served_config(const char *name);
 
+/* Whether a configuration's model has experts; false also where it cannot be read. */
+bool ll_served_has_experts(const char *config);
+
 #endif

@@ -39,8 +39,21 @@ bool ll_serving_read(struct ll_serving_setup *setup);
 /* Frees machines and what is remembered. */
 void ll_serving_release(struct ll_serving_setup *setup);
 
-/* Serves the load. NULL after saying why not. */
-const struct ll_serving *ll_serving_run(struct ll_serving_setup *setup, const struct ll_serve_watch *watch);
+/* Serves the load. NULL after saying why not. The result lives in the arena. */
+const struct ll_serving *ll_serving_run(struct ll_serving_setup *setup, const struct ll_serve_watch *watch,
+                                        struct ll_arena *arena);
+
+/* The largest rate at which the limits hold at this percentile, to 1 %; 0: none does. *best is what was
+ * served at it, in the arena. False after saying why nothing could be served. */
+bool ll_serving_find_rate(struct ll_serving_setup *setup, double percentile,
+                          const struct ll_serve_watch *watch, struct ll_arena *arena, double *rate_Hz,
+                          const struct ll_serving **best);
+
+/* What renting a deployment's devices costs; NaN where a machine does not say. */
+double ll_serving_usd_per_hour(const struct ll_serving_setup *setup);
+
+/* leadline plan --serve: deployments that hold limits, the fewest devices first; an exit status. */
+int ll_plan_serving(const struct ll_args *args);
 
 extern const struct ll_command ll_command_serve;
 

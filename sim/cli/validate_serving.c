@@ -129,7 +129,8 @@ static const struct ll_serving *serve(struct options *o, bool roofline, struct s
                                       const struct ll_serve_watch *watch, const struct ll_machine **machine)
 {
     struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline};
-    const struct ll_serving *r = ll_serving_read(&setup) ? ll_serving_run(&setup, watch) : NULL;
+    const struct ll_serving *r =
+        ll_serving_read(&setup) ? ll_serving_run(&setup, watch, s->args->arena) : NULL;
     int first = setup.groups[LL_POOL_WHOLE].pool ? LL_POOL_WHOLE : LL_POOL_PREFILL;
     ll_print_diags(&setup.diags);
     if (machine)

@@ -135,16 +135,10 @@ struct ll_cost {
     double overhead_s;    /* what starting the op costs the software */
     double behind_s;      /* of that, what it takes while the device works already */
     double more_s;        /* beyond that, until the device begins what is done this way */
-<<<<<<< HEAD
     double made;       /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
     double zeros;      /* multiplications by zero for each of these */
     double array_j;    /* energy of an array beyond its multiplications and what bytes out of levels tell */
     uint64_t mappings; /* that its search looked at */
-=======
-    double made;    /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
-    double zeros;   /* multiplications by zero for each of these */
-    double array_j; /* energy of an array beyond its multiplications and what bytes out of levels tell */
->>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
     struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
     struct ll_tabled table;       /* the same, applied after the overlay */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */

@@ -249,15 +249,9 @@ double ll_cost_compute_j(const struct ll_machine *machine, const struct ll_work 
     enum ll_dtype dtype = (enum ll_dtype)work->dtype;
     if (cost->unit == LL_NO_UNIT)
         return ll_machine_compute_j(machine, work, dtype);
-<<<<<<< HEAD
-    return cost->array_j +
-           cost->made * (1 + cost->zeros) *
-               ll_machine_compute_j(machine, work, ll_computed_on(&machine->units[cost->unit], dtype));
-=======
     const struct ll_unit *unit = &machine->units[cost->unit];
     double multiplied = unit->model == LL_UNIT_IN_MEMORY ? 0 : cost->made * (1 + cost->zeros);
     return cost->array_j + multiplied * ll_machine_compute_j(machine, work, ll_computed_on(unit, dtype));
->>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
 }
 
 double ll_cost_moving_j(const struct ll_machine *machine, const struct ll_cost *cost,

@@ -157,14 +157,14 @@ static struct ll_arithmetic arithmetic_CONV_CORE(const struct ll_unit *unit)
     return (struct ll_arithmetic){core->multipliers ? (double)core->multipliers : atom, core->macs, 2};
 }
 
-<<<<<<< HEAD
 static struct ll_arithmetic arithmetic_ARRAY(const struct ll_unit *unit)
 {
     double elements = 1;
     for (uint64_t i = 0; i < unit->array.axes.count; i++)
         elements *= (double)unit->array.axes.at[i];
     return (struct ll_arithmetic){elements, unit->array.macs, 2};
-=======
+}
+
 static struct ll_arithmetic arithmetic_IN_MEMORY(const struct ll_unit *unit)
 {
     return (struct ll_arithmetic){1, unit->in_memory.macs, 2};
@@ -192,7 +192,6 @@ struct ll_in_memory_steps ll_in_memory_steps(const struct ll_in_memory *array, e
     s.conversions = shared > 0 ? reads * columns : 0;
     s.cycles = array->pipelined ? fmax(summing, converting) : summing + converting;
     return s;
->>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
 }
 
 static struct ll_arithmetic arithmetic_VECTOR(const struct ll_unit *unit)

@@ -150,7 +150,6 @@ struct ll_conv_core {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per multiplier and cycle; 0: cannot */
 };
 
-<<<<<<< HEAD
 /* The directions in which a memory moves words of an operand: out to what lies inside (READ), in from outside
  * (FILL), in from inside (UPDATE: a result or partial sum), out to the outside (DRAIN). */
 enum ll_array_way { LL_ARRAY_READ, LL_ARRAY_FILL, LL_ARRAY_UPDATE, LL_ARRAY_DRAIN, LL_ARRAY_WAYS };
@@ -206,7 +205,8 @@ struct ll_array_unit {
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per element and cycle; 0: cannot */
     enum ll_counting counting;
     bool gated; /* elements at rest do not leak */
-=======
+};
+
 /* When converters read sums: after each slice of an input, or once all slices have been summed up. */
 enum ll_converting { LL_CONVERTS_SLICES, LL_CONVERTS_SUMS };
 
@@ -233,7 +233,6 @@ struct ll_in_memory {
     double write_j;           /* of writing a cell */
     double weight_bits[LL_DTYPE_COUNT], input_bits[LL_DTYPE_COUNT]; /* 0: cannot; as the weight's */
     double macs[LL_DTYPE_COUNT]; /* at full use: multiply-accumulates per array and cycle, from the above */
->>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
 };
 
 struct ll_vector {
@@ -270,11 +269,8 @@ struct ll_unit {
         struct ll_matrix matrix;
         struct ll_spatial spatial;
         struct ll_conv_core conv_core;
-<<<<<<< HEAD
         struct ll_array_unit array;
-=======
         struct ll_in_memory in_memory;
->>>>>>> 3a61cd50 (sim/cost, hwconfigs: arrays that compute in memory, and six macros with what is published of them)
         struct ll_vector vector;
     };
 };
