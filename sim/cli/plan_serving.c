@@ -252,30 +252,39 @@ static void add_json(const struct planning *p, struct ll_str *out)
     ll_json_close_object(&json);
 }
 
+/* "2 x tp 4", with its other degrees where they are not 1. */
+static const char *words_of(const struct planning *p, uint64_t instances, const struct layout *l)
+{
+    return l->dp > 1 ? ll_format(p->args->arena, "%" PRIu64 " x dp %" PRIu64 " ep %" PRIu64, instances, l->dp,
+                                 l->ep)
+           : l->ep > 1 ? ll_format(p->args->arena, "%" PRIu64 " x tp %" PRIu64 " ep %" PRIu64, instances,
+                                   l->tp, l->ep)
+                       : ll_format(p->args->arena, "%" PRIu64 " x tp %" PRIu64, instances, l->tp);
+}
+
 static void add_text(const struct planning *p, struct ll_str *out)
 {
     struct ll_human a, b, c, d, e;
     struct ll_table *table =
-        ll_table_new("  devices|>TTFT|>TPOT|>tokens/s a device|>a user|>$/M tokens made|deployment");
+        ll_table_new("  deployment|>devices|>TTFT|>TPOT|>tokens/s/device|>/user|>$/M made");
     ll_str_addf(out, "%s requests/s of %s on %s, limits at p%g: %zu deployment%s considered\n\n",
                 ll_format_count(&a, p->rate_Hz, ""), ll_value(p->args, "model", ""),
                 ll_value(p->args, "machine", ""), p->percentile, p->considered, ll_plural(p->considered));
     for (size_t i = 0; i < p->count; i++) {
         const struct found *f = &p->found[i];
         const bool apart = devices_of(&f->decode) > 0;
+        const char *own = words_of(p, f->replicas, &f->layout);
         const char *words =
-            apart ? ll_format(p->args->arena, "prefill %s, decode %s", workers(p, f->replicas, &f->layout),
-                              workers(p, f->decodes, &f->decode))
-                  : workers(p, f->replicas, &f->layout);
-        ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%s|%s", f->devices, ll_format_si(&a, f->ttft_s, "s"),
-                     ll_format_si(&b, f->tpot_s, "s"), ll_format_count(&c, f->per_device_Hz, ""),
-                     ll_format_count(&d, f->per_user_Hz, ""),
-                     isfinite(f->usd_per_m_output) ? ll_format_count(&e, f->usd_per_m_output, "") : "",
-                     words ? words : "");
+            apart ? ll_format(p->args->arena, "%s + %s", own, words_of(p, f->decodes, &f->decode)) : own;
+        ll_table_row(table, "  %s|%" PRIu64 "|%s|%s|%s|%s|%s", words ? words : "", f->devices,
+                     ll_format_si(&a, f->ttft_s, "s"), ll_format_si(&b, f->tpot_s, "s"),
+                     ll_format_count(&c, f->per_device_Hz, ""), ll_format_count(&d, f->per_user_Hz, ""),
+                     isfinite(f->usd_per_m_output) ? ll_format_count(&e, f->usd_per_m_output, "") : "");
     }
     if (p->count > 0) {
         ll_table_print(table, ll_screen_width(), out);
-        ll_str_addf(out, "\n  %s\n", command_of(p, &p->found[0].layout));
+        ll_str_addf(out, "\n  A + B: prefill and decode apart. The first, of one instance:\n  %s\n",
+                    command_of(p, &p->found[0].layout));
     } else {
         ll_str_addf(out, "no deployment of at most %" PRIu64 " devices holds the limits at this rate\n",
                     p->most_devices);
