@@ -121,6 +121,24 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 200,
     },
+    /* Ops of two layers: 4 input; 154 forward (56 a layer, of which 13 set its six vectors; 23 for
+     * squares, sines, time and class, 15 for the head, 4 for the loss); 32 update (31 weights). Constants:
+     * one and nothing of the norms, what is added to scales, sines, the two of a square's gradient, and as
+     * of vit. */
+    {
+        .name = "dit",
+        .parameters = 675129632,
+        .forward_flops = UINT64_C(237242843136),
+        .train_ops = 403,
+        .constants = 7,
+        .small = {{"image", "4"},
+                  {"layers", "2"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"classes", "4"},
+                  {"rate", "3000"}},
+        .steps = 300,
+    },
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,

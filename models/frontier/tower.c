@@ -4,6 +4,7 @@
 #include "models/frontier/tower.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "models/nn/layers.h"
 
@@ -129,7 +130,9 @@ struct ll_value *ll_tower_table(struct ll_decoder *d, const char *name, uint64_t
     return ll_nn_variable(d->nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
 }
 
-struct ll_value *ll_tower_patches(struct ll_decoder *d, struct ll_value *images, uint64_t patch, bool biased)
+/* Squares of images as [batch, squares, hidden]. */
+static struct ll_value *squares(struct ll_decoder *d, struct ll_value *images, uint64_t patch, uint64_t count,
+                                bool biased)
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
     struct ll_nn *nn = d->nn;
@@ -141,11 +144,50 @@ struct ll_value *ll_tower_patches(struct ll_decoder *d, struct ll_value *images,
     if (images->shape.dtype != nn->real)
         images = ll_as_real(nn, images);
     struct ll_value *x = ll_conv_layer(nn, "patches", images, &options);
-    struct ll_shape line = ll_nn_shape(nn, 3, (uint64_t[]){d->batch, d->steps - 1, d->sizes.hidden}, roles);
+    struct ll_shape line = ll_nn_shape(nn, 3, (uint64_t[]){d->batch, count, d->sizes.hidden}, roles);
+    return ll_nn_reshape(nn, x, &line);
+}
+
+struct ll_value *ll_tower_patches(struct ll_decoder *d, struct ll_value *images, uint64_t patch, bool biased)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    struct ll_nn *nn = d->nn;
+    struct ll_value *x = squares(d, images, patch, d->steps - 1, biased);
     struct ll_shape first = ll_nn_shape(nn, 3, (uint64_t[]){d->batch, 1, d->sizes.hidden}, roles);
     struct ll_value *own = ll_nn_broadcast(nn, ll_tower_table(d, "class", 1, LL_ROLE_PLAIN), &first);
-    x = ll_nn_concat(nn, (struct ll_value *[]){own, ll_nn_reshape(nn, x, &line)}, 2, 1);
+    x = ll_nn_concat(nn, (struct ll_value *[]){own, x}, 2, 1);
     return ll_decoder_rows(d, ll_add_of(nn, x, ll_tower_table(d, "positions", d->steps, LL_ROLE_SEQUENCE)));
+}
+
+struct ll_value *ll_tower_squares(struct ll_decoder *d, struct ll_value *images, uint64_t patch)
+{
+    struct ll_value *x = squares(d, images, patch, d->steps, true);
+    return ll_decoder_rows(d, ll_add_of(d->nn, x, ll_tower_sines(d)));
+}
+
+struct ll_value *ll_tower_sines(struct ll_decoder *d)
+{
+    const uint64_t half = d->sizes.hidden / 2;
+    struct ll_nn *nn = d->nn;
+    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){d->steps, d->sizes.hidden},
+                                        (enum ll_role[]){LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN});
+    double *list = ll_alloc(&nn->arena, ll_elements(&shape), sizeof *list);
+    if (!list) {
+        ll_nn_fail(nn, "memory ran out");
+        return &nn->nothing;
+    }
+    for (uint64_t i = 0; i < ll_elements(&shape); i++) {
+        const uint64_t column = i % d->sizes.hidden;
+        const double angle =
+            (double)(i / d->sizes.hidden) * pow(10000, -(double)(column % half) / fmax(1, (double)half - 1));
+        list[i] = column < half ? sin(angle) : cos(angle);
+    }
+    const bool frozen = nn->frozen;
+    nn->frozen = true;
+    struct ll_value *table =
+        ll_nn_variable(nn, "positions", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, list});
+    nn->frozen = frozen;
+    return table;
 }
 
 struct ll_value *ll_tower_first(struct ll_decoder *d, struct ll_value *rows)

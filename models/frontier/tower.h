@@ -37,6 +37,13 @@ struct ll_value *ll_tower_table(struct ll_decoder *decoder, const char *name, ui
 struct ll_value *ll_tower_patches(struct ll_decoder *decoder, struct ll_value *images, uint64_t patch,
                                   bool biased);
 
+/* The same without a token of the network's own, with biases, sines added: rows [batch squares, hidden]. */
+struct ll_value *ll_tower_squares(struct ll_decoder *decoder, struct ll_value *images, uint64_t patch);
+
+/* Sines of positions, then their cosines (Vaswani et al., 2017, section 3.5): a weight "positions" [steps,
+ * hidden] that no step trains. An even number of features. */
+struct ll_value *ll_tower_sines(struct ll_decoder *decoder);
+
 /* The first row of each sequence: [batch, features]. */
 struct ll_value *ll_tower_first(struct ll_decoder *decoder, struct ll_value *rows);
 

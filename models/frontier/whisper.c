@@ -13,8 +13,6 @@
  *
  * An inference encodes, reads a prompt of s tokens behind it (`forward`), or decodes one more token, with
  * keys and values of what was said and of the text so far from memory. Here each token sounds like itself. */
-#include <math.h>
-
 #include "models/feed.h"
 #include "models/frontier/tower.h"
 #include "models/nn/layers.h"
@@ -143,32 +141,6 @@ static struct ll_value *tokens(struct whisper *w, const char *name, bool next)
 
 /* --- the network --- */
 
-/* Vaswani et al., 2017, section 3.5, sines first: a table that is no parameter to train. */
-static struct ll_value *sines(struct ll_decoder *d)
-{
-    const uint64_t half = d->sizes.hidden / 2;
-    struct ll_nn *nn = d->nn;
-    struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){d->steps, d->sizes.hidden},
-                                        (enum ll_role[]){LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN});
-    double *list = ll_alloc(&nn->arena, ll_elements(&shape), sizeof *list);
-    if (!list) {
-        ll_nn_fail(nn, "memory ran out");
-        return &nn->nothing;
-    }
-    for (uint64_t i = 0; i < ll_elements(&shape); i++) {
-        const uint64_t column = i % d->sizes.hidden;
-        const double angle =
-            (double)(i / d->sizes.hidden) * pow(10000, -(double)(column % half) / fmax(1, (double)half - 1));
-        list[i] = column < half ? sin(angle) : cos(angle);
-    }
-    const bool frozen = nn->frozen;
-    nn->frozen = true;
-    struct ll_value *table =
-        ll_nn_variable(nn, "positions", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, list});
-    nn->frozen = frozen;
-    return table;
-}
-
 static struct ll_value *convolved(struct ll_decoder *d, const char *name, struct ll_value *x, uint64_t stride)
 {
     if (d->nn->trouble)
@@ -198,7 +170,7 @@ static struct ll_value *heard(struct whisper *w)
     ll_nn_push(nn, "encoder");
     struct ll_value *x = ll_feed_floats(nn, "sound", &sound, fill_sound, feed);
     x = convolved(d, "conv2", convolved(d, "conv1", x, 1), 2);
-    x = ll_decoder_rows(d, ll_add_of(nn, ll_nn_reshape(nn, x, &line), sines(d)));
+    x = ll_decoder_rows(d, ll_add_of(nn, ll_nn_reshape(nn, x, &line), ll_tower_sines(d)));
     x = ll_layer_norm(nn, "norm", ll_tower_layers(d, &w->tower, x, NULL), w->tower.epsilon);
     ll_nn_pop(nn);
     return x;

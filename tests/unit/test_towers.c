@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models that look, listen and recommend (vit, clip, whisper, dlrm): parameters as published, FLOPs by
+/* Models that look, listen and recommend (vit, clip, whisper, dit, dlrm): parameters as published, FLOPs by
  * closed forms that count what each layer multiplies, worked out apart from the program. */
 #include "check.h"
 #include "dry_model.h"
@@ -8,6 +8,7 @@
 #include "tracer/ir/profile.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static struct ll_model_size size_of(const char *model, const struct ll_setting *settings, size_t count)
 {
@@ -114,6 +115,34 @@ static void listeners_are_as_published(void **state)
     }
 }
 
+/* Peebles and Xie, 2023: 675, 458, 130 and 33 million parameters, and table 4's Gflops of 256 x 256 pixels
+ * with squares of 2, which count a multiplication and an addition once. */
+static void denoisers_are_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset;
+        uint64_t parameters, layers, hidden;
+        double gflops;
+    } all[] = {{"xl", 675129632, 28, 1152, 118.64},
+               {"l", 458102816, 24, 1024, 80.71},
+               {"b", 130512416, 12, 768, 23.01},
+               {"s", 32963360, 12, 384, 6.06}};
+    enum { TOKENS = 256, SQUARE = 2 * 2 * 4, SINES = 256 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const uint64_t h = all[i].hidden, l = all[i].layers;
+        const struct ll_model_size size = size_of("dit", &(struct ll_setting){"preset", all[i].preset}, 1);
+        expect(all[i].preset, size.parameters, all[i].parameters);
+        expect(all[i].preset, size.parameters,
+               SQUARE * h + h + TOKENS * h + (SINES + 1) * h + (h + 1) * h + 1001 * h +
+                   l * (18 * h * h + 15 * h) + 2 * (h + 1) * h + 2 * SQUARE * (h + 1));
+        expect(all[i].preset, size.forward_flops,
+               gemm(TOKENS, h, SQUARE) + gemm(1, h, SINES) + gemm(1, h, h) + layers(l, TOKENS, h, 4 * h) +
+                   l * gemm(1, 6 * h, h) + gemm(1, 2 * h, h) + gemm(TOKENS, 2 * SQUARE, h));
+        assert_true(fabs((double)size.forward_flops / 2e9 / all[i].gflops - 1) < 1e-3);
+    }
+}
+
 /* MLPerf training's two: 187,767,399 rows of embeddings, and 204,184,588; Criteo's data with indices below 40
  * million. FLOPs of a sample: of the first one all 27 x 27 products, of which half are read. */
 static void recommenders_are_those_of_mlperf(void **state)
@@ -182,6 +211,7 @@ int main(void)
         cmocka_unit_test(vision_transformers_are_as_published),
         cmocka_unit_test(images_and_texts_are_as_published),
         cmocka_unit_test(listeners_are_as_published),
+        cmocka_unit_test(denoisers_are_as_published),
         cmocka_unit_test(recommenders_are_those_of_mlperf),
         cmocka_unit_test(recommenders_learn_who_clicks),
         cmocka_unit_test(a_token_more_computes_nothing_of_the_recording),
