@@ -321,12 +321,10 @@ static void light_bar(const char *name, const char *reached, const char *limit, 
 {
     ll_str_addf(out, "  " LL_MARK_KEY "%-9s" LL_MARK_END " ", name);
     ll_bar(out, fraction, width < NARROW ? SHORT_BAR : BAR_WIDTH, bars);
-    ll_str_addf(out, " %4.0f %%   %s of %s%s%s\n", 100 * fraction, reached, limit, *of_what ? " " : "",
-                of_what);
+    ll_str_addf(out, " %4.0f %%   %s of %s %s\n", 100 * fraction, reached, limit, of_what);
 }
 
-/* Whether FLOPs are counted again that a model needs once: their share of the peak is then the hardware's
- * (HFU). */
+/* Whether FLOPs are computed again: their share of the peak is then the hardware's (HFU). */
 static bool recomputes(const struct ll_report *report)
 {
     return report->parallel && report->parallel->spread->plan.recompute != LL_RECOMPUTE_NONE;
@@ -358,10 +356,9 @@ static void memory_bar(const struct ll_report *report, unsigned width, struct ll
 static void intensity_row(const struct ll_result *result, unsigned width, struct ll_str *out)
 {
     struct ll_str line = {0};
-    const double peak_Bps = ll_machine_memory_Bps(result->machine);
     ll_str_addf(&line, "%.1f FLOP/B, ridge point %.1f FLOP/B",
                 result->prepared->flops / result->prepared->bytes,
-                ll_metrics_of(result).peak_flops / peak_Bps);
+                ll_metrics_of(result).peak_flops / ll_machine_memory_Bps(result->machine));
     fact_row("intensity", &line, width, out);
 }
 
