@@ -353,7 +353,8 @@ static void walk_all(struct ll_array_walk *w, bool whole)
         w->by[i] = !whole                   ? mapping->unroll[i].by
                    : w->array->rules.floors ? fmax(1, floor(mapping->unroll[i].by + 1e-9))
                                             : ceil(mapping->unroll[i].by - 1e-9);
-    memset(w->cost->moves, 0, sizeof w->cost->moves);
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+        memset(w->cost->moves[o], 0, w->array->stores * sizeof *w->cost->moves[o]);
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
         find_chain(w, o);
     count_input(w, LL_OPERAND_A);
@@ -504,13 +505,16 @@ double ll_array_operand_j(const struct ll_array *array, const struct ll_array_pr
                           const struct ll_array_mapping *mapping, enum ll_operand o,
                           double held[LL_ARRAY_STORES])
 {
-    struct ll_array_cost cost = {.network_j = 0};
+    struct ll_array_cost cost; /* of which only this operand's moves are looked at */
     struct ll_array_walk w = {.array = array, .problem = problem, .mapping = mapping, .cost = &cost};
     double sum_j = 0;
     w.cycles = product_of(&w, 0, mapping->loops);
     for (int i = 0; i < mapping->unrolls; i++)
         w.by[i] = mapping->unroll[i].by;
     find_chain(&w, o);
+    cost.network_j = 0;
+    for (int i = 0; i < w.chain[o].count; i++)
+        memset(cost.moves[o][w.chain[o].store[i]], 0, sizeof cost.moves[o][w.chain[o].store[i]]);
     if (o == LL_OPERAND_C)
         count_result(&w);
     else

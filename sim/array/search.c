@@ -302,7 +302,6 @@ static void try_points(struct search *s, const struct point *const p[LL_OPERAND_
     if (!respects(s, &s->tried))
         return;
     ll_array_evaluate(s->array, s->problem, &s->tried, &cost);
-    s->found->evaluated++;
     if (cost.fits)
         judge(s, &cost);
 }
@@ -328,6 +327,7 @@ static void join(struct search *s)
             for (int c = 0; c < s->front[2].count && a + b + c <= most; c++) {
                 const struct point *const p[] = {&s->front[0].point[a], &s->front[1].point[b],
                                                  &s->front[2].point[c]};
+                s->found->evaluated++;
                 double energy_j = mac_j + p[0]->energy_j + p[1]->energy_j + p[2]->energy_j;
                 if (s->any && energy_j * least > s->found->objective * (1 + 1e-12))
                     break;

@@ -36,7 +36,7 @@ struct ll_array_found {
     struct ll_array_cost cost;
     struct ll_array_bound bound;
     double objective, bound_of_objective;
-    uint64_t evaluated;
+    uint64_t evaluated; /* mappings whose energy was computed, of one operand or of all */
     bool complete; /* the whole space was looked at */
 };
 

@@ -11,6 +11,9 @@
 #include "loop.h"
 
 #include "models/model.h"
+#include "sim/array/machine.h"
+#include "sim/array/search.h"
+#include "sim/cost/cost_parts.h"
 #include "sim/cost/memo.h"
 #include "sim/explore/sweep.h"
 #include "sim/parallel/plan.h"
@@ -36,7 +39,10 @@ enum {
     WORKS = 400,
     REMEMBERED_TIMES = 20,
     ROWS = 480,
-    DESIGNS = 48
+    DESIGNS = 48,
+    TILINGS = 1000,
+    ONE_LEVEL_TILES = 68,   /* that the search for a GEMM in one memory looks at, */
+    THREE_LEVEL_TILES = 543 /* and in three */
 };
 enum { LOOP_OPS = 9 * LAYERS + 1, STAGES = 16, MICRO_BATCHES = 256 };
 
@@ -466,6 +472,91 @@ static void slot(struct scene *scene)
     scene->sum += result.time_s;
 }
 
+/* A GEMM in so many memories, the innermost of 16 KiB, and its best tiling. */
+static struct mapped {
+    struct ll_hierarchy hierarchy;
+    struct ll_mapping mapping;
+} mapped;
+
+static void map_levels(struct scene *scene, uint64_t levels, uint64_t tiles)
+{
+    const struct ll_gemm sides = {1, 301, 203, 149};
+    const struct ll_work work = {.kind = LL_WORK_GEMM,
+                                 .dtype = LL_F16,
+                                 .flops = 2 * sides.m * sides.n * sides.k,
+                                 .a_bytes = 2 * sides.m * sides.k,
+                                 .b_bytes = 2 * sides.k * sides.n,
+                                 .c_bytes = 2 * sides.m * sides.n,
+                                 .gemm = sides};
+    mapped.hierarchy =
+        (struct ll_hierarchy){.problem = ll_task_of(&work, LL_F16).problem,
+                              .boundaries = {{.capacity_bytes = 4 << 10, .s_per_byte = 1e-12},
+                                             {.capacity_bytes = 48 << 10, .s_per_byte = 4e-12},
+                                             {.capacity_bytes = 120 << 10, .s_per_byte = 8e-12}},
+                              .count = levels,
+                              .times = 1,
+                              .groups = 1};
+    mapped.mapping = ll_mapping_search(&mapped.hierarchy);
+    if (mapped.mapping.evaluations != tiles) {
+        fprintf(stderr, "a search looks at %llu tiles\n", (unsigned long long)mapped.mapping.evaluations);
+        fail(scene, "look at as many tiles as its subject says");
+    }
+}
+
+static void set_one_level(struct scene *scene)
+{
+    map_levels(scene, 1, ONE_LEVEL_TILES);
+}
+
+static void set_three_levels(struct scene *scene)
+{
+    map_levels(scene, 3, THREE_LEVEL_TILES);
+}
+
+static void search_tilings(struct scene *scene)
+{
+    mapped.mapping = ll_mapping_search(&mapped.hierarchy);
+    scene->sum += mapped.mapping.time_s;
+}
+
+/* A layer on an array of 32 x 32 with registers, and a mapping. */
+static struct laid {
+    struct ll_array array;
+    struct ll_array_problem problem;
+    struct ll_array_found found;
+} laid;
+
+static void set_array(struct scene *scene)
+{
+    const struct ll_conv conv = {.batch = 1,
+                                 .in_h = 28,
+                                 .in_w = 28,
+                                 .in_c = 128,
+                                 .out_h = 28,
+                                 .out_w = 28,
+                                 .out_c = 128,
+                                 .kernel_h = 3,
+                                 .kernel_w = 3,
+                                 .stride_h = 1,
+                                 .stride_w = 1,
+                                 .groups = 1};
+    read_machine(scene, "zigzag_tpu_like");
+    laid.array = ll_array_of(scene->machine, ll_array_find(scene->machine), LL_INT8);
+    laid.problem = ll_array_conv(&conv);
+    for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+        laid.problem.operand[o].bits = laid.problem.operand[o].sum_bits = 8;
+    if (!ll_array_search(&laid.array, &laid.problem, NULL, LL_ARRAY_ENERGY, &laid.found))
+        fail(scene, "map the layer");
+}
+
+static void evaluate_array(struct scene *scene)
+{
+    for (int i = 0; i < TILINGS; i++) {
+        ll_array_evaluate(&laid.array, &laid.problem, &laid.found.mapping, &laid.found.cost);
+        scene->sum += laid.found.cost.cycles;
+    }
+}
+
 static const struct subject {
     const char *name;
     void (*set)(struct scene *scene);
@@ -485,6 +576,9 @@ static const struct subject {
     {"validate_row", set_validate, validate, ROWS},
     {"plan", set_plan, plan, 1},
     {"design", set_design, design, DESIGNS},
+    {"mapper_one_level", set_one_level, search_tilings, ONE_LEVEL_TILES},
+    {"mapper_three_level", set_three_levels, search_tilings, THREE_LEVEL_TILES},
+    {"array_mapping", set_array, evaluate_array, TILINGS},
     {"pipeline_slot", set_slot, slot, 2 * STAGES *MICRO_BATCHES},
 };
 
