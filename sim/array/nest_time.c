@@ -316,6 +316,12 @@ void ll_array_time(struct ll_array_walk *w)
         time_ends(&t);
     }
     cost->cycles = cost->compute_cycles + cost->stall_cycles + cost->load_cycles + cost->drain_cycles;
+    for (uint8_t s = 0; s < w->array->stores && !w->array->rules.loads_in_turn; s++)
+        if (cost->busy_cycles[s] > cost->cycles) { /* no port does more than it can */
+            cost->stall_cycles += cost->busy_cycles[s] - cost->cycles;
+            cost->cycles = cost->busy_cycles[s];
+            cost->slowest = s;
+        }
     for (int a = 0; a < w->array->axes; a++)
         elements *= (double)w->array->axis[a];
     cost->utilization = w->problem->macs / (elements * cost->cycles);

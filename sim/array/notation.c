@@ -506,7 +506,7 @@ static bool read_list(struct reader *r, enum ll_operand o, const char *text, con
     return true;
 }
 
-/* What loops make more than a dimension has, unrolled ones lack in the mean. */
+/* What loops make more than a dimension has, the one over its last axis lacks in the mean. */
 static void even_out(const struct ll_array_problem *problem, struct ll_array_mapping *mapping)
 {
     for (int d = 0; d < problem->dims; d++) {
@@ -515,12 +515,13 @@ static void even_out(const struct ll_array_problem *problem, struct ll_array_map
             all *= mapping->loop[i].dim == d ? (double)mapping->loop[i].by : 1;
         for (int i = 0; i < mapping->unrolls; i++)
             all *= mapping->unroll[i].dim == d ? mapping->unroll[i].by : 1;
-        for (int i = mapping->unrolls - 1; i >= 0 && all > (double)problem->of[d]; i--)
-            if (mapping->unroll[i].dim == d) {
-                double by = fmax(1, mapping->unroll[i].by * (double)problem->of[d] / all);
-                all *= by / mapping->unroll[i].by;
-                mapping->unroll[i].by = by;
-            }
+        int last = -1;
+        for (int i = 0; i < mapping->unrolls; i++)
+            if (mapping->unroll[i].dim == d &&
+                (last < 0 || mapping->unroll[i].axis > mapping->unroll[last].axis))
+                last = i;
+        if (last >= 0 && all > (double)problem->of[d])
+            mapping->unroll[last].by = fmax(1, mapping->unroll[last].by * (double)problem->of[d] / all);
     }
 }
 
@@ -551,7 +552,6 @@ static bool read_lists(struct reader *r, const char *text, struct ll_array_mappi
             mapping->keeps[o][r->array->stores - 1] = true;
             mapping->holds[o][r->array->stores - 1] = mapping->loops;
         }
-    even_out(r->problem, mapping);
     return true;
 }
 
@@ -565,6 +565,7 @@ bool ll_array_mapping_parse(const struct ll_array *array, const struct ll_array_
     bool nested = strchr(text, '@') != NULL;
     if (nested ? !read_nested(&r, text, mapping) : !read_lists(&r, text, mapping))
         return false;
+    even_out(problem, mapping);
     return ll_array_mapping_check(array, problem, mapping, &why) || complain(complaint, "%s", why);
 }
 

@@ -401,7 +401,7 @@ static bool respects(const struct search *s, const struct ll_array_mapping *m)
     return true;
 }
 
-/* What loops make more than a dimension has, its last unrolled loop lacks in the mean. */
+/* What loops make more than a dimension has, the one over its last axis lacks in the mean. */
 static void even_out(const struct search *s, const struct unrolling *u, struct ll_array_unroll *unroll)
 {
     for (int i = 0; i < u->count; i++) {
@@ -410,7 +410,7 @@ static void even_out(const struct search *s, const struct unrolling *u, struct l
         bool last = true;
         for (int k = 0; k < u->count; k++) {
             all *= u->unroll[k].dim == dim ? u->unroll[k].by : 1;
-            last = last && (k <= i || u->unroll[k].dim != dim);
+            last = last && (u->unroll[k].dim != dim || u->unroll[k].axis <= u->unroll[i].axis);
         }
         unroll[i] = u->unroll[i];
         unroll[i].by *= last ? fmin(1, (double)s->problem->of[dim] / all) : 1;
