@@ -160,7 +160,7 @@ static const char *first_source(const struct ll_validation *v, size_t i)
 }
 
 static const char *const operands_are[] = {"warm", "weights cold, activations warm", "activations in place",
-                                           "cold"};
+                                           "activations and weights in place", "cold"};
 
 static void operands_json(const struct ll_validation *v, struct ll_json *json)
 {

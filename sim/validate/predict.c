@@ -83,7 +83,7 @@ static void save_activations(const struct ll_machine *machine, const struct ll_w
 
 /* Layers one behind the other: a memory in front of the outermost one that software fills with activations
  * has what the layer before left, and keeps the result for the next, as much of both as fits. */
-static void save_chained(const struct ll_machine *machine, const struct ll_cost *cost,
+static void save_chained(const struct ll_machine *machine, const struct ll_cost *cost, double weights_left,
                          struct ll_warm_bytes *left)
 {
     uint64_t outermost = machine->level_count - 1;
@@ -96,6 +96,24 @@ static void save_chained(const struct ll_machine *machine, const struct ll_cost 
     double bytes = operands > 0 ? of[LL_OPERAND_A] + of[LL_OPERAND_C] : cost->level_bytes[outermost];
     double *saved = &left->saved_bytes[outermost];
     *saved += fmin(fmax(0, bytes - *saved), (double)memory->size_bytes);
+    *saved += weights_left * of[LL_OPERAND_B];
+}
+
+/* Of a network's weights, the share that stays from one inference to the next: they share the memory with the
+ * largest layer's operands. */
+static double weights_that_stay(const struct ll_machine *machine, const struct ll_measured_works *works)
+{
+    double weights = 0, most = 0, size = 0;
+    for (uint64_t i = 0; i < works->count; i++) {
+        const struct ll_work *work = &works->at[i].work;
+        double times = (double)works->at[i].times;
+        weights += ll_is_gemm(work) ? times * (double)work->b_bytes : 0;
+        most = fmax(most, (double)work->a_bytes + (double)work->c_bytes);
+    }
+    if (machine->level_count > 1)
+        size = (double)machine->levels[machine->level_count - 2].size_bytes *
+               (double)ll_machine_instances(machine, machine->level_count - 2);
+    return weights > 0 ? fmin(1, fmax(0, size - most) / weights) : 0;
 }
 
 /* The smallest group of the network that holds so many devices, as bridged pairs on one bus do four; 0: none
@@ -325,8 +343,9 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         return false;
     if (machine->software.fusion != LL_FUSION_LAYERS && follows)
         save_held(&part->work, &cost, machine->level_count, &left);
-    if (repeats == LL_REPEATS_CHAINED)
-        save_chained(machine, &cost, &left);
+    if (repeats == LL_REPEATS_CHAINED || repeats == LL_REPEATS_RESIDENT)
+        save_chained(machine, &cost, repeats == LL_REPEATS_RESIDENT ? weights_that_stay(machine, works) : 0,
+                     &left);
     cost_after_reuse(machine, part, &left, &cost);
     cost.gap_s = follows ? 0 : cost.gap_s;
     ll_cost_time(machine, &cost, &left, &timing);
@@ -364,7 +383,8 @@ static bool predict_parts(const struct ll_machine *machine, const struct ll_meas
     struct coming coming = {0};
     *predicted = (struct ll_predicted){0};
     *trouble = NULL;
-    bool repeated = works->count == 1 || works->repeats == LL_REPEATS_CHAINED;
+    bool repeated =
+        works->count == 1 || works->repeats == LL_REPEATS_CHAINED || works->repeats == LL_REPEATS_RESIDENT;
     enum ll_measured_repeats repeats = repeated ? works->repeats : LL_REPEATS_COLD;
     for (uint64_t i = 0; i < works->count; i++)
         if (!predict_part(machine, works, i, repeats, predicted, &coming, trouble))

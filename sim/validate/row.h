@@ -33,7 +33,13 @@ struct ll_measured_part {
 };
 
 /* Which operands a row's repeated calls find in the caches, from the call before (measured_sources.def). */
-enum ll_measured_repeats { LL_REPEATS_SAME, LL_REPEATS_ACTIVATIONS, LL_REPEATS_CHAINED, LL_REPEATS_COLD };
+enum ll_measured_repeats {
+    LL_REPEATS_SAME,
+    LL_REPEATS_ACTIVATIONS,
+    LL_REPEATS_CHAINED,
+    LL_REPEATS_RESIDENT,
+    LL_REPEATS_COLD
+};
 
 /* The same of a row, by its source. Pure. */
 enum ll_measured_repeats ll_measured_repeats_of(const struct ll_measured *row);
