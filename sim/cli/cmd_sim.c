@@ -481,7 +481,7 @@ static const struct ll_option options[] = {
     {"what-if", 0, NULL, "print the speedup of doubling each resource; a page for each machine"},
     {"fuse", 0, "auto|none",
      "on a machine with cores: layers in tiles that flow from core to core (default), or layer by layer"},
-    {"schedule", 0, "OUT.json", "on a machine with cores: write every tile, transfer and piece in memory"},
+    {"tiles", 0, "OUT.json", "on a machine with cores: write every tile, transfer and piece in memory"},
     {"per-op", 0, NULL, "print a line for each op"},
     LL_FIGURE_OPTIONS(
         "roofline of the ops (default), memory over time, or breakdown of the step by what bound it; "

@@ -34,7 +34,7 @@ bool ll_sim_cores(const struct ll_args *args, const struct ll_prepared *prepared
 {
     struct turned turned = {prepared,
                             strcmp(ll_value(args, "fuse", "auto"), "none") ? LL_FUSE_AUTO : LL_FUSE_NONE};
-    const char *path = ll_value(args, "schedule", NULL);
+    const char *path = ll_value(args, "tiles", NULL);
     if (ll_trace_ranks(prepared->trace) > 1)
         return ll_complain(diags, (struct ll_place){.file = report->trace_name},
                            "the trace is of several ranks; the cores of `%s` are those of one device",
@@ -55,7 +55,7 @@ bool ll_sim_cores(const struct ll_args *args, const struct ll_prepared *prepared
 bool ll_sim_cores_options(const struct ll_args *args, struct ll_machine *const *machines, size_t count,
                           bool planned)
 {
-    static const char *const of_cores[] = {"fuse", "schedule", NULL};
+    static const char *const of_cores[] = {"fuse", "tiles", NULL};
     static const char *const of_others[] = {"explain", "as-recorded", NULL};
     const char *fuse = ll_value(args, "fuse", "auto");
     size_t with = 0;
@@ -71,8 +71,8 @@ bool ll_sim_cores_options(const struct ll_args *args, struct ll_machine *const *
         ll_cli_reject("a plan spreads a step over devices; a machine with `cores` is one device");
         return false;
     }
-    if (ll_value(args, "schedule", NULL) && (count > 1 || args->word_count > 1)) {
-        ll_cli_reject("--schedule writes one schedule: name one machine and one trace");
+    if (ll_value(args, "tiles", NULL) && (count > 1 || args->word_count > 1)) {
+        ll_cli_reject("--tiles writes one schedule: name one machine and one trace");
         return false;
     }
     return ll_without(args, of_others,

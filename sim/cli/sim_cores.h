@@ -7,7 +7,7 @@
 #include "sim/report/sim_report.h"
 
 /* Schedules a prepared trace on the cores of a machine and fills fusion, result and, where --what-if asks,
- * gains of the report; writes the file of --schedule. False after complaints or on no memory. */
+ * gains of the report; writes the file of --tiles. False after complaints or on no memory. */
 bool ll_sim_cores(const struct ll_args *args, const struct ll_prepared *prepared,
                   const struct ll_machine *machine, struct ll_report *report, struct ll_diags *diags);
 

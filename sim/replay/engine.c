@@ -713,11 +713,6 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
                       .among = among,
                       .signatures = {.prepared = prepared, .machine = machine, .among = among},
                       .arena = arena};
-    if (machine->core_type_count > 0) {
-        ll_complain(diags, (struct ll_place){.file = machine->path},
-                    "this machine has `cores`, whose tiles only leadline sim of one device schedules");
-        return NULL;
-    }
     return replay(&run, arena, diags);
 }
 

@@ -502,6 +502,9 @@ bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena
     assert(signatures->prepared && signatures->machine && signatures->among);
     const struct ll_prepared *prepared = signatures->prepared;
     const struct ll_trace *trace = prepared->trace;
+    if (signatures->machine->core_type_count > 0)
+        return ll_complain(diags, (struct ll_place){.file = signatures->machine->path},
+                           "this machine has `cores`, whose tiles only leadline sim of one device schedules");
     bool refused[LL_OP_NONE] = {false}, all = true, exchanges = has_exchanges(prepared);
     signatures->ways = ll_alloc(arena, trace->signature_count, sizeof *signatures->ways);
     signatures->prices =

@@ -128,6 +128,8 @@ static void table_of_stacks(const struct ll_fused_step *fusion, unsigned width, 
 void ll_fusion_text(const struct ll_fused_step *fusion, unsigned width, uint64_t top, struct ll_str *out)
 {
     struct ll_human time, gain, energy;
+    if (!fusion)
+        return;
     unsigned count = width > 38 + 20 ? width - 38 : 20;
     count = count > MOST_COLUMNS ? MOST_COLUMNS : count;
     ll_str_addf(out, "\n" LL_MARK_KEY "cores" LL_MARK_END "  %" PRIu64 " stack%s in %s", fusion->stack_count,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for programs. Names and meaning are stable: sim/report/README.md lists them. */
-#include "sim/report/fusion_report.h"
 #include "sim/report/sim_report.h"
 
 #include <assert.h>

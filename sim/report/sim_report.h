@@ -5,9 +5,9 @@
 #ifndef LL_SIM_REPORT_SIM_REPORT_H
 #define LL_SIM_REPORT_SIM_REPORT_H
 
-#include "sim/fusion/fusion.h"
 #include "sim/memory/footprint.h"
 #include "sim/parallel/parallel.h"
+#include "sim/report/fusion_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"

@@ -10,7 +10,6 @@
 
 #include "sim/cost/cost_parts.h"
 #include "sim/replay/replay.h"
-#include "sim/report/fusion_report.h"
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
 #include "tracer/base/str.h"
@@ -860,8 +859,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
         report_parallel(report->parallel, width, out);
     if (report->together)
         report_together(report->together, width, out);
-    if (report->fusion)
-        ll_fusion_text(report->fusion, width, report->top, out);
+    ll_fusion_text(report->fusion, width, report->top, out);
     ll_str_add(out, "\n");
     kind_table(report, width, out);
     if (report->gain_count) {

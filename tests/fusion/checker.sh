@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# checker.sh LEADLINE: check_schedule.py finds each of several mistakes that are made in a right schedule. 77 without
+# Python.
+set -eu
+command -v python3 >/dev/null || { echo "no python3" && exit 77; }
+here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
+leadline=$1
+python3 tests/fusion/networks.py "$here"
+"$leadline" import onnx "$here/two_conv.onnx" -o "$here/w.llt" >/dev/null
+"$leadline" dump "$here/w.llt" >"$here/w.jsonl"
+"$leadline" sim -c stream_tpu_quad --tiles "$here/tiles.json" "$here/w.llt" >/dev/null
+python3 tests/fusion/check_schedule.py "$here/tiles.json" "$here/w.jsonl" 1.024e12
+
+# breach WHAT CODE: the schedule s, changed by this code, is wrong.
+breach() {
+    printf 'import json\ns = json.load(open("%s/tiles.json"))\n%s\njson.dump(s, open("%s/bad.json", "w"))\n' "$here" "$2" \
+        "$here" | python3 -
+    if python3 tests/fusion/check_schedule.py "$here/bad.json" "$here/w.jsonl" 1.024e12 >"$here/found"; then
+        echo "not found: $1" && exit 1
+    fi
+    echo "$1: $(head -1 "$here/found")"
+}
+breach 'a tile begins too soon' 's["tiles"][9]["start_s"] = 0'
+breach 'a tile is too short' 's["tiles"][9]["end_s"] = s["tiles"][9]["start_s"] + 1e-12'
+breach 'a tile is left out' 'del s["tiles"][9]'
+breach 'a tile reads less' 's["tiles"][9]["reads"] = s["tiles"][9]["reads"][1:]; s["tiles"][40]["reads"] = []'
+breach 'a memory is too small' 's["memories"][0]["capacity_bytes"] /= 100'
+breach 'a link is too narrow' 's["links"][0]["bandwidth_Bps"] /= 1.01'
+breach 'a transfer moves less' 's["transfers"][3]["rates"] = []'
+breach 'a result is not stored' 's["transfers"] = [t for t in s["transfers"] if t["fills"]]'
+breach 'room is given back too soon' 's["pieces"][5]["until_s"] = s["pieces"][5]["from_s"]'
+breach 'the step is shorter' 's["time_s"] /= 2'
