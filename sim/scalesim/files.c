@@ -366,8 +366,9 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
 
 /* The same hardware in our words. SCALE-Sim's three buffers become one memory, which gives and takes what the
  * array can ask for in a cycle; its three private channels become one of three times the bandwidth. In CALC
- * mode the memory outside is as fast as the array, so that nothing waits for it. One element is one byte
- * (int8), one cycle a nanosecond. What is no GEMM would run on lanes as many as the array has columns. */
+ * mode the memory outside is as fast as the array, so that nothing waits for it. One cycle is a nanosecond.
+ * A word of SCALE-Sim is a byte; elements take other types as fast, which move their own bytes. What is no
+ * GEMM would run on lanes as many as the array has columns. */
 
 #define MOST_Bpc UINT64_C(1000000000) /* the fastest memory of a machine: 1e18 B/s */
 
@@ -384,9 +385,12 @@ void ll_scalesim_machine_yaml(const struct ll_scalesim_config *config, bool over
     ll_str_add(out, "name: from a SCALE-Sim configuration\nkind: systolic\nclock: 1GHz\n");
     ll_str_addf(out,
                 "units:\n  - {name: array, model: systolic, count: 1, rows: %" PRIu64 ", cols: %" PRIu64
-                ", dataflow: %s, overlap_folds: %s, macs: {int8: 1}, runs: [matrix, conv]}\n",
+                ", dataflow: %s, overlap_folds: %s, macs: {int8: 1, i16: 1, f16: 1, bf16: 1, f32: 1}, runs: "
+                "[matrix, conv]}\n",
                 config->rows, config->columns, dataflows[config->dataflow], overlap ? "true" : "false");
-    ll_str_addf(out, "  - {name: lanes, model: vector, lanes: %" PRIu64 ", flops: {f32: 1}}\n",
+    ll_str_addf(out,
+                "  - {name: lanes, model: vector, lanes: %" PRIu64
+                ", flops: {f32: 1, int8: 1, i32: 1, bool: 1}}\n",
                 config->columns);
     ll_str_addf(out,
                 "memory:\n  - {name: sram, size: %" PRIu64 "KiB, bandwidth: %" PRIu64 "B/cycle}\n"

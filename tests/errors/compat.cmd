@@ -63,3 +63,10 @@ try sim --compat scalesim3 -c layout.cfg --layout twice.csv -i gemm fine.csv
 try sim --compat scalesim3 -c layout.cfg --layout fine.csv -i gemm fine.csv
 try sim --compat scalesim3 -c layout.cfg wide.csv
 try sim --compat scalesim2 -c good.cfg --layout wide.csv -i gemm fine.csv
+try export ramulator2 traces/alexnet_infer_b1.llt
+try export ramulator2 -c custom_example -p burst=0 traces/alexnet_infer_b1.llt
+try export booksim -c custom_example -p level=l9 traces/alexnet_infer_b1.llt
+try export booksim -c custom_example -p nodes=4 -p memory=5 traces/alexnet_infer_b1.llt
+printf '[general]\n' >none.cfg
+try sim -c none.cfg traces/alexnet_infer_b1.llt
+try sim -c nowhere.cfg traces/alexnet_infer_b1.llt

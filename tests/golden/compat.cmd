@@ -81,3 +81,10 @@ leadline sim --compat scalesim3 -c sparse.cfg --layout layout.csv net.csv 2>&1 |
 # A title above the header.
 { printf 'My network,,,,\n'; cat net.csv; } >titled.csv
 leadline sim --compat scalesim2 -c scale.cfg titled.csv | sed -n 3p
+# The configuration as a machine; what it moves, for other simulators.
+leadline import scalesim products.csv -o products.llt | tail -1
+leadline sim -c scale.cfg products.llt --per-op | tail -1
+leadline export ramulator2 -c scale.cfg products.llt -o dram.trace
+sed -n '1,4p' dram.trace; cut -c1-2 dram.trace | sort | uniq -c
+leadline export booksim -c scale.cfg -p nodes=9 -p memory=5 -p packet=128 products.llt -o noc.trace
+sed -n '1,2p;$p' noc.trace; cut -d' ' -f2,4 noc.trace | sort | uniq -c
