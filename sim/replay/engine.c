@@ -375,19 +375,15 @@ static void pass_by(struct run *run, uint32_t seq, uint32_t streams, uint32_t bo
                              .timing.time_s = time_s});
 }
 
-/* Time of the program itself: as recorded, whatever the machine. A kernel that nobody knows: on the device,
- * as recorded, but for what holds it back, which is faster or slower here. */
+/* Time of the program itself, or of a kernel that nobody knows: as it was recorded, but for what holds the
+ * kernel back, which is faster or slower here. */
 static void run_wait(struct run *run, uint32_t seq)
 {
-    const struct ll_prepared *prepared = run->prepared;
-    double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
-    if (!ll_is_kernel(prepared, prepared->trace->ops[seq].signature)) {
-        pass_by(run, seq, 1u << STREAM_PROGRAM, LL_BOUND_HOST, recorded_s);
-        return;
-    }
-    pass_by(run, seq, 1u << STREAM_DEVICE, ll_kernel_bound(prepared, run->machine, seq),
-            recorded_s * ll_kernel_scale(prepared, run->machine, seq));
-    run->ops[seq - prepared->first_op].origin = LL_TIME_MEASURED;
+    uint32_t bound;
+    const bool kernel = ll_is_kernel(run->prepared, run->prepared->trace->ops[seq].signature);
+    double time_s = ll_wait_s(run->prepared, run->machine, seq, &bound);
+    pass_by(run, seq, 1u << (kernel ? STREAM_DEVICE : STREAM_PROGRAM), bound, time_s);
+    run->ops[seq - run->prepared->first_op].origin = kernel ? LL_TIME_MEASURED : LL_TIME_MODELLED;
 }
 
 /* With other devices, on the streams of all levels whose links are used. */
@@ -903,10 +899,8 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     if (seq < prepared->first_op || seq >= prepared->end_op)
         return false;
     uint32_t signature = prepared->trace->ops[seq].signature;
-    if (prepared->works[signature].kind == LL_WORK_WAIT) {
-        ll_explain_wait(prepared, result->machine, seq, why);
-        return true;
-    }
+    if (prepared->works[signature].kind == LL_WORK_WAIT)
+        return ll_explain_wait(prepared, result->machine, seq, why);
     if (prepared->works[signature].kind == LL_WORK_COLLECTIVE) {
         struct ll_asked asked = ll_asked_by(&prepared->trace->signatures[signature].view);
         asked.first = result->prices[signature].first;

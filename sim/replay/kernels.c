@@ -42,7 +42,8 @@ static double rate_of(const struct ll_machine *machine, int64_t bound)
     }
 }
 
-uint32_t ll_kernel_bound(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq)
+static uint32_t kernel_bound(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                             uint32_t seq)
 {
     switch (bound_of(prepared, seq)) {
     case BY_COMPUTE:
@@ -57,13 +58,22 @@ uint32_t ll_kernel_bound(const struct ll_prepared *prepared, const struct ll_mac
     }
 }
 
-double ll_kernel_scale(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq)
+static double kernel_scale(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq)
 {
     const struct ll_machine *there = prepared->recorded_on;
     if (!there || prepared->as_recorded)
         return 1;
     double here = rate_of(machine, bound_of(prepared, seq)), then = rate_of(there, bound_of(prepared, seq));
     return here > 0 && then > 0 ? then / here : 1;
+}
+
+double ll_wait_s(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                 uint32_t *bound)
+{
+    double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
+    bool kernel = ll_is_kernel(prepared, prepared->trace->ops[seq].signature);
+    *bound = kernel ? kernel_bound(prepared, machine, seq) : LL_BOUND_HOST;
+    return kernel ? recorded_s * kernel_scale(prepared, machine, seq) : recorded_s;
 }
 
 static void explain_kernel(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
@@ -73,7 +83,7 @@ static void explain_kernel(const struct ll_prepared *prepared, const struct ll_m
                                         "the network", "link to the host, B/s"};
     double recorded_s = (double)prepared->trace->ops[seq].duration_ns * 1e-9;
     int64_t bound = bound_of(prepared, seq);
-    double scale = ll_kernel_scale(prepared, machine, seq);
+    double scale = kernel_scale(prepared, machine, seq);
     const char *word = bound >= 0 && bound <= BY_HOST ? words[bound] : words[BY_MEMORY];
     if (scale == 1)
         ll_say(why,
@@ -87,7 +97,7 @@ static void explain_kernel(const struct ll_prepared *prepared, const struct ll_m
             recorded_s * scale);
 }
 
-void ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+bool ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                      struct ll_explain *why)
 {
     if (ll_is_kernel(prepared, prepared->trace->ops[seq].signature))
@@ -96,4 +106,5 @@ void ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine
         ll_say(why,
                "what the program did here was not seen; it takes as long as when it was recorded: %.10g s",
                (double)prepared->trace->ops[seq].duration_ns * 1e-9);
+    return true;
 }

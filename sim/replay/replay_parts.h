@@ -27,13 +27,13 @@ static inline bool ll_is_kernel(const struct ll_prepared *prepared, uint32_t sig
     return prepared->trace->signatures[signature].view.kind == LL_OP_KERNEL;
 }
 
-/* Of op seq, which is such a kernel: what holds it back (LL_BOUND_...), and by what times its recorded time
- * it takes on this machine (sim/replay/kernels.c). Pure. */
-uint32_t ll_kernel_bound(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
-double ll_kernel_scale(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq);
+/* How long op seq, which waits for what was recorded or is such a kernel, takes on this machine, and what
+ * holds it back (LL_BOUND_...; sim/replay/kernels.c). Pure. */
+double ll_wait_s(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                 uint32_t *bound);
 
-/* Why op seq, which waits for what was recorded or is such a kernel, takes its time. */
-void ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+/* Why op seq, which waits for what was recorded or is such a kernel, takes its time. Always true. */
+bool ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                      struct ll_explain *why);
 
 /* Under `fusion: layers`, what the first op of a pipeline moves for the others is taken off what it finds

@@ -6,7 +6,8 @@
  *      "kernel_symbols": [{"kernel_id", "formatted_kernel_name"}],
  *      "buffer_records": {"kernel_dispatch": [{"start_timestamp", "end_timestamp", "thread_id",
  *         "correlation_id": {"internal"}, "stream_id": {"handle"},
- *         "dispatch_info": {"agent_id", "queue_id", "kernel_id"}}], "memory_copy": [...], "hip_api": [...]}}]}
+ *         "dispatch_info": {"agent_id", "queue_id", "kernel_id"}}],
+ *         "memory_copy": [...], "hip_api": [...]}}]}
  *
  * The names of kernels and calls are needed by the records, wherever they stand: an element is gone
  * through twice. Times are nanoseconds of one clock. Streams order what is on them; a record without one

@@ -94,16 +94,15 @@ const char *ll_aten_ELEMENTS(struct ll_aten *call)
     return element_wise(call, call->row->kind, tensors, call->row->tensors, ll_aten_result(call, 0));
 }
 
-/* addcmul(x, a, b, value): x + value a b; addcdiv: x + value a / b. */
-const char *ll_aten_PRODUCT_ADDED(struct ll_aten *call)
+/* x + value a b, or a / b, as the row says. */
+static const char *add_product(struct ll_aten *call, const struct ll_torch_tensor *x,
+                               const struct ll_torch_tensor *const *factors,
+                               const struct ll_torch_tensor *result)
 {
-    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0), *result = ll_aten_result(call, 0);
     struct ll_imported in[2], out[LL_MAX_OUTPUTS] = {{0}};
-    if (!x)
-        return LL_ATEN_WANTS_TENSORS;
     const char *trouble = NULL;
     for (uint32_t i = 0; !trouble && i < 2; i++)
-        trouble = operand(call, ll_aten_tensor(call, 1 + i), false, (enum ll_dtype)x->shape.dtype, &in[i]);
+        trouble = operand(call, factors[i], false, (enum ll_dtype)x->shape.dtype, &in[i]);
     if (!trouble)
         trouble =
             ll_aten_do(call, &(struct ll_import_op){.kind = call->row->kind, .in = in, .in_count = 2}, out);
@@ -127,21 +126,47 @@ const char *ll_aten_PRODUCT_ADDED(struct ll_aten *call)
     return trouble;
 }
 
-/* The same over and over: the first argument is a list of tensors that change, the second one of others, or a
- * number. */
+/* addcmul(x, a, b, value): x + value a b; addcdiv: x + value a / b. */
+const char *ll_aten_PRODUCT_ADDED(struct ll_aten *call)
+{
+    const struct ll_torch_tensor *x = ll_aten_tensor(call, 0);
+    const struct ll_torch_tensor *const factors[] = {ll_aten_tensor(call, 1), ll_aten_tensor(call, 2)};
+    return x ? add_product(call, x, factors, ll_aten_result(call, 0)) : LL_ATEN_WANTS_TENSORS;
+}
+
+/* Of a call of _foreach_: the tensors of its arguments at place i of their lists, those of a number NULL;
+ * where the result goes. */
+static const struct ll_torch_tensor *one_of(const struct ll_aten *call, uint32_t i,
+                                            const struct ll_torch_tensor *tensors[3])
+{
+    const size_t length = strlen(call->node->name);
+    for (uint32_t a = 0; a < 3; a++) {
+        const struct ll_torch_value *list = ll_aten_tensor(call, a) ? &call->node->inputs[a] : NULL;
+        tensors[a] = list && i < list->count && !list->tensors[i].absent ? &list->tensors[i] : NULL;
+    }
+    return length > 0 && call->node->name[length - 1] == '_' ? tensors[0] : ll_aten_result(call, i);
+}
+
+/* The same over and over: the first argument is a list of tensors, further ones are lists or numbers. */
 const char *ll_aten_FOREACH(struct ll_aten *call)
 {
-    if (!ll_aten_tensor(call, 0))
-        return LL_ATEN_WANTS_TENSORS;
-    const struct ll_torch_value *list = &call->node->inputs[0];
-    const struct ll_torch_value *others = ll_aten_tensor(call, 1) ? &call->node->inputs[1] : NULL;
-    const char *trouble = NULL;
-    for (uint32_t i = 0; !trouble && i < list->count; i++) {
-        if (list->tensors[i].absent)
-            continue;
-        const struct ll_torch_tensor *tensors[] = {&list->tensors[i],
-                                                   others && i < others->count ? &others->tensors[i] : NULL};
-        trouble = element_wise(call, call->row->kind, tensors, 2, tensors[0]);
+    const char *trouble = ll_aten_tensor(call, 0) ? NULL : LL_ATEN_WANTS_TENSORS;
+    for (uint32_t i = 0; !trouble && i < call->node->inputs[0].count; i++) {
+        const struct ll_torch_tensor *tensors[3], *result = one_of(call, i, tensors);
+        if (tensors[0])
+            trouble = element_wise(call, call->row->kind, tensors, call->row->tensors, result);
+    }
+    return trouble;
+}
+
+/* _foreach_addcmul_(list, a, b, value) and _foreach_addcdiv_: a product or quotient of lists is added. */
+const char *ll_aten_FOREACH_PRODUCT(struct ll_aten *call)
+{
+    const char *trouble = ll_aten_tensor(call, 0) ? NULL : LL_ATEN_WANTS_TENSORS;
+    for (uint32_t i = 0; !trouble && i < call->node->inputs[0].count; i++) {
+        const struct ll_torch_tensor *tensors[3], *result = one_of(call, i, tensors);
+        if (tensors[0])
+            trouble = add_product(call, tensors[0], tensors + 1, result);
     }
     return trouble;
 }

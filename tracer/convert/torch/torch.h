@@ -182,6 +182,12 @@ struct ll_storages {
     X(ELEMENTS)                                                                                              \
     X(PRODUCT_ADDED)                                                                                         \
     X(FOREACH)                                                                                               \
+    X(FOREACH_PRODUCT)                                                                                       \
+    X(SCALED_MM)                                                                                             \
+    X(PACKED_MM)                                                                                             \
+    X(GROUPED_MM)                                                                                            \
+    X(FUSED_ADAM)                                                                                            \
+    X(FUSED_SGD)                                                                                             \
     X(WHERE)                                                                                                 \
     X(MASKED_FILL)                                                                                           \
     X(ASSIGN)                                                                                                \
