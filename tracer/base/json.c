@@ -308,31 +308,34 @@ static bool is_one_of(const char *at, const char *end, const char *characters)
     return at < end && *at && strchr(characters, *at);
 }
 
-static const char *pass_all(const char *at, const char *end, const char *characters)
+static bool is_digit(char c)
 {
-    while (is_one_of(at, end, characters))
+    return c >= '0' && c <= '9';
+}
+
+static const char *pass_digits(const char *at, const char *end)
+{
+    while (at < end && is_digit(*at))
         at++;
     return at;
 }
 
-static const char decimal[] = "0123456789";
-
 /* Digits from `at` to `end`, at least one. */
 static bool are_digits(const char *at, const char *end)
 {
-    return at < end && pass_all(at, end, decimal) == end;
+    return at < end && pass_digits(at, end) == end;
 }
 
 /* number = ["-"] ("0" / digit without 0 *digit) ["." 1*digit] [("e" / "E") ["-" / "+"] 1*digit] */
 static bool is_number(const char *at, const char *end)
 {
     at += is_one_of(at, end, "-");
-    const char *whole = pass_all(at, end, decimal);
+    const char *whole = pass_digits(at, end);
     if (!are_digits(at, whole) || (*at == '0' && whole - at > 1))
         return false;
     const char *behind = whole;
     if (is_one_of(behind, end, ".")) {
-        behind = pass_all(whole + 1, end, decimal);
+        behind = pass_digits(whole + 1, end);
         if (!are_digits(whole + 1, behind))
             return false;
     }
@@ -345,7 +348,9 @@ static bool is_number(const char *at, const char *end)
 
 static enum ll_json_token read_number(struct ll_json_reader *reader)
 {
-    const char *start = reader->at, *at = pass_all(start, reader->end, "0123456789+-.eE");
+    const char *start = reader->at, *at = start;
+    while (at < reader->end && (is_digit(*at) || is_one_of(at, reader->end, "+-.eE")))
+        at++;
     if (at == start)
         return stop(reader, start, "expected a value");
     if (!is_number(start, at))
@@ -425,7 +430,9 @@ void ll_json_pass(struct ll_json_reader *reader)
 
 bool ll_json_says(const struct ll_json_reader *reader, const char *text)
 {
-    return reader->text && strlen(text) == reader->length && memcmp(reader->text, text, reader->length) == 0;
+    if (!reader->text || (reader->length && *reader->text != *text)) /* which is most of them */
+        return false;
+    return strlen(text) == reader->length && memcmp(reader->text, text, reader->length) == 0;
 }
 
 /* Four hexadecimal digits, or -1. */

@@ -238,6 +238,13 @@ static uint32_t thread_of(const struct ll_json_reader *json)
                                        : (uint32_t)ll_json_as_integer(json);
 }
 
+/* Whether events of a category may count: those of Python's functions, flows and the like are most of a file. */
+static bool may_count(const struct event *event)
+{
+    return strcmp(event->category, "python_function") != 0 && strcmp(event->category, "ac2g") != 0 &&
+           strcmp(event->category, "cpu_instant_event") != 0;
+}
+
 /* One event of the Chrome format; which keys there are depends on its category, and their order on the
  * version. */
 static void read_event(struct profile *p, struct event *event)
@@ -250,7 +257,7 @@ static void read_event(struct profile *p, struct event *event)
              start = ll_json_says(json, "ts"), duration = ll_json_says(json, "dur"),
              thread = ll_json_says(json, "tid"), category = ll_json_says(json, "cat");
         char word[4];
-        if (ll_json_says(json, "args")) {
+        if (ll_json_says(json, "args") && may_count(event)) {
             read_args(p, event);
             continue;
         }
