@@ -17,7 +17,6 @@ cat >timeline.json <<'END'
   {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": 10, "dur": 5, "args": {"correlation": 4}},
   {"ph": "X", "cat": "kernel", "name": "gemm", "tid": 7, "ts": 40, "dur": 30, "args": {"correlation": 4}}]}
 END
-sed 's/"correlation": 4}}\]/"correlation": 5}}]/' timeline.json >unlaunched.json
 leadline import pytorch-profile timeline.json -o timeline.llt >/dev/null
 for format in nsys rocprofv3 xplane ort-profile; do try import $format hello.txt; done
 try import nsys cut.sqlite
@@ -29,7 +28,6 @@ try import rocprofv3 columns.csv
 try import rocprofv3 short.csv
 try import ort-profile no_node.json
 try import ort-profile broken.json
-try import pytorch-profile unlaunched.json
 try import pytorch-profile other.json
 try sim --as-recorded --scale gemm timeline.llt
 try sim --as-recorded --scale gemm=fast timeline.llt

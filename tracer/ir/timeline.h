@@ -77,7 +77,7 @@ struct ll_device_timeline {
     uint64_t name_count, track_count, call_count, event_count, wait_count;
     uint64_t name_capacity, track_capacity, call_capacity, event_capacity, wait_capacity;
     uint32_t rank_count;
-    bool launches; /* calls that launch are recorded: an event without one was launched before all */
+    bool launches; /* some event has its call: one without was launched before the recording */
 };
 
 /* Frees everything the timeline owns; it is {0} again. */

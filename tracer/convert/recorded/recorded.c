@@ -316,12 +316,14 @@ static void tie_events(struct ll_recorded *r, const struct calls *calls)
     struct ll_device_timeline *t = &r->timeline;
     for (uint64_t i = 0; i < t->call_count; i++)
         t->calls[i].kind = ll_recorded_call_waits(t->names[t->calls[i].name]) ? LL_CALL_WAITS : LL_CALL_OTHER;
-    t->launches = t->call_count > 0;
+    t->launches = false;
     for (uint64_t i = 0; i < t->event_count; i++) {
         struct ll_timeline_event *event = &t->events[i];
         event->call = call_of(calls, rank_of_event(t, i), r->event_numbers[i]);
-        if (event->call != LL_NO_PART)
-            t->calls[event->call].kind = LL_CALL_LAUNCHES;
+        if (event->call == LL_NO_PART)
+            continue;
+        t->calls[event->call].kind = LL_CALL_LAUNCHES;
+        t->launches = true;
     }
 }
 
@@ -609,8 +611,7 @@ bool ll_recorded_ops(struct ll_recorded *r, const char *source)
         counted += ll_event_counts(t, &t->events[i]) && rank_of_event(t, i) == 0;
     if (counted == 0)
         return ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
-                           "there is no event of a device in it%s",
-                           t->event_count ? " whose launch is in it, too" : "");
+                           "there is no event of a device in it");
     ll_facts_add(&import->facts, "model", "%s", model ? model : ll_import_stem(import, "profile"));
     ll_facts_add(&import->facts, "mode", "infer");
     ll_facts_add(&import->facts, "source", "%s", source);

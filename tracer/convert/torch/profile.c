@@ -238,7 +238,7 @@ static uint32_t thread_of(const struct ll_json_reader *json)
                                        : (uint32_t)ll_json_as_integer(json);
 }
 
-/* Whether events of a category may count: those of Python's functions, flows and the like are most of a file. */
+/* Whether events of a category may count: those of Python's functions and flows are most of a file. */
 static bool may_count(const struct event *event)
 {
     return strcmp(event->category, "python_function") != 0 && strcmp(event->category, "ac2g") != 0 &&
