@@ -141,10 +141,11 @@ static int show(const struct ll_args *args, const struct ll_recorded_report *rep
     struct ll_warnings warnings = {.arena = args->arena};
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
-    for (size_t i = 0; i < args->word_count; i++)
-        if (reports[i].replay->timeline->launches && reports[i].replay->timeline->rank_count > 1 &&
-            reports[i].replay->timeline->wait_count == 0)
-            ll_warn(&warnings, "%s: nothing in it waits for anything but its stream", args->words[i]);
+    if (ll_value_at(args, "machine", 0))
+        ll_warn(&warnings,
+                "-c %s is not used: a recorded timeline is replayed as it was, on the devices that it was "
+                "recorded on; without --as-recorded its ops are simulated",
+                ll_value_at(args, "machine", 0));
     if (ll_flag(args, "json")) {
         ll_recorded_json(reports, args->word_count, &warnings, &json);
         return ll_print(&out);
