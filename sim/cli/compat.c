@@ -71,10 +71,10 @@ static int version_of(const struct ll_args *args)
 
 static int check_args(const struct ll_args *args)
 {
-    static const char *const not_here[] = {
-        "set",     "as",     "as-recorded", "gemm-dtype", "weights-as", "prune",   "batch-was", "plan",
-        "what-if", "per-op", "figure",      "kind",       "memory",     "explain", "html",      "check",
-        "fuse",    "tiles",
+    static const char *const not_here[] = {"set",    "as",        "as-recorded", "gemm-dtype", "weights-as",
+                                           "prune",  "batch-was", "plan",        "what-if",    "per-op",
+                                           "figure", "kind",      "memory",      "explain",    "html",
+                                           "check",  "fuse",      "tiles",       "scale",      "drop",
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help) option,
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
