@@ -22,9 +22,6 @@ static const char *const kinds[] = {"cpu", "gpu", "systolic", "custom", NULL};
 static const char *const dataflows[] = {"os", "ws", "is", NULL};
 static const char *const scopes[] = {"device", "unit", "cluster", NULL};
 static const char *const bufferings[] = {"true", "false", "circular", NULL};
-static const char *const packings[] = {"none", "stride", "lines", NULL};
-static const char *const converting[] = {"slices", "sums", NULL};
-static const char *const winograds[] = {"none", "exact", "blocks", NULL};
 static const char *const fusions[] = {"none", "elementwise", "chains", "layers", NULL};
 static const char *const convolving[] = {"direct", "columns", NULL};
 static const char *const strided[] = {"exact", "library", "phases", NULL};
@@ -226,86 +223,6 @@ static const struct ll_field spatial_fields[] = {
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
 
-static const struct ll_field conv_core_fields[] = {
-    {.key = "channels", .type = LL_TYPE_WHOLE, AT(conv_core.channels), .required = true, .min = 1, .max = 65536,
-     .help = "channels of a pixel that are multiplied and added up at once; those of a layer are rounded up to a multiple"},
-    {.key = "kernels", .type = LL_TYPE_WHOLE, AT(conv_core.kernels), .required = true, .min = 1, .max = 65536,
-     .help = "filters with which a pixel's channels are multiplied at once, rounded up likewise"},
-    {.key = "multipliers", .type = LL_TYPE_WHOLE, AT(conv_core.multipliers), .min = 0, .max = MOST_UNITS,
-     .otherwise = "0",
-     .help = "multipliers, where they are not channels x kernels: what there is to multiply is then spread over them without "
-             "rest; 0: channels x kernels"},
-    {.key = "packing", .type = LL_TYPE_CHOICE, AT(conv_core.packing), .choices = packings, .otherwise = "none",
-     .help = "what more becomes channels: nothing; the pixels of a stride, of every strided layer, whose filters then "
-             "have zeros where the stride does not divide them; or, of images of few channels, the lines of a filter, "
-             "and 2 or 4 of them together where these and as many strides are no more than `channels`"},
-    {.key = "image_channels", .type = LL_TYPE_WHOLE, AT(conv_core.image_channels), .min = 1, .max = 65536,
-     .otherwise = "4", .help = "the most channels of an image whose lines are packed; it and its filters then lie in memory densely"},
-    {.key = "whole_taps", .type = LL_TYPE_BOOL, AT(conv_core.whole_taps), .otherwise = "true",
-     .help = "whether taps of strides and lines that are packed take the time of whole ones"},
-    {.key = "winograd", .type = LL_TYPE_CHOICE, AT(conv_core.winograd), .choices = winograds, .otherwise = "none",
-     .help = "whether 3x3 filters of stride 1 are convolved by Winograd's F(2x2, 3x3), whose weights are 16/9 as large: "
-             "never; 2.25 times as fast; or in blocks of 4x4 outputs and 4 channels, where that is faster"},
-    {.key = "least_stripe", .type = LL_TYPE_WHOLE, AT(conv_core.least_stripe), .min = 1, .max = MOST_UNITS,
-     .otherwise = "1",
-     .help = "cycles, one a pixel, for which weights stay at least, since the next ones load as long"},
-    {.key = "stripe", .type = LL_TYPE_WHOLE, AT(conv_core.stripe), .min = 0, .max = 1u << 30, .otherwise = "0",
-     .help = "pixels for which weights stay at most, since so many sums are kept; then they are read again; 0: all"},
-    {.key = "memory_channels", .type = LL_TYPE_WHOLE, AT(conv_core.memory_channels), .min = 1, .max = 65536,
-     .otherwise = "1", .help = "a multiple to which memory rounds up the channels of images, filters and results"},
-    {.key = "image_by_image", .type = LL_TYPE_BOOL, AT(conv_core.image_by_image), .otherwise = "false",
-     .help = "whether the weights of a convolution come anew for each image of a batch; those of a GEMM do not"},
-    {.key = "fill_cycles", .type = LL_TYPE_NUMBER, AT(conv_core.fill_cycles), .min = 0, .max = MOST_RATE,
-     .otherwise = "0", .help = "cycles before the first result leaves the core"},
-    {.key = "macs", .type = LL_TYPE_DTYPES, AT(conv_core.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
-     .help = "multiply-accumulates per multiplier and cycle, by dtype"},
-};
-
-static const struct ll_field in_memory_fields[] = {
-    {.key = "rows", .type = LL_TYPE_WHOLE, AT(in_memory.rows), .required = true, .min = 1, .max = 1u << 24,
-     .help = "rows of cells, one for each element of k"},
-    {.key = "columns", .type = LL_TYPE_WHOLE, AT(in_memory.columns), .required = true, .min = 1, .max = 1u << 24,
-     .help = "columns of cells, of which a weight takes some"},
-    {.key = "sets", .type = LL_TYPE_WHOLE, AT(in_memory.sets), .min = 1, .max = MOST_UNITS, .otherwise = "1",
-     .help = "weights that lie behind each other at a place, of which one works at a time"},
-    {.key = "cell_bits", .type = LL_TYPE_WHOLE, AT(in_memory.cell_bits), .min = 1, .max = 64, .otherwise = "1",
-     .help = "bits of a weight in one cell"},
-    {.key = "cells", .type = LL_TYPE_WHOLE, AT(in_memory.cells), .min = 1, .max = 64, .otherwise = "1",
-     .help = "cells for each such part of a weight, as pairs for signed ones"},
-    {.key = "dac_bits", .type = LL_TYPE_WHOLE, AT(in_memory.dac_bits), .min = 0, .max = 64, .otherwise = "1",
-     .help = "bits of an input that come to a row in one slice; 0: an input comes as a number of pulses, 2^bits - 1 slices"},
-    {.key = "rows_at_once", .type = LL_TYPE_WHOLE, AT(in_memory.rows_at_once), .min = 0, .max = 1u << 24,
-     .otherwise = "0", .help = "rows that a column sums up at once, the others after them; 0: all"},
-    {.key = "columns_per_adc", .type = LL_TYPE_WHOLE, AT(in_memory.columns_per_adc), .min = 0, .max = 1u << 24,
-     .otherwise = "1", .help = "columns that share a converter, which serves them in turn; 0: none, as where sums are digital"},
-    {.key = "converts", .type = LL_TYPE_CHOICE, AT(in_memory.converts), .choices = converting, .otherwise = "slices",
-     .help = "what is converted: the sums of each slice, or, where these are added up before, the sums of all"},
-    {.key = "pipelined", .type = LL_TYPE_BOOL, AT(in_memory.pipelined), .otherwise = "false",
-     .help = "whether a slice is summed up while the one before is converted"},
-    {.key = "slice_cycles", .type = LL_TYPE_NUMBER, AT(in_memory.slice_cycles), .min = POSITIVE, .max = 1e9,
-     .otherwise = "1", .help = "cycles of a slice: driving the rows and summing up, and converting where `conversion_cycles` is 0"},
-    {.key = "conversion_cycles", .type = LL_TYPE_NUMBER, AT(in_memory.conversion_cycles), .min = 0, .max = 1e9,
-     .otherwise = "0", .help = "cycles of a conversion"},
-    {.key = "write_cycles", .type = LL_TYPE_NUMBER, AT(in_memory.write_cycles), .min = 0, .max = 1e9, .otherwise = "0",
-     .help = "cycles to write a row of cells, when weights come; meanwhile the array does not multiply"},
-    {.key = "cell_pj", .type = LL_TYPE_NUMBER, AT(in_memory.cell_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of a cell in a slice, in pJ"},
-    {.key = "drive_pj", .type = LL_TYPE_NUMBER, AT(in_memory.drive_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of driving a row (DAC) in a slice, in pJ"},
-    {.key = "convert_pj", .type = LL_TYPE_NUMBER, AT(in_memory.convert_j), .unit = "pJ", .min = 0, .max = 1,
-     .otherwise = "0", .help = "energy of a conversion, in pJ"},
-    {.key = "add_pj", .type = LL_TYPE_NUMBER, AT(in_memory.add_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of shifting and adding what the columns of a weight give for a slice, in pJ"},
-    {.key = "slice_pj", .type = LL_TYPE_NUMBER, AT(in_memory.slice_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of an array in a slice, whatever part of it works, in pJ"},
-    {.key = "write_pj", .type = LL_TYPE_NUMBER, AT(in_memory.write_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of writing a cell, in pJ"},
-    {.key = "weight_bits", .type = LL_TYPE_DTYPES, AT(in_memory.weight_bits), .required = true, .min = 1, .max = 64,
-     .help = "bits of a weight that cells hold, by the dtypes that it multiplies"},
-    {.key = "input_bits", .type = LL_TYPE_DTYPES, AT(in_memory.input_bits), .min = 1, .max = 64,
-     .help = "bits of an input that come in slices, by dtype; when not given, as many as of a weight"},
-};
-
 static const struct ll_field vector_fields[] = {
     {.key = "lanes", .type = LL_TYPE_WHOLE, AT(vector.lanes), .required = true, .min = 1, .max = MOST_UNITS,
      .help = "elements processed in parallel"},
@@ -326,10 +243,6 @@ const struct ll_field_table ll_fields_MATRIX = {
     TABLE("matrix unit", matrix_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_SPATIAL = {
     TABLE("spatial unit", spatial_fields, struct ll_unit), .gemms_only = true};
-const struct ll_field_table ll_fields_CONV_CORE = {
-    TABLE("convolution core", conv_core_fields, struct ll_unit), .gemms_only = true};
-const struct ll_field_table ll_fields_IN_MEMORY = {
-    TABLE("in-memory unit", in_memory_fields, struct ll_unit), .gemms_only = true};
 const struct ll_field_table ll_fields_VECTOR = {TABLE("vector unit", vector_fields, struct ll_unit)};
 
 static const struct ll_field_table *const unit_variants[] = {
