@@ -23,7 +23,7 @@ END
 # known to each Debian that we speak of.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libopenblas-pthread-dev libzstd-dev libelf-dev libdw-dev
     libyaml-dev libsqlite3-dev zlib1g-dev librsvg2-dev libcmocka-dev"
-test_packages="clang libclang-rt-dev shellcheck valgrind libopenmpi-dev openmpi-bin sqlite3 protobuf-compiler"
+test_packages="clang lld libclang-rt-dev shellcheck valgrind libopenmpi-dev openmpi-bin sqlite3 protobuf-compiler"
 
 say() { printf '%s\n' "$*" >&2; }
 
