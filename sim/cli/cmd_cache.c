@@ -206,7 +206,7 @@ static const struct ll_level *memory_level(const struct shown *shown)
 }
 
 /* What the memory does with what the last cache asks of it. */
-static void tell_memory(const struct shown *shown, struct ll_str *out)
+static void print_memory(const struct shown *shown, struct ll_str *out)
 {
     const struct ll_cached_memory *memory = &shown->cached->memory;
     const struct ll_dram_result *timed = &memory->timed;
@@ -247,7 +247,7 @@ static int show(const struct shown *shown)
     ll_str_add(&out, "\n");
     ll_show_table(table, &out);
     compare(shown, &out);
-    tell_memory(shown, &out);
+    print_memory(shown, &out);
     return ll_print(&out);
 }
 

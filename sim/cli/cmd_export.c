@@ -17,7 +17,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
-/* Exports, prints complaints, and tells a trouble of the world about what `path` names; an exit status. */
+/* Exports, prints complaints, and reports a trouble of the world about what `path` names; an exit status. */
 static int write_export(ll_exporter *exporter, struct ll_export *export, const char *path)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -163,9 +163,9 @@ static int export_to(ll_exporter *exporter, struct ll_export *request, const cha
     return kept == LL_OK ? status : ll_cli_fail("%s: %s", path, ll_status_text(kept));
 }
 
-/* What --json tells of a file that was written. */
-static int tell(const struct ll_format *format, const struct ll_trace *trace, const char *name,
-                const char *path)
+/* What --json prints of a file that was written. */
+static int print_written(const struct ll_format *format, const struct ll_trace *trace, const char *name,
+                         const char *path)
 {
     struct ll_str out = {0};
     struct ll_json json = {.out = &out, .indent = true};
@@ -188,7 +188,7 @@ static bool fit_together(const struct ll_args *args, const struct ll_format *for
         return false;
     }
     if (machine && !format->scheduled) {
-        ll_cli_reject("-c %s: %s does not tell when ops run", machine, format->name);
+        ll_cli_reject("-c %s: %s does not say when ops run", machine, format->name);
         return false;
     }
     if (planned && (!machine || format->export != ll_export_TIMELINE)) {
@@ -240,7 +240,7 @@ static int run_export(const struct ll_args *args)
     if (status == LL_DONE)
         status = export_to(planned ? ll_export_step : format->export, export, path, args->arena);
     if (status == LL_DONE && ll_flag(args, "json"))
-        status = tell(format, trace, args->words[1], path);
+        status = print_written(format, trace, args->words[1], path);
     simulated_release(&simulated);
     ll_trace_free(trace);
     return status;

@@ -246,7 +246,7 @@ static bool is_share(const struct ll_fact *fact, double *share)
     return named && ll_number_parse(fact->value, "", share);
 }
 
-/* A program may have started thousands of threads: the first ones are told. */
+/* A program may have started thousands of threads: the first ones are printed. */
 static void add_threads(const struct ll_trace *trace, struct ll_str *line)
 {
     enum { TOLD = 16 };

@@ -29,10 +29,10 @@ static bool is_taken(const struct ll_args *args, enum ll_chart chart)
 {
     static const char *const axes[] = {"x-axis", "y-axis", NULL}, *const objective[] = {"of", NULL},
                              *const logs[] = {"log", NULL};
-    unsigned takes = ll_chart_wishes(chart);
-    return (takes & LL_WISH_AXES || ll_without(args, axes, "is for --kind front and heat")) &&
-           (takes & LL_WISH_OBJECTIVE || ll_without(args, objective, "is for --kind heat")) &&
-           (takes & LL_WISH_LOGS || ll_value(args, "html", NULL) ||
+    unsigned takes = ll_chart_takes(chart);
+    return (takes & LL_CHART_TAKES_AXES || ll_without(args, axes, "is for --kind front and heat")) &&
+           (takes & LL_CHART_TAKES_OBJECTIVE || ll_without(args, objective, "is for --kind heat")) &&
+           (takes & LL_CHART_TAKES_LOGS || ll_value(args, "html", NULL) ||
             ll_without(args, logs, "is for sensitivity, which --kind sensitivity and --html show"));
 }
 
@@ -74,7 +74,7 @@ static const struct ll_args *as_today(const struct ll_args *args)
 }
 
 /* The figures that are asked for, each of a kind that takes the other options. */
-static bool read_figures(const struct ll_args *args, struct ll_figure_wishes *figures)
+static bool read_figures(const struct ll_args *args, struct ll_figure_files *figures)
 {
     const char *names[LL_CHART_COUNT];
     for (unsigned c = 0; c < LL_CHART_COUNT; c++)
@@ -85,14 +85,14 @@ static bool read_figures(const struct ll_args *args, struct ll_figure_wishes *fi
     return right;
 }
 
-static int draw_figure(const struct ll_args *args, const struct ll_figure_wish *figure,
+static int draw_figure(const struct ll_args *args, const struct ll_figure_file *figure,
                        const struct ll_findings *findings, struct ll_diags *diags)
 {
-    const struct ll_chart_wish wish = {.x = ll_value(args, "x-axis", NULL),
-                                       .y = ll_value(args, "y-axis", NULL),
-                                       .objective = ll_value(args, "of", NULL)};
+    const struct ll_chart_options options = {.x = ll_value(args, "x-axis", NULL),
+                                             .y = ll_value(args, "y-axis", NULL),
+                                             .objective = ll_value(args, "of", NULL)};
     struct ll_str svg = {0};
-    if (!ll_chart_draw((enum ll_chart)figure->kind, findings, &wish, &svg, diags)) {
+    if (!ll_chart_draw((enum ll_chart)figure->kind, findings, &options, &svg, diags)) {
         ll_str_release(&svg);
         return diags->count ? LL_WRONG : ll_cli_fail("memory ran out");
     }
@@ -113,7 +113,7 @@ static int write_page(const struct ll_args *args, const struct ll_findings *find
 }
 
 /* Writes the figures and the page that the options ask for. An exit status; complaints go to diags. */
-static int pareto_draw(const struct ll_args *args, const struct ll_figure_wishes *figures,
+static int pareto_draw(const struct ll_args *args, const struct ll_figure_files *figures,
                        const struct ll_findings *findings, struct ll_diags *diags)
 {
     int status = LL_DONE;
@@ -126,7 +126,7 @@ static int pareto_draw(const struct ll_args *args, const struct ll_figure_wishes
 
 /* leadline merge: joins the databases of a sweep's shards. */
 
-static int tell(const struct ll_args *args, const char *output, uint64_t points)
+static int print_written(const struct ll_args *args, const char *output, uint64_t points)
 {
     struct ll_str out = {0};
     struct ll_human count;
@@ -159,7 +159,7 @@ static int run(const struct ll_args *args)
     ll_print_diags(&diags);
     ll_diags_release(&diags);
     if (merged)
-        return tell(args, output, points);
+        return print_written(args, output, points);
     return *interrupted ? LL_INTERRUPTED : LL_WRONG;
 }
 
@@ -243,7 +243,7 @@ static void warn_of_left_out(const struct answer *a, const struct ll_data_frame 
         fprintf(
             stderr,
             "%s: %s point%s left out, for known ones beat them in what the sweep wanted; of what is asked "
-            "here they may be the best, which a sweep without `prune` tells\n",
+            "here they may be the best, which a sweep without `prune` shows\n",
             a->args->words[0], ll_format_grouped(&text, count), count == 1 ? " was" : "s were");
 }
 
@@ -668,7 +668,7 @@ static int run_pareto(const struct ll_args *args)
     struct answer *a = calloc(1, sizeof *a);
     if (!a)
         return ll_cli_fail("memory ran out");
-    struct ll_figure_wishes figures = {.count = 0};
+    struct ll_figure_files figures = {.count = 0};
     args = as_today(args);
     if (!args) {
         free(a);

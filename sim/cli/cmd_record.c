@@ -241,7 +241,7 @@ static int run(const struct ll_args *args)
         return ll_cli_fail("memory ran out");
     int status = ll_run_workload(model, &options, &report);
     if (progress.terminal && options.progress && status == LL_DONE && report.steps < options.steps)
-        fputc('\n', stderr); /* behind the step that was told last */
+        fputc('\n', stderr); /* behind the step that was printed last */
     if (status != LL_DONE)
         return status;
     status = (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);

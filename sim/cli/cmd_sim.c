@@ -37,7 +37,7 @@ struct simulation {
     struct ll_remembered remembered;
     struct ll_parallel plan;
     bool planned;
-    struct ll_figure_wishes figures;
+    struct ll_figure_files figures;
     struct ll_diags diags;
 };
 
@@ -338,10 +338,10 @@ static bool draw_figures(const struct simulation *simulation)
     size_t count = simulation->args->word_count * simulation->machine_count;
     bool written = true;
     for (size_t i = 0; i < simulation->figures.count && written; i++) {
-        const struct ll_figure_wish *wish = &simulation->figures.at[i];
+        const struct ll_figure_file *file = &simulation->figures.at[i];
         struct ll_str svg = {0};
-        svg.failed = !draw[wish->kind](simulation->reports, count, &svg) || svg.failed;
-        written = ll_figure_write(wish->path, &svg);
+        svg.failed = !draw[file->kind](simulation->reports, count, &svg) || svg.failed;
+        written = ll_figure_write(file->path, &svg);
     }
     return written;
 }

@@ -68,13 +68,13 @@ static int simulated(const struct similarity *a, const struct ll_trace *trace, s
     for (uint64_t i = 0; result && i < result->kind_count; i++)
         if (counts(result->kinds[i].op_kind))
             profile[result->kinds[i].op_kind] += result->kinds[i].time_s;
-    bool told = diags && diags->count > 0;
+    bool complained = diags && diags->count > 0;
     if (diags) {
         ll_print_diags(diags);
         ll_diags_release(diags);
     }
     free(diags);
-    return result ? LL_DONE : told ? LL_WRONG : ll_cli_fail("memory ran out");
+    return result ? LL_DONE : complained ? LL_WRONG : ll_cli_fail("memory ran out");
 }
 
 static void sum_up(double *profile, struct workload *workload)
@@ -285,7 +285,7 @@ static int run(const struct ll_args *args)
     const char *figure = ll_value(args, "figure", NULL);
     struct ll_str out = {0};
     static const char *const kinds[] = {"tree"};
-    struct ll_figure_wishes figures;
+    struct ll_figure_files figures;
     int status = ll_figure_read(args, kinds, 1, &figures) ? make_ready(&a) : LL_WRONG;
     for (size_t i = 0; i < a.count && status == LL_DONE; i++)
         status = profile_trace(&a, i);

@@ -198,7 +198,7 @@ struct session {
     struct study_pages index;        /* of --all, and of --html: the page with all of them */
     struct ll_measured_rows rows;    /* of --data */
     const char *const *ids;          /* of the chosen studies */
-    struct ll_figure_wishes figures; /* a kind is the number of an ID */
+    struct ll_figure_files figures;  /* a kind is the number of an ID */
 };
 
 /* Where a figure goes when the study's own one goes to `path`: beside it, as FILE-NAME.ending. NULL when
@@ -216,16 +216,16 @@ static bool write_figures(const struct session *session, const struct ll_study *
 {
     bool written = true;
     for (size_t f = 0; f < session->figures.count && written; f++) {
-        const struct ll_figure_wish *wish = &session->figures.at[f];
-        if (strcmp(session->ids[wish->kind], study->id) != 0)
+        const struct ll_figure_file *file = &session->figures.at[f];
+        if (strcmp(session->ids[file->kind], study->id) != 0)
             continue;
         if (result->figure_count == 0) {
-            ll_cli_fail("%s: %s came to no figure", wish->path, study->id);
+            ll_cli_fail("%s: %s came to no figure", file->path, study->id);
             return false;
         }
         for (size_t i = 0; i < result->figure_count && written; i++) {
             const char *name = result->figures[i].name;
-            const char *path = path_beside(session->args->arena, wish->path, name);
+            const char *path = path_beside(session->args->arena, file->path, name);
             struct ll_str svg = {0};
             if (!path)
                 return ll_cli_fail("memory ran out") == LL_DONE;
@@ -407,8 +407,8 @@ static int sum_up(struct session *session, size_t count)
 }
 
 /* Says how far a run of several studies is, and what an interrupt leaves. */
-static void tell_progress(const struct session *session, const struct ll_study *const *chosen, size_t done,
-                          size_t count)
+static void report_progress(const struct session *session, const struct ll_study *const *chosen, size_t done,
+                            size_t count)
 {
     static const double long_s = 120; /* the first studies say little of the others */
     struct ll_str rest = {0};
@@ -441,7 +441,7 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
         session->index.path = ll_format(session->args->arena, "%s/index.html", session->folder);
     session->begin_s = ll_quiet_mark().at_s;
     for (size_t i = 0; i < count && status == LL_DONE; i++) {
-        tell_progress(session, chosen, i, count);
+        report_progress(session, chosen, i, count);
         status = run_study(session, chosen[i]);
     }
     if (ll_flag(session->args, "all") && status == LL_DONE)
@@ -486,7 +486,7 @@ static int run(const struct ll_args *args)
         return ll_cli_reject("--quick takes samples, --whole all points: one of them");
     size_t count = choose(args, chosen);
     const char *ids[2 * MOST_STUDIES];
-    struct ll_figure_wishes figures;
+    struct ll_figure_files figures;
     for (size_t i = 0; i < count; i++)
         ids[i] = chosen[i]->id;
     if (count == 0 || !is_of_use(args, chosen, count) || !ll_figure_read(args, ids, count, &figures))

@@ -105,7 +105,7 @@ static bool check_by_all(const struct ll_space *space, const struct ll_space_axi
 }
 
 /* Whether the models take all values that a space has for their parameters, each by itself; a complaint
- * stands where the value does. What values may not be together is for the points to tell. */
+ * stands where the value does. What values may not be together is for the points to find. */
 static bool check_values(const struct ll_space *space, struct ll_diags *diags)
 {
     bool right = true;
@@ -274,7 +274,7 @@ static bool read_shard(const char *text, uint64_t *shard, uint64_t *shards)
     return false;
 }
 
-/* Reasons that are told: people want the few that matter. */
+/* Reasons that are printed: people want the few that matter. */
 enum { MOST_TOLD = 3, MOST_IN_JSON = 100 };
 
 void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *out)
@@ -427,8 +427,8 @@ static const char *commonest_trouble(const struct ll_evaluation *evaluations, ui
     return commonest;
 }
 
-static int tell_trial(const struct exploration *e, const struct ll_evaluation *evaluations, uint64_t tried,
-                      double each_s)
+static int report_trial(const struct exploration *e, const struct ll_evaluation *evaluations, uint64_t tried,
+                        double each_s)
 {
     uint64_t valid = 0, total = ll_sweep_search_total(e->space);
     for (uint64_t i = 0; i < tried; i++)
@@ -474,7 +474,7 @@ static int run_trial(struct exploration *e)
     if (!evaluations)
         return ll_cli_fail("memory ran out");
     int status =
-        try_some(e, evaluations, tried, &each_s) ? tell_trial(e, evaluations, tried, each_s) : LL_WRONG;
+        try_some(e, evaluations, tried, &each_s) ? report_trial(e, evaluations, tried, each_s) : LL_WRONG;
     free(evaluations);
     return status;
 }
@@ -587,7 +587,7 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
                    ll_format_grouped(&total, state->total), ll_format_count(&rate, per_s, "points/s"));
 }
 
-static int tell_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
+static int report_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
 {
     struct ll_str out = {0};
     struct ll_human points, known, valid, left_out, rate;
@@ -715,7 +715,7 @@ static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
     return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
 }
 
-/* What is there already has to be of this sweep: told once, before there are parts of it. */
+/* What is there already has to be of this sweep: reported once, before there are parts of it. */
 static int check_output(struct exploration *e)
 {
     enum ll_status status;
@@ -752,14 +752,14 @@ static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
 static int run_sweep(struct exploration *e)
 {
     struct ll_sweep_state state = {0};
-    bool tells = !e->crew || e->crew->rank == 0;
+    bool reports = !e->crew || e->crew->rank == 0;
     e->interrupted = ll_catch_interrupts();
-    e->ticker = ll_ticker_new(tells);
+    e->ticker = ll_ticker_new(reports);
     e->start_ns = ll_now_ns();
     int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
     double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
-    if (status == LL_DONE && tells)
-        status = tell_end(e, &state, passed_s);
+    if (status == LL_DONE && reports)
+        status = report_end(e, &state, passed_s);
     return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
 }
 

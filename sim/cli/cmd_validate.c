@@ -175,7 +175,7 @@ static void operands_json(const struct ll_validation *v, struct ll_json *json)
 }
 
 /* What a row's calls find in caches, by source. */
-static void tell_operands(const struct ll_validation *v, struct ll_str *out)
+static void print_operands(const struct ll_validation *v, struct ll_str *out)
 {
     const char *separator = "operands of repeated calls, by source: ";
     for (size_t i = 0; i < v->count; i++) {
@@ -324,7 +324,7 @@ static void error_row(const char *hardware, const char *family, const struct ll_
 }
 
 /* What a narrow table leaves out. */
-static void tell_parts(const struct ll_score_set *all, struct ll_str *out)
+static void print_parts(const struct ll_score_set *all, struct ll_str *out)
 {
     char launch[40], large[40];
     if (all->launch_bound.points > 0)
@@ -461,8 +461,8 @@ static void report(const struct ll_validation *v, const struct beside *beside, s
     if (v->family_count > 0) {
         ll_table_top(errors, ll_output_top());
         ll_table_print(errors, ll_screen_width(), out);
-        tell_parts(&v->overall, out);
-        tell_operands(v, out);
+        print_parts(&v->overall, out);
+        print_operands(v, out);
     }
     if (v->unscored_count > 0) {
         ll_str_add(out, v->family_count > 0 ? "\n" : "");
@@ -800,7 +800,7 @@ static int run(const struct ll_args *args)
     struct ll_measured_rows rows = {0};
     struct machines machines = {0};
     static const char *const kinds[] = {"scatter"};
-    struct ll_figure_wishes figures;
+    struct ll_figure_files figures;
     int status = LL_WRONG;
     const char *held_out = ll_value(args, "held-out", NULL);
     if (held_out && strcmp(held_out, "shapes") != 0)

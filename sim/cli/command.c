@@ -23,7 +23,7 @@
 /* Help is for reading: its lines are shorter than a wide screen's. */
 enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
 
-/* What getopt tells long options by, past all letters: where two rows look the same to it, it takes the
+/* What getopt knows long options by, past all letters: where two rows look the same to it, it takes the
  * beginning of both for the first. */
 enum { FIRST_LONG = 256 };
 
@@ -591,7 +591,7 @@ static const struct launcher {
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", false},              /* Flux */
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true},          /* Slurm */
     {"RANK", "WORLD_SIZE", true},                            /* torchrun */
-    {"PMIX_RANK", "PMIX_SIZE", false}, /* any other that speaks PMIx, which tells no size */
+    {"PMIX_RANK", "PMIX_SIZE", false}, /* any other that speaks PMIx, which has no size */
 };
 
 static bool has_count(const char *variable, uint64_t *count)

@@ -23,7 +23,7 @@ int ll_run_workload(const struct ll_model *model, const struct ll_run_options *o
 
 /* Everything from the command line to the exit status. With a crew every process keeps what it finds in a
  * database beside the output (sim/explore/database.h), and the first of them joins these at the end and
- * tells. crew NULL: alone. */
+ * reports. crew NULL: alone. */
 int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew);
 
 /* Its page and options. */

@@ -235,7 +235,7 @@ static void compare(const struct compat *compat, struct account *account)
  * MB, one of an image of 2,048 x 2,048 and 64 channels 50 MB. */
 enum { MOST_THREADS = 3 };
 
-static void tell_lines(void *context, uint64_t lines)
+static void report_lines(void *context, uint64_t lines)
 {
     struct compat *compat = context;
     uint64_t done = atomic_fetch_add(&compat->lines_done, lines) + lines;
@@ -246,7 +246,7 @@ static void tell_lines(void *context, uint64_t lines)
 static void run_some(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     struct compat *compat = context;
-    const struct ll_scalesim_watch watch = {tell_lines, compat};
+    const struct ll_scalesim_watch watch = {report_lines, compat};
     (void)chunk;
     for (uint64_t i = begin; i < end; i++) {
         struct account *account = &compat->accounts[i];

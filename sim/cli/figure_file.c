@@ -57,12 +57,12 @@ static bool find_kind(const struct ll_args *args, const char *word, const char *
 }
 
 bool ll_figure_read(const struct ll_args *args, const char *const *kinds, size_t kind_count,
-                    struct ll_figure_wishes *wishes)
+                    struct ll_figure_files *files)
 {
     size_t figures = 0, words = 0;
     const char *path;
     assert(kind_count > 0);
-    wishes->count = 0;
+    files->count = 0;
     while (ll_value_at(args, "figure", figures))
         figures++;
     while (ll_value_at(args, "kind", words))
@@ -76,21 +76,21 @@ bool ll_figure_read(const struct ll_args *args, const char *const *kinds, size_t
     if (figures > LL_MOST_FIGURES)
         return ll_cli_reject("--figure: at most %d figures in one run", LL_MOST_FIGURES) == LL_DONE;
     for (size_t i = 0; (path = ll_value_at(args, "figure", i)); i++) {
-        struct ll_figure_wish *wish = &wishes->at[wishes->count++];
+        struct ll_figure_file *file = &files->at[files->count++];
         const char *word = ll_value_at(args, "kind", i);
-        wish->path = path;
-        wish->kind = 0;
-        if (!may_write(path) || (word && !find_kind(args, word, kinds, kind_count, &wish->kind)))
+        file->path = path;
+        file->kind = 0;
+        if (!may_write(path) || (word && !find_kind(args, word, kinds, kind_count, &file->kind)))
             return false;
     }
     return true;
 }
 
-bool ll_figure_wants(const struct ll_figure_wishes *wishes, size_t kind)
+bool ll_figure_wants(const struct ll_figure_files *files, size_t kind)
 {
     bool wants = false;
-    for (size_t i = 0; i < wishes->count; i++)
-        wants |= wishes->at[i].kind == kind;
+    for (size_t i = 0; i < files->count; i++)
+        wants |= files->at[i].kind == kind;
     return wants;
 }
 

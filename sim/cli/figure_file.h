@@ -17,14 +17,14 @@
         "kind", 0, "KIND", "what --figure draws: " kinds                                                     \
     }
 
-struct ll_figure_wish {
+struct ll_figure_file {
     const char *path;
     size_t kind; /* its number among the kinds */
 };
 
 enum { LL_MOST_FIGURES = 16 };
-struct ll_figure_wishes {
-    struct ll_figure_wish at[LL_MOST_FIGURES];
+struct ll_figure_files {
+    struct ll_figure_file at[LL_MOST_FIGURES];
     size_t count;
 };
 
@@ -32,10 +32,10 @@ struct ll_figure_wishes {
  * is wrong: an ending or a kind that there is not, a format that this build has not, a kind without its file.
  * Nothing is written. */
 bool ll_figure_read(const struct ll_args *args, const char *const *kinds, size_t kind_count,
-                    struct ll_figure_wishes *wishes);
+                    struct ll_figure_files *files);
 
-/* Whether one of the wishes is of this kind. Pure. */
-bool ll_figure_wants(const struct ll_figure_wishes *wishes, size_t kind);
+/* Whether one of the files is to show this kind. Pure. */
+bool ll_figure_wants(const struct ll_figure_files *files, size_t kind);
 
 /* Writes a figure, SVG, in the format of the file's ending, and releases it. False after saying why not; then
  * what was there stays. */

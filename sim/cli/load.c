@@ -88,7 +88,7 @@ const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *pro
     return folders;
 }
 
-/* Where this program lies; false when the system does not tell. */
+/* Where this program lies; false when the system does not say. */
 static bool find_program(char program[static PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
@@ -193,7 +193,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     }
     enum ll_status trouble = LL_OK;
     struct ll_trace *trace = ll_trace_read(path, diags, &trouble);
-    bool told = diags->count > 0, read = trace != NULL;
+    bool complained = diags->count > 0, read = trace != NULL;
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
@@ -206,7 +206,7 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     else if (read)
         *status = ll_cli_reject("%s: no op can be read, so nothing of it can be used", path);
     else
-        *status = reject_file(path, told ? "nothing of it can be used" : ll_status_text(trouble));
+        *status = reject_file(path, complained ? "nothing of it can be used" : ll_status_text(trouble));
     return NULL;
 }
 
@@ -815,7 +815,7 @@ int ll_change(struct ll_trace **trace, const struct ll_changes *changes, const c
 
 enum { MOST_SAMPLES = 1 << 30 };
 
-/* Whether the trace knows which dimensions are its batch, or can be told. */
+/* Whether the trace knows which dimensions are its batch, or can be said. */
 static bool find_batch(struct ll_trace *trace, uint64_t was, const char **trouble)
 {
     uint64_t said = ll_trace_batch(trace);

@@ -545,14 +545,14 @@ void ll_on_interrupt(const char *part, const char *format, ...)
 enum { SHOWN_NS = 200000000 };
 static const uint64_t LOGGED_NS = 10000000000;
 
-struct ll_ticker ll_ticker_new(bool tells)
+struct ll_ticker ll_ticker_new(bool reports)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
     uint64_t now_ns = ll_now_ns();
-    return (struct ll_ticker){.terminal = tells && terminal,
-                              .log = tells && !terminal,
+    return (struct ll_ticker){.terminal = reports && terminal,
+                              .log = reports && !terminal,
                               .began_ns = now_ns,
-                              .told_ns = terminal ? 0 : now_ns};
+                              .reported_ns = terminal ? 0 : now_ns};
 }
 
 void ll_ticker_clear(const struct ll_ticker *ticker)
@@ -566,11 +566,11 @@ void ll_ticker_tell(struct ll_ticker *ticker, const char *what, double done, dou
 {
     if (!ticker->terminal && !ticker->log)
         return;
-    const uint64_t now_ns = ll_now_ns(), since_ns = now_ns - ticker->told_ns;
+    const uint64_t now_ns = ll_now_ns(), since_ns = now_ns - ticker->reported_ns;
     const double passed_s = (double)(now_ns - ticker->began_ns) * 1e-9;
     if (ticker->log ? since_ns < LOGGED_NS : since_ns < SHOWN_NS && !(done >= 1))
         return;
-    ticker->told_ns = now_ns;
+    ticker->reported_ns = now_ns;
     struct ll_str line = {0};
     struct ll_human left;
     va_list arguments;

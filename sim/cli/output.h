@@ -120,12 +120,12 @@ void ll_on_interrupt(const char *part, const char *format, ...) __attribute__((f
 /* How far long work is: on a terminal one line that overwrites itself, in a log a line now and then. */
 
 struct ll_ticker {
-    bool terminal, log; /* where standard error goes; neither: nothing is told */
-    uint64_t began_ns, told_ns;
+    bool terminal, log; /* where standard error goes; neither: nothing is reported */
+    uint64_t began_ns, reported_ns;
 };
 
-/* One that tells if `tells`; its clock starts now. */
-struct ll_ticker ll_ticker_new(bool tells);
+/* One that reports if `reports`; its clock starts now. */
+struct ll_ticker ll_ticker_new(bool reports);
 
 /* Tells, where it is time to: on a terminal five times a second and at the end, in a log every ten seconds.
  * `done` is the share of the work that is done, NAN where nobody knows; left_s the time that is left, NAN: as

@@ -18,7 +18,7 @@
 
 struct ll_chart_job {
     const struct ll_findings *findings;
-    const struct ll_chart_wish *wish;
+    const struct ll_chart_options *options;
     struct ll_arena *arena; /* scratch */
     struct ll_str *out;
     struct ll_diags *diags;
@@ -45,7 +45,7 @@ const char *ll_chart_name(enum ll_chart chart)
     return charts[chart].name;
 }
 
-unsigned ll_chart_wishes(enum ll_chart chart)
+unsigned ll_chart_takes(enum ll_chart chart)
 {
     assert(chart < LL_CHART_COUNT);
     return charts[chart].heeds;
@@ -107,12 +107,12 @@ static const char *chart_about(const struct ll_chart_job *job)
                      findings->frame->row_count, findings->valid_count, findings->front_count);
 }
 
-bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings, const struct ll_chart_wish *wish,
-                   struct ll_str *out, struct ll_diags *diags)
+bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings,
+                   const struct ll_chart_options *options, struct ll_str *out, struct ll_diags *diags)
 {
     assert(chart < LL_CHART_COUNT);
     struct ll_arena arena = {0};
-    struct ll_chart_job job = {findings, wish, &arena, out, diags};
+    struct ll_chart_job job = {findings, options, &arena, out, diags};
     bool drawn = charts[chart].draw(&job);
     ll_arena_release(&arena);
     return drawn && !out->failed;
@@ -130,10 +130,10 @@ static bool choose_pair(const struct ll_chart_job *job, size_t pair[2])
                            "a front needs two objectives, and this sweep has %zu; try `heat` or `parallel`",
                            frame->objective_count);
     pair[0] = 0;
-    if (job->wish->x && !chart_objective(job, job->wish->x, &pair[0]))
+    if (job->options->x && !chart_objective(job, job->options->x, &pair[0]))
         return false;
     pair[1] = pair[0] == 0;
-    if (job->wish->y && !chart_objective(job, job->wish->y, &pair[1]))
+    if (job->options->y && !chart_objective(job, job->options->y, &pair[1]))
         return false;
     return pair[0] != pair[1] || ll_complain(job->diags, (struct ll_place){0},
                                              "`%s` on both axes: expected two different objectives",
@@ -229,10 +229,10 @@ static bool choose_axes(const struct ll_chart_job *job, size_t pair[2])
     if (!order)
         return false;
     pair[0] = order[0];
-    if (job->wish->x && !chart_axis(job, job->wish->x, &pair[0]))
+    if (job->options->x && !chart_axis(job, job->options->x, &pair[0]))
         return false;
     pair[1] = order[pair[0] == order[0]];
-    if (job->wish->y && !chart_axis(job, job->wish->y, &pair[1]))
+    if (job->options->y && !chart_axis(job, job->options->y, &pair[1]))
         return false;
     return pair[0] != pair[1] ||
            ll_complain(job->diags, (struct ll_place){0},
@@ -285,7 +285,8 @@ bool ll_chart_HEAT(const struct ll_chart_job *job)
     const struct ll_data_frame *frame = job->findings->frame;
     size_t pair[2], k = 0;
     double best, highest = 1;
-    if (!choose_axes(job, pair) || (job->wish->objective && !chart_objective(job, job->wish->objective, &k)))
+    if (!choose_axes(job, pair) ||
+        (job->options->objective && !chart_objective(job, job->options->objective, &k)))
         return false;
     const struct ll_data_column *x = &frame->columns[pair[0]], *y = &frame->columns[pair[1]];
     size_t count = (size_t)x->value_count * y->value_count;

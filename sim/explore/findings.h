@@ -132,16 +132,16 @@ const size_t *ll_findings_axes(const struct ll_findings *findings, struct ll_are
 /* Figures of a sweep, as SVG. A kind of figure is a row in charts.def and a function in figures.c. */
 
 /* What a figure shows, by names of the frame's columns; NULL: chosen. */
-struct ll_chart_wish {
+struct ll_chart_options {
     const char *x, *y;     /* two objectives of a front; two parameters of a heat map */
     const char *objective; /* of a heat map */
 };
 
-/* What may be wished of a figure, by kind of figure. */
+/* Which options a figure takes, by kind of figure. */
 enum {
-    LL_WISH_AXES = 1,      /* x and y */
-    LL_WISH_OBJECTIVE = 2, /* objective */
-    LL_WISH_LOGS = 4,      /* findings on logarithms */
+    LL_CHART_TAKES_AXES = 1,      /* x and y */
+    LL_CHART_TAKES_OBJECTIVE = 2, /* objective */
+    LL_CHART_TAKES_LOGS = 4,      /* findings on logarithms */
 };
 
 enum ll_chart {
@@ -154,13 +154,13 @@ enum ll_chart {
 /* Names in the order of the rows; the chart is in range. */
 const char *ll_chart_name(enum ll_chart chart);
 
-/* The LL_WISH_ flags that apply to a figure. */
-unsigned ll_chart_wishes(enum ll_chart chart);
+/* The LL_CHART_TAKES_ flags that apply to a figure. */
+unsigned ll_chart_takes(enum ll_chart chart);
 
 /* Appends the figure to out. False after a complaint: a name that is no column, too few objectives, or memory
  * ran out. Pure but for that. */
-bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings, const struct ll_chart_wish *wish,
-                   struct ll_str *out, struct ll_diags *diags);
+bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings,
+                   const struct ll_chart_options *options, struct ll_str *out, struct ll_diags *diags);
 
 /* Appends a sweep as one page of HTML (sim/page): designs as points with filters, brushes, zoom and the front
  * of what they leave, parallel coordinates, heat maps, one design with what bounds it, the weights of

@@ -22,11 +22,11 @@ static int tear_down(void **state)
 }
 
 /* The chart, or the first complaint. */
-static char *drawn(enum ll_chart chart, struct ll_chart_wish wish)
+static char *drawn(enum ll_chart chart, struct ll_chart_options options)
 {
     struct ll_str text = {0};
     struct ll_diags diags = {0};
-    bool done = ll_chart_draw(chart, findings, &wish, &text, &diags);
+    bool done = ll_chart_draw(chart, findings, &options, &text, &diags);
     assert_int_equal(done, diags.count == 0);
     char *copy = ll_format(&arena, "%s", done ? text.text : diags.kept[0].message);
     ll_diags_release(&diags);
@@ -38,7 +38,7 @@ static void every_kind_draws_whole_svg_and_the_same_again(void **state)
 {
     (void)state;
     for (unsigned p = 0; p < LL_CHART_COUNT; p++) {
-        const char *once = drawn(p, (struct ll_chart_wish){0}), *again = drawn(p, (struct ll_chart_wish){0});
+        const char *once = drawn(p, (struct ll_chart_options){0}), *again = drawn(p, (struct ll_chart_options){0});
         assert_string_equal(once, again);
         assert_ptr_equal(strstr(once, "<svg"), once);
         assert_string_equal(once + strlen(once) - 7, "</svg>\n");
@@ -93,13 +93,13 @@ static void logarithms_explain_products_better(void **state)
 static void names_that_are_none_are_complained_about(void **state)
 {
     (void)state;
-    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_wish){.x = "units.array.row"}),
+    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_options){.x = "units.array.row"}),
                         "no parameter `units.array.row` here; did you mean `units.array.rows`?");
-    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_wish){.objective = "speed"}),
+    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_options){.objective = "speed"}),
                         "no objective `speed` here; the first is `time_s`");
-    assert_string_equal(drawn(LL_CHART_FRONT, (struct ll_chart_wish){.x = "time_s", .y = "time_s"}),
+    assert_string_equal(drawn(LL_CHART_FRONT, (struct ll_chart_options){.x = "time_s", .y = "time_s"}),
                         "`time_s` on both axes: expected two different objectives");
-    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_wish){.x = "clock", .y = "clock"}),
+    assert_string_equal(drawn(LL_CHART_HEAT, (struct ll_chart_options){.x = "clock", .y = "clock"}),
                         "`clock` on both axes: expected two different parameters");
 }
 
@@ -115,7 +115,7 @@ static void a_sweep_without_valid_designs_is_drawn_empty(void **state)
     assert_int_equal(findings->valid_count, 0);
     assert_true(findings->winners[0] == LL_NO_ROW);
     for (unsigned p = 0; p < LL_CHART_COUNT; p++)
-        assert_non_null(strstr(drawn(p, (struct ll_chart_wish){0}), "</svg>"));
+        assert_non_null(strstr(drawn(p, (struct ll_chart_options){0}), "</svg>"));
     findings = usual;
 }
 
