@@ -45,6 +45,12 @@ static void add_side(struct spot *spot, uint64_t side)
     spot->x[spot->sides++] = log2((double)ll_max(side, 1));
 }
 
+static void add_sides(struct spot *spot, const uint64_t *sides, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_side(spot, sides[i]);
+}
+
 /* A side that may be absent: 0. */
 static void add_optional(struct spot *spot, uint64_t side)
 {
@@ -65,10 +71,7 @@ static void locate_gemm(const struct ll_work *work, const struct ll_gemm *gemm, 
 {
     uint64_t one =
         ll_add(ll_add(ll_mul(gemm->m, gemm->k), ll_mul(gemm->k, gemm->n)), ll_mul(gemm->m, gemm->n));
-    add_side(spot, gemm->batch);
-    add_side(spot, gemm->m);
-    add_side(spot, gemm->n);
-    add_side(spot, gemm->k);
+    add_sides(spot, (const uint64_t[]){gemm->batch, gemm->m, gemm->n, gemm->k}, 4);
     add_width(spot, work, ll_mul(gemm->batch, one));
     memcpy(spot->key.traits,
            (uint64_t[]){work->linear, work->linear_backend, work->kept, work->of, work->unstructured},
@@ -79,13 +82,10 @@ static void locate_conv(const struct ll_work *work, struct spot *spot)
 {
     const struct ll_conv *c = &work->conv;
     uint64_t pixels = ll_mul(c->out_h, c->out_w);
-    add_side(spot, c->batch);
-    add_side(spot, pixels);
-    add_side(spot, c->in_c);
-    add_side(spot, c->out_c);
-    add_side(spot, ll_mul(c->kernel_h, c->kernel_w));
-    add_side(spot, ll_mul(c->stride_h, c->stride_w));
-    add_side(spot, c->groups);
+    add_sides(spot,
+              (const uint64_t[]){c->batch, pixels, c->in_c, c->out_c, ll_mul(c->kernel_h, c->kernel_w),
+                                 ll_mul(c->stride_h, c->stride_w), c->groups},
+              7);
     add_width(spot, work, ll_mul(ll_mul(c->batch, pixels), ll_add(c->in_c, c->out_c)));
     spot->key.traits[0] = c->pass;
     spot->key.traits[1] = ll_max(1, c->dilation_h);
@@ -94,13 +94,9 @@ static void locate_conv(const struct ll_work *work, struct spot *spot)
 
 static void locate_attention(const struct ll_attention *a, struct spot *spot)
 {
-    add_side(spot, a->batch);
-    add_side(spot, a->queries);
-    add_side(spot, a->keys);
-    add_side(spot, a->heads);
-    add_side(spot, a->kv_heads);
-    add_side(spot, a->head_qk);
-    add_side(spot, a->head_v);
+    add_sides(spot,
+              (const uint64_t[]){a->batch, a->queries, a->keys, a->heads, a->kv_heads, a->head_qk, a->head_v},
+              7);
     add_optional(spot, a->window);
     memcpy(spot->key.traits,
            (uint64_t[]){a->pass, a->causal, a->cache, a->cached, a->backend, ll_max(1, a->parts)},
@@ -109,14 +105,10 @@ static void locate_attention(const struct ll_attention *a, struct spot *spot)
 
 static void locate_experts(const struct ll_experts *e, struct spot *spot)
 {
-    add_side(spot, e->tokens);
-    add_side(spot, e->hidden);
-    add_side(spot, e->inter);
-    add_side(spot, e->top_k);
-    add_side(spot, e->experts);
-    add_side(spot, e->local);
-    add_side(spot, e->rows);
-    add_side(spot, e->touched);
+    add_sides(spot,
+              (const uint64_t[]){e->tokens, e->hidden, e->inter, e->top_k, e->experts, e->local, e->rows,
+                                 e->touched},
+              8);
     memcpy(spot->key.traits, (uint64_t[]){e->gated, e->format, e->backend}, 3 * sizeof *spot->key.traits);
 }
 
