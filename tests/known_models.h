@@ -139,6 +139,12 @@ static const struct known {
                   {"rate", "3000"}},
         .steps = 300,
     },
+    {
+        .name = "unet",
+        .parameters = 859520964,
+        .forward_flops = UINT64_C(803273441280),
+        .dry = true,
+    },
 #include "known_single_ops.def"
     /* Sum over layers of inputs x outputs + biases; products as in tests/cases/alexnet.case. Ops: 31 forward
      * with loss and accuracy, 2 input, 42 backward, 17 update. Constants: the one that gradients start from,

@@ -4,7 +4,7 @@
  * where they read what they left on the way down; attention also reads the tokens of a text of c features.
  * Parts, with i and o channels:
  *
- *   residual      norm, SiLU, conv 3, + time (1280 to o), norm, SiLU, conv 3; + x, by a conv 1 where i is not o
+ *   residual      norm, SiLU, conv 3, + time (1280 to o), norm, SiLU, conv 3; + x, by a conv 1 if i is not o
  *                 9 i o + 9 o^2 + 1283 o + 2 (i + o), perhaps i o + o, of weights
  *   transformer   norm, conv 1, layers of attention to itself, to the text, and 8 o gated to 4 o, conv 1; + x
  *                 2 o^2 + 4 o + d (20 o^2 + 2 c o + 17 o) with d layers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models that look, listen and recommend (vit, clip, whisper, dit, dlrm): parameters as published, FLOPs by
- * closed forms that count what each layer multiplies, worked out apart from the program. */
+/* Models that look, listen and recommend (vit, clip, whisper, dit, unet, dlrm): parameters as published,
+ * FLOPs by closed forms that count what each layer multiplies, worked out apart from the program. */
 #include "check.h"
 #include "dry_model.h"
 
@@ -143,6 +143,67 @@ static void denoisers_are_as_published(void **state)
     }
 }
 
+/* Of an image: pixels on a side, channels in and out of a residual part, layers of the transformer behind
+ * it. */
+struct part {
+    uint64_t side, in, out, depth;
+};
+
+static uint64_t conv(uint64_t side, uint64_t kernel, uint64_t in, uint64_t out)
+{
+    return gemm(side * side, out, kernel * kernel * in);
+}
+
+/* Residual parts and transformers that read 77 tokens of a text. */
+static uint64_t parts(const struct part *list, size_t count, uint64_t text)
+{
+    uint64_t flops = 0;
+    for (const struct part *p = list; p < list + count; p++) {
+        const uint64_t t = p->side * p->side, c = p->out;
+        flops += conv(p->side, 3, p->in, c) + conv(p->side, 3, c, c) + gemm(1, c, 1280);
+        flops += p->in == c ? 0 : conv(p->side, 1, p->in, c);
+        if (p->depth > 0)
+            flops += 2 * gemm(t, c, c);
+        flops += p->depth * (6 * gemm(t, c, c) + 2 * gemm(t, t, c) + 2 * gemm(77, c, text) +
+                             2 * gemm(t, 77, c) + gemm(t, 8 * c, c) + gemm(t, c, 4 * c));
+    }
+    return flops;
+}
+
+/* The weights of runwayml/stable-diffusion-v1-5 and stabilityai/stable-diffusion-xl-base-1.0: 859,520,964 and
+ * 2,567,463,684 parameters of their U-Nets, whose parts stand here as their configurations list them. */
+static void networks_of_stable_diffusion_are_as_published(void **state)
+{
+    (void)state;
+    static const struct part small[] = {
+        {64, 320, 320, 1},   {64, 320, 320, 1},  {32, 320, 640, 1},  {32, 640, 640, 1},   {16, 640, 1280, 1},
+        {16, 1280, 1280, 1}, {8, 1280, 1280, 0}, {8, 1280, 1280, 0}, {8, 1280, 1280, 1},  {8, 1280, 1280, 0},
+        {8, 2560, 1280, 0},  {8, 2560, 1280, 0}, {8, 2560, 1280, 0}, {16, 2560, 1280, 1}, {16, 2560, 1280, 1},
+        {16, 1920, 1280, 1}, {32, 1920, 640, 1}, {32, 1280, 640, 1}, {32, 960, 640, 1},   {64, 960, 320, 1},
+        {64, 640, 320, 1},   {64, 640, 320, 1},
+    };
+    static const struct part large[] = {
+        {128, 320, 320, 0},   {128, 320, 320, 0},   {64, 320, 640, 2},    {64, 640, 640, 2},
+        {32, 640, 1280, 10},  {32, 1280, 1280, 10}, {32, 1280, 1280, 10}, {32, 1280, 1280, 0},
+        {32, 2560, 1280, 10}, {32, 2560, 1280, 10}, {32, 1920, 1280, 10}, {64, 1920, 640, 2},
+        {64, 1280, 640, 2},   {64, 960, 640, 2},    {128, 960, 320, 0},   {128, 640, 320, 0},
+        {128, 640, 320, 0},
+    };
+    const uint64_t time = gemm(1, 1280, 320) + gemm(1, 1280, 1280), pooled = gemm(1, 1280, 2816 + 1280);
+    const struct ll_model_size one = size_of("unet", NULL, 0);
+    expect("1.5", one.parameters, 859520964);
+    expect("1.5", one.forward_flops,
+           time + parts(small, sizeof small / sizeof *small, 768) + conv(64, 3, 4, 320) +
+               conv(64, 3, 320, 4) + conv(32, 3, 320, 320) + conv(16, 3, 640, 640) + conv(8, 3, 1280, 1280) +
+               conv(16, 3, 1280, 1280) + conv(32, 3, 1280, 1280) + conv(64, 3, 640, 640));
+    const struct ll_model_size xl = size_of("unet", &(struct ll_setting){"preset", "sdxl"}, 1);
+    expect("XL", xl.parameters, UINT64_C(2567463684));
+    expect("XL", xl.forward_flops,
+           time + pooled + parts(large, sizeof large / sizeof *large, 2048) + conv(128, 3, 4, 320) +
+               conv(128, 3, 320, 4) + conv(64, 3, 320, 320) + conv(32, 3, 640, 640) +
+               conv(64, 3, 1280, 1280) + conv(128, 3, 640, 640));
+}
+
 /* MLPerf training's two: 187,767,399 rows of embeddings, and 204,184,588; Criteo's data with indices below 40
  * million. FLOPs of a sample: of the first one all 27 x 27 products, of which half are read. */
 static void recommenders_are_those_of_mlperf(void **state)
@@ -212,6 +273,7 @@ int main(void)
         cmocka_unit_test(images_and_texts_are_as_published),
         cmocka_unit_test(listeners_are_as_published),
         cmocka_unit_test(denoisers_are_as_published),
+        cmocka_unit_test(networks_of_stable_diffusion_are_as_published),
         cmocka_unit_test(recommenders_are_those_of_mlperf),
         cmocka_unit_test(recommenders_learn_who_clicks),
         cmocka_unit_test(a_token_more_computes_nothing_of_the_recording),
