@@ -132,6 +132,7 @@ static const struct family {
     {"olmo2", QK_WHOLE},
     {"olmo3", QK_WHOLE},
     {"nemotron_h", 0},
+    {"mamba2", 0},
     {"nemotron-nas", 0},
     {"kimi_linear", LATENT | ROUTER_BIAS},
     {"minimax_m2", QK_WHOLE | EXPERT_IS_FFN | ROUTER_BIAS},
@@ -379,11 +380,12 @@ static void set_delta(struct reading *r, struct ll_llm_layer *l)
 
 static void set_mamba2(struct reading *r, struct ll_llm_layer *l)
 {
+    const bool alone = is_family(r, "mamba2");
     l->mixer = LL_MIXER_MAMBA2;
     l->key_heads = NEEDED(r, "n_groups");
-    l->key = NEEDED(r, "ssm_state_size");
-    l->value_heads = NEEDED(r, "mamba_num_heads");
-    l->value = NEEDED(r, "mamba_head_dim");
+    l->key = NEEDED(r, alone ? "state_size" : "ssm_state_size");
+    l->value_heads = NEEDED(r, alone ? "num_heads" : "mamba_num_heads");
+    l->value = NEEDED(r, alone ? "head_dim" : "mamba_head_dim");
     l->taps = NEEDED(r, "conv_kernel");
     l->qkv_biased = says(r, "use_conv_bias", true);
 }
@@ -743,6 +745,10 @@ static bool fill(struct reading *r, struct ll_llm *llm)
         return ll_complain(r->diags, (struct ll_place){.file = r->file}, "memory ran out");
     llm->layers = layers;
     for (uint64_t i = 0; i < llm->layer_count && !r->failed; i++) {
+        if (is_family(r, "mamba2")) {
+            set_mamba2(r, &layers[i]);
+            continue;
+        }
         if (is_family(r, "nemotron_h") && pattern) {
             set_one_part(r, llm->hidden, i, pattern[i], &layers[i]);
             continue;

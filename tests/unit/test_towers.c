@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models that look, listen and recommend (vit, clip, whisper, dit, unet, dlrm): parameters as published,
- * FLOPs by closed forms that count what each layer multiplies, worked out apart from the program. */
+/* Models that look, listen and recommend (vit, clip, whisper, dit, unet, mamba2, dlrm): parameters as
+ * published, FLOPs by closed forms that count what each layer multiplies, worked out apart from the
+ * program. */
 #include "check.h"
 #include "dry_model.h"
 
@@ -204,6 +205,37 @@ static void networks_of_stable_diffusion_are_as_published(void **state)
                conv(64, 3, 1280, 1280) + conv(128, 3, 640, 640));
 }
 
+/* Dao and Gu, 2024: the weights of state-spaces/mamba2-*, whose embeddings serve twice. A layer projects
+ * to twice as many features and gates, keys and queries of a state and a step of each head; convolves four
+ * tokens; keeps a state of 128 for each feature, which decays, takes in and is read: 6 FLOPs an element;
+ * and projects back. */
+static void state_space_models_are_as_published(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t parameters, hidden, layers;
+    } all[] = {{"mamba2-130m", 128989632, 768, 24},
+               {"mamba2-370m", 368346624, 1024, 48},
+               {"mamba2-780m", 780161280, 1536, 48},
+               {"mamba2-1.3b", 1343757312, 2048, 48},
+               {"mamba2", 2702599680, 2560, 64}};
+    enum { VOCABULARY = 50288, STATE = 128, TAPS = 4, HEAD = 64, TOKENS = 1000 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const uint64_t h = all[i].hidden, inner = 2 * h, heads = inner / HEAD, mixed = inner + 2 * STATE;
+        const uint64_t into = h * (inner + mixed + heads), back = inner * h;
+        const struct ll_setting settings[] = {{"config", all[i].name}, {"tokens", "1000"}};
+        const struct ll_model_size size = size_of("llm", settings, 2);
+        expect(all[i].name, size.parameters, all[i].parameters);
+        expect(all[i].name, size.parameters,
+               VOCABULARY * h + h +
+                   all[i].layers * (into + (TAPS + 1) * mixed + 3 * heads + inner + back + h));
+        expect(all[i].name, size.forward_flops,
+               TOKENS * all[i].layers * (2 * (into + back) + 2 * TAPS * mixed + 6 * inner * STATE) +
+                   gemm(TOKENS, VOCABULARY, h));
+    }
+}
+
 /* MLPerf training's two: 187,767,399 rows of embeddings, and 204,184,588; Criteo's data with indices below 40
  * million. FLOPs of a sample: of the first one all 27 x 27 products, of which half are read. */
 static void recommenders_are_those_of_mlperf(void **state)
@@ -274,6 +306,7 @@ int main(void)
         cmocka_unit_test(listeners_are_as_published),
         cmocka_unit_test(denoisers_are_as_published),
         cmocka_unit_test(networks_of_stable_diffusion_are_as_published),
+        cmocka_unit_test(state_space_models_are_as_published),
         cmocka_unit_test(recommenders_are_those_of_mlperf),
         cmocka_unit_test(recommenders_learn_who_clicks),
         cmocka_unit_test(a_token_more_computes_nothing_of_the_recording),
