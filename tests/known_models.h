@@ -77,16 +77,16 @@ static const struct known {
                   {"bag", "2"},
                   {"interaction", "cross"}},
     },
-    /* Ops of a layer on either side: 4 input; 101 forward (31 a layer, of which 3 are the GELU; 9 for
+    /* Ops of a layer on either side: 4 input; 98 forward (31 a layer, of which 3 are the GELU; 9 for
      * squares, positions and their norm, 4 for tokens, 4 and 3 for the norm and the rows that are asked, 6
-     * a projection, 4 for what is compared, 7 for the loss); 39 update. Constants: steepness, half, the
+     * a projection, 4 for what is compared, 4 for the loss); 39 update. Constants: steepness, the
      * two of a square's gradient, and as of vit. */
     {
         .name = "clip",
         .parameters = 151277313,
         .forward_flops = UINT64_C(14777164800),
-        .train_ops = 279,
-        .constants = 5,
+        .train_ops = 275,
+        .constants = 4,
         .small = {{"image", "16"},
                   {"patch", "8"},
                   {"layers", "1"},

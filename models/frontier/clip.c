@@ -125,13 +125,13 @@ static void fill_ends(void *context, uint64_t step, int32_t *data)
         data[i] = (int32_t)(i * d->steps + end_of(feed->model, &feed->images, step * d->batch + i));
 }
 
-/* Each image's text is that of its number. */
+/* Each image's text is that of its number, each text's image too. */
 static void fill_pairs(void *context, uint64_t step, int32_t *data)
 {
     const struct feed *feed = context;
     (void)step;
-    for (uint64_t i = 0; i < feed->model->reader.batch; i++)
-        data[i] = (int32_t)i;
+    for (uint64_t i = 0; i < 2 * feed->model->reader.batch; i++)
+        data[i] = (int32_t)(i % feed->model->reader.batch);
 }
 
 static struct ll_value *numbers(struct clip *c, const char *name, uint64_t each, ll_fill_indices *fill)
@@ -211,20 +211,12 @@ static struct ll_value *compared(struct clip *c)
     return x;
 }
 
+/* The mean cross entropy of texts given images and of images given texts. */
 static struct ll_value *loss_of(struct clip *c, struct ll_value *logits)
 {
-    struct ll_nn *nn = c->nn;
-    struct ll_value *pairs = numbers(c, "pairs", 1, fill_pairs);
-    ll_nn_push(nn, "of_images");
-    struct ll_value *images = ll_decoder_loss(nn, logits, pairs);
-    ll_nn_pop(nn);
-    ll_nn_push(nn, "of_texts");
-    struct ll_value *texts = ll_decoder_loss(nn, ll_nn_transpose(nn, logits, 10), pairs);
-    ll_nn_pop(nn);
-    ll_nn_push(nn, "loss");
-    struct ll_value *loss = ll_nn_mul_scalar(nn, ll_add_of(nn, images, texts), "half", 0.5);
-    ll_nn_pop(nn);
-    return loss;
+    struct ll_value *both[] = {logits, ll_nn_transpose(c->nn, logits, 10)};
+    struct ll_value *pairs = numbers(c, "pairs", 2, fill_pairs);
+    return ll_decoder_loss(c->nn, ll_nn_concat(c->nn, both, 2, 0), pairs);
 }
 
 static struct ll_decoder tower_of(struct ll_nn *nn, const struct ll_build *build, uint64_t layers,

@@ -276,6 +276,19 @@ static void recommenders_learn_who_clicks(void **state)
     assert_true(report.after.at[0].value > 0.98);
 }
 
+/* With weights of 16 bits each of them learns and infers, recorded dry. */
+static void all_of_them_come_in_sixteen_bits(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"vit", "clip", "whisper", "dit", "dlrm"};
+    static const struct ll_setting dtype = {"dtype", "bf16"};
+    for (size_t i = 0; i < 2 * sizeof models / sizeof *models; i++)
+        ll_trace_free(
+            dry_run(models[i / 2],
+                    (struct ll_run_options){
+                        .train = i % 2, .steps = 1, .batch = 2, .settings = &dtype, .setting_count = 1}));
+}
+
 /* One token more reads the keys and values of the recording from memory: its GEMMs are those of a row. */
 static void a_token_more_computes_nothing_of_the_recording(void **state)
 {
@@ -309,6 +322,7 @@ int main(void)
         cmocka_unit_test(state_space_models_are_as_published),
         cmocka_unit_test(recommenders_are_those_of_mlperf),
         cmocka_unit_test(recommenders_learn_who_clicks),
+        cmocka_unit_test(all_of_them_come_in_sixteen_bits),
         cmocka_unit_test(a_token_more_computes_nothing_of_the_recording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
