@@ -10,10 +10,11 @@
 #include "tracer/convert/recorded/recorded.h"
 
 enum {
-    SKEW_NS = 10000, /* clocks of host and device agree to within this: assumed */
-    LOOK_BACK = 256, /* events that are looked through for the one that a call waited for */
-    LATENCY_NS =
-        4000 /* a kernel of less is over before bandwidth counts: a few launch latencies on a device */
+    SKEW_NS = 10000,    /* clocks of host and device agree to within this: assumed */
+    LOOK_BACK = 256,    /* events that are looked through for the one that a call waited for */
+    QUEUE = 512,        /* with more launches that wait a call may wait for room; CUDA's queues hold 1024 */
+    BLOCKED_NS = 20000, /* and such a call takes longer than launching does by itself */
+    LATENCY_NS = 4000   /* a kernel of less is over before bandwidth counts: a few launch latencies */
 };
 
 void ll_recorded_release(struct ll_recorded *r)
@@ -435,6 +436,38 @@ static bool host_waits(struct ll_recorded *r)
     return fine;
 }
 
+/* What a rank has launched and what of that has begun, as its calls are gone through. */
+struct queue {
+    uint64_t launched, begun;
+};
+
+/* Launches that took long while many waited before them: they returned when there was room in the queue, as
+ * soon as some event was over. */
+static bool full_queues(struct ll_recorded *r)
+{
+    struct ll_device_timeline *t = &r->timeline;
+    struct queue *queues = calloc(t->rank_count + 1u, sizeof *queues);
+    uint32_t *launched = calloc(t->call_count + 1, sizeof *launched);
+    uint64_t next = 0;
+    bool fine = queues && launched;
+    for (uint64_t i = 0; fine && i < t->event_count; i++)
+        if (t->events[i].call != LL_NO_PART)
+            launched[t->events[i].call]++;
+    for (uint32_t i = 0; fine && i < t->call_count; i++) {
+        const struct ll_timeline_call *call = &t->calls[i];
+        struct queue *queue = &queues[rank_of_call(t, i)];
+        for (; next < t->event_count && t->events[next].start_ns < call->start_ns; next++)
+            queues[rank_of_event(t, next)].begun += t->events[next].call != LL_NO_PART;
+        bool full = queue->launched > queue->begun + QUEUE && call->duration_ns > BLOCKED_NS;
+        uint32_t after = full && call->kind == LL_CALL_LAUNCHES ? awaited_by(t, i) : LL_NO_PART;
+        fine = after == LL_NO_PART || add_wait(r, LL_NO_PART, i, after);
+        queue->launched += launched[i];
+    }
+    free(queues);
+    free(launched);
+    return fine;
+}
+
 /* Events that were launched, by the stream they are on; those of a stream in the order of their calls, which
  * is theirs. */
 struct streams {
@@ -559,7 +592,8 @@ bool ll_recorded_finish(struct ll_recorded *r)
                 (t->rank_count < 2 || (align_ranks(t) && sort_all(r))) && index_calls(r, &calls);
     if (fine) {
         tie_events(r, &calls);
-        fine = host_waits(r) && (r->stream_wait_count ? told_waits(r, &calls) : guessed_waits(r));
+        fine = host_waits(r) && full_queues(r) &&
+               (r->stream_wait_count ? told_waits(r, &calls) : guessed_waits(r));
     }
     ll_map_release(&calls.numbers);
     free(calls.at);

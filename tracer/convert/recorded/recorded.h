@@ -11,7 +11,8 @@
  *                been given before that event was recorded: by the numbers that the file has for these, or,
  *                where it has none, by the order of calls on the thread, unless the times contradict
  *   host         a call that synchronizes, or copies and returns only then, ends after the latest event that
- *                was launched before it and had ended by then
+ *                was launched before it and had ended by then; so does a launch that took long while the
+ *                device's queue was full
  *
  * Exchanges of several ranks are one where they are of a group of one name and as many came before them.
  * Private to tracer/convert. */
