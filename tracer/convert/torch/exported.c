@@ -45,11 +45,14 @@ static struct ll_json_reader reader_of(struct program *p, const char *begin, con
 /* The tensor of the name that was read last; NULL when memory ran out. */
 static struct named *find(struct program *p, const struct ll_json_reader *json)
 {
-    uint32_t id = ll_map_intern(&p->names, json->text, json->length, NULL);
+    bool is_new = false;
+    uint32_t id = ll_map_intern(&p->names, json->text, json->length, &is_new);
     if (id == LL_NO_ID || !ll_grow(&p->tensors, &p->tensor_room, (uint64_t)id + 1, sizeof *p->tensors)) {
         ll_import_no_memory(p->import);
         return NULL;
     }
+    if (is_new)
+        p->tensors[id] = (struct named){0};
     struct named *named = &p->tensors[id];
     named->tensor.id = (uint64_t)id + 1;
     named->tensor.storage = named->of ? named->of : (uint64_t)id + 1;

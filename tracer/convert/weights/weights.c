@@ -126,7 +126,7 @@ static bool ends(const char *name, const char *ending)
 static bool number_in(const char *name, const char *behind, uint64_t *number)
 {
     const char *at = behind ? strstr(name, behind) : name;
-    for (at = at && behind ? at + strlen(behind) - 1 : at; at; at = strchr(at + 1, '.'))
+    for (at = at && behind ? at + strlen(behind) - 1 : at; at && *at; at = strchr(at + 1, '.'))
         if (*at == '.' && at[1] >= '0' && at[1] <= '9') {
             *number = 0;
             for (at++; *at >= '0' && *at <= '9'; at++)
