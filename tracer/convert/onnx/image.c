@@ -641,8 +641,9 @@ bool onnx_rule_LP_POOL(struct onnx *o)
     return true;
 }
 
-/* Everything but batch and channel becomes one. */
-bool onnx_rule_GLOBAL_POOL(struct onnx *o)
+/* Everything but batch and channel becomes one: of the elements, or of a function of each, whose inverse is
+ * taken of what comes out. */
+static bool pool_all(struct onnx *o, enum ll_op_kind kind, enum ll_op_kind before, enum ll_op_kind behind)
 {
     struct onnx_value *x = onnx_need(o, 0);
     struct ll_imported out[LL_MAX_OUTPUTS];
@@ -652,14 +653,26 @@ bool onnx_rule_GLOBAL_POOL(struct onnx *o)
     for (unsigned i = 2; i < shape.rank; i++)
         shape.dim[i] = 1;
     const struct ll_attr attrs[2] = {{.key = LL_ATTR_AXIS, .count = 1}, {.key = LL_ATTR_AXES, .count = 2}};
-    const struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
-    const struct ll_import_op op = {
-        .kind = o->row->kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
-    if (!onnx_emit(o, &op, out))
+    struct ll_imported in = onnx_take(o, x, ONNX_IMAGE);
+    const struct ll_import_op op = {.kind = kind, .in = &in, .in_count = 1, .attrs = attrs, .attr_count = 2};
+    if ((before != LL_OP_NONE && !onnx_emit_simple(o, before, &in, 1, NULL, &in)) ||
+        !onnx_emit(o, &op, out) ||
+        (behind != LL_OP_NONE && !onnx_emit_simple(o, behind, &out[0], 1, NULL, &out[0])))
         return false;
     const struct ll_shape image = onnx_lay_out(&shape, ONNX_IMAGE);
     onnx_put(o, 0, onnx_view(o, out[0], &image), ONNX_IMAGE, &shape);
     return true;
+}
+
+bool onnx_rule_GLOBAL_POOL(struct onnx *o)
+{
+    return pool_all(o, o->row->kind, LL_OP_NONE, LL_OP_NONE);
+}
+
+bool onnx_rule_GLOBAL_LP_POOL(struct onnx *o)
+{
+    bool squares = onnx_attr_integer(o, "p", 2) != 1;
+    return pool_all(o, LL_OP_SUM, squares ? LL_OP_SQUARE : LL_OP_ABS, squares ? LL_OP_SQRT : LL_OP_NONE);
 }
 
 /* Sizes that keep the ratio of sides: one factor for all, the least or the largest of those asked for. */

@@ -328,7 +328,7 @@ static bool read_results(struct mlir *m, struct statement *st, const char *types
     if (arrow)
         for (types = arrow + 2; types < at && (*types == ' ' || *types == '\n' || *types == '('); types++)
             continue;
-    else if (*types == '(')
+    else if (types < at && *types == '(')
         return refuse(m, types, "expected the types of results behind ->");
     if (types < at && *types == ')')
         return true; /* it has no result */
@@ -986,7 +986,7 @@ static bool read_function(struct mlir *m, bool *entry)
         struct ll_shape shape;
         if (!type)
             break;
-        for (type++; *type == ' '; type++)
+        for (type++; type < behind && *type == ' '; type++)
             continue;
         at = read_type(m, type, behind, &shape);
         if (!at) {
