@@ -692,6 +692,9 @@ static void explain_level(const struct ll_level *level, const struct ll_intake *
     else if (intake->saved_bytes > 0)
         ll_say(why, "%s, but for what earlier ops left further in: %.10g * (%.10g - %.10g) / %.10g = %.10g s",
                level->name, level_s, bytes, intake->saved_bytes, bytes, stage->whole_s);
+    else if (intake->saved_bytes < 0)
+        ll_say(why, "%s, with what other ops of its pipeline move: %.10g * (%.10g + %.10g) / %.10g = %.10g s",
+               level->name, level_s, bytes, -intake->saved_bytes, bytes, stage->whole_s);
     if (left > 0 && intake->wait_s > 0 && left < intake->line_bytes)
         ll_say(why,
                "%s, latency, of a line of which hardly anything is left: %.10g * %.10g / %.10g = %.10g s",

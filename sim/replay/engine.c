@@ -51,27 +51,13 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
-/* An op that is joined to the one before it leaves no gap, and in a pipeline of layers the first one
- * computes as long as the slowest: its cost, in `room` where it differs. */
-static const struct ll_cost *cost_here(const struct ll_prepared *prepared, const struct ll_machine *machine,
-                                       uint32_t seq, const struct ll_cost *cost, struct ll_cost *room)
-{
-    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
-    if (machine->software.fusion != LL_FUSION_LAYERS && (!follows || cost->gap_s == 0))
-        return cost;
-    *room = *cost;
-    room->gap_s = follows ? 0 : cost->gap_s;
-    ll_pipeline_computes(prepared, machine, seq, room);
-    return room;
-}
-
 /* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
 static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                     const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost room;
-    ll_cost_time(machine, cost_here(prepared, machine, seq, cost, &room), found, timing);
+    ll_cost_time(machine, ll_pipeline_cost(prepared, machine, seq, cost, &room), found, timing);
     if (follows)
         timing->overhead_s = timing->behind_s = timing->more_s = 0;
     if (ll_takes_recorded(prepared, seq))

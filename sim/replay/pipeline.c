@@ -53,13 +53,12 @@ void ll_pipeline_moves(const struct ll_prepared *prepared, const struct ll_machi
     }
 }
 
-void ll_pipeline_computes(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                          struct ll_cost *cost)
+/* The first op computes as long as the slowest unit of all, the others no time. */
+static void compute_at_once(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                            uint32_t seq, struct ll_cost *cost)
 {
-    double unit_s[LL_MAX_UNITS] = {0};
+    double unit_s[LL_MAX_UNITS] = {[0] = 0};
     struct ll_cost next;
-    if (machine->software.fusion != LL_FUSION_LAYERS)
-        return;
     if (is_inside(prepared, seq)) {
         cost->compute_s = cost->compute_first_s = 0;
         return;
@@ -72,4 +71,18 @@ void ll_pipeline_computes(const struct ll_prepared *prepared, const struct ll_ma
             unit_s[next.unit] += next.compute_s;
             cost->compute_s = fmax(cost->compute_s, unit_s[next.unit]);
         }
+}
+
+const struct ll_cost *ll_pipeline_cost(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                       uint32_t seq, const struct ll_cost *cost, struct ll_cost *room)
+{
+    bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows,
+         layers = machine->software.fusion == LL_FUSION_LAYERS;
+    if (!layers && (!follows || cost->gap_s == 0))
+        return cost;
+    *room = *cost;
+    room->gap_s = follows ? 0 : cost->gap_s;
+    if (layers)
+        compute_at_once(prepared, machine, seq, room);
+    return room;
 }

@@ -36,14 +36,16 @@ double ll_wait_s(const struct ll_prepared *prepared, const struct ll_machine *ma
 bool ll_explain_wait(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                      struct ll_explain *why);
 
-/* Under `fusion: layers`, what the first op of a pipeline moves for the others is taken off what it finds
- * (so that it may find less than nothing), and all that another op moves is found; the first op computes as
- * long as the slowest unit, others no time (pipeline.c). Nothing changes under another fusion, or without a
- * pipeline. */
+/* Under `fusion: layers`, what the first op of a pipeline moves for the others is taken off what it finds (so
+ * that it may find less than nothing), and all that another op moves is found. Nothing changes under another
+ * fusion, or without a pipeline (pipeline.c). */
 void ll_pipeline_moves(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
                        struct ll_warm_bytes *found);
-void ll_pipeline_computes(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                          struct ll_cost *cost);
+
+/* The cost of an op where it stands: one that is joined to the one before leaves no gap, and in a pipeline of
+ * layers the first computes as long as the slowest unit, others no time; in *room where it differs. */
+const struct ll_cost *ll_pipeline_cost(const struct ll_prepared *prepared, const struct ll_machine *machine,
+                                       uint32_t seq, const struct ll_cost *cost, struct ll_cost *room);
 
 /* When the device begins the work of an op that starts at start_s and is late by late_s. */
 static inline double ll_work_begins_s(const struct ll_machine *machine, double start_s, double late_s,
