@@ -91,7 +91,8 @@ static void time_compute(const struct ll_kernel_timing *s, const struct ll_kerne
     cost->compute_cycles = steps * c.cycles + (c.after + c.casting);
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first.cycles, cost->compute_cycles) / rate;
-    cost->utilization = utilization_of((double)s->task.work->flops - s->lanes.flops,
+    double made = way->made > 0 ? way->made : 1;
+    cost->utilization = utilization_of(made * (double)s->task.work->flops - s->lanes.flops,
                                        (double)s->all * one_unit * cost->compute_cycles);
 }
 

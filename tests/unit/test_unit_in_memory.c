@@ -30,6 +30,9 @@ static struct rates rates_of(const char *stem, enum ll_dtype dtype, change *chan
     struct ll_cost cost;
     const char *trouble;
     changed(array);
+    struct ll_in_memory_steps full = ll_in_memory_steps(array, dtype, (double)array->rows, 1);
+    full = ll_in_memory_steps(array, dtype, (double)array->rows, full.weights);
+    array->macs[dtype] = (double)array->rows * full.weights / full.cycles;
     assert_true(ll_cost_op(machine, LL_OP_MATMUL, &work, &cost, &trouble));
     double joules = ll_cost_compute_j(machine, &work, &cost);
     struct rates rates = {(double)work.flops / cost.compute_s * 1e-12, (double)work.flops / joules * 1e-12};
