@@ -56,6 +56,94 @@ static const struct ll_sparsity *rule_of(const struct ll_sparsity *rules, size_t
     return NULL;
 }
 
+/* Layers whose weights look alike share a desc. Where rules tell them apart, each rule has one of its own. */
+struct parting {
+    struct ll_trace *trace;
+    const struct ll_sparsity *rules;
+    size_t count;
+    const struct ll_sparsity **rule_of_desc; /* by desc, that of the first layer that reads it */
+    bool *met;                               /* by desc: a layer has read it */
+    uint32_t *next;                          /* by desc: another one of the same look; LL_NONE */
+    uint64_t capacity;                       /* of the trace's descs, and of the lists above */
+};
+
+/* The desc for this rule beside `desc`, which looks as it does. LL_NONE where there is no more room. */
+static uint32_t part(struct parting *p, uint32_t desc, const struct ll_sparsity *rule)
+{
+    uint32_t last = desc;
+    for (uint32_t at = desc; at != LL_NONE; last = at, at = p->next[at])
+        if (!p->met[at] || p->rule_of_desc[at] == rule) {
+            p->met[at] = true;
+            p->rule_of_desc[at] = rule;
+            return at;
+        }
+    if (p->trace->desc_count == p->capacity)
+        return LL_NONE;
+    uint32_t made = (uint32_t)p->trace->desc_count++;
+    p->trace->descs[made] = p->trace->descs[desc];
+    p->rule_of_desc[made] = rule;
+    p->met[made] = true;
+    p->next[made] = LL_NONE;
+    p->next[last] = made;
+    return made;
+}
+
+/* Weights among the inputs of a signature under the desc of its rule. False when memory ran out. */
+static bool part_inputs(struct parting *p, struct ll_op_signature *signature)
+{
+    const struct ll_sparsity *rule = rule_of(p->rules, p->count, p->trace->strings[signature->scope], false);
+    uint32_t *inputs = ll_alloc(&p->trace->arena, (size_t)signature->view.input_count + 1, sizeof *inputs);
+    if (!inputs)
+        return false;
+    for (uint32_t i = 0; i < signature->view.input_count; i++) {
+        uint32_t desc = signature->inputs[i];
+        uint32_t mine = p->trace->descs[desc].memory == LL_WEIGHT ? part(p, desc, rule) : desc;
+        inputs[i] = mine == LL_NONE ? desc : mine;
+    }
+    signature->inputs = inputs;
+    return true;
+}
+
+static bool open_parting(struct parting *p)
+{
+    struct ll_arena *arena = &p->trace->arena;
+    p->capacity = p->trace->desc_count + p->trace->signature_count * 2;
+    struct ll_tensor_desc *descs = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *descs);
+    p->rule_of_desc = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->rule_of_desc);
+    p->met = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->met);
+    p->next = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->next);
+    if (!descs || !p->rule_of_desc || !p->met || !p->next)
+        return false;
+    if (p->trace->desc_count > 0)
+        memcpy(descs, p->trace->descs, p->trace->desc_count * sizeof *descs);
+    for (uint64_t i = 0; i < p->trace->desc_count; i++)
+        p->next[i] = LL_NONE;
+    p->trace->descs = descs;
+    return true;
+}
+
+/* Of a trace of forward passes alone: gradients and optimizers go by other scopes. False when memory ran
+ * out. */
+static bool part_layers(struct ll_trace *trace, const struct ll_sparsity *rules, size_t count)
+{
+    struct parting p = {.trace = trace, .rules = rules, .count = count};
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        if (trace->signatures[i].phase != LL_PHASE_FORWARD)
+            return true;
+    if (!open_parting(&p))
+        return false;
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        if (!part_inputs(&p, &trace->signatures[i]))
+            return false;
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        for (uint32_t i = 0; i < signature->view.input_count; i++)
+            if (trace->descs[signature->inputs[i]].memory == LL_WEIGHT)
+                trace->tensors[ll_op_input(trace, op, i)].desc = signature->inputs[i];
+    }
+    return true;
+}
+
 static void look_at(const struct ll_trace *trace, const struct ll_op_signature *signature,
                     const struct ll_sparsity *rules, size_t count, struct known *known)
 {
@@ -135,9 +223,11 @@ static bool know_all_inputs(struct ll_trace *trace, const struct ll_sparsity *ru
 bool ll_trace_sparsify(struct ll_trace *trace, const struct ll_sparsity *rules, size_t count,
                        uint64_t *weights, uint64_t *inputs, const char **trouble)
 {
+    *trouble = NULL;
+    if (count > 1 && !part_layers(trace, rules, count))
+        return false;
     struct known *known = calloc(trace->desc_count + 1, sizeof *known);
     bool right = known != NULL;
-    *trouble = NULL;
     for (uint64_t i = 0; right && i < trace->desc_count; i++)
         known[i].along = UNREAD;
     for (uint64_t i = 0; right && i < trace->signature_count; i++)

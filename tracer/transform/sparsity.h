@@ -32,9 +32,10 @@ struct ll_sparsity {
  * read as their left operand is known to hold zeros, which units may skip, gate or store apart
  * (`skips_inputs`, `packs_rows`, `gates_zeros`, `inputs_stored`). */
 
-/* Applies the rules: of each layer the first whose pattern fits its scope and that says something of weights,
- * and of inputs. *weights and *inputs are how many descs were pruned and how many signatures know of zeros in
- * their inputs. Otherwise as ll_trace_prune. */
+/* Applies the rules (in training, layers whose weights look alike share the first one's): of each layer the
+ * first whose pattern fits its scope and that says something of weights, and of inputs. *weights and *inputs
+ * are how many descs were pruned and how many signatures know of zeros in their inputs. Otherwise as
+ * ll_trace_prune. */
 bool ll_trace_sparsify(struct ll_trace *trace, const struct ll_sparsity *rules, size_t count,
                        uint64_t *weights, uint64_t *inputs, const char **trouble);
 
