@@ -24,6 +24,7 @@ uint32_t ll_scalesim_lay_out(const struct ll_scalesim_config *config, const stru
 
 struct ll_scalesim_prefetch {
     const struct ll_scalesim_demand *demand;
+    bool computed;    /* sets follow from the order, so that no list below is there */
     uint32_t *set;    /* by address: a set that holds it, when possible an active one */
     uint64_t *first;  /* by address, and one more: where its sets begin in `sets`; NULL when each has one */
     uint32_t *sets;   /* each address's sets, ascending */
@@ -51,6 +52,11 @@ bool ll_scalesim_prefetch_open(struct ll_scalesim_prefetch *prefetch, const stru
 /* Before the first line of each fold, in order. */
 void ll_scalesim_prefetch_fold(struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
                                uint64_t column_fold);
+
+/* The first line from t on, before `end`, that may find something missing; `end` where none does. Where sets
+ * are not computed every line may. */
+uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                                   uint64_t column_fold, uint64_t t, uint64_t end);
 
 /* Serves one line, which asks for something in this cycle; the cycle in which it is served. */
 int64_t ll_scalesim_prefetch_read(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
@@ -145,10 +151,10 @@ struct ll_scalesim_drain {
 /* Takes so many words in this cycle; returns the cycle in which the last one was taken. */
 int64_t ll_scalesim_drain_write(struct ll_scalesim_drain *drain, uint64_t words, int64_t cycle);
 
-/* Takes the words of all lines of a fold, whose line 0 lies in first_cycle, each line a cycle behind the one
- * before. False, and nothing is taken, where a line would wait. */
-bool ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
-                            int64_t first_cycle);
+/* Takes the words of lines [t, end) of a fold, whose line 0 lies in first_cycle, each line a cycle behind
+ * the one before. The first line that would wait, of which nothing is taken; `end` where none does. */
+uint64_t ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
+                                uint64_t t, uint64_t end, int64_t first_cycle);
 
 /* After the last line, whose cycle this is: the rest drains. */
 void ll_scalesim_drain_all(struct ll_scalesim_drain *drain, int64_t cycle);

@@ -90,6 +90,12 @@ static bool ifmap_tables(const struct ll_scalesim_layer *layer, const struct ll_
     demand->run = kept->count == kept->dense ? layer->filter_w * layer->channels : 1;
     demand->reach =
         (layer->filter_h - 1) / layer->stride_h * folds->out_w + (layer->filter_w - 1) / layer->stride_w;
+    demand->filter_h = layer->filter_h;
+    demand->filter_w = layer->filter_w;
+    demand->stride_h = layer->stride_h;
+    demand->stride_w = layer->stride_w;
+    demand->out_h = folds->out_h;
+    demand->out_w = folds->out_w;
     demand->image_h = layer->in_h;
     demand->image_w = layer->in_w;
     demand->plane_w = plane_w;

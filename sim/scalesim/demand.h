@@ -61,6 +61,7 @@ struct ll_scalesim_demand {
     uint64_t run;       /* so many neighbours along k have neighbouring addresses; 1: none */
     bool k_across;      /* k lies in `across`, not in `along` */
     uint64_t reach;     /* outputs that ask for one word lie at most so far apart along m; of the ifmap */
+    uint64_t filter_h, filter_w, stride_h, stride_w, out_h, out_w; /* of the ifmap */
     uint64_t image_h, image_w, plane_w, channels; /* of the ifmap; its padded image is plane_w wide */
     /* Row-wise sparsity (version 3) leaves holes: element j of `along` is the rank-th of its block, and column
      * i of `across` keeps so many of each block. NULL: no holes. */

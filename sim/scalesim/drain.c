@@ -100,32 +100,33 @@ static uint64_t next_event(const struct ll_scalesim_drain *drain, const struct l
     return full < drained ? full : ll_max(half, drained);
 }
 
-bool ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
-                            int64_t first_cycle)
+uint64_t ll_scalesim_drain_pass(struct ll_scalesim_drain *drain, const struct ll_scalesim_ramp *ramp,
+                                uint64_t t, uint64_t end, int64_t first_cycle)
 {
-    const struct ll_scalesim_drain before = *drain;
-    uint64_t taken = 0, t = ramp->delay, last = ramp_last(ramp);
-    while (t <= last) {
-        uint64_t event = next_event(drain, ramp, t, taken, first_cycle);
-        uint64_t until = event > ramp->delay ? ll_scalesim_ramp_words(ramp, ll_min(event - 1, last)) : 0;
-        store(drain, until - taken);
-        taken = until;
-        if (event > last)
+    uint64_t until = ll_min(end, ramp_last(ramp) + 1);
+    uint64_t taken = t > 0 ? ll_scalesim_ramp_words(ramp, t - 1) : 0;
+    for (t = ll_max(t, ramp->delay); t < until; t++) {
+        uint64_t event = ll_min(next_event(drain, ramp, t, taken, first_cycle), until);
+        uint64_t before = event > ramp->delay ? ll_scalesim_ramp_words(ramp, event - 1) : 0;
+        store(drain, before - taken);
+        taken = before;
+        t = event;
+        if (event == until)
             break;
         uint64_t words = ll_scalesim_ramp_words(ramp, event) - taken;
         int64_t cycle = first_cycle + (int64_t)event;
+        const struct ll_scalesim_drain here = *drain;
         if (ll_scalesim_drain_write(drain, words, cycle) > cycle) {
-            struct ll_scalesim_drain back = before; /* but for its memory, which has grown at most */
+            struct ll_scalesim_drain back = here; /* but for its memory, which has grown at most */
             back.short_lines = drain->short_lines;
             back.short_capacity = drain->short_capacity;
             back.failed = drain->failed;
             *drain = back;
-            return false;
+            return event;
         }
         taken += words;
-        t = event + 1;
     }
-    return true;
+    return end;
 }
 
 void ll_scalesim_drain_all(struct ll_scalesim_drain *drain, int64_t cycle)

@@ -120,6 +120,53 @@ static bool list_sets(struct ll_scalesim_prefetch *prefetch, struct ll_arena *ar
     return true;
 }
 
+/* Where the order is regular it need not be walked: the place of an element in it is a formula.
+ *
+ * Of a moving operand the folds are stacked, H rows of W columns; in a diagonal columns rise. The last fold
+ * may lack columns from `used` on, so that a rectangle at the lower right is empty. */
+
+/* Elements of a rectangle whose row and column sum to less than `diagonal`. */
+static uint64_t before_diagonal(uint64_t width, uint64_t height, uint64_t diagonal)
+{
+    const struct ll_scalesim_ramp ramp = {.width = width, .length = height};
+    return diagonal > 0 && width > 0 && height > 0 ? ll_scalesim_ramp_words(&ramp, diagonal - 1) : 0;
+}
+
+static uint64_t moving_place(const struct ll_scalesim_demand *demand, uint64_t across, uint64_t along)
+{
+    uint64_t length = demand->along_count, width = demand->width,
+             folds = ll_ceil_div(demand->across_count, width);
+    uint64_t column = across % width, last = (folds - 1) * length,
+             used = demand->across_count - (folds - 1) * width;
+    uint64_t diagonal = across / width * length + along + column;
+    uint64_t place = before_diagonal(width, folds * length, diagonal);
+    if (diagonal > last + used)
+        place -= before_diagonal(width - used, length, diagonal - last - used);
+    uint64_t first =
+        diagonal + 1 > folds * length ? diagonal + 1 - folds * length : 0; /* column of the diagonal */
+    place += column - first;
+    if (diagonal >= last + used && column > used)
+        place -= ll_min(column - 1, diagonal - last) - used + 1;
+    return place;
+}
+
+static uint64_t stationary_place(const struct ll_scalesim_demand *demand, uint64_t across, uint64_t along)
+{
+    uint64_t begin = across / demand->width * demand->width;
+    return begin * demand->along_count + along * ll_min(demand->width, demand->across_count - begin) +
+           across - begin;
+}
+
+static uint64_t place_of(const struct ll_scalesim_demand *demand, uint64_t across, uint64_t along)
+{
+    return demand->stationary ? stationary_place(demand, across, along) : moving_place(demand, across, along);
+}
+
+static uint32_t own_set(const struct ll_scalesim_prefetch *prefetch, uint64_t across, uint64_t along)
+{
+    return (uint32_t)(place_of(prefetch->demand, across, along) / prefetch->set_words);
+}
+
 static uint64_t order_length(const struct ll_scalesim_demand *demand)
 {
     return ll_ceil_div(demand->across_count, demand->width) * demand->width * demand->along_count;
@@ -136,11 +183,12 @@ static bool open_banks(struct ll_scalesim_prefetch *prefetch, const struct ll_sc
     prefetch->line_width = ll_max(config->rows, config->columns);
     if (demand->words)
         prefetch->line_width = ll_max(config->columns, demand->blocks * demand->copies * demand->block);
+    prefetch->set = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->set);
     prefetch->bank = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->bank);
     prefetch->asked =
         ll_alloc(arena, (size_t)(prefetch->banks * prefetch->line_width), sizeof *prefetch->asked);
     prefetch->asked_count = ll_alloc(arena, (size_t)prefetch->banks, sizeof *prefetch->asked_count);
-    if (!prefetch->bank || !prefetch->asked || !prefetch->asked_count)
+    if (!prefetch->set || !prefetch->bank || !prefetch->asked || !prefetch->asked_count)
         return false;
     prefetch->set_count =
         ll_scalesim_lay_out(config, layer, operand, demand, arena, prefetch->set, prefetch->bank, words);
@@ -155,7 +203,17 @@ static bool order_sets(struct ll_scalesim_prefetch *prefetch, const struct ll_sc
     *words = order_length(prefetch->demand);
     if (config->version3 && config->own_layout[operand])
         return open_banks(prefetch, config, layer, operand, arena, words);
-    if (!prefetch->demand->once)
+    const struct ll_scalesim_demand *demand = prefetch->demand;
+    prefetch->computed = !demand->padded && !demand->words && demand->run > 1;
+    if (prefetch->computed) {
+        prefetch->set_count =
+            (uint32_t)(demand->across_count * demand->along_count / prefetch->set_words + 1);
+        return true;
+    }
+    prefetch->set = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->set);
+    if (!prefetch->set)
+        return false;
+    if (!demand->once)
         return list_sets(prefetch, arena);
     prefetch->set_count = walk_order(prefetch, note_set);
     return true;
@@ -172,14 +230,13 @@ bool ll_scalesim_prefetch_open(struct ll_scalesim_prefetch *prefetch, const stru
     assert(bandwidth > 0);
     *prefetch = (struct ll_scalesim_prefetch){
         .demand = demand,
-        .set = ll_alloc(arena, (size_t)demand->addresses, sizeof *prefetch->set),
         .walked = ll_alloc(arena, (size_t)(folds->row_folds + folds->column_folds), sizeof *prefetch->walked),
         .set_words = own ? bandwidth : ll_ceil_div(buffer_words, 100),
         .advance_lines = half_lines,
         .words_per_cycle = bandwidth,
         .version3 = config->version3,
     };
-    if (!prefetch->set || !prefetch->walked || !order_sets(prefetch, config, layer, operand, arena, &words))
+    if (!prefetch->walked || !order_sets(prefetch, config, layer, operand, arena, &words))
         return false;
     prefetch->fill_lines = ll_min(half_lines, ll_ceil_div(words, bandwidth));
     uint64_t half_sets = ll_ceil_div(half, prefetch->set_words);
@@ -214,14 +271,10 @@ static uint32_t nearest_set(const struct ll_scalesim_prefetch *prefetch, uint32_
     return nearest;
 }
 
-/* Advances until a set with this address is active; by how many. Addresses outside the image are asked for
- * nowhere. */
-static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
+/* Advances until this set is active; by how many. */
+static uint64_t advance_to(struct ll_scalesim_prefetch *prefetch, uint32_t set)
 {
-    if (prefetch->set[address] == NOWHERE)
-        return 0;
-    uint32_t set = nearest_set(prefetch, address), behind = distance(prefetch, set);
-    prefetch->set[address] = set;
+    uint32_t behind = distance(prefetch, set);
     if (behind < prefetch->active)
         return 0;
     assert(set < prefetch->set_count && prefetch->step > 0);
@@ -229,6 +282,116 @@ static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
     prefetch->advances += advances;
     prefetch->start = (uint32_t)((prefetch->start + advances * prefetch->step) % prefetch->set_count);
     return advances;
+}
+
+/* Advances until a set with this address is active; by how many. Addresses outside the image are asked for
+ * nowhere. */
+static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
+{
+    if (prefetch->set[address] == NOWHERE)
+        return 0;
+    prefetch->set[address] = nearest_set(prefetch, address);
+    return advance_to(prefetch, prefetch->set[address]);
+}
+
+/* As nearest_set, of an ifmap whose sets are computed: windows that hold the pixel, by the tap that meets
+ * it. */
+static uint32_t nearest_window(const struct ll_scalesim_prefetch *prefetch, uint64_t address, uint32_t own)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    uint64_t channel = address % d->channels, pixel = address / d->channels;
+    uint64_t h = pixel / d->plane_w, w = pixel % d->plane_w;
+    uint32_t nearest = own;
+    for (uint64_t y = 0; y < d->filter_h && y <= h; y++)
+        for (uint64_t x = 0; x < d->filter_w && x <= w; x++) {
+            uint64_t row = (h - y) / d->stride_h, column = (w - x) / d->stride_w;
+            if ((h - y) % d->stride_h || (w - x) % d->stride_w || row >= d->out_h || column >= d->out_w)
+                continue;
+            uint64_t m = row * d->out_w + column, k = (y * d->filter_w + x) * d->channels + channel;
+            uint32_t set = d->k_across ? own_set(prefetch, k, m) : own_set(prefetch, m, k);
+            if (distance(prefetch, set) < distance(prefetch, nearest))
+                nearest = set;
+        }
+    return nearest;
+}
+
+/* The place of a line's first element in the order, where sets are computed; its others follow one by one. */
+static uint64_t first_place(const struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line)
+{
+    const struct ll_scalesim_demand *demand = prefetch->demand;
+    if (!prefetch->computed)
+        return 0;
+    return place_of(demand, (uint64_t)(line->across - demand->across),
+                    (uint64_t)(line->along - demand->along));
+}
+
+/* Element i of a line; by how much the window advances for it. */
+static uint64_t ask(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
+                    uint64_t place, uint64_t i)
+{
+    uint32_t address = line_address(line, i);
+    if (!prefetch->computed)
+        return distance(prefetch, prefetch->set[address]) < prefetch->active ? 0 : miss(prefetch, address);
+    uint32_t set = (uint32_t)((place + i) / prefetch->set_words);
+    if (distance(prefetch, set) < prefetch->active)
+        return 0;
+    return advance_to(prefetch, prefetch->demand->once ? set : nearest_window(prefetch, address, set));
+}
+
+/* The sets of the first and the last element of a line, between which lie those of all others. */
+struct span {
+    uint32_t low, high;
+};
+
+static struct span span_of(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                           uint64_t column_fold, uint64_t t)
+{
+    struct ll_scalesim_line line = asked_line(prefetch->demand, row_fold, column_fold, t);
+    uint64_t place = first_place(prefetch, &line);
+    assert(line.count > 0);
+    return (struct span){(uint32_t)(place / prefetch->set_words),
+                         (uint32_t)((place + line.count - 1) / prefetch->set_words)};
+}
+
+static bool is_active(const struct ll_scalesim_prefetch *prefetch, struct span span)
+{
+    uint32_t low = distance(prefetch, span.low), high = distance(prefetch, span.high);
+    return low < prefetch->active && high < prefetch->active && low <= high;
+}
+
+/* Sets rise from line to line of a moving operand, so that the first line that leaves the active half is
+ * found by halving; of a stationary one lines are few. */
+uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                                   uint64_t column_fold, uint64_t t, uint64_t end)
+{
+    if (prefetch->all_hit)
+        return end;
+    if (!prefetch->computed)
+        return t;
+    struct ll_scalesim_ramp ramp = ask_ramp(prefetch->demand, row_fold, column_fold);
+    uint64_t first = ll_max(t, ramp.delay), until = ll_min(end, ramp_last(&ramp) + 1);
+    if (first >= until)
+        return end;
+    if (ramp.flat) {
+        while (first < until && is_active(prefetch, span_of(prefetch, row_fold, column_fold, first)))
+            first++;
+        return first < until ? first : end;
+    }
+    struct span begin = span_of(prefetch, row_fold, column_fold, first);
+    if (!is_active(prefetch, begin))
+        return first;
+    uint64_t low = first + 1, high = until, step = 1; /* all before low are active; high is not, or the end */
+    while (low < high) {
+        uint64_t middle = ll_min(low + step, low + (high - low) / 2);
+        struct span span = span_of(prefetch, row_fold, column_fold, middle);
+        if (span.low >= begin.low && is_active(prefetch, (struct span){begin.low, span.high})) {
+            low = middle + 1;
+            step *= 2; /* it mostly is near */
+        } else {
+            high = middle;
+        }
+    }
+    return low < until ? low : end;
 }
 
 /* The cycle in which the newest advance has ended; the first fill ends in cycle -1. */
@@ -279,11 +442,9 @@ static int64_t read_as_version3(struct ll_scalesim_prefetch *prefetch, const str
                                 int64_t cycle)
 {
     int64_t served = cycle + 1;
+    uint64_t place = first_place(prefetch, line);
     for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++) {
-        uint32_t address = line_address(line, i);
-        if (distance(prefetch, prefetch->set[address]) < prefetch->active)
-            continue;
-        uint64_t advances = miss(prefetch, address);
+        uint64_t advances = ask(prefetch, line, place, i);
         if (advances && prefetch->bank)
             served = ready_cycle(prefetch) > served ? ready_cycle(prefetch) : served;
         else if (advances)
@@ -298,11 +459,9 @@ int64_t ll_scalesim_prefetch_read(struct ll_scalesim_prefetch *prefetch, const s
 {
     if (prefetch->version3)
         return read_as_version3(prefetch, line, cycle);
-    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++) {
-        uint32_t address = line_address(line, i);
-        if (distance(prefetch, prefetch->set[address]) >= prefetch->active)
-            miss(prefetch, address);
-    }
+    uint64_t place = first_place(prefetch, line);
+    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++)
+        ask(prefetch, line, place, i);
     int64_t ready = ready_cycle(prefetch);
     return ready > cycle + 1 ? ready : cycle + 1;
 }

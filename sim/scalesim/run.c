@@ -209,32 +209,68 @@ static void run_line(struct run *run, uint64_t row_fold, uint64_t column_fold, u
     result->stall_cycles += done - cycle > longest ? done - cycle : longest;
 }
 
-/* The SRAM accesses of a fold in which nothing waits. */
-static void note_fold(struct run *run, enum ll_scalesim_operand operand, const struct ll_scalesim_ramp *ramp,
-                      int64_t line_0_cycle)
+/* The SRAM accesses of lines [t, end) of a fold, in which nothing waits. */
+static void note_lines(struct run *run, enum ll_scalesim_operand operand, const struct ll_scalesim_ramp *ramp,
+                       uint64_t t, uint64_t end, int64_t line_0_cycle)
 {
-    note_access(run, operand, line_0_cycle + (int64_t)ramp->delay);
-    note_access(run, operand, line_0_cycle + (int64_t)ramp_last(ramp));
+    uint64_t first = ll_max(t, ramp->delay), last = ll_min(end, ramp_last(ramp) + 1);
+    if (first >= last)
+        return;
+    note_access(run, operand, line_0_cycle + (int64_t)first);
+    note_access(run, operand, line_0_cycle + (int64_t)last - 1);
 }
 
-/* A fold in which nothing waits, at once. False, and nothing is done, where something may. */
-static bool pass_fold(struct run *run, uint64_t row_fold, uint64_t column_fold, int64_t line_index)
+/* Whether lines of this fold can be taken many at a time. */
+static bool can_pass(const struct run *run)
+{
+    bool passes = true;
+    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++) {
+        const struct reader *reader = &run->readers[i];
+        passes =
+            passes && (reader->user ? reader->prefetch.computed : ll_scalesim_window_passes(&reader->window));
+    }
+    return passes;
+}
+
+/* A fold, lines in which nothing waits at once. In CALC mode only the ofmap may wait, whose lines are then
+ * taken one by one with all that are left, since windows take folds whole. */
+static void run_fold(struct run *run, uint64_t row_fold, uint64_t column_fold, int64_t line_index)
 {
     struct ll_scalesim_ramp out = outputs(run, row_fold, column_fold);
-    int64_t cycle = line_index + run->result->stall_cycles;
-    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++)
-        if (run->readers[i].user || !ll_scalesim_window_passes(&run->readers[i].window))
-            return false;
-    if (!ll_scalesim_drain_pass(&run->drain, &out, cycle))
-        return false;
-    for (int i = LL_SCALESIM_IFMAP; i <= LL_SCALESIM_FILTER; i++) {
-        struct ll_scalesim_ramp asked = ask_ramp(&run->readers[i].demand, row_fold, column_fold);
-        ll_scalesim_window_pass(&run->readers[i].window, row_fold, column_fold, cycle);
-        note_fold(run, (enum ll_scalesim_operand)i, &asked, cycle + 1);
+    uint64_t lines = run->folds.fold_lines;
+    bool passes = can_pass(run), user = run->config->user_bandwidth;
+    for (uint64_t t = 0; t < lines;) {
+        int64_t cycle = line_index + run->result->stall_cycles;
+        uint64_t until = passes ? lines : t;
+        for (int i = LL_SCALESIM_IFMAP; user && passes && i <= LL_SCALESIM_FILTER; i++)
+            until = ll_scalesim_prefetch_next(&run->readers[i].prefetch, row_fold, column_fold, t, until);
+        const struct ll_scalesim_drain before = run->drain;
+        if (until > t)
+            until = ll_scalesim_drain_pass(&run->drain, &out, t, until, cycle);
+        if (!user && passes && until < lines) {
+            struct ll_scalesim_drain back = before; /* but for its memory, which has grown at most */
+            back.short_lines = run->drain.short_lines;
+            back.short_capacity = run->drain.short_capacity;
+            back.failed = run->drain.failed;
+            run->drain = back;
+            passes = false;
+            continue;
+        }
+        for (int i = LL_SCALESIM_IFMAP; until > t && i <= LL_SCALESIM_FILTER; i++) {
+            struct ll_scalesim_ramp asked = ask_ramp(&run->readers[i].demand, row_fold, column_fold);
+            if (!user)
+                ll_scalesim_window_pass(&run->readers[i].window, row_fold, column_fold, cycle);
+            note_lines(run, (enum ll_scalesim_operand)i, &asked, t, until, cycle + 1);
+        }
+        if (until > t) {
+            note_lines(run, LL_SCALESIM_OFMAP, &out, t, until, cycle);
+            run->result->total_cycles = cycle + (int64_t)until - 1;
+        }
+        t = until;
+        if (t < lines)
+            run_line(run, row_fold, column_fold, t, line_index + (int64_t)t);
+        t++;
     }
-    note_fold(run, LL_SCALESIM_OFMAP, &out, cycle);
-    run->result->total_cycles = cycle + (int64_t)run->folds.fold_lines - 1;
-    return true;
 }
 
 enum { LINES_A_TELL = 1 << 20 };
@@ -247,9 +283,7 @@ static void run_folds(struct run *run)
         for (uint64_t row_fold = 0; row_fold < folds->row_folds; row_fold++) {
             begin_fold(&run->readers[LL_SCALESIM_IFMAP], row_fold, column_fold);
             begin_fold(&run->readers[LL_SCALESIM_FILTER], row_fold, column_fold);
-            bool passed = pass_fold(run, row_fold, column_fold, line);
-            for (uint64_t t = 0; !passed && t < folds->fold_lines; t++)
-                run_line(run, row_fold, column_fold, t, line + (int64_t)t);
+            run_fold(run, row_fold, column_fold, line);
             line += (int64_t)folds->fold_lines;
             if (run->watch && (line - told >= LINES_A_TELL || line == (int64_t)folds->lines)) {
                 run->watch->tell(run->watch->context, (uint64_t)(line - told));
