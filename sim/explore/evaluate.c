@@ -14,6 +14,7 @@
 #include "sim/explore/database.h"
 #include "sim/explore/space.h"
 #include "sim/explore/sweep.h"
+#include "sim/fusion/fusion.h"
 #include "sim/machine/design.h"
 #include "sim/machine/node.h"
 #include "sim/parallel/parallel.h"
@@ -730,8 +731,15 @@ static const struct ll_result *replay_one(const struct ll_workload_variant *vari
         return replay_spread(variant->spread, machine, worker, measured);
     if (ll_trace_ranks(variant->prepared->trace) > 1)
         return replay_together(variant->prepared, machine, worker, measured);
-    const struct ll_result *result = ll_replay_remembering(variant->prepared, machine, &worker->remembered,
-                                                           &worker->arena, &worker->diags);
+    const struct ll_fused_step *fused = NULL;
+    if (machine->core_type_count > 0)
+        fused = ll_fuse(variant->prepared, machine, LL_FUSE_AUTO, &worker->arena, &worker->diags);
+    const struct ll_result *result =
+        fused ? fused->result
+        : machine->core_type_count > 0
+            ? NULL
+            : ll_replay_remembering(variant->prepared, machine, &worker->remembered, &worker->arena,
+                                    &worker->diags);
     if (result)
         measure(result, measured);
     return result;

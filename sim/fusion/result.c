@@ -43,12 +43,8 @@ static struct ll_machine *flat_machine(const struct chip *chip, struct ll_arena 
     *flat = core->machine;
     flat->unit_count = machine->unit_count;
     for (uint64_t u = 0; u < machine->unit_count; u++) {
-        uint64_t cores = 0;
         flat->units[u] = machine->units[u];
-        for (uint32_t t = 0; t < chip->type_count; t++)
-            for (uint64_t i = 0; i < chip->types[t].machine.unit_count; i++)
-                cores += chip->types[t].unit_of[i] == u ? machine->cores[t].count : 0;
-        flat->units[u].count *= ll_max(cores, 1);
+        flat->units[u].count *= ll_max(ll_machine_cores_with(machine, u), 1);
     }
     for (uint64_t l = 0; l + 1 < flat->level_count; l++)
         if (flat->levels[l].scope == LL_SCOPE_DEVICE && machine->cores[main].count > 1)
@@ -136,27 +132,37 @@ static bool find_shares(const struct ll_fused_step *fusion, struct ll_result *re
     return true;
 }
 
-/* When each op runs: from the begin of its first tile to the end of its last. */
+/* When each op runs: from the begin of its first tile to the end of its last. Where its cores compute for
+ * less than half of that time it waits for the outermost memory. */
 static bool time_ops(const struct ll_fused_step *fusion, struct ll_result *result, struct ll_arena *arena)
 {
     const struct ll_prepared *prepared = result->prepared;
-    uint32_t count = prepared->end_op - prepared->first_op;
+    uint32_t count = prepared->end_op - prepared->first_op, words = (fusion->core_count + 63) / 64;
     struct ll_op_result *ops = ll_copy(arena, result->ops, count * sizeof *ops);
-    bool *seen = ll_alloc(arena, count + 1, sizeof *seen);
-    if (!ops || !seen)
+    double *busy_s = ll_alloc(arena, count + 1, sizeof *busy_s),
+           *end_s = ll_alloc(arena, count + 1, sizeof *end_s);
+    uint64_t *cores = ll_alloc(arena, (size_t)count * words + 1, sizeof *cores);
+    if (!ops || !busy_s || !end_s || !cores)
         return false;
     for (uint32_t i = 0; i < count; i++)
         ops[i].start_s = ops[i].time_s = ops[i].active_s = ops[i].taken_s = ops[i].lead_s = ops[i].launch_s =
             0;
     for (uint64_t t = 0; t < fusion->task_count; t++) {
         const struct ll_fusion_task *task = &fusion->tasks[t];
-        struct ll_op_result *op = &ops[task->op - prepared->first_op];
-        bool *there = &seen[task->op - prepared->first_op];
-        double start_s = *there ? fmin(op->start_s, task->start_s) : task->start_s;
-        double end_s = *there ? fmax(op->start_s + op->time_s, task->end_s) : task->end_s;
-        op->start_s = start_s;
-        op->time_s = op->active_s = end_s - start_s;
-        *there = true;
+        uint32_t i = task->op - prepared->first_op;
+        ops[i].start_s = busy_s[i] > 0 || end_s[i] > 0 ? fmin(ops[i].start_s, task->start_s) : task->start_s;
+        end_s[i] = fmax(end_s[i], task->end_s);
+        busy_s[i] += task->end_s - task->start_s;
+        cores[(size_t)i * words + task->core / 64] |= (uint64_t)1 << task->core % 64;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int used = 0;
+        for (uint32_t w = 0; w < words; w++)
+            used += __builtin_popcountll(cores[(size_t)i * words + w]);
+        ops[i].time_s = ops[i].active_s = fmax(0, end_s[i] - ops[i].start_s);
+        ops[i].bound = used == 0 || 2 * busy_s[i] >= ops[i].time_s * used
+                           ? (uint32_t)LL_BOUND_COMPUTE
+                           : (uint32_t)(LL_BOUND_LEVEL + result->machine->level_count - 1);
     }
     result->ops = ops;
     return true;
@@ -170,24 +176,43 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : 1;
 }
 
-/* Kinds of op, with the times that they have here. */
-static bool time_kinds(struct ll_result *result, struct ll_arena *arena)
+/* A kind of op, with the times that its ops have here, and what most of these are bound by: of computing
+ * its FLOPs a second, of the outermost memory its algorithmic bytes. */
+static void time_kind(const struct ll_result *result, struct ll_kind_result *kind)
 {
     const struct ll_prepared *prepared = result->prepared;
+    const struct ll_machine *machine = result->machine;
+    uint32_t level = (uint32_t)(LL_BOUND_LEVEL + machine->level_count - 1);
+    double computing_s = 0, steps = (double)prepared->steps;
+    enum ll_dtype dtype = prepared->dtype;
+    kind->time_s = 0;
+    for (uint32_t op = prepared->first_op; op < prepared->end_op; op++) {
+        const struct ll_op_result *it = &result->ops[op - prepared->first_op];
+        uint32_t signature = prepared->trace->ops[op].signature;
+        if (prepared->trace->signatures[signature].view.kind != kind->op_kind)
+            continue;
+        kind->time_s += it->time_s / steps;
+        computing_s += it->bound == LL_BOUND_COMPUTE ? it->time_s / steps : 0;
+        dtype = (enum ll_dtype)prepared->works[signature].dtype;
+    }
+    kind->bound = 2 * computing_s >= kind->time_s ? (uint32_t)LL_BOUND_COMPUTE : level;
+    kind->bound_s = kind->time_s;
+    bool computes = kind->bound == LL_BOUND_COMPUTE;
+    double peak = computes ? ll_machine_peak_flops(machine, dtype)
+                           : ll_machine_level_Bps(machine, machine->level_count - 1);
+    kind->rate = kind->time_s > 0 ? (computes ? kind->flops : kind->bytes) / kind->time_s : 0;
+    kind->peak_share = peak > 0 ? fmin(1, kind->rate / peak) : 0;
+}
+
+static bool time_kinds(struct ll_result *result, struct ll_arena *arena)
+{
     struct ll_kind_result *kinds = ll_copy(arena, result->kinds, result->kind_count * sizeof *kinds);
     double all_s = 0;
     if (!kinds && result->kind_count)
         return false;
     for (uint64_t k = 0; k < result->kind_count; k++) {
-        kinds[k].time_s = 0;
-        for (uint32_t op = prepared->first_op; op < prepared->end_op; op++)
-            if (prepared->trace->signatures[prepared->trace->ops[op].signature].view.kind == kinds[k].op_kind)
-                kinds[k].time_s += result->ops[op - prepared->first_op].time_s / (double)prepared->steps;
+        time_kind(result, &kinds[k]);
         all_s += kinds[k].time_s;
-        double rate_before = kinds[k].bound_s > 0 ? kinds[k].rate * kinds[k].bound_s : 0;
-        kinds[k].peak_share *= kinds[k].time_s > 0 ? kinds[k].bound_s / kinds[k].time_s : 0;
-        kinds[k].rate = kinds[k].time_s > 0 ? rate_before / kinds[k].time_s : 0;
-        kinds[k].bound_s = kinds[k].time_s;
     }
     for (uint64_t k = 0; k < result->kind_count; k++)
         kinds[k].share = all_s > 0 ? kinds[k].time_s / all_s : 0;

@@ -23,7 +23,7 @@
 enum {
     PRICED = 24,
     PLAYED_ALONE = 6,
-    MOST_TILES = 40000,
+    MOST_TILES = 8192,
     MOST_FUSED = 6000,
     MOST_HEAVY = 6,
     MOST_NODES = 40,
@@ -90,11 +90,14 @@ static double estimate(struct search *search, const struct stack_plan *plan, boo
     double held[LL_OPERAND_COUNT] = {0};
     double input = sizes.inputs * r, weight = sizes.weights * c * d, cells = (double)rows * (double)columns;
     double result = fmax(sizes.result * r * c, plan->depth_blocks > 1 ? 4 * cells : 0);
-    bool all_inputs = plan->columns_outer && plan->keep_inputs;
-    held[LL_OPERAND_A] = sizes.whole + (all_inputs          ? sizes.inputs / plan->bands
-                                        : plan->keep_inputs ? input
-                                                            : input * d);
-    held[LL_OPERAND_B] = !plan->keep_weights   ? weight
+    /* What is read once is not kept. */
+    bool keep_inputs = plan->keep_inputs && plan->column_blocks > 1,
+         keep_weights = plan->keep_weights && plan->steps > 1;
+    bool all_inputs = plan->columns_outer && keep_inputs;
+    held[LL_OPERAND_A] = sizes.whole + (all_inputs    ? sizes.inputs / plan->bands
+                                        : keep_inputs ? input
+                                                      : input * d);
+    held[LL_OPERAND_B] = !keep_weights         ? weight
                          : plan->columns_outer ? sizes.weights * c
                                                : sizes.weights / plan->columns;
     held[LL_OPERAND_C] = result;
@@ -404,7 +407,7 @@ static void let_flow(struct search *search, uint32_t n)
         all += edge->bytes;
         whole = whole || (edge->map == ROWS_ALL && !edge->weight && edge->bytes > room / 2);
     }
-    if (!(whole || node->rows == 1) || all < room / 2)
+    if (!(whole || (node->rows == 1 && node->columns == 1)) || all < room / 2)
         return;
     node->flowing = true;
     node->rows = (uint64_t)ceil(all / (room / 8));

@@ -146,6 +146,14 @@ static bool has_unit(const struct ll_machine *machine, uint64_t type, uint64_t u
     return false;
 }
 
+uint64_t ll_machine_cores_with(const struct ll_machine *machine, uint64_t unit)
+{
+    uint64_t count = 0;
+    for (uint64_t t = 0; t < machine->core_type_count; t++)
+        count += has_unit(machine, t, unit) ? machine->cores[t].count : 0;
+    return machine->core_type_count > 0 ? count : 1;
+}
+
 bool ll_levels_meet(const struct ll_machine *machine, uint64_t one, uint64_t other)
 {
     bool meet =

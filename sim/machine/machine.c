@@ -531,7 +531,8 @@ double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dty
     double peak = 0;
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
-        double flops = ll_unit_flops_per_cycle(unit, dtype) * (double)unit->count * unit->clock_hz;
+        double count = (double)unit->count * (double)ll_machine_cores_with(machine, i);
+        double flops = ll_unit_flops_per_cycle(unit, dtype) * count * unit->clock_hz;
         peak = flops > peak ? flops : peak;
     }
     return peak;

@@ -629,6 +629,9 @@ struct ll_core_ends {
 /* All cores of all kinds. Pure. */
 uint64_t ll_machine_core_count(const struct ll_machine *machine);
 
+/* How many cores have a unit; 1 of a machine without cores. Pure. */
+uint64_t ll_machine_cores_with(const struct ll_machine *machine, uint64_t unit);
+
 /* The ends that a word of `joins` names; a count of 0: none. Pure. */
 struct ll_core_ends ll_core_ends_of(const struct ll_machine *machine, const char *word);
 

@@ -14,8 +14,8 @@ void ll_fusion_json(const struct ll_fused_step *fusion, struct ll_json *json);
  * memories, links and pieces are meant by their places in its lists. */
 void ll_fusion_schedule_json(const struct ll_fused_step *fusion, struct ll_json *json);
 
-/* Stacks, and over time what each core computes and how full its memories are. width in characters. Nothing of NULL:
- * no step on cores. */
+/* Stacks, and over time what each core computes and how full its memories are. width in characters. Nothing
+ * of NULL: no step on cores. */
 void ll_fusion_text(const struct ll_fused_step *fusion, unsigned width, uint64_t top, struct ll_str *out);
 
 #endif
