@@ -41,6 +41,7 @@ struct simulated {
     const struct ll_op_schedule *schedule; /* NULL with a plan */
     struct ll_spread *spread;
     const struct ll_parallel_result *step; /* NULL without a plan */
+    const struct ll_fused_step *fusion;    /* NULL without cores */
     struct ll_remembered remembered;
     struct ll_arena arena;
 };
@@ -61,6 +62,10 @@ static bool replay(const struct ll_trace *trace, struct simulated *simulated, st
 {
     struct ll_arena *arena = &simulated->arena;
     const struct ll_prepared *prepared = ll_prepare(trace, arena, diags);
+    if (prepared && simulated->machine->core_type_count > 0) {
+        simulated->fusion = ll_fuse(prepared, simulated->machine, LL_FUSE_AUTO, arena, diags);
+        return simulated->fusion;
+    }
     const struct ll_result *result = prepared ? play(prepared, simulated, diags) : NULL;
     simulated->schedule = result ? ll_schedule_of(result, arena) : NULL;
     return simulated->schedule;
@@ -220,7 +225,11 @@ static struct ll_trace *load_changed(const struct ll_args *args, int *status)
 static int run_export(const struct ll_args *args)
 {
     const struct ll_format *format = ll_find_format(args->words[0], false);
-    struct ll_step_export request = {0};
+    union {
+        struct ll_export export;
+        struct ll_step_export spread;
+        struct ll_cores_export cores;
+    } request = {0};
     struct ll_export *export = &request.export;
     struct ll_parallel plan;
     const char *machine = ll_value(args, "machine", NULL), *path = ll_value(args, "output", "-");
@@ -236,9 +245,16 @@ static int run_export(const struct ll_args *args)
     struct simulated simulated = {0};
     status = machine ? simulate(args, machine, planned ? &plan : NULL, trace, &simulated) : LL_DONE;
     export->schedule = simulated.schedule;
-    request.step = simulated.step;
+    if (planned)
+        request.spread.step = simulated.step;
+    if (simulated.fusion) {
+        request.cores.fusion = simulated.fusion;
+        if (format->export != ll_export_TIMELINE)
+            status = ll_cli_reject("-c %s: it has cores; timeline alone shows them", machine);
+    }
+    ll_exporter *exporter = planned ? ll_export_step : simulated.fusion ? ll_export_cores : format->export;
     if (status == LL_DONE)
-        status = export_to(planned ? ll_export_step : format->export, export, path, args->arena);
+        status = export_to(exporter, export, path, args->arena);
     if (status == LL_DONE && ll_flag(args, "json"))
         status = print_written(format, trace, args->words[1], path);
     simulated_release(&simulated);

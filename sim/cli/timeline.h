@@ -4,6 +4,7 @@
 #ifndef LL_SIM_CLI_TIMELINE_H
 #define LL_SIM_CLI_TIMELINE_H
 
+#include "sim/fusion/fusion.h"
 #include "sim/parallel/parallel.h"
 #include "tracer/convert/convert.h"
 
@@ -20,5 +21,15 @@ struct ll_step_export {
 /* An exporter: `export` is that of a struct ll_step_export. Each stage is a process, or each device with the
  * choice devices=all; ops stand for those of each pass of each micro-batch. */
 bool ll_export_step(struct ll_export *export);
+
+/* A step on the cores of one chip to export. */
+struct ll_cores_export {
+    struct ll_export export;
+    const struct ll_fused_step *fusion;
+};
+
+/* An exporter: `export` is that of a struct ll_cores_export. Tiles by core, transfers by where they go, and
+ * how full each memory is. */
+bool ll_export_cores(struct ll_export *export);
 
 #endif
