@@ -326,7 +326,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
      * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
      * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
      * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, cores
-     * and what joins them the names of others (tests/unit/test_cores.c), wafers
+     * and what joins them the names of others (tests/errors/machines/core*.yaml), wafers
      * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
