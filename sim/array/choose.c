@@ -260,6 +260,49 @@ bool ll_array_check(const struct ll_machine *machine, struct ll_diags *diags)
     return all_right;
 }
 
+static bool give_line(struct ll_machine *machine, const struct ll_array *array, const char *line,
+                      struct ll_place place, struct ll_diags *diags)
+{
+    struct ll_array_unit *unit = &machine->units[ll_array_find(machine)].array;
+    struct ll_str complaint = {0};
+    struct ll_array_mapping mapping;
+    bool right;
+    ll_array_read_given(array, NULL, line, &mapping, &right, &complaint);
+    if (!right)
+        ll_complain(diags, place, "%s", complaint.text ? complaint.text : "memory ran out");
+    ll_str_release(&complaint);
+    if (right)
+        unit->given[unit->given_count++] = line;
+    return right;
+}
+
+bool ll_array_give(struct ll_machine *machine, const char *text, const char *file, struct ll_diags *diags)
+{
+    struct ll_place place = {.file = file};
+    uint64_t u = ll_array_find(machine), lines = 1;
+    if (u == machine->unit_count)
+        return ll_complain(diags, place, "`%s` has no array to map work onto", machine->stem);
+    struct ll_array_unit *unit = &machine->units[u].array;
+    const struct ll_array array = ll_array_of(machine, u, LL_INT8);
+    const char *const *before = unit->given;
+    uint64_t count = unit->given_count;
+    bool all_right = true;
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    unit->given = ll_alloc(&machine->arena, lines + count, sizeof *unit->given);
+    unit->given_count = 0;
+    for (place.line = 1; unit->given && *text; place.line++) {
+        size_t length = strcspn(text, "\n");
+        const char *line = ll_copy_text(&machine->arena, text, length);
+        if (line && line[strspn(line, " \t\r")] && *line != '#')
+            all_right &= give_line(machine, &array, line, place, diags);
+        text += length + (text[length] == '\n');
+    }
+    for (uint64_t i = 0; unit->given && i < count; i++)
+        unit->given[unit->given_count++] = before[i];
+    return all_right && (unit->given || ll_complain(diags, place, "memory ran out"));
+}
+
 enum ll_array_aim ll_array_aim_of(const struct ll_machine *machine)
 {
     static const enum ll_array_aim aims[] = {[LL_OBJECTIVE_TIME] = LL_ARRAY_TIME,

@@ -14,6 +14,11 @@
  * cannot. True of machines without an array. */
 bool ll_array_check(const struct ll_machine *machine, struct ll_diags *diags);
 
+/* Gives the machine's array the mappings of a text, a line each as in `mapping` (empty ones and those that
+ * begin with # are skipped), before those of its file. Lines are copied into the machine's arena. False
+ * after complaints, which name the file and the line. */
+bool ll_array_give(struct ll_machine *machine, const char *text, const char *file, struct ll_diags *diags);
+
 /* "K=64 C=3 OX=8 => @dram K4 ...": whether this text is for the problem; then *mapping is filled. *right
  * is false after a sentence of what is wrong was added to *complaint. */
 bool ll_array_read_given(const struct ll_array *array, const struct ll_array_problem *problem,

@@ -55,7 +55,7 @@ static bool load_machines(struct simulation *simulation)
     bool all = folders && overrides;
     for (size_t i = 0; all && (which = ll_value_at(args, "machine", i)); i++) {
         simulation->machines[i] = ll_load_machine(which, folders, overrides, override_count);
-        all = simulation->machines[i] != NULL;
+        all = simulation->machines[i] && ll_load_mappings(simulation->args, simulation->machines[i]);
         simulation->machine_count = i + 1;
     }
     return all;
@@ -461,6 +461,8 @@ static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
      "a machine: a YAML file or a name that leadline machines lists; again for more"},
     {"set", 0, "PATH=VALUE", "change a value of every machine, as in --set units.array.rows=128"},
+    {"mapping", 0, "FILE",
+     "mappings of ops on an array (model: array), a line each: K=64 C=3 ... => @dram ..."},
     LL_CHANGE_OPTIONS,
     LL_REBATCH_OPTIONS,
 #define LL_PLAN_WITHOUT_BATCH
@@ -570,7 +572,7 @@ const struct ll_command ll_command_sim = {
     .options = options,
     .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", "scale", "drop", NULL},
     .writes = (const char *const[]){"figure", "html", "output", NULL},
-    .reads = (const char *const[]){"machine", "plan", "layout", NULL},
+    .reads = (const char *const[]){"machine", "mapping", "plan", "layout", NULL},
     .least_words = 1,
     .most_words = 1000,
     .reads_input = true,

@@ -509,6 +509,25 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
     return machine;
 }
 
+bool ll_load_mappings(const struct ll_args *args, struct ll_machine *machine)
+{
+    const char *path = ll_value(args, "mapping", NULL);
+    struct ll_contents text;
+    if (!path)
+        return true;
+    enum ll_status status = ll_read_whole(path, MOST_BYTES, args->arena, &text);
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    bool given = diags && status == LL_OK && ll_array_give(machine, text.bytes, path, diags);
+    if (status != LL_OK)
+        ll_cli_reject("%s: %s", path, ll_status_text(status));
+    if (diags) {
+        ll_print_diags(diags);
+        ll_diags_release(diags);
+    }
+    free(diags);
+    return given;
+}
+
 struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *arena)
 {
     struct ll_diags *diags = calloc(1, sizeof *diags);

@@ -108,6 +108,10 @@ bool ll_load_table(struct ll_machine *machine, const char *which, const char *co
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count);
 
+/* Gives the machine's array the mappings of the file that --mapping names, if any. False after saying what
+ * is wrong. */
+bool ll_load_mappings(const struct ll_args *args, struct ll_machine *machine);
+
 /* The values of --set, taken apart at the first `=`; NULL after saying which has none. Lives as long as
  * the arguments. */
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count);

@@ -495,7 +495,8 @@ struct answer {
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct derivation tried[2], *derivation; /* the best one so far, and the one that is tried next */
     bool fused;                              /* the software has a kernel for all of the op (attention.h) */
-    bool whole;                              /* or its unit does it as a whole */
+    bool whole;                              /* or its unit does it as a whole, */
+    const char *trouble;                     /* unless it cannot; NULL: it can */
     struct ll_work as_gemm;                  /* what stands for it where it has none */
 };
 
@@ -538,7 +539,7 @@ static void cost_on_unit(const struct question *q, struct answer *a, struct ll_c
         cost->unit = a->doer.unit;
         cost_start(q->machine, a->doer.kernel, 0, cost);
         cost->gap_s = q->machine->software.gap_s;
-        model->whole(q->machine, a->doer.unit, q->work, a->doer.dtype, cost);
+        a->trouble = model->whole(q->machine, a->doer.unit, q->work, a->doer.dtype, cost);
         return;
     }
     uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants), taken = q->way;
@@ -595,7 +596,8 @@ static bool cost_fused(const struct question *q, struct ll_cost *cost, struct an
         return false;
     }
     cost_on_unit(&as_gemm, answer, cost);
-    return true;
+    *trouble = answer->trouble;
+    return *trouble == NULL;
 }
 
 /* *answer is filled where the cost has a unit. */
@@ -606,6 +608,7 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
     *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
     *trouble = NULL;
     answer->fused = answer->whole = false;
+    answer->trouble = NULL;
     if (needs_no_unit(q, cost))
         return true;
     bool fused = may_be_fused(q->work);
@@ -620,6 +623,8 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
         *trouble = no_unit;
     else
         cost_on_unit(q, answer, cost);
+    if (answer->trouble)
+        *trouble = answer->trouble;
     return *trouble == NULL;
 }
 

@@ -308,9 +308,10 @@ struct ll_unit_model {
     /* What a GEMM begins with, where it is the same for all ways of a task. NULL: `way` says it. */
     void (*first)(const struct ll_unit *unit, const struct ll_task *task, struct ll_first_piece *first);
     /* Costs an op as a whole: neither ways nor blockings of memories apply. *cost is empty but for what starting
-     * the op takes. NULL, as its explanation, where `way` is asked. */
-    void (*whole)(const struct ll_machine *machine, uint64_t unit, const struct ll_work *work,
-                  enum ll_dtype dtype, struct ll_cost *cost);
+     * the op takes. Returns NULL, or why it cannot be done, a static sentence. The function is NULL, as its
+     * explanation, where `way` is asked. */
+    const char *(*whole)(const struct ll_machine *machine, uint64_t unit, const struct ll_work *work,
+                         enum ll_dtype dtype, struct ll_cost *cost);
     void (*whole_explain)(const struct ll_machine *machine, uint64_t unit, const struct ll_work *work,
                           enum ll_dtype dtype, struct ll_explain *why);
     /* Prints how the cycles and the first piece of a way that makes sense come about. */

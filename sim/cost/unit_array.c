@@ -76,17 +76,19 @@ static double told_by_bytes(const struct ll_machine *machine, const struct ll_co
     return sum_j;
 }
 
-static void array_whole(const struct ll_machine *machine, uint64_t u, const struct ll_work *work,
-                        enum ll_dtype dtype, struct ll_cost *cost)
+static const char *array_whole(const struct ll_machine *machine, uint64_t u, const struct ll_work *work,
+                               enum ll_dtype dtype, struct ll_cost *cost)
 {
     const struct ll_unit *unit = &machine->units[u];
     struct nest n;
     find_nest(machine, u, work, dtype, &n);
+    if (!n.fits)
+        return n.given
+                   ? "the tiles of the mapping that is given for such work are larger than the array's stores"
+                   : "no mapping of such work fits the stores of the array and its limits";
     const struct ll_array_cost *nest = &n.found.cost;
     double rate = fmin(1, unit->array.macs[dtype]) * unit->efficiency, cycle_s = 1 / unit->clock_hz;
     double busy = n.steps * (nest->compute_cycles / rate + nest->stall_cycles);
-    if (!n.fits)
-        busy = INFINITY;
     uint64_t inside = n.array.stores - machine->level_count;
     cost->units_used = unit->count;
     cost->clock_hz = unit->clock_hz;
@@ -108,6 +110,7 @@ static void array_whole(const struct ll_machine *machine, uint64_t u, const stru
     }
     if (machine->energy_given)
         cost->array_j = n.steps * (nest->energy_j - nest->mac_j) - told_by_bytes(machine, cost);
+    return NULL;
 }
 
 static void explain_store(const struct nest *n, int s, struct ll_explain *why)

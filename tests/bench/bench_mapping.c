@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many tilings a second are evaluated: alone, and by the search over one, two and three on-chip memories; and
- * mappings of an array, alone and by its search. */
+/* How many tilings a second are evaluated: alone, and by the search over one, two and three on-chip
+ * memories; and mappings of an array, alone and by its search. */
 #include "samples.h"
 
 #include <math.h>

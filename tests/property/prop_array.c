@@ -2,10 +2,9 @@
 /* Laws of arrays (sim/array) on random arrays, problems and mappings:
  *
  * - with energies given, the least energy of the search never rises with capacity, ports or accumulators;
- * - utilization is at most one, and no mapping beats the bounds;
- * - each multiplication gets its operands: words that cross a boundary are at least those of its tensor, and what
- *   a store reads is what those inside it are filled with;
- * - a mapping that is written reads back to the same cost. */
+ * - utilization is at most one, and no mapping beats the bounds; - each multiplication gets its operands:
+ * words that cross a boundary are at least those of its tensor, and what a store reads is what those
+ * inside it are filled with; - a mapping that is written reads back to the same cost. */
 #include "check.h"
 #include "random.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of the machine files against what Timeloop and ZigZag have for the same mappings (tests/peers/timeloop_*.csv,
- * zigzag_layers.csv, whose first lines name sources and tolerances). */
+/* Arrays of the machine files against what Timeloop and ZigZag have for the same mappings
+ * (tests/peers/timeloop_*.csv, zigzag_layers.csv, whose first lines name sources and tolerances). */
 #include "check.h"
 
 #include <math.h>
