@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/cli/commands.h"
+#include "sim/array/import.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
 #include "sim/machine/machine.h"
@@ -293,8 +294,50 @@ static int show(const struct ll_args *args, const char *const *folders)
     return ll_print_data(&out);
 }
 
+/* The tree of a file of another tool, NULL after complaints. */
+static struct ll_node *read_tree(const struct ll_args *args, const char *path, struct ll_diags *diags)
+{
+    struct ll_contents contents;
+    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, args->arena, &contents);
+    if (status != LL_OK) {
+        ll_cli_reject("%s: %s", path, ll_status_text(status));
+        return NULL;
+    }
+    const char *text = ll_array_without_tags(contents.bytes, args->arena);
+    return text ? ll_node_parse(args->arena, text, strlen(text), path, diags) : NULL;
+}
+
+/* Hardware of ZigZag, or an architecture of Timeloop and its ERT, as a machine file. */
+static int import_machine(const struct ll_args *args)
+{
+    static const char *const formats[] = {"zigzag", "timeloop"};
+    const char *format = ll_value(args, "import", NULL), *path = ll_value(args, "output", NULL);
+    struct ll_diags diags = {0};
+    struct ll_str yaml = {0};
+    struct ll_node *trees[2] = {NULL, NULL};
+    bool zigzag = !strcmp(format, formats[0]), read = args->word_count > 0;
+    if (!zigzag && strcmp(format, formats[1]) != 0)
+        return ll_cli_reject_unknown("format", format, formats, 2, "leadline machines --help");
+    if (args->word_count == 0 || args->word_count > (zigzag ? 1 : 2))
+        return ll_cli_reject("--import %s takes %s", format,
+                             zigzag ? "a hardware file" : "an architecture and its ERT");
+    for (size_t i = 0; read && i < args->word_count; i++)
+        read = (trees[i] = read_tree(args, args->words[i], &diags)) != NULL;
+    read = read && (zigzag ? ll_array_import_zigzag(trees[0], &yaml, &diags)
+                           : ll_array_import_timeloop(trees[0], trees[1], &yaml, &diags));
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    int status = !read  ? LL_WRONG
+                 : path ? (ll_write_file(path, &yaml) ? LL_DONE : LL_FAILED)
+                        : ll_print_data(&yaml);
+    ll_str_release(&yaml);
+    return status;
+}
+
 static int run_machines(const struct ll_args *args)
 {
+    if (ll_value(args, "import", NULL))
+        return import_machine(args);
     const char *const *folders = ll_machine_folders(args->arena);
     if (!folders)
         return ll_cli_fail("memory ran out");
@@ -308,12 +351,17 @@ static int run_machines(const struct ll_args *args)
         ll_machine_reference(&out);
         return ll_print_data(&out);
     }
+    if (args->word_count > 1)
+        return ll_cli_reject("one machine at a time");
     return args->word_count ? show(args, folders) : list(args, folders);
 }
 
 static const struct ll_option options[] = {
     {"keys", 0, NULL, "print the key reference: every key with its unit, bounds and meaning"},
     {"set", 0, "PATH=VALUE", "change a value of the machine before it is shown"},
+    {"import", 0, "FORMAT",
+     "write hardware of zigzag, or an architecture of timeloop and its ERT, as a machine file"},
+    {"output", 'o', "FILE.yaml", "where --import writes to (default: standard output)"},
     {0},
 };
 
@@ -321,13 +369,14 @@ const struct ll_command ll_command_machines = {
     .name = "machines",
     .rows = "machines",
     .cuts_tables = true,
-    .synopsis = "[NAME | FILE]",
+    .synopsis = "[NAME | FILE | --import FORMAT FILE...]",
     .summary = "list the machines; check one and show it resolved",
     .examples = "  leadline machines\n  leadline machines mine.yaml\n"
                 "  leadline machines custom_example --set units.array.rows=128\n",
     .options = options,
+    .writes = (const char *const[]){"output", NULL},
     .repeated = (const char *const[]){"set", NULL},
-    .most_words = 1,
+    .most_words = 2,
     .run = run_machines,
 };
 
