@@ -56,6 +56,18 @@ static void take_bandwidth(const struct ll_machine *machine, uint64_t l, double 
     store->coalesces = true;
 }
 
+/* A register without figures costs what the technology says of a memory of its size (ll_machine_level_j),
+ * a byte at a time where its width is not known either. */
+static void take_technology(const struct ll_machine *machine, const struct ll_register *r,
+                            struct ll_array_store *store)
+{
+    double byte_j = machine->energy.on_chip_j_per_byte * sqrt((double)r->size_bytes / 1024);
+    if (store->width_bits == 0)
+        store->width_bits = store->ports > 0 ? store->port[0].width_bits : 8;
+    store->min_bits = store->min_bits > 0 ? store->min_bits : store->width_bits;
+    store->read_j = store->write_j = store->update_j = byte_j * store->width_bits / 8;
+}
+
 static double instances_of(const struct ll_array *array, uint32_t serves)
 {
     double many = 1;
@@ -92,6 +104,8 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
             store->holds[o] = !r->holds_given || r->holds[o];
         store->instances = instances_of(&array, store->serves);
         take_accesses(&r->accesses, store);
+        if (r->accesses.read_j == 0 && r->accesses.write_j == 0)
+            take_technology(machine, r, store);
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];

@@ -165,7 +165,7 @@ static const struct ll_field register_fields[] = {
              "not given, each element has one"},
     {.key = "accesses", .type = LL_TYPE_OBJECT, AT(accesses), .table = &ll_accesses_table,
      .given_offset = offsetof(struct ll_register, accesses_given),
-     .help = "width, ports and energy of an access; when not given, accesses take neither time nor energy"},
+     .help = "width, ports and energy of an access; when not given, accesses take no time, and the energy that `on_chip_pj` says of memories of this size"},
 };
 #undef AT
 static const struct ll_field_table register_table = {TABLE("register", register_fields, struct ll_register)};

@@ -222,11 +222,40 @@ static void cases_have_the_accesses_and_cycles_of_timeloop(void **state)
     close_table(&t);
 }
 
+/* 0.33 pJ a byte of 1 KiB, half of it at a quarter of the size: a technology's figure, by hand. */
+static void registers_without_figures_cost_what_the_technology_says(void **state)
+{
+    static const char text[] =
+        "name: plain\nclock: 1GHz\nunits:\n"
+        "  - {name: pe, model: array, axes: 4x4, macs: {int8: 1}, runs: [matrix, conv], registers: [{name: "
+        "large, size: 1KiB},"
+        " {name: small, size: 256B, accesses: {width: 16}}]}\n"
+        "  - {name: simd, model: vector, lanes: 4, flops: {int8: 1, i16: 1, i32: 1, f32: 1, bool: 1}}\n"
+        "memory: [{name: dram, size: 1GiB, bandwidth: 8B/cycle}]\n"
+        "energy: {mac_pj: {int8: 0.3}, on_chip_pj: 0.33, off_chip_pj: 64}\n";
+    struct ll_diags diags = {0};
+    (void)state;
+    struct ll_machine *machine = ll_machine_parse(text, sizeof text - 1, "plain", NULL, NULL, 0, &diags);
+    assert_non_null(machine);
+    const struct ll_array array = ll_array_of(machine, 0, LL_INT8);
+    assert_int_equal(array.stores, 3);
+    assert_near(array.store[0].read_j, 0.33e-12, 1e-12);
+    assert_near(array.store[1].read_j, 0.33e-12 * 0.5 * 2, 1e-12);
+    assert_near(array.store[2].read_j, 64e-12, 1e-12);
+    assert_near(array.store[0].instances, 16, 0);
+    /* DRAM moves 64 bits a cycle, in both directions together. */
+    assert_int_equal(array.store[2].ports, 1);
+    assert_near(array.store[2].port[0].width_bits, 64, 1e-12);
+    ll_machine_free(machine);
+    ll_diags_release(&diags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_take_the_cycles_and_energy_that_zigzag_counts),
         cmocka_unit_test(cases_have_the_accesses_and_cycles_of_timeloop),
+        cmocka_unit_test(registers_without_figures_cost_what_the_technology_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
