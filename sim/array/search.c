@@ -8,10 +8,10 @@
 
 #include "tracer/base/num.h"
 
-/* Unrollings that are searched, those of fewest passes first; points of an operand's front; evaluations after
- * which the best so far is taken. */
+/* Unrollings that are searched, those of fewest passes first; points of an operand's front; evaluations of
+ * all unrollings together. */
 enum {
-    MOST_UNROLLINGS = 24,
+    MOST_UNROLLINGS = 8,
     MOST_POINTS = 24,
     FEW_POINTS = 12,
     MOST_STEPS = 6,
@@ -50,7 +50,8 @@ struct search {
     int factors;
     struct ll_array_mapping tried;
     struct front front[LL_OPERAND_COUNT];
-    bool any, keep_all; /* each store keeps all that it holds */
+    uint64_t limit;          /* evaluations after which the next unrolling is tried */
+    bool any, cut, keep_all; /* each store keeps all that it holds */
 };
 
 /* --- objectives --- */
@@ -349,23 +350,37 @@ static void try_order(struct search *s)
     join(s);
 }
 
-/* All orders of the factors; equal ones are not told apart. */
-static void try_orders(struct search *s, uint32_t used)
+/* Whether factor i may come next: it was not used, nor is an equal one before it left. */
+static bool is_next(const struct search *s, uint32_t used, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (!(used >> j & 1) && s->factor[j].dim == s->factor[i].dim && s->factor[j].by == s->factor[i].by)
+            return false;
+    return !(used >> i & 1);
+}
+
+/* All orders of the factors, from the innermost loop on, as long as there are evaluations left: what comes next
+ * shares them evenly, so that where they do not suffice some of all kinds of order are looked at. */
+static void try_orders(struct search *s, uint32_t used, uint64_t until)
 {
     struct ll_array_mapping *m = &s->tried;
+    uint64_t left = 0;
     if (m->loops == s->factors) {
         try_order(s);
         return;
     }
-    for (int i = 0; i < s->factors; i++) {
-        bool twin = false;
-        for (int j = 0; j < i; j++)
-            twin = twin || (!(used >> j & 1) && s->factor[j].dim == s->factor[i].dim &&
-                            s->factor[j].by == s->factor[i].by);
-        if (used >> i & 1 || twin || s->found->evaluated > MOST_EVALUATIONS)
+    for (int i = 0; i < s->factors; i++)
+        left += is_next(s, used, i);
+    for (int i = 0, tried = 0; i < s->factors; i++) {
+        if (!is_next(s, used, i))
             continue;
+        if (tried++ > 0 && s->found->evaluated >= until) {
+            s->cut = true;
+            return;
+        }
+        uint64_t here = s->found->evaluated, more = until > here ? until - here : 0;
         m->loop[m->loops++] = s->factor[i];
-        try_orders(s, used | 1u << i);
+        try_orders(s, used | 1u << i, here + more / left--);
         m->loops--;
     }
 }
@@ -428,7 +443,7 @@ static void try_unrollings(struct search *s)
         find_factors(s, u);
         s->tried.unrolls = u->count;
         even_out(s, u, s->tried.unroll);
-        try_orders(s, 0);
+        try_orders(s, 0, s->found->evaluated + MOST_EVALUATIONS / (uint64_t)s->unrolling_count);
     }
 }
 
@@ -448,7 +463,7 @@ bool ll_array_search(const struct ll_array *array, const struct ll_array_problem
         s.keep_all = pass == 0;
         try_unrollings(&s);
     }
-    found->complete = found->evaluated <= MOST_EVALUATIONS;
+    found->complete = !s.cut;
     found->bound = ll_array_least(array, problem);
     found->bound_of_objective = aim == LL_ARRAY_TIME     ? found->bound.cycles
                                 : aim == LL_ARRAY_ENERGY ? found->bound.energy_j

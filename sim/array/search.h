@@ -2,11 +2,12 @@
 /* The best mapping of a problem on an array.
  *
  * All orders of the loops are tried, of dimensions cut into their prime factors, the smallest merged until
- * no more than LL_ARRAY_FACTORS are left (as LOMA: Symons et al., AICAS 2021); with each order all ways to
- * divide the loops among the stores of each operand; and all unrollings over the axes that are allowed, of
- * which those that leave fewest elements idle come first. Energies of operands add up, so each operand has
- * a front of its own, of energy and room, and fronts are joined where stores are shared. More room, ports
- * or accumulators only add mappings, so the least energy never rises with them.
+ * no more than LL_ARRAY_FACTORS are left (as LOMA: Symons et al., AICAS
+ * 2021); with each order all ways to divide the loops among the stores of each operand; and all unrollings
+ * over the axes that are allowed, of which those that leave fewest elements idle come first. Energies of
+ * operands add up, so each operand has a front of its own, of energy and room, and fronts are joined where
+ * stores are shared. More room, ports or accumulators only add mappings, so the least energy never rises
+ * with them.
  *
  * Pure and thread-safe; no memory is allocated. */
 #ifndef LL_SIM_ARRAY_SEARCH_H
