@@ -359,8 +359,8 @@ static bool is_next(const struct search *s, uint32_t used, int i)
     return !(used >> i & 1);
 }
 
-/* All orders of the factors, from the innermost loop on, as long as there are evaluations left: what comes next
- * shares them evenly, so that where they do not suffice some of all kinds of order are looked at. */
+/* All orders of the factors, from the innermost loop on, as long as there are evaluations left: what comes
+ * next shares them evenly, so that where they do not suffice some of all kinds of order are looked at. */
 static void try_orders(struct search *s, uint32_t used, uint64_t until)
 {
     struct ll_array_mapping *m = &s->tried;

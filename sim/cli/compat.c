@@ -10,6 +10,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/compat.h"
+#include "sim/cli/load.h"
 #include "sim/cli/output.h"
 #include "sim/cost/cost.h"
 #include "sim/report/table.h"
@@ -427,4 +428,36 @@ int ll_run_compat(const struct ll_args *args)
     for (int i = 0; i < 2; i++)
         ll_machine_free(compat->machines[i]);
     return status;
+}
+
+/* A configuration of SCALE-Sim is a machine, too: by its ending. */
+bool ll_is_scalesim(const char *which)
+{
+    size_t length = strlen(which);
+    return length > 4 && strcmp(which + length - 4, ".cfg") == 0;
+}
+
+/* Version 3 where there is a section of it. */
+struct ll_machine *ll_read_scalesim(const char *path, const char *const *folders,
+                                    const struct ll_override *overrides, size_t override_count,
+                                    struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_contents text;
+    struct ll_scalesim_config config;
+    struct ll_machine *machine = NULL;
+    enum ll_status status = ll_read_whole(path, 1 << 24, &arena, &text);
+    if (status != LL_OK) {
+        ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    } else if (ll_scalesim_read_config(text.bytes, text.length, path, strstr(text.bytes, "[layout]") ? 3 : 2,
+                                       &arena, diags, &config)) {
+        struct ll_str yaml = {0};
+        ll_scalesim_machine_yaml(&config, true, &yaml);
+        if (!yaml.failed)
+            machine =
+                ll_machine_parse(yaml.text, yaml.length, path, folders, overrides, override_count, diags);
+        ll_str_release(&yaml);
+    }
+    ll_arena_release(&arena);
+    return machine;
 }

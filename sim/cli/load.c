@@ -3,6 +3,7 @@
  * models, machines and overrides are read, each with its complaints; the last section holds options that
  * change a trace before it is simulated. */
 #define _XOPEN_SOURCE 700
+#include "sim/cli/compat.h"
 #include "sim/cli/load.h"
 
 #include <assert.h>
@@ -21,7 +22,6 @@
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
-#include "sim/scalesim/scalesim.h"
 #include "sim/validate/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
@@ -452,38 +452,6 @@ bool ll_load_table(struct ll_machine *machine, const char *which, const char *co
     return machine->table != NULL;
 }
 
-/* A configuration of SCALE-Sim is a machine, too: by its ending. */
-static bool is_scalesim(const char *which)
-{
-    size_t length = strlen(which);
-    return length > 4 && strcmp(which + length - 4, ".cfg") == 0;
-}
-
-/* Version 3 where there is a section of it. */
-static struct ll_machine *read_scalesim(const char *path, const char *const *folders,
-                                        const struct ll_override *overrides, size_t override_count,
-                                        struct ll_diags *diags)
-{
-    struct ll_arena arena = {0};
-    struct ll_contents text;
-    struct ll_scalesim_config config;
-    struct ll_machine *machine = NULL;
-    enum ll_status status = ll_read_whole(path, 1 << 24, &arena, &text);
-    if (status != LL_OK) {
-        ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
-    } else if (ll_scalesim_read_config(text.bytes, text.length, path, strstr(text.bytes, "[layout]") ? 3 : 2,
-                                       &arena, diags, &config)) {
-        struct ll_str yaml = {0};
-        ll_scalesim_machine_yaml(&config, true, &yaml);
-        if (!yaml.failed)
-            machine =
-                ll_machine_parse(yaml.text, yaml.length, path, folders, overrides, override_count, diags);
-        ll_str_release(&yaml);
-    }
-    ll_arena_release(&arena);
-    return machine;
-}
-
 struct ll_machine *ll_load_machine(const char *which, const char *const *folders,
                                    const struct ll_override *overrides, size_t override_count)
 {
@@ -493,8 +461,8 @@ struct ll_machine *ll_load_machine(const char *which, const char *const *folders
         ll_cli_fail("memory ran out");
         return NULL;
     }
-    struct ll_machine *machine = is_scalesim(which)
-                                     ? read_scalesim(which, folders, overrides, override_count, diags)
+    struct ll_machine *machine = ll_is_scalesim(which)
+                                     ? ll_read_scalesim(which, folders, overrides, override_count, diags)
                                      : ll_machine_read(which, folders, overrides, override_count, diags);
     if (machine &&
         (!ll_load_table(machine, which, folders, override_count, diags) || !ll_array_check(machine, diags))) {
