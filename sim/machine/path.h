@@ -42,7 +42,7 @@ double ll_located(const struct ll_machine *machine, const struct ll_location *lo
  * as a fit does, without reading the file again. */
 
 /* The deepest path: software.transforms.winograd.rate.f32. */
-enum { LL_MOST_SEGMENTS = 5 };
+enum { LL_MOST_SEGMENTS = 8 };
 
 struct ll_machine_number {
     const char *path;
