@@ -10,7 +10,8 @@
 /* Runs what the arguments of `leadline sim` ask for, when --compat is among them; an exit status. */
 int ll_run_compat(const struct ll_args *args);
 
-/* Whether -c names a configuration of SCALE-Sim (FILE.cfg); and that as a machine, or NULL after complaints. */
+/* Whether -c names a configuration of SCALE-Sim (FILE.cfg); and that as a machine, or NULL after complaints.
+ */
 bool ll_is_scalesim(const char *which);
 struct ll_machine *ll_read_scalesim(const char *path, const char *const *folders,
                                     const struct ll_override *overrides, size_t override_count,
