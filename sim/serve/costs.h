@@ -5,7 +5,7 @@
  * sequence's lengths; of the head, which depends on how many tokens are asked for; and of all else, which
  * depends on how many tokens there are. Each part is known at the points of a grid from a replay of one form,
  * which is asked for when it is first needed, and interpolated linearly between them. Up to the largest
- * captured graph a batch is padded to the next captured size, as servers do. tests/unit/test_serve.c
+ * captured graph a batch is padded to the next captured size, as servers do. tests/unit/test_served_model.c
  * compares steps with replays of the same batch.
  *
  * What is neglected: sequences that decode are taken to be as long as their mean; in mixed steps latent

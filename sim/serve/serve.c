@@ -122,7 +122,7 @@ static void take_in(struct server *s, struct instance *instance, const struct ll
     struct ll_rank *rank = rank_for(instance);
     const struct ll_request *request = &sequence->request;
     const uint64_t makes = instance->pool == &s->deployment->prefill ? 1 : request->output;
-    if (!ll_rank_holds(rank, request->input + makes))
+    if (!ll_rank_holds(rank, request->input + makes - 1)) /* nothing reads the last token's */
         s->trouble = "a request has more tokens than the KV cache of a device holds";
     else if (!instance->pool->engine.chunks && request->input > instance->pool->engine.most_tokens)
         s->trouble = "a prompt is longer than the tokens of a step, and this server cuts none";

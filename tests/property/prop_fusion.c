@@ -19,8 +19,8 @@ static void write_chip(uint64_t *state, char *yaml, size_t room)
 {
     static const char *const between[] = {
         "", "  - {name: noc, topology: ring, joins: [core], bandwidth: 8B/cycle}\n",
-        "  - {name: noc, topology: mesh, shape: 1x%u, joins: [core], latency: 3ns, "
-        "bandwidth: 2B/cycle}\n"};
+        ("  - {name: noc, topology: mesh, shape: 1x%u, joins: [core], latency: 3ns, "
+         "bandwidth: 2B/cycle}\n")};
     unsigned cores = 1u << ll_random_below(state, 3), kib = 64u << ll_random_below(state, 5);
     unsigned noc = cores > 1 ? (unsigned)ll_random_below(state, 3) : 0;
     bool apart = ll_random_below(state, 2);

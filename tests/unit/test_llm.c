@@ -323,7 +323,8 @@ static void test_shared_keys_and_embeddings_of_layers(void **state)
     const double h = 1536, vocabulary = 262144;
     double weights = vocabulary * h + h * 35 * 256, rest = vocabulary * 35 * 256 + 256 + h, seen = 0;
     for (int i = 0; i < 35; i++) {
-        const double d = i % 5 == 4 ? 512 : 256, shares = i >= 15;
+        const double d = i % 5 == 4 ? 512 : 256;
+        const int shares = i >= 15;
         weights += 2 * h * 8 * d + (shares ? 0 : 2 * h * d) + 3 * h * 6144 * (1 + shares) + 2 * h * 256;
         rest += (shares ? d : 2 * d) + 5 * h;
         seen += 4 * 8 * d * (i % 5 == 4 ? 4096 : 512);
