@@ -38,7 +38,7 @@ struct ll_array_found {
     struct ll_array_bound bound;
     double objective, bound_of_objective;
     uint64_t evaluated; /* mappings whose energy was computed, of one operand or of all */
-    bool complete; /* the whole space was looked at */
+    bool complete;      /* the whole space was looked at */
 };
 
 /* What a mapping costs by an objective: cycles, joules, their product, or bits out of the outermost store and

@@ -30,7 +30,7 @@
     X(TILES, "list of tiles", any_item)           /* struct ll_tile [LL_MAX_TILES], count at count_offset */ \
     X(TILE, "tile, as 128x64x32", any_tile)       /* struct ll_tile */                                       \
     X(UNROLLS, "list of loops, as C32 K32", any_item) /* struct ll_unroll [LL_MAX_UNROLLS], likewise */      \
-    X(PORTS, "list of ports, as 64..512 input.read", any_item) /* struct ll_array_port [LL_ARRAY_PORTS] */ \
+    X(PORTS, "list of ports, as 64..512 input.read", any_item) /* struct ll_array_port [LL_ARRAY_PORTS] */   \
     X(RESIDUALS, "list of shapes, as 64x32x256=1.1/0.9",                                                     \
       any_item)                                         /* const struct ll_shape_ratio *, likewise */        \
     X(EXTENTS, "extents, as 4x4x4", any_extent)         /* struct ll_extents */                              \
@@ -88,7 +88,7 @@ struct ll_field_table {
 
 extern const struct ll_field_table ll_machine_table;
 extern const struct ll_field_table ll_attention_table, ll_expert_table, ll_linear_table,
-    ll_server_table; /* schema_kernels.c */
+    ll_server_table;                                  /* schema_kernels.c */
 extern const struct ll_field_table ll_accesses_table; /* schema_array.c */
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_field_table ll_fields_##word;
 #include "sim/machine/unit_models.def"

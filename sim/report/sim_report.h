@@ -60,9 +60,9 @@ struct ll_report {
     const struct ll_parallel_result
         *parallel; /* the plan's result, whose bottleneck stage `result` is; NULL: no plan */
     const struct ll_multi_rank_result
-        *together;            /* all ranks of a trace of several, of which `result` is; else NULL */
+        *together;                      /* all ranks of a trace of several, of which `result` is; else NULL */
     const struct ll_fused_step *fusion; /* on cores, of which `result` is; NULL: the machine has none */
-    double tokens_per_sample;       /* of the trace, as ll_report_tokens has it */
+    double tokens_per_sample;           /* of the trace, as ll_report_tokens has it */
 };
 
 /* Tokens of a sample, where the trace is of a language model: those that one embedding looks up in a table

@@ -38,7 +38,8 @@ static void every_kind_draws_whole_svg_and_the_same_again(void **state)
 {
     (void)state;
     for (unsigned p = 0; p < LL_CHART_COUNT; p++) {
-        const char *once = drawn(p, (struct ll_chart_options){0}), *again = drawn(p, (struct ll_chart_options){0});
+        const char *once = drawn(p, (struct ll_chart_options){0}),
+                   *again = drawn(p, (struct ll_chart_options){0});
         assert_string_equal(once, again);
         assert_ptr_equal(strstr(once, "<svg"), once);
         assert_string_equal(once + strlen(once) - 7, "</svg>\n");

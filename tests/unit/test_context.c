@@ -447,7 +447,7 @@ static void every_model_is_divided_or_refused(void **state)
     for (size_t m = 0; m < sizeof known_models / sizeof *known_models; m++) {
         struct ll_diags diags = {0};
         const struct known *known = &known_models[m];
-        if (strcmp(known->name, "allreduce") == 0)
+        if (strcmp(known->name, "allreduce") == 0 || (known->dry && ll_model_find(known->name)->infers))
             continue;
         struct ll_trace *trace = record(known->name, known->small);
         struct ll_parallel plan = plan_of(2);

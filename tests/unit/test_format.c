@@ -11,7 +11,7 @@ static void the_header_is_the_bytes_that_the_readme_shows(void **state)
 {
     (void)state;
     const uint8_t expected[20] = {0x50, 0x2A, 0x4D, 0x18, 16,  0, 0, 0, 'L', 'L',
-                                  'T',  'R',  'A',  'C',  'E', 0, 1, 0, 4,   0};
+                                  'T',  'R',  'A',  'C',  'E', 0, 1, 0, 5,   0};
     struct ll_bytes out = {0};
     ll_put_header(&out);
     assert_int_equal(out.size, LL_HEADER_BYTES);

@@ -120,9 +120,8 @@ static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **sta
         {"array.rows", "", "--set array.rows=", "there is no value"},
         {"inherits", "tpu_v2", "--set inherits=tpu_v2", "`inherits` can only stand in a file"},
         {"", "1", "--set =1",
-         "``: no key ``; expected ram, name, kind, year, host, area, simd, sram, clock, units, price, array, "
-         "family, "
-         "system, memory, energy, aliases, overlay, network, sources or one of 4 more"},
+         "``: no key ``; expected ram, name, kind, year, host, area, simd, sram, clock, units, cores, price, "
+         "array, family, system, memory, energy, server, aliases, overlay or one of 8 more"},
         {"units..rows", "1", "--set units..rows=1", "`units..rows`: no unit ``; expected array or simd"},
     };
     (void)state;

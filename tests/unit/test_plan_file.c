@@ -58,6 +58,7 @@ static void a_plan_is_one_object_of_json(void **state)
         "{\"dp\":16,\"tp\":8,\"cp\":2,\"pp\":4,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
         "\"interleaved\","
         "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"sequence_parallel\":true,"
+        "\"whole_experts\":false,"
         "\"overlap\":false,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"],\"micro_batches_"
         "overlapped\":1}");
     ll_str_release(&text);

@@ -76,6 +76,8 @@ static void spread_steps(uint64_t steps)
         const struct ll_model *model = ll_model_find(known->name);
         if (m > 0 && strcmp(known->name, known_models[m - 1].name) == 0)
             continue;
+        if (known->dry && model->infers) /* it only infers */
+            continue;
         if (strcmp(known->name, "allreduce") == 0) /* it is about devices itself and has no batch */
             continue;
         struct ll_trace *trace =
