@@ -417,6 +417,7 @@ bool ll_serving_read(struct ll_serving_setup *s)
 void ll_serving_release(struct ll_serving_setup *s)
 {
     for (int i = 0; i < POOLS; i++) {
+        ll_step_costs_release(s->groups[i].costs);
         ll_remembered_release(&s->groups[i].model.remembered);
         if (s->groups[i].machine)
             ll_machine_free(s->groups[i].machine);

@@ -92,6 +92,8 @@ static void time_compute(const struct ll_kernel_timing *s, const struct ll_kerne
     cost->compute_s = cost->compute_cycles / rate;
     cost->compute_first_s = fmin(steps * way->first.cycles, cost->compute_cycles) / rate;
     double made = way->made > 0 ? way->made : 1;
+    if (s->task.skips_a) /* the work's FLOPs have the zeros of a, which nobody multiplies */
+        made *= (double)s->task.work->a_nonzero / 100;
     cost->utilization = utilization_of(made * (double)s->task.work->flops - s->lanes.flops,
                                        (double)s->all * one_unit * cost->compute_cycles);
 }

@@ -12,7 +12,6 @@ struct known {
     bool failed;
 };
 
-/* The last bracket that a part was asked in: steps that follow one another ask for the same. */
 struct ll_step_costs {
     uint64_t most_captured;
     ll_cost_of_form *ask;
@@ -34,9 +33,10 @@ struct ll_step_costs *ll_step_costs_make(uint64_t most_captured, ll_cost_of_form
     return c;
 }
 
-uint64_t ll_step_costs_asked(const struct ll_step_costs *c)
+void ll_step_costs_release(struct ll_step_costs *c)
 {
-    return c->forms.count;
+    if (c)
+        ll_map_release(&c->forms);
 }
 
 static const struct known *look_up(struct ll_step_costs *c, bool decoding, uint64_t count, uint64_t tokens,
@@ -69,13 +69,6 @@ static const struct known *look_up(struct ll_step_costs *c, bool decoding, uint6
     }
     c->failed |= c->known[id].failed;
     return &c->known[id];
-}
-
-bool ll_form_cost(struct ll_step_costs *c, const struct ll_form *form, struct ll_form_cost *cost)
-{
-    const struct known *known = look_up(c, form->decoding, form->count, form->tokens, form->past);
-    *cost = known->cost;
-    return !known->failed;
 }
 
 /* --- grids --- */

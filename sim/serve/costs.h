@@ -31,19 +31,16 @@ typedef bool ll_cost_of_form(void *context, const struct ll_form *form, struct l
 
 struct ll_step_costs;
 
-/* most_captured: tokens of the largest captured graph; 0: none. NULL when memory ran out. Lives in the arena.
- * One thread at a time. */
+/* most_captured: tokens of the largest captured graph; 0: none. NULL when memory ran out. Lives in the arena,
+ * but for what ll_step_costs_release frees. One thread at a time. */
 struct ll_step_costs *ll_step_costs_make(uint64_t most_captured, ll_cost_of_form *ask, void *context,
                                          struct ll_arena *arena);
+
+/* Frees what is not in the arena. NULL is fine. */
+void ll_step_costs_release(struct ll_step_costs *costs);
 
 /* A step's cost; `costs` is a struct ll_step_costs, so that this is an ll_cost_of_step. A time that is not
  * above 0: a form could not be costed. */
 struct ll_step_cost ll_step_cost(void *costs, const struct ll_server_step *steps, uint64_t ranks);
-
-/* How many forms were asked for. */
-uint64_t ll_step_costs_asked(const struct ll_step_costs *costs);
-
-/* What a form costs by itself, not interpolated; false when it could not be costed. */
-bool ll_form_cost(struct ll_step_costs *costs, const struct ll_form *form, struct ll_form_cost *cost);
 
 #endif

@@ -148,7 +148,7 @@ static bool read_pieces(struct reading *r, struct ll_json_reader *json, struct l
     request->pieces = pieces;
     request->piece_count = count;
     request->piece_tokens = PIECE_TOKENS;
-    return json->token == LL_JSON_LIST_END || ll_json_expected(json, "expected numbers of pieces");
+    return json->token == LL_JSON_LIST_END || ll_json_expected(json, "numbers of pieces");
 }
 
 static uint64_t tokens_of(const struct ll_json_reader *json)
@@ -172,7 +172,7 @@ static bool read_object(struct reading *r, struct ll_json_reader *json)
         }
         ll_json_read(json);
         if (pieces ? json->token != LL_JSON_LIST : json->token != LL_JSON_NUMBER)
-            return ll_json_expected(json, pieces ? "expected a list" : "expected a number");
+            return ll_json_expected(json, pieces ? "a list" : "a number");
         if (pieces && !read_pieces(r, json, &request))
             return false;
         if (ms || ns)
@@ -194,9 +194,8 @@ static bool read_json(struct reading *r, const struct ll_contents *text)
         struct ll_diags own = {0};
         struct ll_json_reader json = {.file = r->path, .begin = at, .at = at, .end = stop, .diags = &own};
         bool blank = strspn(at, " \t\r") >= (size_t)(stop - at);
-        bool good =
-            blank || (ll_json_read(&json) == LL_JSON_OBJECT ? read_object(r, &json)
-                                                            : ll_json_expected(&json, "expected an object"));
+        bool good = blank || (ll_json_read(&json) == LL_JSON_OBJECT ? read_object(r, &json)
+                                                                    : ll_json_expected(&json, "an object"));
         if (!good || own.count > 0) {
             if (own.count > 0)
                 ll_complain(r->diags, (struct ll_place){.file = r->path, .line = line}, "%s",

@@ -74,6 +74,7 @@ static void test_steps_are_as_replays_have_them(void **state)
                 fail_msg("%s: %s sequences at %s: %.6g s, replayed %.6g s", machines[m], count, context,
                          binned, exact);
         }
+        ll_step_costs_release(costs);
         ll_remembered_release(&model.remembered);
         ll_arena_release(&arena);
         ll_diags_release(diags);

@@ -108,17 +108,15 @@ static bool open_parting(struct parting *p)
 {
     struct ll_arena *arena = &p->trace->arena;
     p->capacity = p->trace->desc_count + p->trace->signature_count * 2;
-    struct ll_tensor_desc *descs = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *descs);
+    uint64_t had = p->trace->desc_count;
+    bool grown = ll_grow(&p->trace->descs, &had, p->capacity + 1, sizeof *p->trace->descs);
     p->rule_of_desc = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->rule_of_desc);
     p->met = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->met);
     p->next = ll_alloc(arena, (size_t)p->capacity + 1, sizeof *p->next);
-    if (!descs || !p->rule_of_desc || !p->met || !p->next)
+    if (!grown || !p->rule_of_desc || !p->met || !p->next)
         return false;
-    if (p->trace->desc_count > 0)
-        memcpy(descs, p->trace->descs, p->trace->desc_count * sizeof *descs);
     for (uint64_t i = 0; i < p->trace->desc_count; i++)
         p->next[i] = LL_NONE;
-    p->trace->descs = descs;
     return true;
 }
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+leadline serve -c h100_sxm+vllm --model qwen3-8b
+leadline serve --model qwen3-8b --rate 1
+leadline serve -c h100_sxm+vllm --model nobody/knows --rate 1
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --ttft 300
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate -1
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --input-tokens 9-3
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --quantization fp9
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --router nearest
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '2 x tp=1'
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill 'two' --decode '1 x tp=1'
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --speculative-tokens 2 --acceptance 0.8,1.5
+leadline serve -c h100_sxm+vllm --model llama3.1-70b --rate 1
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-blocks 10
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests none.csv
+printf 'a,b\n1,2\n' >wrong.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests wrong.csv
+printf 'arrival_s,input_tokens,output_tokens\n0,10,x\n' >word.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests word.csv
+printf '{"timestamp": 0, "input_length": 5}\n' >short.jsonl
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests short.jsonl
+printf '{"timestamp": 0, "input_length": 5, "output_length": 5, "hash_ids": 3}\n[1]\n' >list.jsonl
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests list.jsonl
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests word.csv --rate 3
+leadline plan --serve -c h100_sxm+vllm --rate 3
+leadline plan
