@@ -161,7 +161,7 @@ static struct ll_value *silu(struct ll_nn *nn, struct ll_value *x)
     return ll_mul_of(nn, x, ll_nn_do1(nn, LL_OP_SIGMOID, x));
 }
 
-/* [batch, hidden], what layers are told: silu of the time and the class. */
+/* [batch, hidden], the condition of all layers: silu of the time and the class. */
 static struct ll_value *condition(struct dit *m)
 {
     struct ll_nn *nn = m->nn;
@@ -268,15 +268,15 @@ static struct ll_value *net(struct dit *m)
     m->nothing = ll_filled(nn, "nothing", &line, 0);
     ll_nn_push(nn, "embedding");
     x = ll_tower_squares(d, x, m->patch);
-    struct ll_value *told = condition(m);
+    struct ll_value *state = condition(m);
     ll_nn_pop(nn);
     for (unsigned i = 0; i < d->sizes.layers && !nn->trouble; i++) {
         ll_nn_push_numbered(nn, "layer", i);
-        x = layer(m, x, told);
+        x = layer(m, x, state);
         ll_nn_pop(nn);
     }
     ll_nn_push(nn, "head");
-    set(m, told, 2, v);
+    set(m, state, 2, v);
     x = dense(m, "output", modulated(m, x, v[0], v[1]), m->patch * m->patch * channels, LL_ROLE_HIDDEN,
               LL_ROLE_PLAIN, 0);
     x = put_together(m, x, channels);

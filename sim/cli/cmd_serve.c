@@ -271,7 +271,15 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     const uint64_t devices = g->tensor * g->pipeline * g->data;
     if (!folders || !overrides || !(g->machine = ll_load_machine(which, folders, overrides, override_count)))
         return false;
-    if (devices > 1)
+    const uint64_t shared = g->tensor * g->data;
+    if (g->expert > 1 && shared % g->expert != 0) {
+        ll_cli_reject("--ep %" PRIu64
+                      ": experts are spread over devices that share a layer; expected a divisor of tp x dp, "
+                      "%" PRIu64,
+                      g->expert, shared);
+        return false;
+    }
+    if (devices > 1 || ll_value(s->args, "prefill", NULL)) /* keys and values go from one to another */
         g->machine = ll_load_system(g->machine, folders, overrides, override_count);
     if (!g->machine)
         return false;
@@ -385,16 +393,41 @@ static bool read_deployment(struct ll_serving_setup *s)
             return false;
     }
     d->layers = 1;
-    d->by_layer = strcmp(ll_value(args, "kv-transfer", "layer"), "layer") == 0;
+    const char *transfer = ll_value(args, "kv-transfer", "layer");
+    d->by_layer = strcmp(transfer, "layer") == 0;
+    if (!d->by_layer && strcmp(transfer, "whole") != 0) {
+        ll_cli_reject("--kv-transfer %s: expected layer or whole", transfer);
+        return false;
+    }
     if (prefill) {
         const struct ll_serving_group *p = &s->groups[PREFILL];
         const struct ll_machine *m = p->machine;
         const struct ll_network *link = m->network_count > 0 ? &m->networks[m->network_count - 1] : NULL;
+        if (!link)
+            ll_cli_warn("%s has no network: keys and values go from prefill to decode in no time", m->stem);
         d->kv_bytes = p->memory.kv_all;
         d->transfer_Bps = link ? link->bandwidth_Bps * link->efficiency * (double)p->tensor : INFINITY;
         d->transfer_latency_s = link ? link->latency_s : 0;
     }
     return true;
+}
+
+void ll_serving_begin(struct ll_serving_options *o, struct ll_arena *arena)
+{
+    *o = (struct ll_serving_options){.args = {.command = &ll_command_serve, .arena = arena}};
+    o->args.given = o->given;
+}
+
+void ll_serving_give(struct ll_serving_options *o, const char *name, const char *value)
+{
+    for (const struct ll_option *row = ll_command_serve.options; row->name; row++)
+        if (strcmp(row->name, name) == 0 && value && o->args.given_count < LL_MOST_SERVING_OPTIONS)
+            o->given[o->args.given_count++] = (struct ll_given){row, value};
+}
+
+void ll_serving_give_count(struct ll_serving_options *o, const char *name, uint64_t value)
+{
+    ll_serving_give(o, name, ll_format(o->args.arena, "%" PRIu64, value));
 }
 
 bool ll_serving_read(struct ll_serving_setup *s)

@@ -19,7 +19,7 @@
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
 
-enum { MOST_FOUND = 64, MOST_OPTIONS = 48, PROMPTS = 400 };
+enum { MOST_FOUND = 64, PROMPTS = 400 };
 
 /* How the devices of an instance are used. */
 struct layout {
@@ -52,35 +52,17 @@ struct planning {
     struct ll_ticker ticker;
 };
 
-/* Options of `leadline serve`: those that were given, and more. */
-struct options {
-    struct ll_given given[MOST_OPTIONS];
-    struct ll_args args;
-};
-
-static void give(struct options *o, const char *name, const char *value)
-{
-    for (const struct ll_option *row = ll_command_serve.options; row->name; row++)
-        if (strcmp(row->name, name) == 0 && value && o->args.given_count < MOST_OPTIONS)
-            o->given[o->args.given_count++] = (struct ll_given){row, value};
-}
-
-static void give_count(struct options *o, const char *name, uint64_t value)
-{
-    give(o, name, ll_format(o->args.arena, "%" PRIu64, value));
-}
-
-static void begin(struct options *o, const struct ll_args *args)
+/* Options of `leadline serve`: those that were given, but for what a plan decides. */
+static void begin(struct ll_serving_options *o, const struct ll_args *args)
 {
     static const char *const own[] = {"rate", "percentile", "json", NULL};
-    *o = (struct options){.args = {.command = &ll_command_serve, .arena = args->arena}};
-    o->args.given = o->given;
+    ll_serving_begin(o, args->arena);
     for (size_t i = 0; i < args->given_count; i++) {
         bool is_own = false;
         for (const char *const *name = own; *name; name++)
             is_own |= strcmp(*name, args->given[i].option->name) == 0;
         if (!is_own)
-            give(o, args->given[i].option->name, args->given[i].value ? args->given[i].value : "");
+            ll_serving_give(o, args->given[i].option->name, args->given[i].value ? args->given[i].value : "");
     }
 }
 
@@ -96,23 +78,23 @@ static bool try_deployment(struct planning *p, const struct layout *l, const str
                            uint64_t instances, uint64_t decodes, double rate_Hz, double *found_Hz,
                            struct found *f)
 {
-    struct options o;
+    struct ll_serving_options o;
     struct ll_arena arena = {0};
     struct ll_serving_setup setup = {.args = &o.args};
     const struct ll_serve_watch watch = {.stop = p->stop};
     const struct ll_serving *r = NULL;
     begin(&o, p->args);
     if (devices_of(decode) > 0) {
-        give(&o, "prefill", workers(p, instances, l));
-        give(&o, "decode", workers(p, decodes, decode));
+        ll_serving_give(&o, "prefill", workers(p, instances, l));
+        ll_serving_give(&o, "decode", workers(p, decodes, decode));
     } else {
-        give_count(&o, "tp", l->tp);
-        give_count(&o, "dp", l->dp);
-        give_count(&o, "ep", l->ep);
-        give_count(&o, "instances", instances);
+        ll_serving_give_count(&o, "tp", l->tp);
+        ll_serving_give_count(&o, "dp", l->dp);
+        ll_serving_give_count(&o, "ep", l->ep);
+        ll_serving_give_count(&o, "instances", instances);
     }
-    give(&o, "rate", ll_format(o.args.arena, "%.9g", rate_Hz > 0 ? rate_Hz : 1));
-    give_count(&o, "num-prompts", PROMPTS * (rate_Hz > 0 ? ll_min(instances + decodes, 8) : 1));
+    ll_serving_give(&o, "rate", ll_format(o.args.arena, "%.9g", rate_Hz > 0 ? rate_Hz : 1));
+    ll_serving_give_count(&o, "num-prompts", PROMPTS * (rate_Hz > 0 ? ll_min(instances + decodes, 8) : 1));
     bool done = ll_serving_read(&setup);
     if (done && rate_Hz == 0)
         done = ll_serving_find_rate(&setup, p->percentile, &watch, &arena, found_Hz, &r) && r;

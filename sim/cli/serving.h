@@ -33,6 +33,17 @@ struct ll_serving_setup {
     struct ll_diags diags;
 };
 
+/* A command line of `leadline serve` that is put together: it begins empty; options that there are not, and
+ * values of NULL, are left out. Values are not copied. */
+enum { LL_MOST_SERVING_OPTIONS = 48 };
+struct ll_serving_options {
+    struct ll_given given[LL_MOST_SERVING_OPTIONS];
+    struct ll_args args;
+};
+void ll_serving_begin(struct ll_serving_options *options, struct ll_arena *arena);
+void ll_serving_give(struct ll_serving_options *options, const char *name, const char *value);
+void ll_serving_give_count(struct ll_serving_options *options, const char *name, uint64_t value);
+
 /* Reads all that the options say. False after saying what is wrong. To be released in either case. */
 bool ll_serving_read(struct ll_serving_setup *setup);
 

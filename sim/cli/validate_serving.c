@@ -15,7 +15,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
 
-enum { MOST_BYTES = 1 << 28, MOST_OPTIONS = 40, MOST_FIELDS = 64 };
+enum { MOST_BYTES = 1 << 28, MOST_FIELDS = 64 };
 
 /* The first line of a file, without its end; NULL when it cannot be read. */
 static const char *first_line(const char *path, char line[static 4096])
@@ -51,30 +51,6 @@ bool ll_is_served_file(const char *path)
 {
     char line[4096];
     return first_line(path, line) && (is_settings(line) || is_log(line));
-}
-
-/* Options of `leadline serve`, as a command line has them. */
-struct options {
-    struct ll_given given[MOST_OPTIONS];
-    struct ll_args args;
-};
-
-static void begin(struct options *o, struct ll_arena *arena)
-{
-    *o = (struct options){.args = {.command = &ll_command_serve, .arena = arena}};
-    o->args.given = o->given;
-}
-
-static void give(struct options *o, const char *name, const char *value)
-{
-    for (const struct ll_option *row = ll_command_serve.options; row->name; row++)
-        if (strcmp(row->name, name) == 0 && value && o->args.given_count < MOST_OPTIONS)
-            o->given[o->args.given_count++] = (struct ll_given){row, value};
-}
-
-static void give_count(struct options *o, const char *name, uint64_t value)
-{
-    give(o, name, ll_format(o->args.arena, "%" PRIu64, value));
 }
 
 struct scoring {
@@ -125,7 +101,7 @@ static void add(struct scoring *s, const char *source, const char *hardware, con
 }
 
 /* Serves with the options; the machine is kept where predictions refer to it. NULL after complaints. */
-static const struct ll_serving *serve(struct options *o, bool roofline, struct scoring *s,
+static const struct ll_serving *serve(struct ll_serving_options *o, bool roofline, struct scoring *s,
                                       const struct ll_serve_watch *watch, const struct ll_machine **machine)
 {
     struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline};
@@ -199,7 +175,7 @@ static const char *workers_of(const struct table *t, const char *which, struct l
 
 /* The closed loop of InferenceMAX's client: ten prompts a client, lengths between 0.8 of what is said and
  * that (benchmark_serving.py --random-range-ratio 0.8), no prefix in common. */
-static void give_load(struct options *o, const struct table *t)
+static void give_load(struct ll_serving_options *o, const struct table *t)
 {
     enum { PROMPTS_A_CLIENT = 10 };
     const uint64_t input = number(t, "isl", 0), output = number(t, "osl", 0),
@@ -207,13 +183,13 @@ static void give_load(struct options *o, const struct table *t)
     const bool drawn = (input == 1024 && output == 1024) || (input == 1024 && output == 8192) ||
                        (input == 8192 && output == 1024);
     const uint64_t parts = drawn ? 4 : 5;
-    give(o, "input-tokens",
-         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, input * parts / 5), input));
-    give(o, "output-tokens",
-         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, output * parts / 5), output));
-    give_count(o, "concurrency", clients);
-    give_count(o, "num-prompts", PROMPTS_A_CLIENT * clients);
-    give(o, "no-prefix-caching", "");
+    ll_serving_give(o, "input-tokens",
+                    ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, input * parts / 5), input));
+    ll_serving_give(o, "output-tokens",
+                    ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, output * parts / 5), output));
+    ll_serving_give_count(o, "concurrency", clients);
+    ll_serving_give_count(o, "num-prompts", PROMPTS_A_CLIENT * clients);
+    ll_serving_give(o, "no-prefix-caching", "");
 }
 
 static const char *open_of(const struct table *t)
@@ -229,7 +205,7 @@ static const char *open_of(const struct table *t)
 
 static void score_setting(struct scoring *s, const struct table *t)
 {
-    struct options o;
+    struct ll_serving_options o;
     struct ll_arena *arena = s->args->arena;
     const bool apart = strcmp(field(t, "mode"), "disagg") == 0;
     const char *open = open_of(t);
@@ -243,20 +219,20 @@ static void score_setting(struct scoring *s, const struct table *t)
     const struct ll_serve_watch watch = {0};
     const struct ll_machine *machine = NULL;
     const struct ll_serving *r = NULL, *roofline = NULL;
-    begin(&o, arena);
-    give(&o, "machine", hardware);
-    give(&o, "model", field(t, "model_path"));
-    give(&o, "quantization", format_of(t));
+    ll_serving_begin(&o, arena);
+    ll_serving_give(&o, "machine", hardware);
+    ll_serving_give(&o, "model", field(t, "model_path"));
+    ll_serving_give(&o, "quantization", format_of(t));
     if (apart) {
-        give(&o, "prefill", workers_of(t, "prefill", arena, &devices));
-        give(&o, "decode", workers_of(t, "decode", arena, &devices));
+        ll_serving_give(&o, "prefill", workers_of(t, "prefill", arena, &devices));
+        ll_serving_give(&o, "decode", workers_of(t, "decode", arena, &devices));
     } else {
         const uint64_t dp = number(t, "attention_dp_size", 1);
         devices = number(t, "tp_size", 1) * number(t, "pp_size", 1) * dp;
-        give_count(&o, "tp", number(t, "tp_size", 1));
-        give_count(&o, "pp", number(t, "pp_size", 1));
-        give_count(&o, "dp", dp);
-        give_count(&o, "ep", number(t, "moe_ep_size", 1));
+        ll_serving_give_count(&o, "tp", number(t, "tp_size", 1));
+        ll_serving_give_count(&o, "pp", number(t, "pp_size", 1));
+        ll_serving_give_count(&o, "dp", dp);
+        ll_serving_give_count(&o, "ep", number(t, "moe_ep_size", 1));
     }
     give_load(&o, t);
     if (!open)
@@ -406,7 +382,7 @@ static bool score_log(struct scoring *s, const char *path)
                                            "serving_latency_p50", "serving_latency_p99"};
     struct ll_arena *arena = s->args->arena;
     struct ll_diags diags = {0};
-    struct options o;
+    struct ll_serving_options o;
     struct times times[3]; /* measured, ours, a roofline's */
     uint64_t count;
     const struct ll_request *requests = ll_read_requests(path, arena, &count, &diags);
@@ -426,11 +402,12 @@ static bool score_log(struct scoring *s, const char *path)
             return false;
     if (!read_times(path, arena, &times[0]))
         return false;
-    begin(&o, arena);
+    ll_serving_begin(&o, arena);
     for (size_t i = 0; i < s->args->given_count; i++)
-        give(&o, s->args->given[i].option->name, s->args->given[i].value ? s->args->given[i].value : "");
-    give(&o, "requests", path);
-    give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
+        ll_serving_give(&o, s->args->given[i].option->name,
+                        s->args->given[i].value ? s->args->given[i].value : "");
+    ll_serving_give(&o, "requests", path);
+    ll_serving_give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
     for (int i = 1; i < 3; i++) {
         const struct ll_serve_watch watch = {.served = watch_request, .context = &times[i]};

@@ -22,5 +22,7 @@ leadline serve -c h100_sxm+vllm --model qwen3-8b --requests short.jsonl
 printf '{"timestamp": 0, "input_length": 5, "output_length": 5, "hash_ids": 3}\n[1]\n' >list.jsonl
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests list.jsonl
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests word.csv --rate 3
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --dp 2 --ep 3
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1' --decode '1 x tp=1' --kv-transfer bit
 leadline plan --serve -c h100_sxm+vllm --rate 3
 leadline plan
