@@ -10,6 +10,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/serving.h"
+#include "sim/serve/quantiles.h"
 #include "sim/serve/request_file.h"
 #include "sim/validate/validate.h"
 #include "tracer/base/file.h"
@@ -293,61 +294,9 @@ static bool score_settings(struct scoring *s, const char *path)
 
 /* --- logs of requests --- */
 
-struct times {
-    double *ttft, *tpot, *e2e;
-    size_t count;
-};
-
-struct log {
-    const double *first_s, *last_s; /* by request */
-};
-
-static void watch_request(void *context, const struct ll_served *q)
-{
-    struct times *times = context;
-    times->ttft[q->number] = q->first_token_s - q->request.arrival_s;
-    times->e2e[q->number] = q->last_token_s - q->request.arrival_s;
-    times->tpot[q->number] =
-        q->request.output > 1 ? (q->last_token_s - q->first_token_s) / (double)(q->request.output - 1) : NAN;
-}
-
-static bool make_times(struct times *times, size_t count, struct ll_arena *arena)
-{
-    *times = (struct times){ll_alloc(arena, count, sizeof(double)), ll_alloc(arena, count, sizeof(double)),
-                            ll_alloc(arena, count, sizeof(double)), count};
-    return times->ttft && times->tpot && times->e2e;
-}
-
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    size_t known = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i])) {
-            sum += values[i];
-            known++;
-        }
-    return sum / (double)known;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts the values. */
-static double share_of(double *values, size_t count, double share)
-{
-    qsort(values, count, sizeof *values, by_size);
-    double at = share * (double)(count - 1);
-    size_t below = (size_t)at;
-    return below + 1 < count ? values[below] + (at - (double)below) * (values[below + 1] - values[below])
-                             : values[below];
-}
-
 /* The measured times of a log's requests, in the order of the file. */
-static bool read_times(const char *path, struct ll_arena *arena, struct times *times)
+static bool read_times(const char *path, struct ll_arena *arena, struct ll_quantiles *const times[3],
+                       uint64_t wanted)
 {
     struct ll_contents text;
     struct ll_diags diags = {0};
@@ -360,18 +309,21 @@ static bool read_times(const char *path, struct ll_arena *arena, struct times *t
     t.names = ll_csv_next(&csv, &t.name_count);
     t.name_count = t.names ? ll_min(t.name_count, MOST_FIELDS) : 0;
     const struct ll_csv_field *row;
-    for (; t.names && i < times->count && (row = ll_csv_next(&csv, &count)); i++) {
+    for (; t.names && i < wanted && (row = ll_csv_next(&csv, &count)); i++) {
         for (size_t f = 0; f < t.name_count; f++)
             t.fields[f] = f < count ? row[f].text : NULL;
         double arrival = ll_strtod(field(&t, "arrival_s"), NULL),
                first = ll_strtod(field(&t, "first_token_s"), NULL),
                last = ll_strtod(field(&t, "last_token_s"), NULL),
                made = ll_strtod(field(&t, "output_tokens"), NULL);
-        times->ttft[i] = first - arrival;
-        times->e2e[i] = last - arrival;
-        times->tpot[i] = made > 1 ? (last - first) / (made - 1) : NAN;
+        if (!(arrival <= first && first <= last))
+            return ll_cli_reject("%s: request %zu has no times that follow each other", path, i + 1) ==
+                   LL_DONE;
+        ll_quantiles_add(times[0], first - arrival, 1);
+        ll_quantiles_add(times[1], made > 1 ? (last - first) / (made - 1) : 0, made > 1);
+        ll_quantiles_add(times[2], last - arrival, 1);
     }
-    bool good = !csv.failed && i == times->count;
+    bool good = !csv.failed && i == wanted;
     ll_diags_release(&diags);
     return good;
 }
@@ -383,7 +335,7 @@ static bool score_log(struct scoring *s, const char *path)
     struct ll_arena *arena = s->args->arena;
     struct ll_diags diags = {0};
     struct ll_serving_options o;
-    struct times times[3]; /* measured, ours, a roofline's */
+    struct ll_quantiles *times[3][3]; /* TTFT, TPOT, latency; measured, ours, a roofline's */
     uint64_t count;
     const struct ll_request *requests = ll_read_requests(path, arena, &count, &diags);
     ll_print_diags(&diags);
@@ -398,9 +350,9 @@ static bool score_log(struct scoring *s, const char *path)
         return false;
     }
     for (int i = 0; i < 3; i++)
-        if (!make_times(&times[i], count, arena))
+        if (!(times[0][i] = ll_quantiles_make(arena)))
             return false;
-    if (!read_times(path, arena, &times[0]))
+    if (!read_times(path, arena, times[0], count))
         return false;
     ll_serving_begin(&o, arena);
     for (size_t i = 0; i < s->args->given_count; i++)
@@ -410,17 +362,21 @@ static bool score_log(struct scoring *s, const char *path)
     ll_serving_give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
     for (int i = 1; i < 3; i++) {
-        const struct ll_serve_watch watch = {.served = watch_request, .context = &times[i]};
-        if (!serve(&o, i == 2, s, &watch, i == 1 ? &machine : NULL))
+        const struct ll_serve_watch watch = {0};
+        const struct ll_serving *r = serve(&o, i == 2, s, &watch, i == 1 ? &machine : NULL);
+        if (!r)
             return false;
+        times[i][0] = r->ttft;
+        times[i][1] = r->tpot;
+        times[i][2] = r->e2e;
     }
     double values[3][5];
     for (int i = 0; i < 3; i++) {
-        values[i][0] = mean_of(times[i].ttft, count);
-        values[i][1] = mean_of(times[i].tpot, count);
-        values[i][2] = mean_of(times[i].e2e, count);
-        values[i][3] = share_of(times[i].e2e, count, 0.5);
-        values[i][4] = share_of(times[i].e2e, count, 0.99);
+        values[i][0] = ll_quantiles_mean(times[i][0]);
+        values[i][1] = ll_quantiles_mean(times[i][1]);
+        values[i][2] = ll_quantiles_mean(times[i][2]);
+        values[i][3] = ll_quantiles_at(times[i][2], 0.5);
+        values[i][4] = ll_quantiles_at(times[i][2], 0.99);
     }
     for (int f = 0; f < 5; f++)
         add(s, path, which, families[f], ll_format(arena, "requests=%" PRIu64, count), values[0][f],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and percentiles of values that come one by one (serve.h has the readers). Private to sim/serve.
+/* Sums and percentiles of values that come one by one (serve.h has the readers).
  *
  * Up to MOST_EXACT values are kept. Beyond, a histogram counts them whose bins are 0.01 % wide, from 1 ns to
  * 10^6 s; values outside go to its ends. */
