@@ -49,7 +49,7 @@ struct ll_library_entry {
     struct ll_study_score *scores; /* of a scored recording; NULL: none */
     size_t score_count;
     bool quiet;   /* nothing else ran meanwhile; true of a dry run */
-    double noise; /* how much the time of fixed work varied around the recording; 0 of a dry run */
+    double noise; /* how much the time of fixed work varied during the recording; 0 of a dry run */
 };
 
 struct ll_experiment_entry {

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,29 +82,53 @@ static float arithmetic(float *numbers, float factor)
     return numbers[NUMBERS - 1];
 }
 
-/* Twice as much as second caches hold. */
-enum { COPIED_BYTES = 4 << 20 };
+/* Twice as much as second caches hold, and twice as much as most last ones. */
+enum { COPIED_BYTES = 4 << 20, SUMMED_BYTES = 64 << 20 };
 
+static uint64_t sum(const uint64_t *words, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += words[i];
+    return sum;
+}
+
+void ll_steady_init(struct ll_steady *steady)
+{
+    *steady = (struct ll_steady){.space = malloc(SUMMED_BYTES + 2 * COPIED_BYTES)};
+    if (steady->space)
+        memset(steady->space, 1, SUMMED_BYTES + 2 * COPIED_BYTES); /* pages come with the first touch */
+}
+
+void ll_steady_release(struct ll_steady *steady)
+{
+    free(steady->space);
+    steady->space = NULL;
+}
+
+/* What a copy moves is brought into the last cache by one that is not timed. */
 void ll_steady_look(struct ll_steady *steady)
 {
-    static volatile float half = 0.5F, sink; /* neither known to the compiler */
-    float *numbers = calloc(NUMBERS, sizeof *numbers);
-    char *from = malloc(COPIED_BYTES), *to = malloc(COPIED_BYTES);
-    if (numbers && from && to) {
-        memset(from, 1, COPIED_BYTES); /* pages come with the first touch */
-        memcpy(to, from, COPIED_BYTES);
-        for (int look = 0; look < LL_STEADY_LOOKS && steady->count < 2 * LL_STEADY_LOOKS; look++) {
-            const double begin_s = seconds(CLOCK_MONOTONIC);
-            sink = arithmetic(numbers, half);
-            const double between_s = seconds(CLOCK_MONOTONIC);
+    static volatile float half = 0.5F, last; /* neither known to the compiler */
+    static volatile uint64_t total;
+    float numbers[NUMBERS] = {0};
+    char *from = steady->space, *to = from + COPIED_BYTES;
+    double at_s[LL_STEADY_WORKS + 1];
+    if (!steady->space || steady->count == LL_STEADY_LOOKS)
+        return;
+    memcpy(to, from, COPIED_BYTES);
+    for (int work = 0; work < LL_STEADY_WORKS; work++) {
+        at_s[work] = seconds(CLOCK_MONOTONIC);
+        if (work == LL_STEADY_ARITHMETIC)
+            last = arithmetic(numbers, half);
+        else if (work == LL_STEADY_COPY)
             memcpy(to, from, COPIED_BYTES);
-            sink = to[look];
-            steady->arithmetic_s[steady->count] = between_s - begin_s;
-            steady->copy_s[steady->count++] = seconds(CLOCK_MONOTONIC) - between_s;
-        }
+        else
+            total = sum((const uint64_t *)(const void *)(to + COPIED_BYTES), SUMMED_BYTES / sizeof total);
     }
-    (void)sink;
-    free(numbers);
-    free(from);
-    free(to);
+    at_s[LL_STEADY_WORKS] = seconds(CLOCK_MONOTONIC);
+    for (int work = 0; work < LL_STEADY_WORKS; work++)
+        steady->time_s[work][steady->count] = at_s[work + 1] - at_s[work];
+    steady->count++;
+    (void)last, (void)total;
 }

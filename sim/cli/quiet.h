@@ -27,14 +27,21 @@ double ll_quiet_others(const struct ll_quiet_mark *since);
  * once). False when they did not stop by then. */
 bool ll_quiet_wait(double limit_s);
 
-/* Fixed work, timed again and again: arithmetic in the first cache, and copies from beyond the second one. */
-enum { LL_STEADY_LOOKS = 100 };
+/* Fixed work, timed again and again: arithmetic in the first cache, copies from beyond the second one, sums
+ * of what lies beyond the last one. */
+enum { LL_STEADY_LOOKS = 25 };
+enum ll_steady_work { LL_STEADY_ARITHMETIC, LL_STEADY_COPY, LL_STEADY_MEMORY, LL_STEADY_WORKS };
 struct ll_steady {
-    double arithmetic_s[2 * LL_STEADY_LOOKS], copy_s[2 * LL_STEADY_LOOKS];
-    size_t count; /* of either; looks beyond the room are left out */
+    double time_s[LL_STEADY_WORKS][LL_STEADY_LOOKS];
+    size_t count; /* of each; looks beyond the room are left out */
+    void *space;  /* what is worked on */
 };
 
-/* Adds LL_STEADY_LOOKS times of each, which takes a tenth of a second; none when memory runs out. */
+/* Takes 72 MiB to work on. Where there are none nothing is timed. To be released. */
+void ll_steady_init(struct ll_steady *steady);
+void ll_steady_release(struct ll_steady *steady);
+
+/* Adds a time of each, which takes a hundredth of a second. */
 void ll_steady_look(struct ll_steady *steady);
 
 #endif

@@ -333,10 +333,21 @@ static int narrow(const struct ll_recording *recording, struct ll_trace **trace)
                : ll_cli_fail("%s: no GEMM can be computed in %s: %s", recording->model, name, trouble);
 }
 
-static void note_loss(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
+/* What is noted between the steps of a recording: losses, where there is room for them, and times of fixed
+ * work, as many as there is room for, evenly apart. */
+struct listener {
+    double *losses;
+    struct ll_steady steady;
+};
+
+static void listen(void *context, uint64_t step, uint64_t steps, double loss, double step_s)
 {
-    (void)steps, (void)step_s;
-    ((double *)context)[step - 1] = loss;
+    struct listener *listener = context;
+    (void)step_s;
+    if (listener->losses)
+        listener->losses[step - 1] = loss;
+    if (step * LL_STEADY_LOOKS / steps > (step - 1) * LL_STEADY_LOOKS / steps)
+        ll_steady_look(&listener->steady);
 }
 
 static void take_recipe(const struct ll_training_recipe *recipe, struct ll_run_options *options)
@@ -361,8 +372,8 @@ static bool keep_scores(const struct ll_run_report *report, struct ll_library_en
     return entry->scores != NULL;
 }
 
-/* The entry's losses have room for all steps, or are NULL. */
-static int record_workload(const struct ll_model *model, struct ll_library_entry *entry)
+static int record_workload(const struct ll_model *model, struct listener *listener,
+                           struct ll_library_entry *entry)
 {
     const struct ll_recording *recording = &entry->recording;
     struct ll_setting settings[LL_MOST_STUDY_SETTINGS];
@@ -374,8 +385,8 @@ static int record_workload(const struct ll_model *model, struct ll_library_entry
                                      .seed = 1,
                                      .threads = recording->threads,
                                      .settings = settings,
-                                     .progress = entry->losses ? note_loss : NULL,
-                                     .context = entry->losses,
+                                     .progress = listen,
+                                     .context = listener,
                                      .trace = &entry->trace};
     while (options.setting_count < LL_MOST_STUDY_SETTINGS && recording->settings[options.setting_count].key) {
         const struct ll_study_setting *setting = &recording->settings[options.setting_count];
@@ -407,23 +418,22 @@ static struct ll_losses losses_of(const struct ll_library *library, const struct
                : (struct ll_losses){.at = NULL};
 }
 
-/* How much fixed work varied: the larger of deviation and drift, of both kinds of it. 0 when memory ran
- * out. */
+/* How much fixed work varied: the larger of deviation and drift, of all kinds of it. 0 when it was not
+ * timed, or memory ran out. */
 static double noise_of(const struct ll_steady *steady)
 {
     struct ll_arena scratch = {0};
-    const double *const times_s[] = {steady->arithmetic_s, steady->copy_s};
     double noise = 0;
-    for (size_t i = 0; i < 2 && steady->count > 0; i++) {
-        noise = fmax(noise, ll_robust_variation(times_s[i], steady->count, &scratch));
-        noise = fmax(noise, fabs(ll_drift(times_s[i], steady->count, &scratch)));
+    for (int work = 0; work < LL_STEADY_WORKS && steady->count > 0; work++) {
+        noise = fmax(noise, ll_robust_variation(steady->time_s[work], steady->count, &scratch));
+        noise = fmax(noise, fabs(ll_drift(steady->time_s[work], steady->count, &scratch)));
     }
     ll_arena_release(&scratch);
     return noise;
 }
 
 /* Records, and what runs natively only after other programs have stopped, as long as there is patience. Fixed
- * work is timed before and after. */
+ * work is timed between its steps. */
 static int record_quietly(struct ll_library *library, const struct ll_model *model,
                           struct ll_library_entry *entry)
 {
@@ -431,15 +441,14 @@ static int record_quietly(struct ll_library *library, const struct ll_model *mod
     const struct ll_quiet_mark before = ll_quiet_mark();
     bool quiet = !native || ll_quiet_wait(library->patience_s);
     const struct ll_quiet_mark mark = ll_quiet_mark();
-    struct ll_steady steady = {.count = 0};
+    struct listener listener = {.losses = entry->losses};
     library->patience_s = fmax(0, library->patience_s - (mark.at_s - before.at_s));
     if (native)
-        ll_steady_look(&steady);
-    int status = record_workload(model, entry);
+        ll_steady_init(&listener.steady);
+    int status = record_workload(model, &listener, entry);
     entry->quiet = !native || (quiet && ll_quiet_others(&mark) < LL_QUIET_CPUS);
-    if (native)
-        ll_steady_look(&steady);
-    entry->noise = noise_of(&steady);
+    entry->noise = noise_of(&listener.steady);
+    ll_steady_release(&listener.steady);
     return status;
 }
 

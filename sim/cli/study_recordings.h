@@ -10,7 +10,7 @@
 struct ll_brought {
     const struct ll_trace **traces;
     struct ll_losses *losses;
-    double *noise; /* of each trace: how much the time of fixed work varied around its recording */
+    double *noise; /* of each trace: how much the time of fixed work varied during it */
     struct ll_machine **machines;
     uint64_t machine_count;
     const struct ll_experiment_result **experiments;

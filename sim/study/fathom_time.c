@@ -299,17 +299,13 @@ static void judge(const struct ll_runs *runs, struct ll_study_result *result)
         result,
         "Drift is what a line through the op type's times gains from the first step to the last, over their "
         "median; its slope is the median of those of all pairs of steps, where there are more than 200 of "
-        "200 "
-        "medians of neighbours. Deviation is the distance of the "
-        "quartiles, scaled to standard deviations, over the median, so that the few steps in which something "
-        "else "
-        "had the core do not count; with them it is the column \"with outliers\", the plain standard "
-        "deviation "
-        "over the mean. Time outside of ops is a step's time less that of its ops and of the recorder, the "
-        "median "
-        "of all steps. Fixed work is arithmetic in the first cache and copies from beyond the second one, "
-        "timed "
-        "200 times before and after the recording: the larger of its deviation and drift is what the machine "
+        "200 medians of neighbours. Deviation is the distance of the quartiles, scaled to standard "
+        "deviations, over the median, so that the few steps in which something else had the core do not "
+        "count; with them it is the column \"with outliers\", the plain standard deviation over the mean. "
+        "Time outside of ops is a step's time less that of its ops and of the recorder, the median of all "
+        "steps. Fixed work is arithmetic in the first cache, copies from beyond the second one and sums of "
+        "what lies beyond the last one, timed 25 times between the steps of the recording: the largest of "
+        "their deviations and drifts is what the machine "
         "itself varies by, and what fails by no more than that is inconclusive.");
 }
 

@@ -79,7 +79,7 @@ static void reason(const struct ll_criterion *criterion, struct ll_str *out)
         ll_str_addf(out, "%s: %s. Needed: %s.", ll_cause_text(criterion->cause), criterion->arithmetic,
                     criterion->needed);
     if (criterion->verdict == LL_INCONCLUSIVE)
-        ll_str_addf(out, "repetitions differ by %.3g.", criterion->spread);
+        ll_str_addf(out, "what was measured leaves %.3g open.", criterion->spread);
     if (criterion->why)
         ll_str_addf(out, "%s.", criterion->why);
 }

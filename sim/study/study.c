@@ -249,7 +249,7 @@ static void join(struct ll_criterion *criterion, const struct ll_study_result *r
 {
     double low = criterion->value, high = criterion->value;
     size_t failed = criterion->verdict == LL_FAIL;
-    bool same = true;
+    bool same = true, sure = quiet;
     if (criterion->verdict != LL_PASS && criterion->verdict != LL_FAIL)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -259,11 +259,12 @@ static void join(struct ll_criterion *criterion, const struct ll_study_result *r
         low = fmin(low, again->value);
         high = fmax(high, again->value);
         failed += again->verdict == LL_FAIL;
+        sure = sure && again->verdict != LL_INCONCLUSIVE;
     }
     if (same)
         return;
     if (!isnan(criterion->value)) {
-        repeat(criterion, low, high, quiet);
+        repeat(criterion, low, high, sure);
         return;
     }
     if (failed == 0 || (failed == count + 1 && quiet))

@@ -165,8 +165,8 @@ void ll_criterion_repeated(struct ll_study_result *result, double low, double hi
 
 /* Joins results of the same study, recorded and judged anew, into the first of them, by criterion. A
  * criterion that came out the same to the last digit in all rests on no clock and stays as it is; else what
- * ll_criterion_repeated says holds of its values, and of one in words that it must come out alike, where the
- * share of repetitions in which it did not hold is its spread. */
+ * ll_criterion_repeated says holds of its values, where a repetition that is INCONCLUSIVE is no failure; one
+ * in words must come out alike, or the share of repetitions in which it did not hold is its spread. */
 void ll_study_join(struct ll_study_result *result, const struct ll_study_result *repetitions, size_t count,
                    bool quiet);
 
@@ -386,7 +386,7 @@ const struct ll_trace *ll_runs_trace(const struct ll_runs *runs, const char *row
 /* The losses of that recording; none where there is no such trace. */
 struct ll_losses ll_runs_losses(const struct ll_runs *runs, const char *row, const char *variant);
 
-/* How much the time of fixed work varied before and after that recording, as a part of it: the larger of
+/* How much the time of fixed work varied during that recording, as a part of it: the larger of
  * deviation (ll_robust_variation) and drift (ll_drift). What varies by less in the recording is the
  * machine. 0 where nothing is known. */
 double ll_runs_noise(const struct ll_runs *runs, const char *row, const char *variant);

@@ -124,6 +124,22 @@ static void joined(const double numbers[3], const bool holds[3], bool quiet, con
         ll_study_result_release(&of[i]);
 }
 
+/* Fails twice; what failed in between lay within what the machine itself varied by. */
+static void joined_noisy(void)
+{
+    struct ll_study_result of[3];
+    measured_thrice(of, (double[3]){7, 8, 9}, (bool[3]){false});
+    ll_criterion_at_most(&of[0], (struct ll_measured_value){7, 1, " s"}, 6, "w");
+    ll_criterion_at_most(&of[1], (struct ll_measured_value){8, 1, " s"}, 6, "w");
+    ll_criterion_repeated(&of[1], 5, 8, true);
+    ll_criterion_at_most(&of[2], (struct ll_measured_value){9, 1, " s"}, 6, "w");
+    ll_study_join(&of[0], &of[1], 2, true);
+    assert_int_equal(of[0].criteria[0].verdict, LL_FAIL);
+    assert_int_equal(of[0].criteria[3].verdict, LL_INCONCLUSIVE);
+    for (size_t i = 0; i < 3; i++)
+        ll_study_result_release(&of[i]);
+}
+
 static void only_what_fails_each_time_on_a_quiet_machine_fails(void **state)
 {
     static const double slow[] = {7, 8, 9}, mixed[] = {7, 5, 9};
@@ -136,6 +152,7 @@ static void only_what_fails_each_time_on_a_quiet_machine_fails(void **state)
     joined(mixed, once, true, unsure);
     joined(slow, once, false, unsure);
     joined(slow, never, false, busy); /* words that never differ rest on no clock */
+    joined_noisy();
 }
 
 static void a_criterion_holds_at_its_bound_and_never_for_what_is_no_number(void **state)
