@@ -412,7 +412,8 @@ struct ll_machine {
     unsigned table_leaves;               /* LL_LEAVE_... */
     struct ll_source *sources;
     uint64_t source_count;
-    uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources */
+    uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources; 0 of one
+                           * that ll_machine_turn made */
 };
 
 /* One --set path=value. */
