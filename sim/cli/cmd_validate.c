@@ -141,10 +141,14 @@ static void fitted_json(const struct ll_fitted_rooflines *fitted, struct ll_json
     ll_json_close_object(json);
 }
 
-/* Whether the row was scored and is that of an op, not of a step. */
+/* Whether the row was scored and is that of an op, not of a step or a server. */
 static bool is_op(const struct ll_prediction *p)
 {
-    return p->machine && p->row->source && strncmp(p->family, "end_to_end", strlen("end_to_end")) != 0;
+    static const char *const others[] = {"end_to_end", "serving_", "llm_"};
+    bool op = p->machine && p->row->source;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        op = op && strncmp(p->family, others[i], strlen(others[i])) != 0;
+    return op;
 }
 
 /* The source of the i-th row, where it is the first such row of that source; else NULL. */
@@ -826,8 +830,9 @@ static int run(const struct ll_args *args)
 }
 
 static const struct ll_option options[] = {
-    {"machine", 'c', "MACHINE", "of a server's log of requests: what it ran on, as rtx_4090+vllm"},
-    {"model", 'm', "MODEL", "of such a log, as leadline serve takes it"},
+    {"machine", 'c', "MACHINE",
+     "of a server's log or a benchmark's results: what it ran on, as rtx_4090+vllm"},
+    {"model", 'm', "MODEL", "of such files, as leadline serve takes it"},
     {"quantization", 0, "FORMAT", "likewise"},
     {"kv-cache-dtype", 0, "TYPE", "likewise"},
     {"tp", 0, "N", "likewise"},
@@ -840,6 +845,7 @@ static const struct ll_option options[] = {
     {"kv-blocks", 0, "N", "likewise"},
     {"gpu-memory-utilization", 0, "SHARE", "likewise"},
     {"no-prefix-caching", 0, NULL, "likewise"},
+    {"input-tokens", 0, "N", "of results that do not say how long prompts are, as LoadGen's"},
     {"machines", 0, "FOLDER", "the machine files to use (default: the installed ones)"},
     {"fitted", 0, NULL, "compare also with a roofline of three figures fitted to every second row"},
     {"intervals", 0, NULL, "how often the measured times lie within the 80 % prediction intervals"},
@@ -869,6 +875,12 @@ const struct ll_command ll_command_validate = {
         "folder of the machines, has one; `8x NAME` is "
         "eight of it, joined by its network. Steps of language models and the like are recorded dry, spread "
         "as the row says (tp, pp, dp, microbatch, recompute, sharding), and simulated.\n"
+        "\n"
+        "Instead of rows a file may be a server's log of requests (arrival_s, first_token_s, last_token_s), "
+        "or "
+        "what a benchmark of language models has written: vLLM's and SGLang's (JSON, or as printed), "
+        "LoadGen's "
+        "of MLPerf (summary or detail log), llama-bench (JSON, CSV, Markdown, SQL), batched-bench.\n"
         "\n"
         "Errors are relative to the measured time. Beside them stand the errors of a plain roofline: the "
         "larger of FLOPs over the datasheet's peak and bytes over its bandwidth.\n"

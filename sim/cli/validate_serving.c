@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured servers, predicted: settings that were served under closed loops, with their median TTFT and TPOT,
- * as ai-dynamo/aiconfigurator collects them; and runs whose requests were logged one by one. Each becomes a
- * command line of `leadline serve`; what a row leaves open is a reason not to score it. */
+/* Measured servers, predicted: settings that were served under closed loops, with their median TTFT and
+ * TPOT, as ai-dynamo/aiconfigurator collects them; runs whose requests were logged one by one; results of
+ * benchmarks (sim/validate/bench_results.h). Each becomes a command line of `leadline serve`; what a row
+ * leaves open is a reason not to score it. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/cli/load.h"
 #include "sim/cli/serving.h"
 #include "sim/serve/quantiles.h"
 #include "sim/serve/request_file.h"
+#include "sim/validate/bench_results.h"
 #include "sim/validate/validate.h"
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
@@ -48,18 +53,32 @@ static bool is_log(const char *line)
            has_column(line, "last_token_s");
 }
 
+/* Whether a file begins like the results of a benchmark. */
+static bool is_bench(const char *path)
+{
+    char begin[1 << 16];
+    FILE *file = fopen(path, "rb");
+    size_t length = file ? fread(begin, 1, sizeof begin, file) : 0;
+    if (file)
+        fclose(file);
+    return ll_bench_is(begin, length);
+}
+
 bool ll_is_served_file(const char *path)
 {
     char line[4096];
-    return first_line(path, line) && (is_settings(line) || is_log(line));
+    return (first_line(path, line) && (is_settings(line) || is_log(line))) || is_bench(path);
 }
 
 struct scoring {
     const struct ll_args *args;
+    const struct ll_request *listed; /* the load of what is served next, in place of one that is made up */
+    uint64_t listed_count;
     struct ll_prediction *predictions;
     size_t count, capacity;
     struct ll_machine *machines[512]; /* that predictions refer to */
     size_t machine_count;
+    struct ll_aliases *aliases; /* NULL: not read yet; to be freed */
     struct ll_ticker ticker;
     bool failed;
 };
@@ -106,8 +125,14 @@ static const struct ll_serving *serve(struct ll_serving_options *o, bool rooflin
                                       const struct ll_serve_watch *watch, const struct ll_machine **machine)
 {
     struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline};
-    const struct ll_serving *r =
-        ll_serving_read(&setup) ? ll_serving_run(&setup, watch, s->args->arena) : NULL;
+    const struct ll_serving *r = NULL;
+    if (ll_serving_read(&setup)) {
+        if (s->listed) {
+            setup.load.listed = s->listed;
+            setup.load.count = s->listed_count;
+        }
+        r = ll_serving_run(&setup, watch, s->args->arena);
+    }
     int first = setup.groups[LL_POOL_WHOLE].pool ? LL_POOL_WHOLE : LL_POOL_PREFILL;
     ll_print_diags(&setup.diags);
     if (machine)
@@ -294,6 +319,13 @@ static bool score_settings(struct scoring *s, const char *path)
 
 /* --- logs of requests --- */
 
+/* What of the command line counts for every server that files describe. */
+static void give_options(struct ll_serving_options *o, const struct ll_args *args)
+{
+    for (size_t i = 0; i < args->given_count; i++)
+        ll_serving_give(o, args->given[i].option->name, args->given[i].value ? args->given[i].value : "");
+}
+
 /* The measured times of a log's requests, in the order of the file. */
 static bool read_times(const char *path, struct ll_arena *arena, struct ll_quantiles *const times[3],
                        uint64_t wanted)
@@ -355,9 +387,7 @@ static bool score_log(struct scoring *s, const char *path)
     if (!read_times(path, arena, times[0], count))
         return false;
     ll_serving_begin(&o, arena);
-    for (size_t i = 0; i < s->args->given_count; i++)
-        ll_serving_give(&o, s->args->given[i].option->name,
-                        s->args->given[i].value ? s->args->given[i].value : "");
+    give_options(&o, s->args);
     ll_serving_give(&o, "requests", path);
     ll_serving_give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
@@ -384,19 +414,366 @@ static bool score_log(struct scoring *s, const char *path)
     return true;
 }
 
+/* --- results of benchmarks --- */
+
+/* What -c calls the machine of a device by its vendor's name: as the table of names knows it, or the name
+ * in small letters without its brand ("NVIDIA GeForce RTX 4090" is rtx_4090); NULL: none is known. */
+static const char *machine_of_device(struct scoring *s, const char *device)
+{
+    static const char *const brands[] = {"NVIDIA ", "GeForce ", "AMD ", "Instinct ", "Apple "};
+    struct ll_arena *arena = s->args->arena;
+    const char *const *folders = ll_machine_folders(arena);
+    if (!device || !folders)
+        return NULL;
+    if (!s->aliases)
+        s->aliases = ll_load_aliases(folders, arena);
+    const char *known = s->aliases ? ll_aliases_find(s->aliases, device) : NULL;
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++)
+        device += strncmp(device, brands[i], strlen(brands[i])) == 0 ? strlen(brands[i]) : 0;
+    char *name = ll_copy_text(arena, device, strlen(device));
+    for (char *c = name; c && *c; c++)
+        *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
+    return known ? known : name && *name && ll_machine_is_known(name, folders) ? name : NULL;
+}
+
+/* The name of a model of which llama.cpp says its type ("qwen3 8B Q4_K - Medium") and file
+ * ("Qwen3-8B-Q4_K_M.gguf"); NULL: none comes along. */
+static const char *model_of_type(const struct ll_bench_result *r, struct ll_arena *arena)
+{
+    const char *type = r->text[LL_BENCH_MODEL_TYPE], *file = r->text[LL_BENCH_MODEL_FILE];
+    const char *slash = file ? strrchr(file, '/') : NULL, *name = slash ? slash + 1 : file;
+    /* The file's name up to the format of its weights, which is its last part or last two. */
+    for (size_t length = name ? strlen(name) : 0; length > 0; length--)
+        if (name[length] == '-' || name[length] == '.' || name[length] == '_') {
+            const char *part = ll_copy_text(arena, name, length);
+            const char *config = part && access(part, R_OK) != 0 ? ll_served_config(part) : NULL;
+            if (config)
+                return config;
+        }
+    const char *blank = type ? strchr(type, ' ') : NULL;
+    size_t size = blank ? strcspn(blank + 1, " ") : 0;
+    return blank ? ll_served_config(
+                       ll_format(arena, "%.*s-%.*s", (int)(blank - type), type, (int)size, blank + 1))
+                 : NULL;
+}
+
+/* The format of weights that llama.cpp's types name: those with as many bits that servers have; NULL:
+ * none. */
+static const char *format_of_type(const char *type)
+{
+    static const char *const formats[][2] = {{"MXFP4", "mxfp4_experts"},
+                                             {"Q4_", "int4"},
+                                             {"IQ4_", "int4"},
+                                             {"Q8_", "int8"},
+                                             {"F16", "none"},
+                                             {"BF16", "none"}};
+    for (size_t i = 0; type && i < sizeof formats / sizeof *formats; i++)
+        if (strstr(type, formats[i][0]))
+            return formats[i][1];
+    return NULL;
+}
+
+/* Times that were measured, and where a serving has them: means, or quantiles at p. */
+static const struct {
+    enum ll_bench_number number;
+    const char *family;
+    size_t quantiles;
+    double p; /* NaN: the mean */
+} bench_times[] = {
+    {LL_BENCH_TTFT, "serving_ttft", offsetof(struct ll_serving, ttft), NAN},
+    {LL_BENCH_TTFT_P50, "serving_ttft_p50", offsetof(struct ll_serving, ttft), 0.5},
+    {LL_BENCH_TTFT_P99, "serving_ttft_p99", offsetof(struct ll_serving, ttft), 0.99},
+    {LL_BENCH_TPOT, "serving_tpot", offsetof(struct ll_serving, tpot), NAN},
+    {LL_BENCH_TPOT_P50, "serving_tpot_p50", offsetof(struct ll_serving, tpot), 0.5},
+    {LL_BENCH_TPOT_P99, "serving_tpot_p99", offsetof(struct ll_serving, tpot), 0.99},
+    {LL_BENCH_LATENCY, "serving_latency", offsetof(struct ll_serving, e2e), NAN},
+    {LL_BENCH_LATENCY_P50, "serving_latency_p50", offsetof(struct ll_serving, e2e), 0.5},
+    {LL_BENCH_LATENCY_P99, "serving_latency_p99", offsetof(struct ll_serving, e2e), 0.99},
+};
+
+static double bench_time(size_t i, const struct ll_serving *r)
+{
+    struct ll_quantiles *const *q = (const void *)((const char *)r + bench_times[i].quantiles);
+    return isnan(bench_times[i].p) ? ll_quantiles_mean(*q) : ll_quantiles_at(*q, bench_times[i].p);
+}
+
+static bool says_bench(const struct ll_bench_result *r, enum ll_bench_number number)
+{
+    return !isnan(r->number[number]);
+}
+
+/* A count of a result, rounded to whole ones, at least 1. */
+static uint64_t bench_count(double value)
+{
+    return (uint64_t)fmin(1 << 30, fmax(1, round(value)));
+}
+
+/* Why a run under load cannot be repeated; NULL where its load is given. More requests than this say no more
+ * of a server in its steady state. */
+enum { MOST_REQUESTS = 16384 };
+static const char *load_of_server(struct ll_serving_options *o, const struct ll_bench_result *r)
+{
+    const double *n = r->number, requests = n[LL_BENCH_REQUESTS];
+    const double rate = n[LL_BENCH_RATE];
+    const bool capped = n[LL_BENCH_CONCURRENCY] > 0, paced = says_bench(r, LL_BENCH_RATE) && isfinite(rate);
+    if (n[LL_BENCH_ACCEPTED] > 1)
+        return "tokens were guessed ahead, and the file does not say how";
+    if (paced && capped)
+        return "requests came at a rate and waited for others at once";
+    if (!paced && !capped && !says_bench(r, LL_BENCH_RATE))
+        return "the file says neither a rate nor a concurrency";
+    if (n[LL_BENCH_OUTPUT_TOTAL] < requests)
+        return "there are requests without a token";
+    if (capped)
+        ll_serving_give_count(o, "concurrency", bench_count(n[LL_BENCH_CONCURRENCY]));
+    else
+        ll_serving_give(o, "rate", paced ? ll_format(o->args.arena, "%.9g", rate) : "inf");
+    if (paced && says_bench(r, LL_BENCH_BURSTINESS))
+        ll_serving_give(o, "burstiness", ll_format(o->args.arena, "%.9g", n[LL_BENCH_BURSTINESS]));
+    ll_serving_give_count(o, "num-prompts", bench_count(requests));
+    ll_serving_give_count(o, "input-tokens", bench_count(n[LL_BENCH_INPUT_TOTAL] / requests));
+    ll_serving_give_count(o, "output-tokens", bench_count(n[LL_BENCH_OUTPUT_TOTAL] / requests));
+    return NULL;
+}
+
+/* LoadGen's scenarios (MLPerf Inference Rules, section 3): all samples at once, queries of a Poisson process,
+ * one query after the other. Its logs do not say how long prompts are. */
+static const char *load_of_loadgen(struct ll_serving_options *o, const struct ll_bench_result *r,
+                                   const struct ll_args *args)
+{
+    const char *scenario = r->text[LL_BENCH_SCENARIO], *mode = r->text[LL_BENCH_MODE];
+    const double *n = r->number;
+    const bool offline = strcmp(scenario, "Offline") == 0, single = strcmp(scenario, "SingleStream") == 0,
+               several = strcmp(scenario, "MultiStream") == 0,
+               server = strcmp(scenario, "Server") == 0 || strcmp(scenario, "Interactive") == 0;
+    double together = fmax(1, n[LL_BENCH_SAMPLES_PER_QUERY]);
+    double requests = offline ? together : together * fmax(n[LL_BENCH_QUERIES], n[LL_BENCH_REQUESTS]);
+    if (!(n[LL_BENCH_TOKENS_PER_S] > 0 && n[LL_BENCH_SAMPLES_PER_S] > 0))
+        return "the log counts no tokens; only servers of language models are predicted";
+    if (mode && strcmp(mode, "PerformanceOnly") != 0)
+        return "the run did not measure performance";
+    if (r->text[LL_BENCH_VALIDITY] && strcmp(r->text[LL_BENCH_VALIDITY], "VALID") != 0)
+        return "the run was not valid";
+    if (!ll_value(args, "input-tokens", NULL))
+        return "the log does not say how long prompts are; --input-tokens does";
+    if (server && !(n[LL_BENCH_TARGET_RATE] > 0))
+        return "the log does not say at which rate queries came";
+    if (!offline && !single && !several && !server)
+        return "its scenario is not known";
+    if (single || several)
+        ll_serving_give_count(o, "concurrency", bench_count(together));
+    else
+        ll_serving_give(o, "rate",
+                        offline ? "inf" : ll_format(o->args.arena, "%.9g", n[LL_BENCH_TARGET_RATE]));
+    ll_serving_give_count(o, "num-prompts", bench_count(fmin(requests, MOST_REQUESTS)));
+    ll_serving_give_count(o, "output-tokens",
+                          bench_count(n[LL_BENCH_TOKENS_PER_S] / n[LL_BENCH_SAMPLES_PER_S]));
+    return NULL;
+}
+
+/* One process: prompts are read in chunks, all sequences of a batch begin together. */
+static const char *load_of_process(struct ll_serving_options *o, const struct ll_bench_result *r)
+{
+    const double *n = r->number;
+    const bool reads = n[LL_BENCH_PROMPT_TOKENS] > 0, behind = n[LL_BENCH_DEPTH] > 0;
+    const double batch = fmax(1, n[LL_BENCH_BATCH]),
+                 prompt = reads ? n[LL_BENCH_PROMPT_TOKENS] : fmax(1, n[LL_BENCH_DEPTH]);
+    enum { USUAL_CHUNK = 512 }; /* of llama.cpp (n_ubatch) */
+    if (reads && behind)
+        return "a prompt behind others cannot be served alone";
+    ll_serving_give_count(o, "concurrency", bench_count(batch));
+    ll_serving_give_count(o, "num-prompts", bench_count(batch));
+    ll_serving_give_count(o, "max-num-seqs", bench_count(fmin(1 << 20, batch)));
+    ll_serving_give_count(o, "max-num-batched-tokens",
+                          bench_count(fmin(1 << 24, r->kind == LL_BENCH_BATCHED     ? batch * prompt
+                                                    : says_bench(r, LL_BENCH_CHUNK) ? n[LL_BENCH_CHUNK]
+                                                                                    : USUAL_CHUNK)));
+    ll_serving_give_count(o, "input-tokens", bench_count(prompt));
+    ll_serving_give_count(o, "output-tokens", bench_count(n[LL_BENCH_NEW_TOKENS] + 1));
+    ll_serving_give(o, "request-overhead", "0s");
+    return NULL;
+}
+
+/* The requests that a file lists one by one; false: it does not. */
+static bool list_requests(struct scoring *s, const struct ll_bench_result *r)
+{
+    const uint64_t count = r->input_count;
+    const bool timed = r->start_count == count && !(r->number[LL_BENCH_CONCURRENCY] > 0);
+    if (count == 0 || r->output_count != count)
+        return false;
+    struct ll_request *list = ll_alloc(s->args->arena, count, sizeof *list);
+    double first = INFINITY, last = 0;
+    s->failed |= !list;
+    for (uint64_t i = 0; timed && i < count; i++)
+        first = fmin(first, r->starts[i]);
+    for (uint64_t i = 0; list && i < count; i++) {
+        last = timed ? fmax(last, r->starts[i] - first) : 0;
+        list[i] = (struct ll_request){
+            .arrival_s = last, .input = bench_count(r->inputs[i]), .output = bench_count(r->outputs[i])};
+    }
+    s->listed = list;
+    s->listed_count = count;
+    return list != NULL;
+}
+
+/* Seconds of a test of one process: reading, making tokens. */
+static double process_time(const struct ll_bench_result *r, const struct ll_serving *served, bool reads)
+{
+    return reads ? ll_quantiles_at(served->ttft, 1)
+                 : ll_quantiles_mean(served->tpot) * r->number[LL_BENCH_NEW_TOKENS];
+}
+
+static void add_process(struct scoring *s, const struct ll_bench_result *r, const char *hardware,
+                        const char *dims, const struct ll_serving *served, const struct ll_serving *roofline,
+                        const struct ll_machine *machine, const char *open)
+{
+    const double *n = r->number;
+    const bool reads = n[LL_BENCH_PROMPT_TOKENS] > 0, makes = n[LL_BENCH_NEW_TOKENS] > 0;
+    double parts[2][2] = {{0}};
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; i < 2 && machine; i++)
+            parts[i][p] = (p == 0 ? reads : makes) ? process_time(r, i == 0 ? served : roofline, p == 0) : 0;
+    if (r->kind == LL_BENCH_BATCHED) {
+        if (n[LL_BENCH_PROMPT_TIME] > 0)
+            add(s, "batched-bench", hardware, "llm_prefill", dims, n[LL_BENCH_PROMPT_TIME], parts[0][0],
+                parts[1][0], machine, open);
+        if (n[LL_BENCH_NEW_TIME] > 0)
+            add(s, "batched-bench", hardware, "llm_decode", dims, n[LL_BENCH_NEW_TIME], parts[0][1],
+                parts[1][1], machine, open);
+        return;
+    }
+    const double measured =
+        says_bench(r, LL_BENCH_TEST_TIME)
+            ? n[LL_BENCH_TEST_TIME]
+            : (n[LL_BENCH_PROMPT_TOKENS] + n[LL_BENCH_NEW_TOKENS]) / n[LL_BENCH_TEST_RATE];
+    add(s, "llama-bench", hardware,
+        reads && makes ? "llm_generation"
+        : reads        ? "llm_prefill"
+                       : "llm_decode",
+        dims, measured, parts[0][0] + parts[0][1], parts[1][0] + parts[1][1], machine, open);
+}
+
+static void add_server(struct scoring *s, const struct ll_bench_result *r, const char *hardware,
+                       const char *dims, const struct ll_serving *served, const struct ll_serving *roofline,
+                       const struct ll_machine *machine, const char *open)
+{
+    const char *source = r->kind == LL_BENCH_LOADGEN ? "mlperf"
+                         : r->text[LL_BENCH_BACKEND] ? r->text[LL_BENCH_BACKEND]
+                                                     : "serving";
+    const double *n = r->number;
+    /* Where all is sent at once, latencies say how much that was. */
+    const bool offline = r->kind == LL_BENCH_LOADGEN && strcmp(r->text[LL_BENCH_SCENARIO], "Offline") == 0;
+    if (n[LL_BENCH_TOKENS_PER_S] > 0)
+        add(s, source, hardware, "serving_throughput", dims, n[LL_BENCH_TOKENS_PER_S],
+            machine ? (double)served->output_tokens / served->duration_s : NAN,
+            machine ? (double)roofline->output_tokens / roofline->duration_s : NAN, machine, open);
+    else if (open)
+        add(s, source, hardware, "serving_latency", dims, n[LL_BENCH_LATENCY], NAN, NAN, NULL, open);
+    for (size_t i = 0; i < sizeof bench_times / sizeof *bench_times && !offline; i++)
+        if (n[bench_times[i].number] > 0 && n[LL_BENCH_TOKENS_PER_S] > 0)
+            add(s, source, hardware, bench_times[i].family, dims, n[bench_times[i].number],
+                machine ? bench_time(i, served) : NAN, machine ? bench_time(i, roofline) : NAN, machine,
+                open);
+}
+
+/* Whether a part of the model's layers ran elsewhere. */
+static bool is_split(const struct ll_bench_result *r, const char *config, struct scoring *s)
+{
+    const double layers = r->number[LL_BENCH_GPU_LAYERS];
+    struct ll_diags diags = {0};
+    struct ll_served_model model = {.config = config, .diags = &diags};
+    bool known = config && layers > 0 && ll_served_look(&model, s->args->arena);
+    ll_diags_release(&diags);
+    return known && layers < (double)model.layers;
+}
+
+static void score_bench(struct scoring *s, const struct ll_bench_result *r)
+{
+    struct ll_arena *arena = s->args->arena;
+    const bool process = r->kind == LL_BENCH_LLAMA || r->kind == LL_BENCH_BATCHED;
+    const bool on_cpu = !r->text[LL_BENCH_GPU] || r->number[LL_BENCH_GPU_LAYERS] == 0;
+    const char *device = on_cpu ? r->text[LL_BENCH_CPU] : r->text[LL_BENCH_GPU];
+    const char *asked = ll_value(s->args, "machine", NULL), *name = ll_value(s->args, "model", NULL);
+    const char *which = asked ? asked : machine_of_device(s, device);
+    const char *hardware = asked ? asked : device ? device : "unknown";
+    const char *said = r->text[LL_BENCH_MODEL]        ? r->text[LL_BENCH_MODEL]
+                       : r->text[LL_BENCH_MODEL_TYPE] ? r->text[LL_BENCH_MODEL_TYPE]
+                                                      : name;
+    const char *config = name                      ? ll_served_config(name)
+                         : r->text[LL_BENCH_MODEL] ? ll_served_config(r->text[LL_BENCH_MODEL])
+                                                   : model_of_type(r, arena);
+    const char *format = process ? format_of_type(r->text[LL_BENCH_MODEL_TYPE]) : NULL, *open = NULL;
+    struct ll_serving_options o;
+    ll_serving_begin(&o, arena);
+    ll_serving_give(&o, "machine", which);
+    ll_serving_give(&o, "model", config);
+    ll_serving_give(&o, "quantization", format);
+    if (!which)
+        open = "no machine answers to its device; -c MACHINE says which one does";
+    else if (!config)
+        open = "no configuration of its model comes along; --model says one";
+    else if (process && r->text[LL_BENCH_MODEL_TYPE] && !format && !ll_value(s->args, "quantization", NULL))
+        open = "no format of weights here is like its model's; --quantization says one";
+    else if (process && is_split(r, config, s))
+        open = "a part of the layers ran on the host";
+    else
+        open = r->kind == LL_BENCH_SERVER    ? load_of_server(&o, r)
+               : r->kind == LL_BENCH_LOADGEN ? load_of_loadgen(&o, r, s->args)
+                                             : load_of_process(&o, r);
+    give_options(&o, s->args);
+    const char *dims = ll_format(arena, "model=%s;line=%" PRIu64, said ? said : "unknown", r->line);
+    const struct ll_serve_watch watch = {0};
+    const struct ll_machine *machine = NULL;
+    const struct ll_serving *served = NULL, *roofline = NULL;
+    if (!open) {
+        if (r->kind == LL_BENCH_SERVER)
+            list_requests(s, r);
+        served = serve(&o, false, s, &watch, &machine);
+        roofline = served && machine ? serve(&o, true, s, &watch, NULL) : NULL;
+        s->listed = NULL;
+    }
+    if (!open && !roofline)
+        open = "the deployment cannot be served here";
+    machine = open ? NULL : machine;
+    (process ? add_process : add_server)(s, r, hardware, dims, served, roofline, machine, open);
+}
+
+static bool score_results(struct scoring *s, const char *path)
+{
+    struct ll_contents text;
+    struct ll_diags diags = {0};
+    struct ll_bench_results results;
+    if (ll_read_whole(path, MOST_BYTES, s->args->arena, &text) != LL_OK)
+        return false;
+    bool good = ll_bench_read(text.bytes, text.length, path, s->args->arena, &diags, &results);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    for (uint64_t i = 0; good && i < results.count && !s->failed; i++) {
+        score_bench(s, &results.at[i]);
+        ll_ticker_tell(&s->ticker, "validate", (double)(i + 1) / (double)results.count, NAN,
+                       "%" PRIu64 " results", i + 1);
+    }
+    return good;
+}
+
 int ll_validate_served(const struct ll_args *args)
 {
     struct scoring s = {.args = args, .ticker = ll_ticker_new(true)};
     bool good = true;
     for (size_t i = 0; i < args->word_count && good; i++) {
         char line[4096];
-        if (!first_line(args->words[i], line) || !(is_settings(line) || is_log(line))) {
-            ll_cli_reject("%s: expected served settings or a log of requests, as the first file is",
-                          args->words[i]);
-            good = false;
-        } else {
-            good = is_settings(line) ? score_settings(&s, args->words[i]) : score_log(&s, args->words[i]);
-        }
+        const char *path = args->words[i], *begin = first_line(path, line);
+        if (begin && is_settings(line))
+            good = score_settings(&s, path);
+        else if (begin && is_log(line))
+            good = score_log(&s, path);
+        else if (is_bench(path))
+            good = score_results(&s, path);
+        else
+            good =
+                ll_cli_reject("%s: expected served settings, a log of requests or results of a benchmark, as "
+                              "the first file is",
+                              path) == LL_DONE;
     }
     ll_ticker_clear(&s.ticker);
     const struct ll_validation *v =
@@ -404,5 +781,6 @@ int ll_validate_served(const struct ll_args *args)
     int status = v ? ll_show_validation(args, v, NULL) : s.failed ? ll_cli_fail("memory ran out") : LL_WRONG;
     for (size_t i = 0; i < s.machine_count; i++)
         ll_machine_free(s.machines[i]);
+    ll_aliases_free(s.aliases);
     return status;
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+#include "sim/validate/bench_results.h"
 #include "sim/validate/row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <string.h>
 
@@ -493,9 +498,155 @@ static void rows_without_a_time_are_kept(void **state)
     }
 }
 
+/* --- results of benchmarks --- */
+
+static struct ll_arena bench_arena;
+
+/* The results of a text; complaints in *diags. */
+static struct ll_bench_results results_of(const char *text, struct ll_diags *diags)
+{
+    struct ll_bench_results results = {0};
+    assert_true(ll_bench_is(text, strlen(text)));
+    assert_true(ll_bench_read(text, strlen(text), "file", &bench_arena, diags, &results) ==
+                (diags->count == 0));
+    return results;
+}
+
+static int release_bench(void **state)
+{
+    (void)state;
+    ll_arena_release(&bench_arena);
+    return 0;
+}
+
+/* One test of 512 tokens that takes 0.25 s, in each way in which llama-bench writes it. */
+static void a_test_of_llama_bench_is_the_same_in_all_forms(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "[{\"gpu_info\": \"G\", \"n_prompt\": 512, \"n_gen\": 0, \"avg_ns\": 250000000, \"avg_ts\": 2048.0}]",
+        "{\"gpu_info\": \"G\", \"n_prompt\": 512, \"n_gen\": 0, \"avg_ns\": 250000000, \"avg_ts\": 2048}\n",
+        "build_commit,gpu_info,n_prompt,n_gen,avg_ns,avg_ts\n\"a\",\"G\",\"512\",\"0\",\"250000000\",\"2048."
+        "0\"\n",
+        "INSERT INTO test (gpu_info, n_prompt, n_gen, avg_ns, avg_ts) VALUES ('G', '512', '0', '250000000', "
+        "'2048');\n",
+        "| model | test | t/s |\n| --- | ---: | ---: |\n| llama 7B Q4_0 | pp 512 | 2048.00 \u00b1 9.12 |\n",
+        "| model | test | t/s |\n|---|---|---|\n| llama 7B Q4_0 | pp512 | 2048.00 \u00b1 9.12 |\n\nbuild: "
+        "1\n"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct ll_diags diags = {0};
+        const struct ll_bench_results results = results_of(forms[i], &diags);
+        assert_int_equal(diags.count, 0);
+        assert_int_equal(results.count, 1);
+        const struct ll_bench_result *r = results.at;
+        assert_int_equal(r->kind, LL_BENCH_LLAMA);
+        assert_true(r->number[LL_BENCH_PROMPT_TOKENS] == 512 && r->number[LL_BENCH_NEW_TOKENS] == 0);
+        assert_true(r->number[LL_BENCH_TEST_RATE] == 2048);
+        assert_true(i > 3 || fabs(r->number[LL_BENCH_TEST_TIME] - 0.25) < 1e-12);
+        assert_true(i > 3 ? strcmp(r->text[LL_BENCH_MODEL_TYPE], "llama 7B Q4_0") == 0
+                          : strcmp(r->text[LL_BENCH_GPU], "G") == 0);
+    }
+}
+
+static void a_test_may_read_and_make_tokens_behind_others(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    const struct ll_bench_results results =
+        results_of("| model | test | t/s |\n| m | pp512+tg128 @ d4096 | 10 |\n| m | tg64 | 5 |\n", &diags);
+    assert_int_equal(results.count, 2);
+    assert_true(results.at[0].number[LL_BENCH_PROMPT_TOKENS] == 512);
+    assert_true(results.at[0].number[LL_BENCH_NEW_TOKENS] == 128);
+    assert_true(results.at[0].number[LL_BENCH_DEPTH] == 4096);
+    assert_true(results.at[1].number[LL_BENCH_PROMPT_TOKENS] == 0);
+    assert_true(results.at[1].number[LL_BENCH_NEW_TOKENS] == 64);
+}
+
+/* As a file and as printed: 4 requests of 10 tokens in and 5 out each. */
+static void a_servers_result_has_its_load_and_times_in_seconds(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "{\"backend\": \"vllm\", \"request_rate\": \"inf\", \"max_concurrency\": 2, \"completed\": 4, "
+        "\"total_input_tokens\": 40, \"total_output_tokens\": 20, \"mean_ttft_ms\": 50, \"p99_tpot_ms\": 8, "
+        "\"input_lens\": [9, 11, 10, 10], \"generated_texts\": [\"a\"], \"request_goodput\": null}",
+        "============ Serving Benchmark Result ============\nBackend:   vllm\nTraffic request rate:  inf\n"
+        "Max request concurrency:  2\nSuccessful requests:   4\nTotal input tokens:  40\n"
+        "Total generated tokens:  20\nMean TTFT (ms):   50.00\nP99 TPOT (ms):  8.00\n=====\n"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct ll_diags diags = {0};
+        const struct ll_bench_results results = results_of(forms[i], &diags);
+        assert_int_equal(results.count, 1);
+        const struct ll_bench_result *r = results.at;
+        assert_int_equal(r->kind, LL_BENCH_SERVER);
+        assert_true(isinf(r->number[LL_BENCH_RATE]) && r->number[LL_BENCH_CONCURRENCY] == 2);
+        assert_true(r->number[LL_BENCH_REQUESTS] == 4 && r->number[LL_BENCH_INPUT_TOTAL] == 40);
+        assert_true(fabs(r->number[LL_BENCH_TTFT] - 0.05) < 1e-12);
+        assert_true(fabs(r->number[LL_BENCH_TPOT_P99] - 0.008) < 1e-12);
+        assert_true(isnan(r->number[LL_BENCH_TPOT]));
+        assert_int_equal(r->input_count, i == 0 ? 4 : 0);
+    }
+}
+
+static void both_logs_of_loadgen_say_the_same(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "=====\nMLPerf Results Summary\n=====\nScenario : Server\nMode     : PerformanceOnly\n"
+        "Completed samples per second    : 81.5\nCompleted tokens per second: 24450\nResult is : VALID\n"
+        "Mean latency (ns)                : 2000000000\ntarget_qps : 83.5\n",
+        ":::MLLOG {\"key\": \"effective_scenario\", \"value\": \"Server\", \"metadata\": {\"pid\": 1}}\n"
+        ":::MLLOG {\"key\": \"effective_test_mode\", \"value\": \"PerformanceOnly\"}\n"
+        ":::MLLOG {\"key\": \"result_completed_samples_per_sec\", \"value\": 81.5}\n"
+        ":::MLLOG {\"key\": \"result_completed_tokens_per_second\", \"value\": 24450}\n"
+        ":::MLLOG {\"key\": \"result_validity\", \"value\": \"VALID\"}\n"
+        ":::MLLOG {\"key\": \"result_mean_latency_ns\", \"value\": 2000000000}\n"
+        ":::MLLOG {\"key\": \"effective_target_qps\", \"value\": 83.5}\n"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct ll_diags diags = {0};
+        const struct ll_bench_results results = results_of(forms[i], &diags);
+        assert_int_equal(results.count, 1);
+        const struct ll_bench_result *r = results.at;
+        assert_int_equal(r->kind, LL_BENCH_LOADGEN);
+        assert_string_equal(r->text[LL_BENCH_SCENARIO], "Server");
+        assert_string_equal(r->text[LL_BENCH_VALIDITY], "VALID");
+        assert_true(r->number[LL_BENCH_TOKENS_PER_S] == 24450 && r->number[LL_BENCH_TARGET_RATE] == 83.5);
+        assert_true(r->number[LL_BENCH_LATENCY] == 2);
+    }
+}
+
+static void what_no_run_has_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"total_output_tokens\": 20, \"completed\": 4}",                             /* nothing went in */
+        "{\"total_output_tokens\": 20, \"total_input_tokens\": 4, \"completed\": -4}", /* fewer than none */
+        "[{\"avg_ts\": 12}]",                                                          /* of what? */
+        "| model | test | t/s |\n| m | xx512 | 10 |\n",                                /* an unknown test */
+        "| model | test | t/s |\n| m | pp512 |\n",                                     /* a column lacks */
+        "MLPerf Results Summary\nScenario : Server\n", /* nothing was measured */
+        "|PP|TG|B|T_PP s|\n|1|1|1|2|\n",
+        "[]  \"avg_ts\""};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ll_diags *diags = calloc(1, sizeof *diags);
+        assert_non_null(diags);
+        results_of(texts[i], diags);
+        assert_int_equal(diags->count, 1);
+        ll_diags_release(diags);
+        free(diags);
+    }
+    assert_false(ll_bench_is(header, strlen(header)));
+    assert_false(ll_bench_is("", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_test_of_llama_bench_is_the_same_in_all_forms, release_bench),
+        cmocka_unit_test_teardown(a_test_may_read_and_make_tokens_behind_others, release_bench),
+        cmocka_unit_test_teardown(a_servers_result_has_its_load_and_times_in_seconds, release_bench),
+        cmocka_unit_test_teardown(both_logs_of_loadgen_say_the_same, release_bench),
+        cmocka_unit_test_teardown(what_no_run_has_is_refused, release_bench),
         cmocka_unit_test(a_product_has_two_mnk_flops),
         cmocka_unit_test(a_quantized_layer_stores_scales),
         cmocka_unit_test(a_batch_of_one_product_is_a_batch),
