@@ -634,25 +634,34 @@ static const char *record_event(struct ll_series *series, const struct ll_device
         series, &(struct ll_import_op){.kind = LL_OP_KERNEL, .attrs = &bound, .attr_count = 1}, NULL);
 }
 
+static void add_facts(struct ll_recorded *r, const char *source)
+{
+    struct ll_facts *facts = &r->import->facts;
+    const char *model = ll_import_choice(r->import, "model");
+    ll_facts_add(facts, "model", "%s", model ? model : ll_import_stem(r->import, "profile"));
+    ll_facts_add(facts, "mode", "infer");
+    ll_facts_add(facts, "source", "%s", source);
+    ll_facts_add(facts, "coverage", "1");
+    ll_facts_add(facts, "memory.unknown", "yes");
+}
+
 bool ll_recorded_ops(struct ll_recorded *r, const char *source)
 {
     struct ll_import *import = r->import;
     const struct ll_device_timeline *t = &r->timeline;
     struct ll_series series = {.import = import, .phase = LL_PHASE_FORWARD};
-    const char *model = ll_import_choice(import, "model"), *trouble = NULL;
+    const char *trouble = NULL;
     uint64_t counted = 0;
     for (uint64_t i = 0; i < t->event_count; i++)
         counted += ll_event_counts(t, &t->events[i]) && rank_of_event(t, i) == 0;
     if (counted == 0)
         return ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
                            "there is no event of a device in it");
-    ll_facts_add(&import->facts, "model", "%s", model ? model : ll_import_stem(import, "profile"));
-    ll_facts_add(&import->facts, "mode", "infer");
-    ll_facts_add(&import->facts, "source", "%s", source);
-    ll_facts_add(&import->facts, "coverage", "1");
-    ll_facts_add(&import->facts, "memory.unknown", "yes");
-    if (!ll_import_begin(import))
-        return false;
+    if (!import->recorder) {
+        add_facts(r, source);
+        if (!ll_import_begin(import))
+            return false;
+    }
     for (uint64_t i = 0; !trouble && i < t->event_count; i++)
         if (ll_event_counts(t, &t->events[i]) && rank_of_event(t, i) == 0)
             trouble = record_event(&series, t, &t->events[i]);

@@ -79,8 +79,8 @@ enum ll_kernel_bound ll_recorded_bound(const char *name, enum ll_device_event_ki
                                        uint64_t duration_ns);
 
 /* Records an op for each event that counts, one after the other, in one step: `kernel` with its recorded
- * time, its name the scope. Adds facts and begins the import; `source` is the fact of that name. False after
- * complaints, as where there is no event, or with import->status set. */
+ * time, its name the scope. Adds facts and begins the import, unless it has begun; `source` is the fact of
+ * that name. False after complaints, as where there is no event, or with import->status set. */
 bool ll_recorded_ops(struct ll_recorded *recorded, const char *source);
 
 /* Hands the timeline to the recorder of the import, which has begun. */

@@ -20,14 +20,7 @@
 #include "tracer/base/hash.h"
 #include "tracer/base/map.h"
 #include "tracer/base/str.h"
-#include "tracer/convert/torch/torch.h"
-
-/* What a device did, and who started it. */
-struct kernel {
-    uint64_t start_ns, duration_ns, external, correlation;
-    const char *name;
-    enum ll_device_event_kind kind;
-};
+#include "tracer/convert/torch/launched.h"
 
 enum { MOST_DEVICES = 64 };
 
@@ -35,7 +28,8 @@ struct profile {
     struct ll_import *import;
     struct ll_json_reader json;
     struct ll_torch_nodes *nodes;
-    struct kernel *kernels; /* what ran on a device, to be added to the operators that started it */
+    struct ll_torch_launched
+        *kernels; /* what ran on a device, to be added to the operators that started it */
     uint64_t kernel_count, kernel_capacity;
     uint64_t nameless;            /* tensors so far */
     int64_t rank;                 /* whose profile it is; -1: not told */
@@ -72,22 +66,47 @@ static bool copy_word(const struct ll_json_reader *json, char *word, size_t size
     return true;
 }
 
-/* Microseconds with up to three digits behind the point; more than doubles can tell apart. LL_NO_FIT past 64
- * bits. */
-static uint64_t nanoseconds(const struct ll_json_reader *json)
+/* Microseconds with up to three digits behind the point, a number or a text, without its sign; more than
+ * doubles can tell apart. LL_NO_FIT past 64 bits. */
+static uint64_t size_ns(const struct ll_json_reader *json)
 {
     const char *at = json->text, *end = at ? at + json->length : at;
     uint64_t value = 0, digits = 0;
-    if (json->token != LL_JSON_NUMBER || *at == '-')
+    if (json->token != LL_JSON_NUMBER && json->token != LL_JSON_TEXT)
         return 0;
-    bool plain = *at >= '0' && *at <= '9'; /* no NaN */
-    if (!plain || memchr(at, 'e', json->length) || memchr(at, 'E', json->length))
-        return ll_mul((uint64_t)ll_json_as_integer(json), 1000);
-    for (; at < end && *at != '.'; at++)
+    at += at < end && *at == '-';
+    bool plain = at < end && *at >= '0' && *at <= '9'; /* no NaN */
+    if (plain && (memchr(at, 'e', (size_t)(end - at)) || memchr(at, 'E', (size_t)(end - at)))) {
+        char number[64] = "";
+        memcpy(number, at, ll_min((uint64_t)(end - at), sizeof number - 1));
+        double ns = ll_strtod(number, NULL) * 1000 + 0.5;
+        return ns < 1e18 ? (uint64_t)ns : LL_NO_FIT;
+    }
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
         value = ll_add(ll_mul(value, 10), (uint64_t)(*at - '0'));
     for (at += at < end; digits < 3; digits++)
-        value = ll_add(ll_mul(value, 10), at < end ? (uint64_t)(*at++ - '0') : 0);
+        value = ll_add(ll_mul(value, 10), at < end && *at >= '0' && *at <= '9' ? (uint64_t)(*at++ - '0') : 0);
     return value;
+}
+
+static bool is_below_zero(const struct ll_json_reader *json)
+{
+    return json->length > 0 && json->text && *json->text == '-';
+}
+
+/* Durations below zero are those of broken clocks. */
+static uint64_t duration_ns(const struct ll_json_reader *json)
+{
+    return is_below_zero(json) ? 0 : size_ns(json);
+}
+
+/* Times are counted from before all that a file may have: those that count from a base time may lie before
+ * it. In whole microseconds, as grain_ns needs it. */
+static const uint64_t before_all_ns = UINT64_C(1000000000000000);
+static uint64_t moment_ns(const struct ll_json_reader *json)
+{
+    uint64_t size = size_ns(json);
+    return is_below_zero(json) ? before_all_ns - ll_min(size, before_all_ns) : ll_add(before_all_ns, size);
 }
 
 static struct ll_json_reader again(const struct profile *p, const char *at)
@@ -130,9 +149,19 @@ static void read_group(struct profile *p, struct ll_torch_exchange *exchange)
         exchange->stride = stride;
 }
 
+/* A whole number, which may stand in a text. */
+static int64_t integer_of(const struct ll_json_reader *json)
+{
+    char text[24] = "";
+    if (json->token != LL_JSON_TEXT)
+        return ll_json_as_integer(json);
+    memcpy(text, json->text, ll_min(json->length, sizeof text - 1));
+    return strtoll(text, NULL, 10);
+}
+
 static uint64_t count_of(const struct ll_json_reader *json)
 {
-    int64_t number = ll_json_as_integer(json);
+    int64_t number = integer_of(json);
     return number > 0 ? (uint64_t)number : 0;
 }
 
@@ -183,13 +212,13 @@ static void read_place(const struct ll_json_reader *json, const struct ll_json_r
                        struct event *event)
 {
     if (ll_json_says(key, "device"))
-        event->device = (uint64_t)ll_json_as_integer(json);
+        event->device = (uint64_t)integer_of(json);
     else if (ll_json_says(key, "stream"))
-        event->stream = (uint64_t)ll_json_as_integer(json);
+        event->stream = (uint64_t)integer_of(json);
     else if (ll_json_says(key, "bytes"))
         event->bytes = count_of(json);
     else if (ll_json_says(key, "wait_on_stream"))
-        event->waits_for = (uint64_t)ll_json_as_integer(json);
+        event->waits_for = (uint64_t)integer_of(json);
     else if (ll_json_says(key, "wait_on_cuda_event_record_corr_id"))
         event->record = count_of(json);
 }
@@ -271,9 +300,9 @@ static void read_event(struct profile *p, struct event *event)
         else if (thread)
             event->node.thread = thread_of(json);
         else if (start)
-            event->node.start_ns = nanoseconds(json);
+            event->node.start_ns = moment_ns(json);
         else if (duration)
-            event->node.duration_ns = nanoseconds(json);
+            event->node.duration_ns = duration_ns(json);
         ll_json_pass(json);
     }
 }
@@ -336,7 +365,7 @@ static bool read_shapes(struct profile *p, struct ll_json_reader *dims, struct l
     value->tensors =
         ll_copy(&p->import->arena, tensors ? (void *)tensors : "", value->count * sizeof *tensors);
     free(tensors);
-    return right && dims->token == LL_JSON_LIST_END && value->tensors;
+    return value->tensors ? right && dims->token == LL_JSON_LIST_END : ll_import_no_memory(p->import);
 }
 
 /* One argument: its type, its shape, and its text where it is no tensor; NULL where the file has no texts. */
@@ -357,7 +386,8 @@ static bool read_argument(struct profile *p, const char *type, struct ll_json_re
             return !dims->failed;
         value->kind = LL_TORCH_TENSORS;
         value->count = 1;
-        return (value->tensors = ll_copy(&p->import->arena, &tensor, sizeof tensor)) && !dims->failed;
+        value->tensors = ll_copy(&p->import->arena, &tensor, sizeof tensor);
+        return value->tensors ? !dims->failed : ll_import_no_memory(p->import);
     }
     ll_json_pass(dims);
     value->untold = !concrete || (!concrete[0] && strncmp(type, "Scalar", 6) == 0);
@@ -366,7 +396,7 @@ static bool read_argument(struct profile *p, const char *type, struct ll_json_re
     value->kind = LL_TORCH_NUMBERS;
     value->list = concrete[0] == '[';
     value->numbers = ll_copy(&p->import->arena, numbers, value->count * sizeof *numbers);
-    return !dims->failed && value->numbers;
+    return value->numbers ? !dims->failed : ll_import_no_memory(p->import);
 }
 
 /* The next element of a list of texts, in the arena; "" when the list is over or there is none. */
@@ -379,53 +409,42 @@ static const char *next_text(struct profile *p, struct ll_json_reader *json)
 }
 
 /* Shapes, types and concrete values stand in three lists; side by side they are the arguments. Without
- * shapes and types nothing is known, which is no mistake. */
+ * shapes and types, or where these are not lists of one length, nothing is known, which is no mistake. */
 static bool read_arguments(struct profile *p, const struct event *event, struct ll_torch_node *node)
 {
     enum { MOST = 64 };
     struct ll_torch_value values[MOST];
     struct ll_json_reader dims = again(p, event->dims), types = again(p, event->types),
                           concrete = again(p, event->concrete);
-    if (!event->dims || !event->types)
+    if (!event->dims || !event->types || ll_json_read(&dims) != LL_JSON_LIST ||
+        ll_json_read(&types) != LL_JSON_LIST || (event->concrete && ll_json_read(&concrete) != LL_JSON_LIST))
         return true;
     p->shapes = true;
-    if (ll_json_read(&dims) != LL_JSON_LIST || ll_json_read(&types) != LL_JSON_LIST ||
-        (event->concrete && ll_json_read(&concrete) != LL_JSON_LIST))
-        return ll_json_expected(&dims, "lists of shapes and types");
-    while (node->input_count < MOST && ll_json_read(&types) == LL_JSON_TEXT) {
+    uint32_t count = 0;
+    while (count < MOST && ll_json_read(&types) == LL_JSON_TEXT) {
         const char *type = ll_json_copy(&types, &p->import->arena);
         const char *text = next_text(p, &concrete);
         if (!type || !text)
             return ll_import_no_memory(p->import);
         if (ll_json_read(&dims) == LL_JSON_LIST_END || dims.failed ||
-            !read_argument(p, type, &dims, event->concrete ? text : NULL, &values[node->input_count++]))
-            return ll_json_expected(&dims, "a shape for each type, of at most eight dimensions");
+            !read_argument(p, type, &dims, event->concrete ? text : NULL, &values[count++]))
+            return p->import->status == LL_OK;
     }
-    node->inputs = ll_copy(&p->import->arena, values, node->input_count * sizeof *values);
+    node->input_count = count;
+    node->inputs = ll_copy(&p->import->arena, values, count * sizeof *values);
     return node->inputs || ll_import_no_memory(p->import);
-}
-
-static bool add_node(struct profile *p, struct ll_torch_node *node)
-{
-    if (!ll_grow(&p->nodes->at, &p->nodes->capacity, p->nodes->count + 1, sizeof *node))
-        return ll_import_no_memory(p->import);
-    node->id = p->nodes->count + 1;
-    node->begin_ns = node->start_ns;
-    node->end_ns = ll_add(node->start_ns, node->duration_ns);
-    p->nodes->at[p->nodes->count++] = *node;
-    return true;
 }
 
 static bool add_kernel(struct profile *p, const struct ll_torch_node *node, enum ll_device_event_kind kind)
 {
     if (!ll_grow(&p->kernels, &p->kernel_capacity, p->kernel_count + 1, sizeof *p->kernels))
         return ll_import_no_memory(p->import);
-    p->kernels[p->kernel_count++] = (struct kernel){.start_ns = node->start_ns,
-                                                    .duration_ns = node->duration_ns,
-                                                    .external = node->external,
-                                                    .correlation = node->correlation,
-                                                    .name = node->name,
-                                                    .kind = kind};
+    p->kernels[p->kernel_count++] = (struct ll_torch_launched){.start_ns = node->start_ns,
+                                                               .duration_ns = node->duration_ns,
+                                                               .external = node->external,
+                                                               .correlation = node->correlation,
+                                                               .name = node->name,
+                                                               .kind = kind};
     return true;
 }
 
@@ -508,7 +527,8 @@ static bool take_call(struct profile *p, const struct ll_torch_node *node)
                                    .start_ns = node->start_ns,
                                    .duration_ns = node->duration_ns,
                                    .correlation = node->correlation};
-    return launch.correlation == 0 || p->recorded->rank > 0 || add_node(p, &launch);
+    return launch.correlation == 0 || p->recorded->rank > 0 ||
+           ll_torch_add_node(p->import, p->nodes, &launch);
 }
 
 /* "Stream Wait Event": the stream goes on when what another had been given before a record is over. */
@@ -571,241 +591,8 @@ static bool take_event(struct profile *p)
     if (launch)
         return take_call(p, &event.node);
     event.node.correlation = 0;
-    return keep_exchange(p, &event) && read_arguments(p, &event, &event.node) && add_node(p, &event.node);
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct ll_torch_node *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->duration_ns != y->duration_ns)
-        return x->duration_ns > y->duration_ns ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-static uint64_t end_ns(const struct ll_torch_node *node)
-{
-    return ll_add(node->start_ns, node->duration_ns);
-}
-
-/* What times are cut off to: whole microseconds, as older versions write them, or nanoseconds. */
-static uint64_t grain_ns(const struct ll_torch_nodes *nodes)
-{
-    for (uint64_t i = 0; i < nodes->count; i++)
-        if (nodes->at[i].start_ns % 1000 || nodes->at[i].duration_ns % 1000)
-            return 1;
-    return 1000;
-}
-
-/* Whether a node that began after another lies in its time. With begin and duration cut off it may seem to
- * end a grain later, but what comes after another cannot seem to begin before that ends. */
-static bool lies_within(const struct ll_torch_node *inner, const struct ll_torch_node *outer, uint64_t grain)
-{
-    uint64_t end = end_ns(inner), outer_end = end_ns(outer);
-    return end <= outer_end || (inner->start_ns < outer_end && end <= ll_add(outer_end, grain));
-}
-
-/* Finds for each node the one of its thread in whose time it lies. Numbers are then places, from 1. */
-static bool nest(struct profile *p)
-{
-    struct ll_torch_nodes *nodes = p->nodes;
-    struct ll_map threads = {0};
-    uint64_t *newest = NULL, capacity = 0;
-    const uint64_t grain = grain_ns(nodes);
-    bool fine = true;
-    qsort(nodes->at, nodes->count, sizeof *nodes->at, by_start);
-    for (uint64_t i = 0; fine && i < nodes->count; i++) {
-        struct ll_torch_node *node = &nodes->at[i];
-        bool is_new = false;
-        uint32_t at = ll_map_intern(&threads, &node->thread, sizeof node->thread, &is_new);
-        fine = at != LL_NO_ID && ll_grow(&newest, &capacity, (uint64_t)at + 1, sizeof *newest);
-        if (!fine)
-            break;
-        newest[at] = is_new ? 0 : newest[at];
-        uint64_t parent = newest[at];
-        while (parent && !lies_within(node, &nodes->at[parent - 1], grain))
-            parent = nodes->at[parent - 1].parent;
-        node->parent = parent;
-        node->id = i + 1;
-        if (!node->correlation) /* nothing lies within a launch */
-            newest[at] = i + 1;
-    }
-    ll_map_release(&threads);
-    free(newest);
-    return fine || ll_import_no_memory(p->import);
-}
-
-/* Places of nodes, from 1, by a number of theirs; the first of those that have the same. */
-struct index {
-    struct ll_map numbers;
-    uint64_t *places, capacity;
-};
-
-static bool index_node(struct index *index, uint64_t number, uint64_t place)
-{
-    bool is_new = false;
-    uint32_t at = number ? ll_map_intern(&index->numbers, &number, sizeof number, &is_new) : 0;
-    if (number == 0)
-        return true;
-    if (at == LL_NO_ID || !ll_grow(&index->places, &index->capacity, (uint64_t)at + 1, sizeof(uint64_t)))
-        return false;
-    if (is_new)
-        index->places[at] = place;
-    return true;
-}
-
-static uint64_t look_up(const struct index *index, uint64_t number)
-{
-    uint32_t at = number ? ll_map_find(&index->numbers, &number, sizeof number) : LL_NO_ID;
-    return at == LL_NO_ID ? 0 : index->places[at];
-}
-
-/* What was started by no node that is known, though it belongs to the run, becomes a node of its own. */
-static uint64_t add_stranger(struct profile *p, const struct kernel *kernel)
-{
-    struct ll_torch_node node = {
-        .name = "", .sequence = -1, .start_ns = kernel->start_ns, .duration_ns = kernel->duration_ns};
-    return add_node(p, &node) ? p->nodes->count : 0;
-}
-
-/* The node that started a kernel, from 1; 0 where that ran before the recording began, or memory ran out. A
- * call of the driver hands it to the operator around it. Kernels whose start is not in a file that has starts
- * belong to what ran before it. */
-static uint64_t starter_of(struct profile *p, const struct kernel *kernel, const struct index *externals,
-                           const struct index *launches)
-{
-    const struct ll_torch_nodes *nodes = p->nodes;
-    uint64_t launch = look_up(launches, kernel->correlation), place = look_up(externals, kernel->external);
-    if (!place && !launch && launches->numbers.count > 0 && kernel->correlation)
-        return 0;
-    if (!place && launch)
-        place = nodes->at[launch - 1].parent ? nodes->at[launch - 1].parent : launch;
-    return place ? place : add_stranger(p, kernel);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct ll_torch_kernel *x = a, *y = b;
-    if (x->place != y->place)
-        return x->place < y->place ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* Who started a kernel takes its time. False when memory ran out. */
-static bool place_kernels(struct profile *p, const struct index *externals, const struct index *launches)
-{
-    struct ll_torch_nodes *nodes = p->nodes;
-    for (uint64_t i = 0; i < p->kernel_count; i++) {
-        const struct kernel *kernel = &p->kernels[i];
-        uint64_t place = starter_of(p, kernel, externals, launches);
-        if (p->import->status != LL_OK || !ll_grow(&nodes->kernels, &nodes->kernel_capacity,
-                                                   nodes->kernel_count + 1, sizeof *nodes->kernels))
-            return ll_import_no_memory(p->import);
-        if (place == 0)
-            continue;
-        struct ll_torch_node *node = &nodes->at[place - 1];
-        nodes->kernels[nodes->kernel_count++] = (struct ll_torch_kernel){
-            kernel->name, kernel->start_ns, kernel->duration_ns, place, kernel->kind};
-        node->device_ns = ll_add(node->device_ns, kernel->duration_ns);
-        node->compiled = node->compiled || strcmp(node->name, kernel->name) == 0;
-        if (node->name[0])
-            p->recorded->timeline.events[i].caller =
-                ll_recorded_name(p->recorded, node->name, strlen(node->name));
-    }
-    qsort(nodes->kernels, nodes->kernel_count, sizeof *nodes->kernels, by_place);
-    for (uint64_t i = nodes->kernel_count; i-- > 0;) {
-        struct ll_torch_node *node = &nodes->at[nodes->kernels[i].place - 1];
-        node->kernel_first = i;
-        node->kernel_count++;
-    }
-    return true;
-}
-
-/* From the innermost out: an operator begins with the first kernel of its own or of what it called, and takes
- * as long as all of them. */
-static void time_by_kernels(struct ll_torch_nodes *nodes, uint64_t *first_ns)
-{
-    for (uint64_t i = 0; i < nodes->count; i++) {
-        nodes->at[i].duration_ns = nodes->at[i].device_ns;
-        if (nodes->at[i].kernel_count)
-            first_ns[i + 1] = nodes->kernels[nodes->at[i].kernel_first].start_ns;
-    }
-    for (uint64_t i = nodes->count; i > 0; i--) {
-        struct ll_torch_node *node = &nodes->at[i - 1];
-        if (node->duration_ns == 0)
-            continue;
-        node->start_ns = first_ns[i];
-        if (node->parent == 0)
-            continue;
-        struct ll_torch_node *outer = &nodes->at[node->parent - 1];
-        uint64_t *first = &first_ns[node->parent];
-        *first = outer->duration_ns ? ll_min(*first, node->start_ns) : node->start_ns;
-        outer->duration_ns = ll_add(outer->duration_ns, node->duration_ns);
-    }
-}
-
-/* Operators take the time of their kernels; without any kernels in the file their own. */
-static void take_kernels(struct profile *p)
-{
-    struct index externals = {.places = NULL}, launches = {.places = NULL};
-    uint64_t *first_ns = NULL;
-    bool fine = true;
-    p->nodes->measured = p->kernel_count > 0;
-    for (uint64_t i = 0; fine && i < p->nodes->count; i++)
-        fine = index_node(&externals, p->nodes->at[i].external, i + 1) &&
-               index_node(&launches, p->nodes->at[i].correlation, i + 1);
-    if (!fine)
-        ll_import_no_memory(p->import);
-    if (fine && p->nodes->measured && place_kernels(p, &externals, &launches)) {
-        first_ns = calloc(p->nodes->count + 1, sizeof *first_ns);
-        if (first_ns)
-            time_by_kernels(p->nodes, first_ns);
-        else
-            ll_import_no_memory(p->import);
-    }
-    ll_map_release(&externals.numbers);
-    ll_map_release(&launches.numbers);
-    free(externals.places);
-    free(launches.places);
-    free(first_ns);
-}
-
-static bool is_floating(enum ll_dtype dtype)
-{
-    return dtype == LL_F32 || dtype == LL_F16 || dtype == LL_BF16 || dtype == LL_F64;
-}
-
-/* What lists of tensors do not say: tensors of such dimensions had this type before, or, where there were
- * none yet, the last one of floating point. */
-static void find_types(struct profile *p)
-{
-    struct ll_map dims = {0};
-    uint8_t *types = NULL, last = LL_F32;
-    uint64_t capacity = 0;
-    bool fine = true;
-    for (uint64_t i = 0; fine && i < p->nodes->count; i++)
-        for (uint32_t a = 0; fine && a < p->nodes->at[i].input_count; a++) {
-            const struct ll_torch_value *value = &p->nodes->at[i].inputs[a];
-            for (uint32_t t = 0; fine && value->kind == LL_TORCH_TENSORS && t < value->count; t++) {
-                struct ll_shape *shape = &value->tensors[t].shape;
-                uint32_t at = ll_map_intern(&dims, shape->dim, shape->rank * sizeof *shape->dim, NULL);
-                uint64_t before = capacity;
-                fine = at != LL_NO_ID && ll_grow(&types, &capacity, (uint64_t)at + 1, 1);
-                if (fine && capacity > before)
-                    memset(types + before, LL_DTYPE_COUNT, capacity - before);
-                if (fine && value->tensors[t].typeless)
-                    shape->dtype = types[at] == LL_DTYPE_COUNT ? last : types[at];
-                else if (fine)
-                    types[at] = shape->dtype;
-                if (fine && !value->tensors[t].typeless && is_floating((enum ll_dtype)shape->dtype))
-                    last = shape->dtype;
-            }
-        }
-    ll_map_release(&dims);
-    free(types);
-    if (!fine)
-        ll_import_no_memory(p->import);
+    return keep_exchange(p, &event) && read_arguments(p, &event, &event.node) &&
+           ll_torch_add_node(p->import, p->nodes, &event.node);
 }
 
 static bool read_events(struct profile *p)
@@ -897,20 +684,6 @@ static bool read_file(struct profile *p)
                                                   "there are no traceEvents in it"));
 }
 
-/* Times from a moment near the first event on, never zero: who has one was measured. */
-static void shift(struct ll_torch_nodes *nodes)
-{
-    uint64_t first = nodes->count ? nodes->at[0].start_ns : 0;
-    for (uint64_t i = 0; i < nodes->count; i++)
-        first = ll_min(first, nodes->at[i].start_ns);
-    for (uint64_t i = 0; i < nodes->kernel_count; i++)
-        first = ll_min(first, nodes->kernels[i].start_ns);
-    for (uint64_t i = 0; i < nodes->count; i++)
-        nodes->at[i].start_ns = ll_add(ll_sub(nodes->at[i].start_ns, first), 1);
-    for (uint64_t i = 0; i < nodes->kernel_count; i++)
-        nodes->kernels[i].start_ns = ll_add(ll_sub(nodes->kernels[i].start_ns, first), 1);
-}
-
 /* What the device is called on which the first kernel ran; NULL: not told. */
 static const char *device_of(const struct profile *p, uint64_t device)
 {
@@ -927,17 +700,6 @@ static bool read_one(struct profile *p, const struct ll_input_file *input)
     return read_file(p);
 }
 
-/* The nodes of the first file, with their kernels. Parents are found by time. */
-static bool find_nodes(struct profile *p)
-{
-    if (!nest(p))
-        return false;
-    find_types(p);
-    take_kernels(p);
-    shift(p->nodes);
-    return p->import->status == LL_OK;
-}
-
 /* Reads all files, a rank each. False after complaints. */
 static bool read_profiles(struct profile *p)
 {
@@ -951,7 +713,7 @@ static bool read_profiles(struct profile *p)
         done = ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
                            "no operator in it has shapes; record them with record_shapes=True");
     if (done && p->shapes)
-        done = find_nodes(p);
+        done = ll_torch_tie_kernels(import, p->nodes, p->kernels, p->kernel_count, p->recorded);
     const char *device = device_of(p, p->first_device);
     if (done && device && device[0])
         ll_facts_add(&import->facts, "device", "%s", device);
@@ -966,7 +728,9 @@ bool ll_import_TORCH_PROFILE(struct ll_import *import)
     bool done = read_profiles(&p);
     if (done && p.shapes) {
         done = ll_torch_sort(import, &nodes) && ll_torch_record(import, &nodes, LL_TORCH_PROFILE);
-        if (done && recorded.timeline.event_count > 0)
+        if (done && nodes.left_out) /* all operators are: what ran is what is known */
+            done = ll_recorded_ops(&recorded, "PyTorch profile");
+        else if (done && recorded.timeline.event_count > 0)
             ll_recorded_keep(&recorded);
     } else if (done) {
         done = ll_recorded_ops(&recorded, "PyTorch profile");

@@ -708,7 +708,9 @@ static void keep_or_refuse(struct record *r, uint64_t i, const char *why)
      * bytes is what they take. */
     if (!r->import->allow_opaque && !starts(r->nodes->at[i].name, "triton_"))
         refuse(r, r->nodes->at[i].name, why);
-    else if ((why = record_foreign(r, i)))
+    else if ((why = record_foreign(r, i)) && r->nodes->measured)
+        record_kernels(r, i, true);
+    else if (why)
         refuse(r, r->nodes->at[i].name, why);
 }
 
@@ -841,7 +843,8 @@ bool ll_torch_record(struct ll_import *import, struct ll_torch_nodes *nodes, enu
     bool done = r.states ? look_around(&r) && begin(&r) : ll_import_no_memory(import);
     if (done)
         record_all(&r);
-    if (done && r.storages.ops == 0 && import->diags->count == before)
+    nodes->left_out = r.storages.ops == 0 && nodes->measured;
+    if (done && r.storages.ops == 0 && !nodes->measured && import->diags->count == before)
         ll_complain(import->diags, (struct ll_place){.file = import->inputs[0].path},
                     "no node of it is an operator that does something");
     ll_storages_release(&r.storages);

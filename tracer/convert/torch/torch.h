@@ -76,6 +76,7 @@ struct ll_torch_nodes {
     struct ll_torch_node *at; /* in the order in which they began; a parent comes before its children */
     uint64_t count, capacity;
     bool measured;                   /* there are kernels: times are those of a device */
+    bool left_out;                   /* of these, no operator was recorded */
     struct ll_torch_kernel *kernels; /* by node, then by time; to be freed */
     uint64_t kernel_count, kernel_capacity;
 };
