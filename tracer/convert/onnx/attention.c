@@ -182,6 +182,16 @@ bool onnx_rule_ATTENTION(struct onnx *o)
     return true;
 }
 
+/* ai.onnx.preview.FlexAttention-1: the same on inputs of four dimensions; what scores go through may be a
+ * graph that the kernel computes on the way. */
+bool onnx_rule_FLEX_ATTENTION(struct onnx *o)
+{
+    struct onnx_attr graph;
+    if (onnx_attr_find(o->node, "score_mod", &graph) || onnx_attr_find(o->node, "prob_mod", &graph))
+        return onnx_refuse(o, "its scores go through a graph (score_mod, prob_mod), which is not supported");
+    return onnx_rule_ATTENTION(o);
+}
+
 bool onnx_rotate(struct onnx *o, struct ll_imported x, uint64_t turned, int64_t axis, struct ll_imported *out)
 {
     unsigned last = x.shape.rank - 1u;
