@@ -34,7 +34,7 @@ NAMES = {
 
 
 def nanoseconds(microseconds):
-    return round(microseconds * 1000)
+    return round(float(microseconds) * 1000)
 
 
 def length(stretches):
@@ -164,7 +164,75 @@ def make(path, seed):
         number += 1
     dice.shuffle(events)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": events}, file)
+        json.dump(VARIANTS[seed % len(VARIANTS)](events, dice), file)
+
+
+def plain(events, _):
+    return {"traceEvents": events}
+
+
+def below_zero(events, _):
+    """Times count from a base time in the middle."""
+    middle = sorted(e["ts"] for e in events)[len(events) // 2]
+    for e in events:
+        e["ts"] = round(e["ts"] - middle, 3)
+    return {"baseTimeNanoseconds": round(1000 * middle), "traceEvents": events}
+
+
+def texts(events, _):
+    """Numbers stand in texts."""
+    for e in events:
+        e["ts"], e["dur"] = str(e["ts"]), str(e["dur"])
+    return events
+
+
+def with_operators(events, dice):
+    """Two devices, steps, operators whose arguments nobody can read."""
+    shapes = ["", None, [[2, 3]], [[2] * 12], [[[[4]]]], [[2, 3], [3, 4]]]
+    for e in list(events):
+        if e["cat"] in DEVICE and dice.random() < 0.3:
+            e["args"].update(device=1, stream=e["args"]["stream"] + 20)
+        if e["cat"] in LAUNCHES:
+            operator = event("cpu_op", dice.choice(["aten::mm", "mine::kernel", "aten::add"]), e["tid"], 0, 0)
+            operator.update(ts=round(e["ts"] - 0.05, 3), dur=round(e["dur"] + 0.1, 3), args={"Input Dims": dice.choice(shapes), "Input type": ["float", "float"]})
+            events.append(operator)
+    first, last = min(e["ts"] for e in events), max(e["ts"] for e in events)
+    for step in range(3):
+        begin, width = first + (last - first) * step / 3, (last - first) / 3.1
+        mark = event("user_annotation", f"ProfilerStep#{step + 4}", 0, 0, 0)
+        mark.update(ts=round(begin, 3), dur=round(width, 3))
+        events.append(mark)
+    return {"schemaVersion": 1, "distributedInfo": {"rank": 3, "world_size": 8}, "deviceProperties": [{"id": 1}], "traceEvents": events}
+
+
+def graphs(events, dice):
+    """Kernels of one call, that run beside each other on one stream."""
+    kernels = sorted((e for e in events if e["cat"] == "kernel"), key=lambda e: e["ts"])
+    for i in range(0, len(kernels) - 6, 12):
+        for k in kernels[i : i + 6]:
+            k["args"].update(correlation=kernels[i]["args"]["correlation"])
+            k["args"]["graph node id"] = i
+            k["dur"] = round(k["dur"] * dice.choice([1, 1.5]), 3)
+    return {"traceEvents": events}
+
+
+def strangers(events, _):
+    """Events of other kinds between them, and keys that nobody knows."""
+    for at, e in enumerate(
+        [
+            {},
+            {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": None}},
+            {"ph": "i", "s": "g", "name": "Record Window End", "ts": 1},
+            {"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "x", "ts": 1, "dur": 1e9, "args": {"Op count": 0}},
+            {"ph": "X", "cat": "gpu_user_annotation", "name": "nccl", "pid": 0, "tid": 7, "ts": 1, "dur": 10, "args": None},
+            {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": 7, "ts": 1},
+        ]
+    ):
+        events.insert(at * 3, e)
+    return {"traceName": "x", "with_flops": 0, "traceEvents": events}
+
+
+VARIANTS = (plain, below_zero, texts, with_operators, graphs, strangers)
 
 
 def main():
