@@ -67,6 +67,8 @@ static inline void draw_attention(uint64_t *state, struct op_sample *s, enum ll_
     }
     add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
     add_real(s, LL_ATTR_SCALE, 0.25);
+    if (draw(state, 0, 1))
+        add_attr(s, LL_ATTR_WINDOW, (int64_t)draw(state, 0, 4));
 }
 
 #endif

@@ -117,19 +117,28 @@ static inline uint64_t twin_ROUTE(const struct ll_op_view *op, double *const *in
     return flops;
 }
 
-/* How many keys row i of the queries sees; how many scores all rows of one matrix see. */
-static inline uint64_t seen_keys(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys,
-                                 uint64_t i)
+/* The last key that row i of the queries sees, behind it; whether it sees key j; how many scores all rows
+ * of one matrix see. */
+static inline uint64_t own_key(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys,
+                               uint64_t i)
 {
     uint64_t groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1), rows = q->dim[q->rank - 2];
-    return keys - rows / groups + i % rows / groups + 1;
+    return keys - rows / groups + i % rows / groups;
+}
+
+static inline bool sees_key(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys, uint64_t i,
+                            uint64_t j)
+{
+    uint64_t window = (uint64_t)ll_attr_count(op, LL_ATTR_WINDOW, 0), own = own_key(op, q, keys, i);
+    return j <= own && (window == 0 || j + window >= own);
 }
 
 static inline uint64_t seen_in_all(const struct ll_op_view *op, const struct ll_shape *q, uint64_t keys)
 {
     uint64_t rows = q->dim[q->rank - 2], sum = 0;
     for (uint64_t i = 0; i < rows; i++)
-        sum += seen_keys(op, q, keys, i);
+        for (uint64_t j = 0; j < keys; j++)
+            sum += sees_key(op, q, keys, i, j);
     return sum;
 }
 
@@ -139,13 +148,13 @@ static inline double share_of_key(const struct ll_op_view *op, const struct ll_s
 {
     uint64_t d = q->dim[q->rank - 1], first = i / q->dim[q->rank - 2] * count;
     double scale = ll_attr_real(op, LL_ATTR_SCALE, 1), sum = 0;
-    for (uint64_t n = 0; n < seen_keys(op, q, count, i); n++) {
+    for (uint64_t n = 0; n < count; n++) {
         double difference = 0;
         for (uint64_t c = 0; c < d; c++)
             difference += rows[i * d + c] * (keys[(first + n) * d + c] - keys[(first + j) * d + c]);
-        sum += exp(scale * difference);
+        sum += sees_key(op, q, count, i, n) ? exp(scale * difference) : 0;
     }
-    return j < seen_keys(op, q, count, i) ? 1 / sum : 0;
+    return sees_key(op, q, count, i, j) ? 1 / sum : 0;
 }
 
 /* Two products of d terms for each score that is seen. */
@@ -157,15 +166,15 @@ static inline uint64_t twin_CAUSAL_ATTENTION(const struct ll_op_view *op, double
     double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
     memset(out[0], 0, ll_elements(q) * sizeof(double));
     for (uint64_t i = 0; i < rows; i++) {
-        uint64_t first = i / q->dim[q->rank - 2] * keys;
+        uint64_t first = i / q->dim[q->rank - 2] * keys, own = own_key(op, q, keys, i);
         double score = 0;
         for (uint64_t j = 0; j < keys; j++)
             for (uint64_t c = 0; c < d; c++)
                 out[0][i * d + c] +=
                     share_of_key(op, q, in[0], in[1], keys, i, j) * in[2][(first + j) * d + c];
         for (uint64_t c = 0; c < d; c++)
-            score += scale * in[0][i * d + c] * in[1][first * d + c];
-        out[1][i] = score - log(share_of_key(op, q, in[0], in[1], keys, i, 0));
+            score += scale * in[0][i * d + c] * in[1][(first + own) * d + c];
+        out[1][i] = score - log(share_of_key(op, q, in[0], in[1], keys, i, own));
     }
     return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 4 * d;
 }

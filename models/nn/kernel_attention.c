@@ -249,6 +249,7 @@ struct stacks {
     const real *q, *k, *v, *y, *dy, *sums;
     real *out, *out_sums, *dk, *dv, *scratch; /* out: y, or dq */
     uint64_t rows, keys, features, groups;
+    uint64_t window; /* keys before its own that a row sees; 0: all */
     real scale;
 };
 
@@ -274,6 +275,7 @@ static struct stacks stacks_of(const struct ll_kernel_call *call, uint32_t queri
         .keys = k->dim[k->rank - 2],
         .features = q->dim[q->rank - 1],
         .groups = (uint64_t)ll_attr_count(call->op, LL_ATTR_GROUPS, 1),
+        .window = (uint64_t)ll_attr_count(call->op, LL_ATTR_WINDOW, 0),
         .scale = (real)ll_attr_real(call->op, LL_ATTR_SCALE, 1),
     };
 }
@@ -299,9 +301,16 @@ static LL_INLINE void add_scaled(real *restrict to, real factor, const real *fro
         to[i] += factor * from[i];
 }
 
-static uint64_t keys_seen(const struct stacks *s, uint64_t row)
+/* The key behind the last one that a row sees; the first one. */
+static uint64_t keys_end(const struct stacks *s, uint64_t row)
 {
     return s->keys - s->rows / s->groups + row / s->groups + 1;
+}
+
+static uint64_t keys_begin(const struct stacks *s, uint64_t row)
+{
+    const uint64_t end = keys_end(s, row);
+    return s->window > 0 && end > s->window + 1 ? end - s->window - 1 : 0;
 }
 
 LL_FAST static void attend(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
@@ -311,8 +320,9 @@ LL_FAST static void attend(void *context, uint64_t begin, uint64_t end, uint64_t
     const uint64_t d = s->features;
     real *p = s->scratch + ll_pool_worker() * s->keys;
     for (uint64_t n = begin * s->rows; n < end * s->rows; n++) {
-        const uint64_t stack = n / s->rows, seen = keys_seen(s, n % s->rows);
-        const real *k = s->k + stack * s->keys * d, *v = s->v + stack * s->keys * d;
+        const uint64_t begin_key = keys_begin(s, n % s->rows), seen = keys_end(s, n % s->rows) - begin_key,
+                       first = (n / s->rows * s->keys + begin_key) * d;
+        const real *k = s->k + first, *v = s->v + first;
         real *y = s->out + n * d;
         for (uint64_t j = 0; j < seen; j++)
             p[j] = s->scale * dot(s->q + n * d, k + j * d, d);
@@ -344,7 +354,7 @@ LL_FAST static void attend_back(void *context, uint64_t begin, uint64_t end, uin
         const real *q = s->q + n * d, *dy = s->dy + n * d, inner = dot(dy, s->y + n * d, d);
         real *dq = s->out + n * d;
         memset(dq, 0, d * sizeof *dq);
-        for (uint64_t j = 0; j < keys_seen(s, n % s->rows); j++) {
+        for (uint64_t j = keys_begin(s, n % s->rows); j < keys_end(s, n % s->rows); j++) {
             const real *k = s->k + first + j * d;
             const real p = ll_exp(s->scale * dot(q, k, d) - s->sums[n]);
             const real g = s->scale * p * (dot(dy, s->v + first + j * d, d) - inner);
