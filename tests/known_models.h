@@ -24,12 +24,18 @@ static const struct known {
 } known_models[] = {
 #include "known_decoders.def"
     /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x
-     * 4096 x 4097 / 2. test_llm.c has the other sizes. */
+     * 4096 x 4097 / 2. test_llm.c has the other sizes. Small, Qwen3's layers: llama's with attention as one op,
+     * and of each layer two norms of heads, a weight each, seen otherwise before and behind, forward and back;
+     * one weight fewer, as the head's is that of the embedding, whose two gradients are added. */
     {
         .name = "llm",
         .parameters = UINT64_C(8030261248),
         .forward_flops = UINT64_C(65877282127872),
-        .dry = true,
+        .train_ops = 179 + 2 * (6 + 6 + 2) + 1 - 1,
+        .constants = 2,
+        .small =
+            {{"config", "tiny"}, {"ops", "computed"}, {"dtype", "f32"}, {"tokens", "8"}, {"rate", "10000"}},
+        .steps = 60,
     },
     /* test_towers.c has other sizes. Ops of two layers: 2 input; 29 a layer, 7 for squares and positions,
      * 12 for the norm, the head, loss and accuracy; 33 update (32 weights, Adam's powers). Constants:

@@ -259,11 +259,14 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
                               ll_attr_of_count(LL_ATTR_AFTER, (int64_t)k->shape.dim[2])};
     if (d->fused) {
-        struct ll_value *y = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_ATTENTION,
-                                                               .input_count = 3,
-                                                               .inputs = (struct ll_value *[]){q, k, v},
-                                                               .attr_count = 2,
-                                                               .attrs = attrs});
+        if (d->window > 0 && k->shape.dim[2] > d->window)
+            attrs[2] = ll_attr_of_count(LL_ATTR_WINDOW, (int64_t)d->window - 1);
+        struct ll_value *y =
+            ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_CAUSAL_ATTENTION,
+                                              .input_count = 3,
+                                              .inputs = (struct ll_value *[]){q, k, v},
+                                              .attr_count = attrs[2].key == LL_ATTR_WINDOW ? 3 : 2,
+                                              .attrs = attrs});
         return as_rows(d, y, each);
     }
     const bool apart = d->sees_all && keys->shape.dim[0] != queries->shape.dim[0]; /* another sequence */
@@ -328,7 +331,6 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .eager = options->eager,
         .narrow = ll_decoder_narrow(options->dtype),
         .held = ll_decoder_narrow(options->dtype) && !build->train ? LL_F8 : nn->real,
-        .rotary_base = options->rotary_base,
         .net = options->net,
     };
     set_tokens(&d, options);

@@ -44,6 +44,7 @@ struct ll_decoder {
     bool narrow;               /* GEMMs with weights are of 8 bits */
     enum ll_dtype held;        /* in which their weights are held: these, unless they are trained */
     double rotary_base;        /* positions turn queries and keys; 0: they do not */
+    uint64_t window;           /* tokens that one sees, itself included, of attention as one op; 0: all */
     const void *net;           /* further settings of the network */
     struct ll_value *guesses;  /* of the program that is evaluated */
     uint32_t program;          /* number of the program that is evaluated */
@@ -66,9 +67,9 @@ struct ll_decoder_options {
     enum ll_decoder_pass pass; /* when not training */
     int64_t dtype;             /* number of a word of ll_decoder_dtypes */
     uint64_t context, tokens, task_vocabulary;
-    double dropout, rate, rotary_base;
+    double dropout, rate;
     bool fused, eager;
-    const void *net; /* what the net is told besides; outlives the building */
+    const void *net; /* what the net is told besides; outlives the network's steps */
 };
 
 /* As decoder_params.def's settings say, sizes that are not set as the preset has them. */

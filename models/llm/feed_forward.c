@@ -2,7 +2,16 @@
 /* Feed-forward parts: dense ones, with a gate or without, and layers of experts (decoder.h). */
 #include "models/llm/decoder.h"
 
-/* silu(gate) up, or relu(up)^2, of rows of tokens with so many features inside. */
+/* act(up), of a part without a gate. */
+static struct ll_value *activated(struct ll_nn *nn, enum ll_llm_act act, struct ll_value *x)
+{
+    if (act == LL_LLM_GELU || act == LL_LLM_GELU_TANH)
+        return ll_nn_do1(nn, LL_OP_GELU, x);
+    x = ll_nn_do1(nn, LL_OP_RELU, x);
+    return act == LL_LLM_RELU ? x : ll_nn_do1(nn, LL_OP_SQUARE, x);
+}
+
+/* silu(gate) up, or act(up), of rows of tokens with so many features inside. */
 static struct ll_value *dense(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n,
                               uint64_t inner, uint64_t hidden)
 {
@@ -10,8 +19,13 @@ static struct ll_value *dense(struct ll_llm_decoder *d, const struct ll_llm_laye
                                        {"gate", inner, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN, l->biased, false}};
     struct ll_value *parts[2];
     ll_llm_dense_parts(d, "up_gate", n, up, l->plain ? 1 : 2, parts);
-    struct ll_value *y = l->plain ? ll_nn_do1(d->nn, LL_OP_SQUARE, ll_nn_do1(d->nn, LL_OP_RELU, parts[0]))
-                                  : ll_nn_do2(d->nn, LL_OP_SILU_MUL, parts[1], parts[0]);
+    if (l->act_weights > 0) {
+        static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_FFN_HIDDEN};
+        struct ll_value *pieces[] = {parts[0], ll_llm_line(d, "activation", l->act_weights, LL_ROLE_PLAIN)};
+        parts[0] = ll_llm_seen(d, pieces, 2, 2, (uint64_t[]){d->rows, inner}, roles);
+    }
+    struct ll_value *y =
+        l->plain ? activated(d->nn, l->act, parts[0]) : ll_nn_do2(d->nn, LL_OP_SILU_MUL, parts[1], parts[0]);
     return ll_llm_dense(
         d, y, &(struct ll_llm_matrix){"down", hidden, LL_ROLE_FFN_HIDDEN, LL_ROLE_HIDDEN, l->biased, false});
 }

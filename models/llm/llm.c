@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Language models of today, recorded at full size without computing: one decoder whose layers a configuration
- * file describes (config.h).
+/* Language models of today: one decoder whose layers a configuration file describes (config.h), recorded at
+ * full size as kernels on devices have them, or, small, in ops that are computed here (computed.h).
  *
  *     x = embedding of tokens;   of each layer x += mixer(norm(x)), x += feed forward(norm(x));
  *     logits = head(norm(x))
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "models/feed.h"
-#include "models/frontier/decoder.h"
+#include "models/llm/computed.h"
 #include "models/llm/decoder.h"
 #include "models/model.h"
 #include "models/nn/layers.h"
@@ -41,12 +41,15 @@ enum {
     LLM_KV_DTYPE,
     LLM_LAYERS,
     LLM_KV_HEADS,
+    LLM_OPS,
+    LLM_RATE,
     LLM_PARAMS
 };
 
 enum { PREFILL, DECODE, MIXED };
 static const char *const passes[] = {"prefill", "decode", "mixed", NULL};
 static const char *const dtypes[] = {"bf16", "f16", "f32", NULL};
+static const char *const op_words[] = {"kernels", "computed", NULL};
 static const char *const cache_dtypes[] = {"auto", "bf16", "f16", "fp8", "f32", NULL};
 
 /* How weights are stored: as the configuration says, or otherwise. */
@@ -88,10 +91,15 @@ static const struct ll_model_param params[LLM_PARAMS] = {
                       "at least so many key heads, each of the model's stored as often as that takes: what "
                       "devices do that share its GEMMs and are more; 0: the model's"},
     [LLM_LAYERS] = {"layers", 0, 0, 1 << 12, "the first so many; 0: all"},
+    [LLM_OPS] = {"ops", 0, 0, 1,
+                 "kernels as devices have them, which are only recorded, or ops that are computed here, with "
+                 "-p dtype=f32"},
+    [LLM_RATE] = {"rate", 100, 1, 1000000, "of learning, in millionths"},
 };
 static const char *const *const words[LLM_PARAMS] = {
     [LLM_CONFIG] = ll_any_text, [LLM_PASS] = passes,          [LLM_CONTEXT] = ll_any_text,
-    [LLM_DTYPE] = dtypes,       [LLM_WEIGHTS] = weight_words, [LLM_KV_DTYPE] = cache_dtypes};
+    [LLM_DTYPE] = dtypes,       [LLM_WEIGHTS] = weight_words, [LLM_KV_DTYPE] = cache_dtypes,
+    [LLM_OPS] = op_words};
 
 /* --- matrices, norms, views --- */
 
@@ -226,12 +234,34 @@ struct ll_value *ll_llm_norm(struct ll_llm_decoder *d, const char *name, struct 
     if (nn->trouble)
         return &nn->nothing;
     const unsigned last = x->shape.rank - 1u;
-    const struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, 1e-6);
+    const struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, d->llm->epsilon);
     ll_nn_push(nn, name);
     struct ll_value *inputs[] = {
         x, ll_llm_line(d, "scale", x->shape.dim[last], (enum ll_role)x->shape.role[last])};
     struct ll_value *y = ll_llm_op(d, LL_OP_RMS_NORM, 2, inputs, &epsilon, 1);
     ll_nn_pop(nn);
+    return y;
+}
+
+/* A norm of hidden features, as the model has them. What scales or shifts nothing is no weight. */
+static struct ll_value *hidden_norm(struct ll_llm_decoder *d, const char *name, struct ll_value *x)
+{
+    static const enum ll_role role = LL_ROLE_HIDDEN;
+    const enum ll_llm_norm norm = d->llm->norm;
+    const struct ll_attr epsilon = ll_attr_of_real(LL_ATTR_EPSILON, d->llm->epsilon);
+    if (norm == LL_LLM_RMS_NORM || d->nn->trouble)
+        return ll_llm_norm(d, name, x);
+    const uint64_t features = x->shape.dim[x->shape.rank - 1u];
+    const struct ll_shape line = ll_nn_shape(d->nn, 1, &features, &role);
+    ll_nn_push(d->nn, name);
+    struct ll_value *inputs[] = {x,
+                                 norm == LL_LLM_LAYER_NORM_BARE
+                                     ? ll_filled(d->nn, "ones", &line, 1)
+                                     : ll_llm_line(d, "scale", features, LL_ROLE_HIDDEN),
+                                 norm == LL_LLM_LAYER_NORM ? ll_llm_line(d, "shift", features, LL_ROLE_HIDDEN)
+                                                           : ll_zeros(d->nn, &line)};
+    struct ll_value *y = ll_llm_op(d, LL_OP_LAYER_NORM, 3, inputs, &epsilon, 1);
+    ll_nn_pop(d->nn);
     return y;
 }
 
@@ -352,17 +382,17 @@ static struct ll_value *fed(struct ll_llm_decoder *d, const char *name)
 /* The two parts of a layer: what each adds to x, [rows, hidden]. */
 static struct ll_value *mixer_part(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
 {
-    struct ll_value *y = ll_llm_mixed(d, l, ll_llm_norm(d, "norm", x));
-    return l->norms > 0 ? ll_llm_norm(d, "norm_behind", y) : y;
+    struct ll_value *y = ll_llm_mixed(d, l, hidden_norm(d, "norm", x));
+    return l->norms > 0 ? hidden_norm(d, "norm_behind", y) : y;
 }
 
 static struct ll_value *ffn_part(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x)
 {
     /* Where dense and expert parts stand side by side, each has norms of its own. */
     static const char *const names[] = {"norm_behind", "dense_norm", "experts_norm", "experts_norm_behind"};
-    struct ll_value *y = ll_llm_fed(d, l, ll_llm_norm(d, "norm", x));
+    struct ll_value *y = ll_llm_fed(d, l, hidden_norm(d, "norm", x));
     for (unsigned i = 1; i < l->norms; i++)
-        y = ll_llm_norm(d, names[i - 1], y);
+        y = hidden_norm(d, names[i - 1], y);
     return y;
 }
 
@@ -485,10 +515,26 @@ static struct ll_value *with_layer_input(struct ll_llm_decoder *d, const struct 
     return x;
 }
 
+/* x and what both parts of a layer make of it, which read it through one norm or one each. */
+static struct ll_value *side_by_side(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                     struct ll_value *x)
+{
+    ll_nn_push(d->nn, "attention");
+    struct ll_value *n = hidden_norm(d, "norm", x), *y = ll_llm_mixed(d, l, n);
+    ll_nn_pop(d->nn);
+    ll_nn_push(d->nn, "feed_forward");
+    n = l->one_norm ? n : hidden_norm(d, "norm", x);
+    y = ll_add_of(d->nn, y, ll_llm_fed(d, l, n));
+    ll_nn_pop(d->nn);
+    return ll_add_of(d->nn, x, y);
+}
+
 static struct ll_value *layer_of(struct ll_llm_decoder *d, const struct layer_inputs *in, uint64_t i,
                                  struct ll_value *x)
 {
     const struct ll_llm_layer *l = &d->llm->layers[i];
+    if (l->parallel)
+        return side_by_side(d, l, x);
     if (l->mixer != LL_MIXER_NONE) {
         ll_nn_push(d->nn, "attention");
         x = after(d, l, mixer_part, x);
@@ -533,6 +579,15 @@ static struct ll_value *asked(struct ll_llm_decoder *d, struct ll_value *x)
                : ll_llm_seen(d, pieces, d->group_count, 2, (uint64_t[]){rows, x->shape.dim[1]}, roles);
 }
 
+/* Embeddings of places. */
+static struct ll_value *positions_of(struct ll_llm_decoder *d)
+{
+    static const enum ll_role roles[] = {LL_ROLE_SEQUENCE, LL_ROLE_HIDDEN};
+    struct ll_shape shape = ll_nn_shape(d->nn, 2, (uint64_t[]){d->llm->positions, d->llm->hidden}, roles);
+    return ll_nn_variable(d->nn, "positions", &shape, LL_WEIGHT,
+                          (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
+}
+
 static struct ll_value *net(struct ll_llm_decoder *d)
 {
     static const enum ll_role roles[] = {LL_ROLE_VOCABULARY, LL_ROLE_HIDDEN};
@@ -544,6 +599,10 @@ static struct ll_value *net(struct ll_llm_decoder *d)
     struct ll_value *embedding =
         ll_nn_variable(nn, "tokens", &table, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
     struct ll_value *x = ll_nn_gather(nn, embedding, tokens);
+    if (llm->positions > 0)
+        x = ll_add_of(nn, x, ll_nn_gather(nn, positions_of(d), fed(d, "places")));
+    if (llm->embedding_norm)
+        x = hidden_norm(d, "norm", x);
     ll_nn_pop(nn);
     const struct layer_inputs in = layer_inputs_of(d, tokens, x);
     x = llm->streams > 0 ? streams_begun(d, x) : x;
@@ -555,12 +614,12 @@ static struct ll_value *net(struct ll_llm_decoder *d)
     ll_nn_push(nn, "head");
     x = asked(d, x);
     x = llm->streams > 0 ? streams_read(d, x, mix_weights(d, x, llm->streams, 1)) : x;
-    x = ll_llm_norm(d, "norm", x);
+    x = hidden_norm(d, "norm", x);
     struct ll_value *logits =
         llm->tied ? ll_matmul_transposed(nn, x, embedding)
                   : ll_llm_dense(d, x,
                                  &(struct ll_llm_matrix){"tokens", llm->vocabulary, LL_ROLE_HIDDEN,
-                                                         LL_ROLE_VOCABULARY, false, true});
+                                                         LL_ROLE_VOCABULARY, llm->head_biased, true});
     ll_nn_pop(nn);
     return logits;
 }
@@ -604,6 +663,62 @@ static void copy_heads(struct ll_nn *nn, struct ll_llm *llm, uint64_t heads)
     llm->layers = layers;
 }
 
+/* The one length that all sequences have, of a context that is a number. */
+static uint64_t single_length(struct ll_nn *nn, const char *context)
+{
+    uint64_t length = 0;
+    if (context && (!next_length(&context, &length) || *context != '\0'))
+        ll_nn_fail(nn,
+                   "sequences of one length are computed here; expected -p context=N with -p ops=computed");
+    return length;
+}
+
+/* The same layers in ops that are computed here. */
+static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *build,
+                                       const struct ll_llm *llm, const struct ll_llm_formats *formats)
+{
+    static const int64_t reals[] = {2, 1, 0}; /* by number of ll_decoder_dtypes */
+    enum { PROMPT = 1024, LESSON = 4096, TASK = 26 };
+    const int64_t *values = build->params;
+    const bool infers = !build->train && !build->measure;
+    const uint64_t tokens = (uint64_t)values[LLM_TOKENS],
+                   past = single_length(nn, ll_build_text(build, LLM_CONTEXT));
+    const char *unknown = ll_llm_not_computed(llm);
+    if (unknown)
+        ll_nn_fail(nn, "%s: not computed here; expected -p ops=kernels", unknown);
+    if (formats->linear > 0 || formats->expert != LL_EXPERTS_BF16 || values[LLM_KV_DTYPE] > 0)
+        ll_nn_fail(nn, "quantized weights and caches are not computed here; expected -p weights=16bit and no "
+                       "-p kv_dtype with -p ops=computed");
+    if (values[LLM_PASS] == MIXED)
+        ll_nn_fail(nn, "a mixed pass is not computed here; expected -p pass=prefill or decode with -p "
+                       "ops=computed");
+    if (nn->trouble)
+        return &nn->nothing;
+    const bool decodes = infers && values[LLM_PASS] == DECODE;
+    const uint64_t fresh = tokens > 0 ? tokens
+                           : decodes  ? 1 + (uint64_t)values[LLM_SPECULATE]
+                           : infers   ? PROMPT
+                                      : LESSON;
+    const struct ll_decoder_options options = {.sizes = {.layers = llm->layer_count,
+                                                         .hidden = llm->hidden,
+                                                         .heads = llm->layers[0].heads,
+                                                         .kv_heads = llm->layers[0].kv_heads,
+                                                         .head = llm->layers[0].head,
+                                                         .seq = fresh,
+                                                         .vocabulary = llm->vocabulary},
+                                               .pass = decodes  ? LL_PASS_DECODE
+                                                       : infers ? LL_PASS_PREFILL
+                                                                : LL_PASS_FORWARD,
+                                               .dtype = reals[values[LLM_DTYPE]],
+                                               .context = infers ? past + fresh : 0,
+                                               .tokens = infers ? fresh : 0,
+                                               .task_vocabulary = ll_min(TASK, llm->vocabulary),
+                                               .fused = true,
+                                               .rate = (double)values[LLM_RATE] * 1e-6,
+                                               .net = llm};
+    return ll_decoder_build(nn, build, &options, ll_llm_computed);
+}
+
 static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32},
@@ -619,6 +734,10 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
         copy_heads(nn, llm, (uint64_t)values[LLM_KV_HEADS]);
     if (values[LLM_LAYERS] > 0)
         llm->layer_count = ll_min(llm->layer_count, (uint64_t)values[LLM_LAYERS]);
+    const struct ll_llm_formats *formats =
+        values[LLM_WEIGHTS] > 0 ? &weights[values[LLM_WEIGHTS]].formats : &llm->formats;
+    if (values[LLM_OPS] > 0)
+        return build_computed(nn, build, llm, formats);
     nn->real = reals[values[LLM_DTYPE]];
     *d = (struct ll_llm_decoder){
         .nn = nn,
@@ -627,7 +746,7 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
         .remembers = !build->train && !build->measure,
         .asks_last = !build->train && !build->measure && values[LLM_PASS] == PREFILL,
         .cache = values[LLM_KV_DTYPE] > 0 ? caches[values[LLM_KV_DTYPE]] : nn->real,
-        .formats = values[LLM_WEIGHTS] > 0 ? weights[values[LLM_WEIGHTS]].formats : llm->formats,
+        .formats = *formats,
     };
     set_sequences(d, build);
     struct ll_value *labels = build->train && !nn->trouble ? fed(d, "next_tokens") : NULL;
@@ -635,8 +754,11 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
     if (!labels || nn->trouble)
         return logits;
     struct ll_value *loss = ll_decoder_loss(nn, logits, labels);
-    const struct ll_optimizer adam = {
-        .kind = LL_ADAM, .rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
+    const struct ll_optimizer adam = {.kind = LL_ADAM,
+                                      .rate = (double)values[LLM_RATE] * 1e-6,
+                                      .beta1 = 0.9,
+                                      .beta2 = 0.95,
+                                      .epsilon = 1e-8};
     ll_minimise(nn, loss, &adam);
     return loss;
 }
@@ -645,7 +767,7 @@ const struct ll_model ll_model_llm = {
     .name = "llm",
     .suite = "llm",
     .doc = "language model by its config.json: Llama, Qwen3, Mixtral, DeepSeek-V3, gpt-oss, Llama 4, Gemma, "
-           "Nemotron-H, ... (with --dry-run)",
+           "Nemotron-H, ... (with --dry-run, or small with -p ops=computed)",
     .default_batch = 1,
     .inference_batch = 1,
     .params = params,
@@ -654,4 +776,12 @@ const struct ll_model ll_model_llm = {
     .batch_param = "batch",
     .infers = true,
     .build = build_llm,
+    .recipe = {.steps = 600,
+               .batch = 16,
+               .settings = {{"config", "tiny"},
+                            {"ops", "computed"},
+                            {"dtype", "f32"},
+                            {"tokens", "32"},
+                            {"rate", "2000"}}},
+    .evaluate = ll_decoder_evaluate,
 };

@@ -188,6 +188,21 @@ static struct ll_value *out_of(struct ll_llm_decoder *d, struct ll_value *y, boo
                                                 .biased = biased});
 }
 
+/* Each head's results times a number of its own, a logistic function of n. */
+static struct ll_value *gated_heads(struct ll_llm_decoder *d, const struct ll_llm_layer *l,
+                                    struct ll_value *y, struct ll_value *n)
+{
+    static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN},
+                              together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
+    struct ll_value *gate = ll_llm_dense(
+        d, n, &(struct ll_llm_matrix){"head_gate", l->heads, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false});
+    gate = ll_nn_do1(d->nn, LL_OP_SIGMOID, gate);
+    gate = ll_llm_seen(d, &gate, 1, 3, (uint64_t[]){d->rows, l->heads, 1}, apart);
+    y = ll_llm_seen(d, &y, 1, 3, (uint64_t[]){d->rows, l->heads, l->head_v}, apart);
+    y = ll_mul_of(d->nn, y, gate);
+    return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){d->rows, l->heads * l->head_v}, together);
+}
+
 /* Attention of many, grouped or single key heads. */
 static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
 {
@@ -225,6 +240,8 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
     struct ll_value *all = ll_llm_all_rows(d, y, l->heads * l->head_v, LL_ROLE_HEADS);
     if (l->gated)
         all = ll_mul_of(d->nn, all, ll_nn_do1(d->nn, LL_OP_SIGMOID, parts[count - 1]));
+    if (l->head_gated)
+        all = gated_heads(d, l, all, n);
     return out_of(d, all, l->out_biased);
 }
 
@@ -594,10 +611,24 @@ static struct ll_value *mamba2(struct ll_llm_decoder *d, const struct ll_llm_lay
     return out_of(d, gated_norm(d, l, y, parts[0], false), false);
 }
 
+/* A gated short convolution (LFM2, Liquid AI, 2025): (taps * (b x)) c, with b, c and x columns of one
+ * matrix. */
+static struct ll_value *short_conv(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
+{
+    const struct ll_llm_matrix in[] = {{"b", l->value, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false},
+                                       {"c", l->value, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false},
+                                       {"x", l->value, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false}};
+    struct ll_value *parts[3];
+    ll_llm_dense_parts(d, "in", n, in, 3, parts);
+    struct ll_value *x = convolved(d, l, ll_mul_of(d->nn, parts[0], parts[2]), l->value, l->qkv_biased);
+    return out_of(d, ll_mul_of(d->nn, x, parts[1]), false);
+}
+
 struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
 {
     assert(l->mixer != LL_MIXER_NONE);
-    bool recurs = l->mixer == LL_MIXER_DELTA || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_MAMBA2;
+    bool recurs = l->mixer == LL_MIXER_DELTA || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_MAMBA2 ||
+                  l->mixer == LL_MIXER_CONV;
     if (recurs && d->train)
         ll_nn_fail(d->nn, "the gradients of its recurrent layers are not known here; expected --infer");
     if (l->mixer == LL_MIXER_COMPRESSED && d->train)
@@ -613,6 +644,8 @@ struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_laye
         return kimi_delta(d, l, n);
     case LL_MIXER_MAMBA2:
         return mamba2(d, l, n);
+    case LL_MIXER_CONV:
+        return short_conv(d, l, n);
     case LL_MIXER_LINEAR:
         return ll_llm_dense(
             d, n,

@@ -385,6 +385,27 @@ static void test_other_families(void **state)
     }
 }
 
+static const struct {
+    const char *name;
+    double parameters;
+    const char *text;
+} published[] = {
+#define PUBLISHED(name, parameters, ...) {name, parameters, #__VA_ARGS__},
+#include "published_llms.def"
+};
+
+static void test_published_models_of_many_families(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        struct ll_trace *trace = dry_of_text(published[i].text, "decode", "1", "64");
+        if (parameters(trace) != published[i].parameters)
+            fail_msg("%s: %.0f parameters, expected %.0f", published[i].name, parameters(trace),
+                     published[i].parameters);
+        ll_trace_free(trace);
+    }
+}
+
 static void test_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -436,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_compressed_attention),
         cmocka_unit_test(test_shared_keys_and_embeddings_of_layers),
         cmocka_unit_test(test_other_families),
+        cmocka_unit_test(test_published_models_of_many_families),
         cmocka_unit_test(test_what_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

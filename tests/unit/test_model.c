@@ -290,7 +290,12 @@ static void build_doubled(const struct known *known, struct doubled *d)
     enum ll_status status;
     *d = (struct doubled){.nn = ll_nn_new(LL_F64)};
     assert_true(ll_model_settings(model, known->small, count_of(known->small), values, &diags));
-    d->loss = model->build(d->nn, &(struct ll_build){.train = true, .batch = 3, .seed = 5, .params = values});
+    d->loss = model->build(d->nn, &(struct ll_build){.train = true,
+                                                     .batch = 3,
+                                                     .seed = 5,
+                                                     .params = values,
+                                                     .settings = known->small,
+                                                     .diags = &diags});
     ll_nn_keep(d->loss);
     for (uint64_t i = 0; i < d->nn->value_count; i++)
         if (is_judged(known, d->nn->values[i])) {

@@ -10,7 +10,7 @@
  * after half of its length; one time in two the second half has tokens of its own. Inference is the encoder
  * and its pooler. */
 #include "models/feed.h"
-#include "models/frontier/decoder.h"
+#include "models/llm/computed.h"
 #include "models/nn/layers.h"
 #include "models/nn/nn.h"
 #include "models/nn/runner.h"
@@ -54,7 +54,8 @@ static const char *const *const words[PARAMS] = {[DTYPE] = ll_decoder_dtypes};
 /* A decoder whose tokens see all others; it comes first, so that both are the network's driver's context. */
 struct bert {
     struct ll_decoder decoder;
-    uint64_t positions, masked; /* masked: tokens of a text */
+    struct ll_llm llm; /* its layers */
+    uint64_t masked;   /* tokens of a text */
 };
 
 /* --- texts --- */
@@ -152,42 +153,16 @@ static struct ll_value *numbers(struct bert *b, const char *name, uint64_t each,
 
 /* --- the network --- */
 
-static const double deviation = 0.02;
-
-static struct ll_value *normed(struct ll_decoder *d, struct ll_value *x)
+static struct ll_value *normed(struct bert *b, struct ll_value *x)
 {
-    return ll_layer_norm(d->nn, "norm", x, 1e-12);
+    return ll_llm_computed_norm(&b->decoder, &b->llm, "norm", x);
 }
 
+/* From the features of a token to so many others. */
 static struct ll_value *dense(struct ll_decoder *d, const char *name, struct ll_value *x, uint64_t units,
-                              enum ll_role from, enum ll_role to)
+                              enum ll_role to)
 {
-    const struct ll_decoder_dense dense = {units, from, to, true, deviation};
-    return ll_decoder_dense(d, name, x, &dense);
-}
-
-/* norm(x + what comes out of a sublayer) */
-static struct ll_value *added(struct ll_decoder *d, struct ll_value *x, struct ll_value *y, enum ll_role from)
-{
-    y = ll_decoder_dropped(d, dense(d, "output", y, d->sizes.hidden, from, LL_ROLE_HIDDEN));
-    return normed(d, ll_add_of(d->nn, x, y));
-}
-
-static struct ll_value *layer(struct ll_decoder *d, struct ll_value *x)
-{
-    uint64_t hidden = d->sizes.hidden;
-    ll_nn_push(d->nn, "attention");
-    struct ll_value *q = dense(d, "query", x, hidden, LL_ROLE_HIDDEN, LL_ROLE_HEADS);
-    struct ll_value *k = dense(d, "key", x, hidden, LL_ROLE_HIDDEN, LL_ROLE_HEADS);
-    struct ll_value *v = dense(d, "value", x, hidden, LL_ROLE_HIDDEN, LL_ROLE_HEADS);
-    x = added(d, x, ll_decoder_attend(d, q, k, v), LL_ROLE_HEADS);
-    ll_nn_pop(d->nn);
-    ll_nn_push(d->nn, "feed_forward");
-    struct ll_value *inner = ll_nn_do1(
-        d->nn, LL_OP_GELU, dense(d, "input", x, d->sizes.ffn_hidden, LL_ROLE_HIDDEN, LL_ROLE_FFN_HIDDEN));
-    x = added(d, x, inner, LL_ROLE_FFN_HIDDEN);
-    ll_nn_pop(d->nn);
-    return x;
+    return ll_llm_computed_dense(d, name, x, units, LL_ROLE_HIDDEN, to, true);
 }
 
 static struct ll_value *table(struct bert *b, const char *name, uint64_t rows, enum ll_role role)
@@ -195,7 +170,7 @@ static struct ll_value *table(struct bert *b, const char *name, uint64_t rows, e
     struct ll_nn *nn = b->decoder.nn;
     struct ll_shape shape = ll_nn_shape(nn, 2, (uint64_t[]){rows, b->decoder.sizes.hidden},
                                         (enum ll_role[]){role, LL_ROLE_HIDDEN});
-    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, deviation, NULL});
+    return ll_nn_variable(nn, name, &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 
 static struct ll_value *embedded(struct bert *b, struct ll_value *vocabulary)
@@ -205,11 +180,11 @@ static struct ll_value *embedded(struct bert *b, struct ll_value *vocabulary)
     struct ll_value *x = ll_nn_gather(nn, vocabulary, numbers(b, "tokens", d->steps, fill_tokens));
     struct ll_value *types = numbers(b, "types", d->steps, fill_types);
     types = ll_nn_gather(nn, table(b, "types", TYPES, LL_ROLE_PLAIN), types);
-    struct ll_value *positions = table(b, "positions", b->positions, LL_ROLE_SEQUENCE);
-    if (b->positions > d->steps)
+    struct ll_value *positions = table(b, "positions", b->llm.positions, LL_ROLE_SEQUENCE);
+    if (b->llm.positions > d->steps)
         positions = ll_nn_slice(nn, positions, 0, 0, d->steps);
     x = ll_add_of(nn, ll_decoder_sequences(d, ll_add_of(nn, x, types)), positions);
-    return ll_decoder_dropped(d, normed(d, ll_decoder_rows(d, x)));
+    return ll_decoder_dropped(d, normed(b, ll_decoder_rows(d, x)));
 }
 
 /* The rows of all tokens. */
@@ -219,12 +194,7 @@ static struct ll_value *encoded(struct bert *b, struct ll_value *vocabulary)
     ll_nn_push(nn, "embedding");
     struct ll_value *x = embedded(b, vocabulary);
     ll_nn_pop(nn);
-    for (unsigned i = 0; i < b->decoder.sizes.layers && !nn->trouble; i++) {
-        ll_nn_push_numbered(nn, "layer", i);
-        x = layer(&b->decoder, x);
-        ll_nn_pop(nn);
-    }
-    return x;
+    return ll_llm_computed_layers(&b->decoder, &b->llm, x);
 }
 
 /* What the first token of each text says of all of it. */
@@ -232,8 +202,8 @@ static struct ll_value *pooled(struct ll_decoder *d, struct ll_value *x)
 {
     ll_nn_push(d->nn, "pooler");
     struct ll_value *first = ll_decoder_rows(d, ll_nn_slice(d->nn, ll_decoder_sequences(d, x), 1, 0, 1));
-    struct ll_value *y = ll_nn_do1(
-        d->nn, LL_OP_TANH, dense(d, "output", first, d->sizes.hidden, LL_ROLE_HIDDEN, LL_ROLE_HIDDEN));
+    struct ll_value *y =
+        ll_nn_do1(d->nn, LL_OP_TANH, dense(d, "output", first, d->sizes.hidden, LL_ROLE_HIDDEN));
     ll_nn_pop(d->nn);
     return y;
 }
@@ -245,8 +215,8 @@ static struct ll_value *filled_in(struct bert *b, struct ll_value *x, struct ll_
     struct ll_nn *nn = d->nn;
     ll_nn_push(nn, "head");
     struct ll_value *rows = ll_nn_gather(nn, x, numbers(b, "hidden", b->masked, fill_hidden));
-    rows = dense(d, "input", rows, d->sizes.hidden, LL_ROLE_HIDDEN, LL_ROLE_HIDDEN);
-    rows = normed(d, ll_nn_do1(nn, LL_OP_GELU, rows));
+    rows = dense(d, "input", rows, d->sizes.hidden, LL_ROLE_HIDDEN);
+    rows = normed(b, ll_nn_do1(nn, LL_OP_GELU, rows));
     struct ll_shape line = ll_nn_shape(nn, 1, &d->sizes.vocabulary, (enum ll_role[]){LL_ROLE_VOCABULARY});
     struct ll_value *biases =
         ll_nn_variable(nn, "biases", &line, LL_WEIGHT, (struct ll_init){LL_INIT_CONSTANT, 0, NULL});
@@ -264,7 +234,7 @@ static struct ll_value *train(struct bert *b, double rate)
     struct ll_value *labels = numbers(b, "labels", b->masked, fill_labels);
     struct ll_value *token_loss = ll_decoder_loss(d->nn, filled_in(b, x, vocabulary), labels);
     ll_nn_push(d->nn, "follows");
-    struct ll_value *said = dense(d, "output", pooled(d, x), TYPES, LL_ROLE_HIDDEN, LL_ROLE_PLAIN);
+    struct ll_value *said = dense(d, "output", pooled(d, x), TYPES, LL_ROLE_PLAIN);
     struct ll_value *loss =
         ll_add_of(d->nn, token_loss, ll_decoder_loss(d->nn, said, numbers(b, "labels", 1, fill_follows)));
     ll_nn_pop(d->nn);
@@ -282,6 +252,23 @@ static void add_evaluation(struct bert *b)
     struct ll_value *vocabulary = ll_decoder_table(d);
     d->guesses = ll_nn_do1(d->nn, LL_OP_ARGMAX, filled_in(b, encoded(b, vocabulary), vocabulary));
     ll_nn_keep(d->guesses);
+}
+
+/* Layers of biased attention and GELU, with a norm behind each sum. False when memory ran out. */
+static bool set_layers(struct ll_nn *nn, const struct ll_decoder_sizes *sizes, uint64_t positions,
+                       struct ll_llm *llm)
+{
+    struct ll_llm_layer layer = ll_llm_layer_of(sizes);
+    layer.qkv_biased = layer.out_biased = layer.biased = layer.plain = true;
+    layer.act = LL_LLM_GELU;
+    *llm = (struct ll_llm){.hidden = sizes->hidden,
+                           .vocabulary = sizes->vocabulary,
+                           .tied = true,
+                           .norm = LL_LLM_LAYER_NORM,
+                           .epsilon = 1e-12,
+                           .norms_behind = true,
+                           .positions = positions};
+    return ll_llm_repeat(nn, sizes->layers, &layer, llm);
 }
 
 /* Reads the settings and checks that they fit together. A network in trouble gives NULL; the tokens of a
@@ -313,11 +300,12 @@ static struct bert *begin(struct ll_nn *nn, const struct ll_build *build)
                                       .eager = values[EAGER] != 0,
                                   });
     b->decoder.sees_all = true;
-    b->positions = (uint64_t)values[POSITIONS];
+    if (!set_layers(nn, &sizes, (uint64_t)values[POSITIONS], &b->llm))
+        return NULL;
     b->masked = ll_max(1, ll_ceil_div(sizes.seq * (uint64_t)values[MASKED], 100));
     if (sizes.hidden % sizes.heads != 0)
         ll_nn_fail(nn, "features cannot be shared out evenly among the heads of an attention");
-    if (b->positions < sizes.seq)
+    if (b->llm.positions < sizes.seq)
         ll_nn_fail(nn, "a text has more tokens than positions are known");
     if (b->decoder.task_vocabulary + 1 > sizes.vocabulary)
         ll_nn_fail(nn, "-p task_vocabulary=N is larger than -p vocabulary=N less one, the mask");
