@@ -52,6 +52,7 @@ struct search {
     struct front front[LL_OPERAND_COUNT];
     uint64_t limit;          /* evaluations after which the next unrolling is tried */
     bool any, cut, keep_all; /* each store keeps all that it holds */
+    bool partial;            /* something was left out but for want of evaluations */
 };
 
 /* --- objectives --- */
@@ -124,6 +125,7 @@ static void keep_unrolling(struct search *s, struct unrolling u)
             return;
     while (at > 0 && s->unrollings[at - 1].passes > u.passes)
         at--;
+    s->partial = s->partial || s->unrolling_count == MOST_UNROLLINGS;
     if (at == MOST_UNROLLINGS)
         return;
     int last = s->unrolling_count < MOST_UNROLLINGS ? s->unrolling_count++ : MOST_UNROLLINGS - 1;
@@ -209,6 +211,7 @@ static void find_factors(struct search *s, const struct unrolling *u)
                 }
         if (one < 0)
             return; /* a factor of each dimension */
+        s->partial = true;
         s->factor[one].by = least;
         s->factor[other] = s->factor[--s->factors];
     }
@@ -226,7 +229,7 @@ static bool is_worse(const struct search *s, const struct point *one, const stru
     return worse;
 }
 
-static void keep_point(const struct search *s, struct front *front, const struct point *p)
+static void keep_point(struct search *s, struct front *front, const struct point *p)
 {
     int kept = 0;
     for (int i = 0; i < front->count; i++)
@@ -240,6 +243,7 @@ static void keep_point(const struct search *s, struct front *front, const struct
     int most = s->aim == LL_ARRAY_ENERGY ? MOST_POINTS : FEW_POINTS;
     while (at > 0 && front->point[at - 1].energy_j > p->energy_j)
         at--;
+    s->partial = s->partial || kept == most;
     if (at == most)
         return;
     int last = kept < most ? front->count++ : most - 1;
@@ -323,6 +327,7 @@ static void join(struct search *s)
     double least = s->aim == LL_ARRAY_ENERGY ? 1 : s->aim == LL_ARRAY_EDP ? iterations(s) : 0;
     double mac_j = s->problem->macs * s->array->mac_j;
     int most = s->aim == LL_ARRAY_ENERGY ? 3 * MOST_POINTS : MOST_STEPS;
+    s->partial = s->partial || s->front[0].count + s->front[1].count + s->front[2].count - 3 > most;
     for (int a = 0; a < s->front[0].count; a++)
         for (int b = 0; b < s->front[1].count && a + b <= most; b++)
             for (int c = 0; c < s->front[2].count && a + b + c <= most; c++) {
@@ -463,7 +468,8 @@ bool ll_array_search(const struct ll_array *array, const struct ll_array_problem
         s.keep_all = pass == 0;
         try_unrollings(&s);
     }
-    found->complete = !s.cut;
+    found->cut = s.cut;
+    found->complete = !s.cut && !s.partial;
     found->bound = ll_array_least(array, problem);
     found->bound_of_objective = aim == LL_ARRAY_TIME     ? found->bound.cycles
                                 : aim == LL_ARRAY_ENERGY ? found->bound.energy_j

@@ -6,8 +6,10 @@
  * 2021); with each order all ways to divide the loops among the stores of each operand; and all unrollings
  * over the axes that are allowed, of which those that leave fewest elements idle come first. Energies of
  * operands add up, so each operand has a front of its own, of energy and room, and fronts are joined where
- * stores are shared. More room, ports or accumulators only add mappings, so the least energy never rises
- * with them.
+ * stores are shared. What is merged, an unrolling or a point of a front that finds no place among the best,
+ * or evaluations that run out make a search of a part: it then says so, and the bound how far from the best
+ * its result may be. More room, ports or accumulators only add mappings, so the least energy never rises with
+ * them.
  *
  * Pure and thread-safe; no memory is allocated. */
 #ifndef LL_SIM_ARRAY_SEARCH_H
@@ -38,7 +40,8 @@ struct ll_array_found {
     struct ll_array_bound bound;
     double objective, bound_of_objective;
     uint64_t evaluated; /* mappings whose energy was computed, of one operand or of all */
-    bool complete;      /* the whole space was looked at */
+    bool cut;           /* evaluations ran out before all orders were looked at */
+    bool complete;      /* nothing was left out: no mapping is better. The bound holds in any case. */
 };
 
 /* What a mapping costs by an objective: cycles, joules, their product, or bits out of the outermost store and

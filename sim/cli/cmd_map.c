@@ -160,7 +160,9 @@ static void map_text(const struct map *m, struct ll_str *out)
         cost->energy_j * 1e12, cost->mac_j * 1e12, cost->leak_j * 1e12, cost->network_j * 1e12,
         percent_above(cost->energy_j, m->found.bound.energy_j), m->found.bound.energy_j * 1e12);
     ll_str_addf(out, "  %" PRIu64 " mappings evaluated%s\n\n", m->found.evaluated,
-                m->given ? ", as given" : "");
+                m->given            ? ", as given"
+                : m->found.complete ? ", all that there are"
+                                    : ", a part of all: the bounds say how much better another one may be");
     ll_str_addf(out, "  %-22s %-6s %12s %14s %14s %14s %14s %12s\n", "words of an instance", "", "tile",
                 "reads", "fills", "updates", "drains", "energy, pJ");
     for (int s = 0; s < m->array.stores; s++)
