@@ -139,7 +139,7 @@ static bool open_links(struct hops *hops)
 static bool find_routes(const struct hops *hops, uint16_t from, struct ll_arena *arena)
 {
     struct chip *chip = hops->chip;
-    uint16_t queue[LL_MOST_CORE_ENDS], head = 0, tail = 0, by[LL_MOST_CORE_ENDS], before[LL_MOST_CORE_ENDS];
+    uint16_t queue[LL_MOST_CORE_ENDS], head = 0, tail = 0;
     bool seen[LL_MOST_CORE_ENDS] = {false};
     struct route *routes = &chip->routes[(size_t)from * chip->ends];
     uint16_t memory = chip_memory(chip);
@@ -153,8 +153,6 @@ static bool find_routes(const struct hops *hops, uint16_t from, struct ll_arena 
             if (hop->from != at || seen[hop->to] || (at == memory && from != memory))
                 continue;
             seen[hop->to] = true;
-            by[hop->to] = hop->link;
-            before[hop->to] = at;
             queue[tail++] = hop->to;
             struct route *there = &routes[hop->to];
             const struct route *here = &routes[at];
@@ -167,10 +165,9 @@ static bool find_routes(const struct hops *hops, uint16_t from, struct ll_arena 
             there->count = here->count;
             if (outside)
                 there->links[there->count++] = 0;
-            there->links[there->count++] = by[hop->to];
+            there->links[there->count++] = hop->link;
         }
     }
-    (void)before;
     return true;
 }
 

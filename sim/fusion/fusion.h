@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step on the cores of one chip.
  *
- * The ops of a trace are cut into stacks of neighbours. A stack is cut into tiles of rows; a tile's result
- * stays on the chip and goes over links to the cores that compute what reads it, rows that windows need
- * again are kept where they are. Between stacks all lies in the outermost memory. A stack of one op is
- * layer by layer.
+ * The ops of a trace are cut into stacks of neighbours. A stack is cut into tiles of rows, and where GEMMs
+ * follow one another also into blocks of columns, which the GEMM at their end takes as parts of its depth. A
+ * tile's result stays on the chip and goes over links to the cores that compute what reads it, rows that
+ * windows need again are kept where they are. Between stacks all lies in the outermost memory. A stack of
+ * one op is layer by layer.
  *
  * What is scheduled: a tile takes a core for as long as sim/cost says that its work takes out of the
  * core's own memories; every byte into such a memory or out of it is a transfer over links, which
@@ -78,7 +79,9 @@ struct ll_fusion_link {
 struct ll_fusion_stack {
     uint32_t first_op, last_op, op_count;
     uint32_t bands, columns, steps, tiles; /* cores along rows, along columns; tiles of rows; tiles in all */
-    uint32_t column_blocks, depth_blocks;  /* of a stack of one op; of others 0 */
+    /* Of a stack of one op, what its columns and depth are cut into; of several ops, blocks of columns that go
+     * through it and what the depth of the GEMMs that make them is cut into, 0: it is cut along rows alone. */
+    uint32_t column_blocks, depth_blocks;
     bool pipeline;
     double start_s, time_s, bound_s,
         memory_bytes; /* bound: of the closed form; bytes of the outermost memory */

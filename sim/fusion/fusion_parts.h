@@ -17,8 +17,9 @@ struct edge {
     uint32_t source; /* the node that makes it; LL_NONE: it lies in the outermost memory */
     uint32_t tensor; /* resolved through views */
     enum rows_map map;
-    uint64_t stride, kernel, dilation, pad, in_h, out_h; /* of a window, rows of an image */
-    uint64_t rows, columns;                              /* of the tensor */
+    /* Of a window, rows of an image; a stride of 0: the image is a matrix of a batch, all of it is needed. */
+    uint64_t stride, kernel, dilation, pad, in_h, out_h;
+    uint64_t rows, columns; /* of the tensor */
     double bytes;
     bool weight;    /* cut as the node's columns and depth are */
     bool constant;  /* no op makes it: it is read once */
@@ -113,11 +114,20 @@ struct stack_plan {
     uint32_t bands, columns; /* cores side by side along rows; along columns */
     uint32_t steps;          /* tiles of rows of a band */
     bool pipeline;           /* each heavy node on a core of its own */
-    bool columns_outer;      /* of one node: all rows of a block of columns, before the next block */
+    bool overlaps;      /* what feeds another kind of core runs a tile ahead of it, of each change of kind */
+    bool columns_outer; /* of one node: all rows of a block of columns, before the next block */
     bool keep_inputs, keep_weights;
-    uint32_t column_blocks, depth_blocks; /* of one node; of several, as weights_room says */
-    double weights_room;                  /* bytes of a block of weights, of several nodes */
+    /* Of one node: blocks of its columns, of its depth. Of several: blocks of columns that go one after another
+     * through each group of nodes (enum role), 0 or 1: none do; and what the depth of those that read no
+     * other of the group is cut into. */
+    uint32_t column_blocks, depth_blocks;
+    double weights_room; /* bytes of a block of weights of other nodes, of several; 0: all of them */
 };
+
+/* What a node of a stack does with a block of columns: nothing, it has all of them; it makes the block; it
+ * takes the block as a part of its depth and adds to its result. A group is a run of neighbours that do
+ * something, which no sum of its own feeds. */
+enum role { ROLE_WHOLE, ROLE_BLOCK, ROLE_SUM };
 
 /* A piece of a tensor: as it is moved, or made by a tile. */
 struct piece {
@@ -162,6 +172,15 @@ struct task {
     uint64_t rows[2], columns[2], depth[2];
 };
 
+/* What a tile of a node costs, remembered; rows 0: nothing yet. */
+struct priced {
+    uint32_t node;
+    uint64_t rows, columns, depth;
+    struct tile_cost cost;
+};
+
+enum { PRICED_TILES = 256 };
+
 struct program {
     const struct graph *graph;
     struct chip *chip;
@@ -176,18 +195,38 @@ struct program {
     uint64_t *keys; /* open addressing: key, piece + 1 */
     uint32_t *key_pieces;
     uint64_t key_room, key_count;
-    uint64_t *marks; /* rows reached by node and band, behind each step */
-    uint32_t *outs;  /* first output piece of node, band and step */
-    uint64_t mark_room, out_room;
-    double bound_s; /* no schedule is shorter */
-    bool failed;    /* memory ran out */
+    uint64_t *marks;  /* rows reached by node and band, behind each step */
+    uint8_t *roles;   /* enum role, by node of the stack */
+    uint32_t *groups; /* by node of the stack: the last node of the group that begins there */
+    uint32_t *lags;   /* by node of the stack: tiles by which it runs behind, in a plan that overlaps */
+    uint64_t mark_room, role_room, group_room, lag_room;
+    struct priced priced[PRICED_TILES]; /* by a hash; holds whatever the plan */
+    double bound_s;                     /* no schedule is shorter */
+    bool failed;                        /* memory ran out */
 };
 
 /* The tiles of a plan, in an order in which they could run one by one. False when it does not fit the
  * memories, when it has more than `most` tiles, or when memory ran out (failed). What it had before is
  * lost. */
 bool program_make(struct program *program, const struct stack_plan *plan, uint64_t most);
+
+/* The first of the GEMMs beside a node of a group that make a block one after another and share what they
+ * read from outside, share by share along the depth. Roles are set. */
+uint32_t program_side_by_side(const struct program *program, uint32_t n);
+
+/* The most blocks of columns that can go through the groups of a stack; 1 where it has none, or memory ran
+ * out (failed). Sets roles and groups; leaves the program without tiles. */
+uint64_t program_groups(struct program *program, uint32_t first, uint32_t last);
 void program_release(struct program *program);
+
+/* --- what holds whatever the schedule: bound.c --- */
+
+/* Whether all that lies in the memories at each tile finds room there. False also when memory ran out
+ * (failed). */
+bool program_fits(struct program *program);
+
+/* Sets bound_s, of the busiest core and the busiest link. False when memory ran out (failed). */
+bool program_bound(struct program *program);
 
 /* --- schedules: schedule.c --- */
 

@@ -130,8 +130,8 @@ static bool row_by_row(enum ll_op_kind kind, const struct ll_work *work)
 {
     if (work->kind != LL_WORK_VECTOR)
         return false;
-    return ll_op_class(kind) == LL_CLASS_ELEMENTWISE || kind == LL_OP_SOFTMAX || kind == LL_OP_LAYER_NORM ||
-           kind == LL_OP_RMS_NORM;
+    return ll_op_class(kind) == LL_CLASS_ELEMENTWISE || kind == LL_OP_SOFTMAX ||
+           kind == LL_OP_CAUSAL_SOFTMAX || kind == LL_OP_LAYER_NORM || kind == LL_OP_RMS_NORM;
 }
 
 static bool is_pool(const struct ll_op_view *view, const struct ll_work *work)
@@ -153,6 +153,26 @@ static void set_window(struct edge *edge, const struct ll_op_view *view, uint64_
     edge->out_h = view->out[0].dim[1];
 }
 
+/* Of a batched GEMM a row of the result needs all rows of its own matrix of the batch: a window that moves by
+ * whole matrices. False where operand and result have other batches. */
+static bool set_batch(struct edge *edge, const struct ll_op_view *view, uint32_t i)
+{
+    const struct ll_shape *operand = &view->in[i], *result = &view->out[0];
+    bool same = operand->rank == result->rank && result->rank > 2;
+    for (unsigned d = 0; same && d + 2 < result->rank; d++)
+        same = operand->dim[d] == result->dim[d];
+    if (!same)
+        return false;
+    edge->map = ROWS_SAME;
+    if (result->rank == 4) /* a row is a matrix */
+        return true;
+    edge->map = ROWS_WINDOW;
+    edge->in_h = edge->kernel = operand->dim[operand->rank - 2];
+    edge->out_h = result->dim[result->rank - 2];
+    edge->dilation = 1;
+    return true;
+}
+
 /* How rows and columns of operand i belong to those of the result. */
 static void classify(const struct node *node, const struct ll_op_view *view, uint32_t i, struct edge *edge)
 {
@@ -165,6 +185,8 @@ static void classify(const struct node *node, const struct ll_op_view *view, uin
         }
     } else if (product && i == 1 && edge->constant && node->work->gemm.batch == 1)
         edge->weight = true;
+    else if (product && i == 1 && node->work->gemm.batch > 1 && node->rows > 1 && set_batch(edge, view, i))
+        return;
     else if (node->work->kind == LL_WORK_CONV && i == 0 && node->work->conv.pass == LL_CONV_FORWARD)
         set_window(edge, view, node->work->conv.kernel_h);
     else if (node->work->kind == LL_WORK_CONV && i == 1 && node->work->conv.pass == LL_CONV_FORWARD &&
@@ -198,13 +220,11 @@ static void measure(struct node *node, const struct ll_op_view *view)
         node->depth = ll_max(node->work->gemm.k, 1);
 }
 
-static bool add_edges(struct building *building, struct node *node, uint64_t *room, struct ll_arena *arena)
+static void add_edges(struct building *building, struct node *node)
 {
     const struct ll_trace *trace = building->trace;
     const struct ll_op_signature *signature = &trace->signatures[node->signature];
     struct graph *graph = building->graph;
-    (void)room;
-    (void)arena;
     node->first_edge = graph->edge_count;
     for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(trace, node->op, i), base = building->base[tensor];
@@ -226,7 +246,6 @@ static bool add_edges(struct building *building, struct node *node, uint64_t *ro
         edge->rows = edge->map == ROWS_ALL ? source->rows : edge->rows;
     }
     node->edge_count = graph->edge_count - node->first_edge;
-    return true;
 }
 
 static bool is_refused(const struct ll_work *work)
@@ -260,7 +279,7 @@ static void look_through(struct building *building, uint32_t op)
     }
 }
 
-static void add_node(struct building *building, uint32_t op, struct ll_arena *arena)
+static void add_node(struct building *building, uint32_t op)
 {
     const struct ll_trace *trace = building->trace;
     struct graph *graph = building->graph;
@@ -274,7 +293,7 @@ static void add_node(struct building *building, uint32_t op, struct ll_arena *ar
     measure(node, &signature->view);
     for (uint32_t i = 0; i < signature->view.output_count; i++)
         node->out_bytes += (double)ll_size_bytes(&signature->view.out[i]);
-    add_edges(building, node, NULL, arena);
+    add_edges(building, node);
     place_results(building, op, graph->node_count++);
 }
 
@@ -309,7 +328,7 @@ bool graph_build(struct graph *graph, const struct ll_prepared *prepared, struct
         else if (work->kind == LL_WORK_HOST)
             place_results(&building, op, LL_NONE);
         else
-            add_node(&building, op, arena);
+            add_node(&building, op);
     }
     return true;
 }

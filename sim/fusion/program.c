@@ -12,9 +12,16 @@
  * within a band rows are kept (its fully cached mode). Within a step columns are divided among cores and
  * blocks, and the depth of a GEMM among blocks, which add to the same result.
  *
- * The order of the tiles is one in which they could run one by one. A piece lies in a memory from its
- * first use there to its last in this order; where at some tile more lies in a memory than it holds, the
- * plan does not fit. */
+ * Through a group of GEMMs and what stands between them columns go block by block, so that no row of what
+ * lies between is ever there as a whole; the GEMM at the end takes a block as a part of its depth:
+ *
+ *       block    0    1    2
+ *       left     #    #    #                 columns of the block, each from all rows' depth
+ *       right    #    #    #
+ *       gate     #    #    #
+ *       down     +    +    +                 all columns, a sum over blocks that stays until the last
+ *
+ * The order of the tiles is one in which they could run one by one. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +29,7 @@
 
 #include "sim/fusion/fusion_parts.h"
 
-enum key_tag { KEY_OUT = 1, KEY_WEIGHT, KEY_ROWS, KEY_WHOLE };
+enum key_tag { KEY_OUT = 1, KEY_WEIGHT, KEY_ROWS, KEY_WHOLE, KEY_AGAIN, KEY_BLOCK };
 
 struct key {
     uint64_t a, b;
@@ -109,6 +116,17 @@ static bool is_stored(const struct program *program, uint32_t n)
 {
     uint32_t last_use = program->graph->nodes[n].last_use;
     return last_use == LL_NONE || last_use > program->plan.last;
+}
+
+static bool is_alone(const struct program *program)
+{
+    return program->plan.first == program->plan.last;
+}
+
+static enum role role_of(const struct program *program, uint32_t n)
+{
+    bool flows = !is_alone(program) && program->plan.column_blocks > 1;
+    return flows ? (enum role)program->roles[n - program->plan.first] : ROLE_WHOLE;
 }
 
 static uint32_t parts_of(const struct program *program, uint32_t n)
@@ -221,6 +239,73 @@ static bool find_marks(struct program *program)
         for (uint32_t b = 0; b < plan->bands; b++)
             reach(program, n, b);
     return true;
+}
+
+/* --- groups through which columns go block by block --- */
+
+/* Whether a GEMM's columns and depth can be cut, its weights with them. */
+static bool cuts_columns(const struct graph *graph, const struct node *node)
+{
+    bool weights = false;
+    for (uint32_t i = 0; i < node->edge_count; i++)
+        weights = weights || graph->edges[node->first_edge + i].weight;
+    return node->heavy && weights && node->depth > 1 && !node->flowing;
+}
+
+/* What a node does in the group that begins at `first`; ROLE_WHOLE: it is none of it. */
+static enum role role_in_group(const struct program *program, uint32_t first, uint32_t n)
+{
+    const struct graph *graph = program->graph;
+    const struct node *node = &graph->nodes[n];
+    bool gemm = cuts_columns(graph, node), reads = false;
+    for (uint32_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &graph->edges[node->first_edge + i];
+        if (edge->source == LL_NONE || edge->source < first)
+            continue;
+        uint64_t columns = graph->nodes[edge->source].columns;
+        bool block =
+            program->roles[edge->source - program->plan.first] == ROLE_BLOCK && edge->map == ROWS_SAME;
+        bool fits =
+            gemm ? edge->along_k && columns == node->depth : edge->by_column && columns == node->columns;
+        if (!block || !fits)
+            return ROLE_WHOLE;
+        reads = true;
+    }
+    return gemm ? (reads ? ROLE_SUM : ROLE_BLOCK) : reads && !node->flowing ? ROLE_BLOCK : ROLE_WHOLE;
+}
+
+uint64_t program_groups(struct program *program, uint32_t first, uint32_t last)
+{
+    uint64_t count = (uint64_t)last - first + 1, most = UINT64_MAX;
+    program->plan = (struct stack_plan){.first = first, .last = last};
+    if (!ll_grow(&program->roles, &program->role_room, count, sizeof *program->roles) ||
+        !ll_grow(&program->groups, &program->group_room, count, sizeof *program->groups)) {
+        program->failed = true;
+        return 1;
+    }
+    for (uint32_t n = first, begin; n <= last;) {
+        for (begin = n; n <= last; n++) {
+            enum role role = role_in_group(program, begin, n);
+            const struct node *node = &program->graph->nodes[n];
+            program->roles[n - first] = (uint8_t)role;
+            if (role == ROLE_WHOLE)
+                break;
+            most = ll_min(most, role == ROLE_SUM ? node->depth : node->columns);
+        }
+        n += n == begin;
+        program->groups[begin - first] = n - 1;
+    }
+    return most == UINT64_MAX ? 1 : most;
+}
+
+uint32_t program_side_by_side(const struct program *program, uint32_t n)
+{
+    const struct graph *graph = program->graph;
+    uint32_t begin = program->plan.first;
+    while (n > begin && program->roles[n - begin] == ROLE_BLOCK && graph->nodes[n].heavy &&
+           program->roles[n - 1 - begin] == ROLE_BLOCK && graph->nodes[n - 1].heavy)
+        n--;
+    return n;
 }
 
 /* --- tiles --- */
@@ -357,10 +442,13 @@ static void read_rows(struct program *program, const struct making *making, uint
     const struct node *node = &program->graph->nodes[making->n];
     struct row_range needed = rows_needed(edge, task.rows[0], task.rows[1]);
     uint64_t columns[2] = {0, edge->columns};
-    uint64_t part = 0, slice = edge->along_k ? making->slice : 0;
-    if (edge->by_column && making->parts > 1)
-        part = making->part + 1u;
-    if (edge->by_column) {
+    uint64_t part = edge->by_column && making->parts > 1 ? making->part + 1u : 0;
+    uint64_t slice = edge->along_k && making->slices > 1 ? making->slice + 1u : 0;
+    bool block = edge->by_column && role_of(program, making->n) == ROLE_BLOCK;
+    if (block) {
+        columns[0] = task.columns[0];
+        columns[1] = task.columns[1];
+    } else if (edge->by_column) {
         columns[0] = node->columns * making->part / making->parts;
         columns[1] = node->columns * (making->part + 1u) / making->parts;
     } else if (edge->along_k) {
@@ -368,7 +456,11 @@ static void read_rows(struct program *program, const struct making *making, uint
         columns[1] = task.depth[1];
     }
     double share = (double)(columns[1] - columns[0]) / (double)edge->columns;
-    uint64_t instance = program->plan.keep_inputs ? 0 : making->block + 1u;
+    uint64_t instance = block || !program->plan.keep_inputs ? making->block + 1u : 0;
+    /* What comes again for each block comes once for GEMMs side by side, else for each node by itself. */
+    bool again = !program->plan.keep_inputs && !is_alone(program);
+    uint64_t beside = again ? program_side_by_side(program, making->n) - program->plan.first : 0;
+    enum key_tag tag = block ? KEY_BLOCK : again ? KEY_AGAIN : KEY_ROWS;
     for (uint32_t s = making->step + 1; s-- > 0;) {
         uint64_t from = *mark_of(program, making->n, making->band, s);
         uint64_t to = *mark_of(program, making->n, making->band, s + 1);
@@ -388,7 +480,8 @@ static void read_rows(struct program *program, const struct making *making, uint
                               .transfer = LL_NONE,
                               .rows = {lo, now.hi},
                               .columns = {columns[0], columns[1]}};
-        struct key key = key_of(KEY_ROWS, edge->tensor, lo, now.hi, part << 24 | slice << 12 | instance);
+        struct key key = key_of(tag, (uint64_t)edge->tensor << 6 | beside, lo, now.hi,
+                                part << 24 | slice << 12 | instance);
         read_piece(program, making, piece_of(program, key, &fresh), LL_OPERAND_A);
     }
 }
@@ -421,7 +514,11 @@ static void read_made(struct program *program, const struct making *making, uint
         from = (double)task.depth[0] / (double)program->graph->nodes[making->n].depth;
         to = (double)task.depth[1] / (double)program->graph->nodes[making->n].depth;
     }
-    uint32_t parts = parts_of(program, edge->source);
+    uint32_t parts = parts_of(program, edge->source), blocks = 1;
+    if (role_of(program, edge->source) == ROLE_BLOCK)
+        blocks = program->plan.column_blocks;
+    uint32_t first_block = (uint32_t)fmax(0, floor(from * blocks) - 1);
+    uint32_t last_block = (uint32_t)fmin(blocks - 1, ceil(to * blocks));
     for (uint32_t s = making->step + 1; s-- > 0;) {
         uint64_t lo = *mark_of(program, edge->source, making->band, s);
         uint64_t hi = *mark_of(program, edge->source, making->band, s + 1);
@@ -430,11 +527,11 @@ static void read_made(struct program *program, const struct making *making, uint
         if (hi <= needed.lo)
             break;
         for (uint32_t p = 0; p < parts; p++)
-            for (uint32_t j = 0;; j++) {
+            for (uint32_t j = first_block; j <= last_block; j++) {
                 struct key key = key_of(KEY_OUT, edge->source, s, (uint64_t)making->band * parts + p, j);
                 uint32_t piece = piece_of(program, key, NULL);
-                if (piece == LL_NONE)
-                    break;
+                if (piece == LL_NONE) /* a block has fewer columns than there are parts */
+                    continue;
                 double all = (double)program->graph->nodes[edge->source].columns;
                 const struct piece *it = &program->pieces[piece];
                 if ((double)it->columns[0] / all < to - 1e-12 && (double)it->columns[1] / all > from + 1e-12)
@@ -484,14 +581,20 @@ static void store(struct program *program, const struct making *making, uint32_t
     copy->uses++;
 }
 
+/* Whether each block of columns is a result by itself: of one op, and in a group; else all blocks of a core
+ * are one. */
+static bool blocks_apart(const struct program *program, uint32_t n)
+{
+    return is_alone(program) || role_of(program, n) == ROLE_BLOCK;
+}
+
 /* The tile adds to its result, for which the first one along k makes room. Sums in progress take four
- * bytes. Of one op each block of columns is a result that goes out by itself; in a stack all blocks of a
- * core are one. */
+ * bytes. */
 static void make_result(struct program *program, const struct making *making)
 {
     const struct node *node = &program->graph->nodes[making->n];
     struct task *task = &program->tasks[program->task_count - 1];
-    bool together = program->plan.first != program->plan.last;
+    bool together = !blocks_apart(program, making->n);
     uint64_t columns[2] = {together ? node->columns * making->part / making->parts : task->columns[0],
                            together ? node->columns * (making->part + 1u) / making->parts : task->columns[1]};
     double cells = (double)(task->rows[1] - task->rows[0]) * (double)(columns[1] - columns[0]);
@@ -530,13 +633,19 @@ static bool price(struct program *program, const struct making *making)
     const struct node *node = &program->graph->nodes[making->n];
     struct task *task = &program->tasks[program->task_count - 1];
     double share = node->flowing ? (double)(task->rows[1] - task->rows[0]) / (double)node->rows : 1;
-    struct ll_work work =
-        node->flowing ? *node->work
-                      : part_of_work(node, task->rows[1] - task->rows[0], task->columns[1] - task->columns[0],
-                                     task->depth[1] - task->depth[0]);
-    const struct tile_cost *cost = chip_cost(program->chip, node->type, node->kind, &work);
-    if (!cost)
-        return false;
+    uint64_t rows = node->flowing ? node->rows : task->rows[1] - task->rows[0],
+             columns = task->columns[1] - task->columns[0], depth = task->depth[1] - task->depth[0];
+    struct key key = key_of(0, making->n, rows, columns, depth);
+    struct priced *known = &program->priced[hash_of(key) % PRICED_TILES];
+    if (known->node != making->n || known->rows != rows || known->columns != columns ||
+        known->depth != depth) {
+        struct ll_work work = node->flowing ? *node->work : part_of_work(node, rows, columns, depth);
+        const struct tile_cost *found = chip_cost(program->chip, node->type, node->kind, &work);
+        if (!found)
+            return false;
+        *known = (struct priced){making->n, rows, columns, depth, *found};
+    }
+    const struct tile_cost *cost = &known->cost;
     bool first = making->step == 0 && making->block == 0 && making->slice == 0;
     task->time_s = cost->time_s * share + (first ? cost->overhead_s : 0);
     task->compute_j = cost->compute_j * share;
@@ -544,29 +653,42 @@ static bool price(struct program *program, const struct making *making)
     return true;
 }
 
+/* Columns of a tile: of one core's part a block; in a group of a block the core's part. */
+static void find_columns(const struct program *program, const struct making *making, uint64_t *from,
+                         uint64_t *to)
+{
+    bool block_first = role_of(program, making->n) == ROLE_BLOCK;
+    uint64_t columns = program->graph->nodes[making->n].columns;
+    uint64_t outer = block_first ? making->block : making->part,
+             outer_count = block_first ? making->blocks : making->parts;
+    uint64_t inner = block_first ? making->part : making->block,
+             inner_count = block_first ? making->parts : making->blocks;
+    uint64_t first = columns * outer / outer_count, end = columns * (outer + 1) / outer_count;
+    *from = first + (end - first) * inner / inner_count;
+    *to = first + (end - first) * (inner + 1) / inner_count;
+}
+
 static bool add_task(struct program *program, struct making *making)
 {
     const struct node *node = &program->graph->nodes[making->n];
     uint64_t lo = *mark_of(program, making->n, making->band, making->step);
     uint64_t hi = *mark_of(program, making->n, making->band, making->step + 1);
-    uint64_t first = node->columns * making->part / making->parts;
-    uint64_t end = node->columns * (making->part + 1u) / making->parts;
-    uint64_t from = first + (end - first) * making->block / making->blocks;
-    uint64_t to = first + (end - first) * (making->block + 1u) / making->blocks;
+    uint64_t from, to;
+    find_columns(program, making, &from, &to);
     if (hi <= lo || to <= from)
         return true;
     if (!ll_grow(&program->tasks, &program->task_room, program->task_count + 1, sizeof *program->tasks)) {
         program->failed = true;
         return false;
     }
-    bool alone = program->plan.first == program->plan.last;
+    bool apart = blocks_apart(program, making->n);
     making->task = &program->tasks[program->task_count++];
     *making->task = (struct task){.node = making->n,
                                   .step = making->step,
                                   .core = core_of(program, making->n, making->band, making->part),
-                                  .begins = making->slice == 0 && (making->block == 0 || alone),
+                                  .begins = making->slice == 0 && (making->block == 0 || apart),
                                   .ends = making->slice + 1 == making->slices &&
-                                          (making->block + 1 == making->blocks || alone),
+                                          (making->block + 1 == making->blocks || apart),
                                   .first_ref = (uint32_t)program->ref_count,
                                   .first_alloc = (uint32_t)program->alloc_count,
                                   .rows = {lo, hi},
@@ -585,35 +707,120 @@ static void cut_of(const struct program *program, uint32_t n, uint32_t *blocks, 
 {
     const struct stack_plan *plan = &program->plan;
     const struct node *node = &program->graph->nodes[n];
+    enum role role = role_of(program, n);
     *slices = 1;
     *blocks = 1;
-    if (plan->first == plan->last) {
+    if (is_alone(program)) {
         *slices = (uint32_t)ll_min(plan->depth_blocks, node->depth);
         *blocks = (uint32_t)ll_min(plan->column_blocks, ll_max(node->columns / parts_of(program, n), 1));
         return;
     }
+    if (role == ROLE_BLOCK) {
+        *slices = (uint32_t)ll_min(ll_max(plan->depth_blocks, 1), node->depth);
+        *blocks = plan->column_blocks;
+        return;
+    }
+    *slices = role == ROLE_SUM ? plan->column_blocks : 1;
     double bytes = 0;
     for (uint32_t i = 0; i < node->edge_count; i++)
         if (program->graph->edges[node->first_edge + i].weight)
-            bytes += program->graph->edges[node->first_edge + i].bytes;
+            bytes += program->graph->edges[node->first_edge + i].bytes / *slices;
     uint64_t most = ll_max(node->columns / parts_of(program, n), 1);
     if (plan->weights_room > 0 && bytes > 0)
         *blocks = (uint32_t)fmin((double)most, ceil(bytes / parts_of(program, n) / plan->weights_room));
 }
 
-/* A row of tiles of one node: a step, of all blocks or of one. */
-static bool add_step(struct program *program, uint32_t n, uint32_t step, uint32_t block, uint32_t block_end,
-                     uint32_t *round)
+/* From the first to before the last. */
+struct span {
+    uint32_t first, end;
+};
+
+static const struct span all = {0, UINT32_MAX};
+
+/* A row of tiles of one node: of a step those of some blocks and slices. */
+static bool add_step(struct program *program, uint32_t n, uint32_t step, struct span blocks,
+                     struct span slices, uint32_t *round)
 {
     struct making making = {.n = n, .step = step, .parts = parts_of(program, n)};
     cut_of(program, n, &making.blocks, &making.slices);
-    for (making.block = block; making.block < ll_min(block_end, making.blocks); making.block++)
-        for (making.slice = 0; making.slice < making.slices; making.slice++) {
+    for (making.block = blocks.first; making.block < ll_min(blocks.end, making.blocks); making.block++)
+        for (making.slice = slices.first; making.slice < ll_min(slices.end, making.slices); making.slice++) {
             making.round = (*round)++;
             for (making.band = 0; making.band < program->plan.bands; making.band++)
                 for (making.part = 0; making.part < making.parts; making.part++)
                     if (!add_task(program, &making))
                         return false;
+        }
+    return true;
+}
+
+/* How far nodes from first to last run behind those that feed them: a tile for each change of kind of core
+ * on the way, so that no kind waits for what another one makes of its own latest tile. Returns the most. */
+static uint32_t find_lags(struct program *program, uint32_t first, uint32_t last)
+{
+    const struct graph *graph = program->graph;
+    uint32_t *lags = program->lags, begin = program->plan.first, most = 0;
+    for (uint32_t n = first; n <= last; n++) {
+        const struct node *node = &graph->nodes[n];
+        lags[n - begin] = 0;
+        for (uint32_t i = 0; program->plan.overlaps && i < node->edge_count; i++) {
+            uint32_t source = graph->edges[node->first_edge + i].source;
+            if (source != LL_NONE && source >= first)
+                lags[n - begin] = (uint32_t)ll_max(
+                    lags[n - begin], lags[source - begin] + (graph->nodes[source].type != node->type));
+        }
+        most = (uint32_t)ll_max(most, lags[n - begin]);
+    }
+    return most;
+}
+
+/* A block of a node, or of GEMMs side by side, these share by share of their depth. */
+static bool add_block(struct program *program, uint32_t first, uint32_t end, uint32_t step, uint32_t block,
+                      uint64_t most, uint32_t *round)
+{
+    struct span one = {block, block + 1};
+    bool sum = role_of(program, first) == ROLE_SUM;
+    if (end == first + 1)
+        return program->task_count <= most &&
+               add_step(program, first, step, sum ? all : one, sum ? one : all, round);
+    for (uint32_t s = 0; s < ll_max(program->plan.depth_blocks, 1); s++)
+        for (uint32_t n = first; n < end; n++)
+            if (program->task_count > most ||
+                !add_step(program, n, step, one, (struct span){s, s + 1}, round))
+                return false;
+    return true;
+}
+
+/* A step of a group, block by block; or of a node. */
+static bool add_group(struct program *program, uint32_t first, uint32_t step, uint64_t most, uint32_t *round)
+{
+    const struct stack_plan *plan = &program->plan;
+    if (role_of(program, first) == ROLE_WHOLE)
+        return add_step(program, first, step, all, all, round);
+    uint32_t last = program->groups[first - plan->first], late = find_lags(program, first, last);
+    for (uint32_t turn = 0; turn < plan->column_blocks + late; turn++)
+        for (uint32_t n = first, end; n <= last; n = end) {
+            uint32_t j = turn - program->lags[n - plan->first]; /* wraps to what there is not */
+            for (end = n + 1; end <= last && program_side_by_side(program, end) == n; end++) {
+            }
+            if (j < plan->column_blocks && !add_block(program, n, end, step, j, most, round))
+                return false;
+        }
+    return true;
+}
+
+/* Steps of all nodes, none of them in a group. */
+static bool add_rows(struct program *program, uint64_t most, uint32_t *round)
+{
+    const struct stack_plan *plan = &program->plan;
+    uint32_t late = find_lags(program, plan->first, plan->last);
+    for (uint32_t turn = 0; turn < plan->steps + late; turn++)
+        for (uint32_t n = plan->first; n <= plan->last; n++) {
+            uint32_t step = turn - program->lags[n - plan->first];
+            if (step >= plan->steps)
+                continue;
+            if (program->task_count > most || !add_step(program, n, step, all, all, round))
+                return false;
         }
     return true;
 }
@@ -627,103 +834,42 @@ static bool add_tasks(struct program *program, uint64_t most)
         cut_of(program, plan->first, &blocks, &slices);
         for (uint32_t j = 0; j < blocks; j++)
             for (uint32_t s = 0; s < plan->steps; s++)
-                if (program->task_count > most || !add_step(program, plan->first, s, j, j + 1, &round))
+                if (program->task_count > most ||
+                    !add_step(program, plan->first, s, (struct span){j, j + 1}, all, &round))
                     return false;
         return true;
     }
+    if (is_alone(program) || plan->column_blocks <= 1)
+        return add_rows(program, most, &round);
     for (uint32_t s = 0; s < plan->steps; s++)
-        for (uint32_t n = plan->first; n <= plan->last; n++)
-            if (program->task_count > most || !add_step(program, n, s, 0, UINT32_MAX, &round))
+        for (uint32_t n = plan->first; n <= plan->last; n++) {
+            if (program->task_count > most || !add_group(program, n, s, most, &round))
                 return false;
+            if (role_of(program, n) != ROLE_WHOLE)
+                n = program->groups[n - plan->first];
+        }
     return true;
 }
 
-/* --- what holds whatever the schedule --- */
-
-/* Whether at each task of the order all that lies in its core's memories finds room: then no schedule that
- * makes room in this order comes to a stop. */
-static bool fits(struct program *program)
-{
-    const struct chip *chip = program->chip;
-    double *held = calloc(chip->pool_count + 1, sizeof *held);
-    uint32_t *first = malloc((program->task_count + 1) * sizeof *first);
-    uint32_t *next = malloc((program->copy_count + 1) * sizeof *next);
-    bool good = held && first && next;
-    program->failed = program->failed || !good;
-    for (uint64_t t = 0; good && t < program->task_count; t++)
-        first[t] = LL_NONE;
-    for (uint32_t c = 0; good && c < program->copy_count; c++) {
-        next[c] = first[program->copies[c].last_task];
-        first[program->copies[c].last_task] = c;
-    }
-    for (uint64_t t = 0; good && t < program->task_count; t++) {
-        const struct task *task = &program->tasks[t];
-        for (uint32_t a = 0; good && a < task->alloc_count; a++) {
-            const struct copy *copy = &program->copies[program->allocs[task->first_alloc + a]];
-            held[copy->pool] += copy->bytes;
-            good = held[copy->pool] <= chip->pools[copy->pool].capacity_bytes;
-        }
-        for (uint32_t c = first[t]; c != LL_NONE; c = next[c])
-            held[program->copies[c].pool] -= program->copies[c].bytes;
-    }
-    free(held);
-    free(first);
-    free(next);
-    return good;
-}
-
-/* Marks each link that a transfer takes; the ways out of one end part as late as they can, so each is
- * taken once. */
-static void add_loads(const struct program *program, const struct transfer *transfer, double *loads,
-                      uint32_t *seen, uint32_t stamp)
-{
-    const struct chip *chip = program->chip;
-    uint32_t copy = transfer->first_there;
-    do {
-        uint16_t to = copy == LL_NONE ? chip_memory(chip) : program->copies[copy].end;
-        const struct route *route = &chip->routes[(size_t)transfer->from * chip->ends + to];
-        for (uint16_t i = 0; i < route->count; i++)
-            if (seen[route->links[i]] != stamp) {
-                seen[route->links[i]] = stamp;
-                loads[route->links[i]] += transfer->bytes;
-            }
-        copy = copy == LL_NONE ? LL_NONE : program->copies[copy].next_there;
-    } while (copy != LL_NONE);
-}
-
-/* The busiest core, the busiest link. */
-static bool find_bound(struct program *program)
-{
-    const struct chip *chip = program->chip;
-    double *loads = calloc(chip->link_count + chip->core_count + 1, sizeof *loads);
-    uint32_t *seen = calloc(chip->link_count + 1, sizeof *seen);
-    bool good = loads && seen;
-    program->bound_s = 0;
-    for (uint64_t t = 0; good && t < program->transfer_count; t++)
-        add_loads(program, &program->transfers[t], loads, seen, (uint32_t)t + 1);
-    for (uint64_t t = 0; good && t < program->task_count; t++)
-        loads[chip->link_count + program->tasks[t].core] += program->tasks[t].time_s;
-    for (uint32_t l = 0; good && l < chip->link_count; l++)
-        program->bound_s = fmax(program->bound_s, loads[l] / chip->links[l].Bps);
-    for (uint32_t c = 0; good && c < chip->core_count; c++)
-        program->bound_s = fmax(program->bound_s, loads[chip->link_count + c]);
-    program->failed = program->failed || !good;
-    free(loads);
-    free(seen);
-    return good;
-}
+/* --- all together --- */
 
 bool program_make(struct program *program, const struct stack_plan *plan, uint64_t most)
 {
+    bool flows = plan->first != plan->last && plan->column_blocks > 1;
+    program->failed =
+        !ll_grow(&program->lags, &program->lag_room, plan->last - plan->first + 1u, sizeof *program->lags);
+    if (program->failed)
+        return false;
+    if (flows && plan->column_blocks > program_groups(program, plan->first, plan->last))
+        return false;
     program->plan = *plan;
     program->task_count = program->copy_count = program->piece_count = program->transfer_count = 0;
     program->ref_count = program->alloc_count = program->key_count = 0;
-    program->failed = false;
     if (program->key_room)
         memset(program->key_pieces, 0, program->key_room * sizeof *program->key_pieces);
     if (plan->bands > 1 && !bands_stand_apart(program))
         return false;
-    return find_marks(program) && add_tasks(program, most) && fits(program) && find_bound(program);
+    return find_marks(program) && add_tasks(program, most) && program_fits(program) && program_bound(program);
 }
 
 void program_release(struct program *program)
@@ -738,5 +884,7 @@ void program_release(struct program *program)
     free(program->keys);
     free(program->key_pieces);
     free(program->marks);
-    free(program->outs);
+    free(program->roles);
+    free(program->lags);
+    free(program->groups);
 }

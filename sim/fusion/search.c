@@ -8,7 +8,8 @@
  *       time = max(tiles of a core * time of a tile, bytes of the outermost memory / its bandwidth)
  *              + bytes of the first tile / that bandwidth
  *
- * and the programs of the best few by the formula are made and played. Stacks begin with an op that
+ * and the programs of the best few by the formula are made and played; so are, of a stack through which
+ * columns can go block by block, those of the best few by a like formula. Stacks begin with an op that
  * multiplies matrices and end before one: what lies between belongs to the op before it. The cheapest cut
  * into stacks follows from the last op backwards. Stacks that do the same are searched once. */
 #include <assert.h>
@@ -19,10 +20,13 @@
 
 #include "sim/fusion/search.h"
 
-/* Plans of one op that are played; tiles of a plan; ops that multiply matrices, and ops, of a stack. */
+/* Plans of one op that are priced and played; of several, with blocks of columns; tiles of a plan; ops that
+ * multiply matrices, and ops, of a stack. */
 enum {
     PRICED = 24,
     PLAYED_ALONE = 6,
+    FLOWING = 48,
+    PLAYED_FLOWING = 8,
     MOST_TILES = 8192,
     MOST_FUSED = 6000,
     MOST_HEAVY = 6,
@@ -57,9 +61,19 @@ static int by_bound(const void *left, const void *right)
 
 /* --- one op --- */
 
+/* Bytes: of rows of inputs, of what a single row needs of them, of what is read whole, of weights, of
+ * results. */
 struct sizes {
-    double inputs, whole, weights, result; /* bytes of rows of inputs; of what is read whole; ... */
+    double inputs, least_inputs, whole, weights, result;
 };
+
+/* Bytes of a matrix of a batch, all of which a row of the result needs; 0 of what comes row by row. */
+static double matrix_bytes(const struct edge *edge)
+{
+    return edge->map == ROWS_WINDOW && edge->stride == 0
+               ? edge->bytes * (double)edge->in_h / (double)edge->rows
+               : 0;
+}
 
 static struct sizes sizes_of(const struct graph *graph, uint32_t n)
 {
@@ -69,6 +83,8 @@ static struct sizes sizes_of(const struct graph *graph, uint32_t n)
         const struct edge *edge = &graph->edges[node->first_edge + i];
         double *sum = edge->weight ? &sizes.weights : edge->map == ROWS_ALL ? &sizes.whole : &sizes.inputs;
         *sum += edge->bytes;
+        if (sum == &sizes.inputs)
+            sizes.least_inputs += matrix_bytes(edge);
     }
     return sizes;
 }
@@ -88,7 +104,8 @@ static double estimate(struct search *search, const struct stack_plan *plan, boo
            d = (double)depth / (double)node->depth;
     const uint16_t *pool_of = chip->pool_of[chip->first_of[node->type]];
     double held[LL_OPERAND_COUNT] = {0};
-    double input = sizes.inputs * r, weight = sizes.weights * c * d, cells = (double)rows * (double)columns;
+    double input = fmax(sizes.inputs * r, sizes.least_inputs), weight = sizes.weights * c * d,
+           cells = (double)rows * (double)columns;
     double result = fmax(sizes.result * r * c, plan->depth_blocks > 1 ? 4 * cells : 0);
     /* What is read once is not kept. */
     bool keep_inputs = plan->keep_inputs && plan->column_blocks > 1,
@@ -216,9 +233,44 @@ static void rank(struct search *search, const struct stack_plan *plan, double li
     }
 }
 
+/* Whether nodes of a stack run on different kinds of cores. */
+static bool several_types(const struct search *search, uint32_t first, uint32_t last)
+{
+    bool several = false;
+    for (uint32_t n = first; n <= last; n++)
+        several = several || search->graph.nodes[n].type != search->graph.nodes[first].type;
+    return several;
+}
+
+/* Matrices of the batched GEMMs of a stack: tiles of whole ones, or of equal shares of one, read no other; 1
+ * where there are none. */
+static uint64_t matrices_of(const struct search *search, uint32_t first, uint32_t last)
+{
+    for (uint32_t n = first; n <= last; n++)
+        for (uint32_t i = 0; i < search->graph.nodes[n].edge_count; i++) {
+            const struct edge *edge = &search->graph.edges[search->graph.nodes[n].first_edge + i];
+            if (matrix_bytes(edge) > 0)
+                return ll_max(edge->rows / edge->in_h, 1);
+        }
+    return 1;
+}
+
+/* Candidate counts of tiles of rows: powers of two, and matrices times them. */
+static uint64_t next_steps(uint64_t steps, uint64_t matrices)
+{
+    uint64_t power = 1, other = matrices;
+    while (power <= steps)
+        power *= 2;
+    while (other <= steps)
+        other *= 2;
+    return ll_min(power, other);
+}
+
 static void rank_all(struct search *search, struct stack_plan plan, double limit_s, struct ranked *ranked,
                      uint32_t *count)
 {
+    uint64_t matrices = matrices_of(search, plan.first, plan.last);
+    unsigned orders = several_types(search, plan.first, plan.last) ? 2 : 1;
     const struct graph *graph = &search->graph;
     const struct node *last = &graph->nodes[plan.last];
     uint32_t lead = plan.first;
@@ -237,13 +289,171 @@ static void rank_all(struct search *search, struct stack_plan plan, double limit
         plan.columns = plan.pipeline ? 1 : (uint32_t)ll_max(cores / bands, 1);
         if (plan.pipeline && cores == 1)
             continue;
-        for (uint64_t steps = 1; steps <= ll_max(last->rows / plan.bands, 1); steps *= 2)
-            for (unsigned divisor = 1; divisor <= 8; divisor *= 8) {
+        uint64_t most = ll_min(ll_max(last->rows / plan.bands, 1), MOST_FUSED / plan.bands);
+        for (uint64_t steps = 1; steps <= most; steps = next_steps(steps, matrices))
+            for (unsigned i = 0; i < 2 * orders; i++) {
                 plan.steps = (uint32_t)steps;
-                plan.keep_weights = divisor == 1;
-                plan.weights_room = divisor == 1 ? 0 : room / divisor;
+                plan.keep_weights = i % 2 == 0;
+                plan.weights_room = i % 2 == 0 ? 0 : room / 8;
+                plan.overlaps = i / 2;
                 rank(search, &plan, limit_s, ranked, count);
             }
+    }
+}
+
+/* --- several ops, columns block by block --- */
+
+/* What a core of a kind does and holds in a plan with blocks of columns. */
+struct load {
+    double busy_s, held[LL_OPERAND_COUNT];
+};
+
+/* Tiles of a core, and how large they are. */
+struct tiling {
+    uint64_t rows, columns, depth;
+    double count;
+};
+
+static struct tiling tiling_of(const struct search *search, const struct stack_plan *plan, uint32_t n)
+{
+    const struct node *node = &search->graph.nodes[n];
+    enum role role = (enum role)search->program.roles[n - plan->first];
+    uint64_t cores = search->machine->cores[node->type].count,
+             side_by_side = (uint64_t)plan->bands * plan->columns;
+    uint64_t parts = plan->pipeline || cores < side_by_side ? 1 : ll_min(plan->columns, node->columns);
+    uint64_t blocks = role == ROLE_BLOCK ? plan->column_blocks : 1;
+    uint64_t slices = role == ROLE_SUM ? plan->column_blocks : role == ROLE_BLOCK ? plan->depth_blocks : 1;
+    struct tiling it = {ll_ceil_div(node->rows, (uint64_t)plan->bands * plan->steps),
+                        ll_ceil_div(node->columns, parts * blocks), ll_ceil_div(node->depth, slices), 0};
+    it.count = (double)plan->steps * (double)blocks * (double)slices *
+               (double)ll_ceil_div(plan->bands * parts, ll_min(cores, plan->bands * parts));
+    return it;
+}
+
+/* Adds a node's tiles to what its kind of core does and holds: of its inputs from outside the stack and its
+ * weights, of its results those of one block or all sums. */
+static double add_load(struct search *search, const struct stack_plan *plan, uint32_t n, bool priced,
+                       struct load *load)
+{
+    const struct node *node = &search->graph.nodes[n];
+    struct tiling tiling = tiling_of(search, plan, n);
+    bool sums = search->program.roles[n - plan->first] == ROLE_SUM;
+    double r = (double)tiling.rows / (double)node->rows, c = (double)tiling.columns / (double)node->columns,
+           d = (double)tiling.depth / (double)node->depth, bytes = 0;
+    struct ll_work work = part_of_work(node, tiling.rows, tiling.columns, tiling.depth);
+    for (uint32_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &search->graph.edges[node->first_edge + i];
+        bool inside = edge->source != LL_NONE && edge->source >= plan->first;
+        if (edge->weight) {
+            load->held[LL_OPERAND_B] = fmax(load->held[LL_OPERAND_B], 2 * edge->bytes * c * d);
+            bytes += edge->bytes * plan->steps;
+        } else if (!inside) {
+            double part = edge->map == ROWS_ALL ? 1 : edge->by_column ? r * c : plan->keep_inputs ? r : r * d;
+            load->held[LL_OPERAND_A] = fmax(load->held[LL_OPERAND_A], edge->bytes * part);
+            bool again = edge->map != ROWS_ALL && edge->along_k && !plan->keep_inputs;
+            bool seen = false; /* by an op before, for which it stays or comes */
+            uint32_t before = again ? program_side_by_side(&search->program, n) : plan->first;
+            for (uint32_t e = search->graph.nodes[before].first_edge; e < node->first_edge + i; e++)
+                seen = seen || search->graph.edges[e].tensor == edge->tensor;
+            bytes += seen ? 0 : again ? edge->bytes * plan->column_blocks : edge->bytes;
+        }
+    }
+    double cells = (double)tiling.rows * (double)tiling.columns;
+    load->held[LL_OPERAND_C] += sums ? fmax(node->out_bytes * r * c, 4 * cells) : node->out_bytes * r * c;
+    const struct tile_cost *cost = priced ? chip_cost(&search->chip, node->type, node->kind, &work) : NULL;
+    double peak = search->peak_flops[node->type][work.dtype];
+    double tile_s = priced ? (cost ? cost->time_s : INFINITY) : peak > 0 ? (double)work.flops / peak : 0;
+    load->busy_s += tile_s * tiling.count;
+    return bytes + (node->last_use == LL_NONE || node->last_use > plan->last ? node->out_bytes : 0);
+}
+
+/* As of one op: the busiest core or the outermost memory; infinity where a core finds no room. */
+static double estimate_blocks(struct search *search, const struct stack_plan *plan, bool priced)
+{
+    const struct chip *chip = &search->chip;
+    struct load loads[LL_MAX_CORE_TYPES] = {0};
+    double bytes = 0, busy_s = 0;
+    for (uint32_t n = plan->first; n <= plan->last; n++)
+        bytes += add_load(search, plan, n, priced, &loads[search->graph.nodes[n].type]);
+    for (uint32_t t = 0; t < chip->type_count; t++) {
+        const uint16_t *pool_of = chip->pool_of[chip->first_of[t]];
+        busy_s = fmax(busy_s, loads[t].busy_s);
+        for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+            double sum = 0;
+            for (enum ll_operand p = 0; p < LL_OPERAND_COUNT; p++)
+                sum += pool_of[p] == pool_of[o] ? loads[t].held[p] : 0;
+            if (sum > chip->pools[pool_of[o]].capacity_bytes)
+                return INFINITY;
+        }
+    }
+    return fmax(busy_s, bytes / chip->links[0].Bps);
+}
+
+/* Blocks of columns as wide as finds room, and narrower ones, which leave more to load meanwhile. */
+static void offer_blocks(struct search *search, struct stack_plan plan, uint64_t most, double limit_s,
+                         struct ranked ranked[FLOWING])
+{
+    unsigned found = 0;
+    for (uint64_t blocks = 2; blocks <= ll_min(most, 2048) && found < 3; blocks *= 2) {
+        plan.column_blocks = (uint32_t)blocks;
+        double s = estimate_blocks(search, &plan, false);
+        search->tried++;
+        found += isfinite(s);
+        if (!(s < limit_s) || !(s < ranked[FLOWING - 1].bound_s))
+            continue;
+        uint32_t at = FLOWING - 1;
+        for (; at > 0 && s < ranked[at - 1].bound_s; at--)
+            ranked[at] = ranked[at - 1];
+        ranked[at] = (struct ranked){plan, s, 0};
+    }
+}
+
+/* Adds the plans with blocks of columns that are best by the formula to those that are played. */
+static void rank_blocks(struct search *search, uint32_t first, uint32_t last, double limit_s,
+                        struct ranked *ranked, uint32_t *count)
+{
+    const struct graph *graph = &search->graph;
+    struct ranked best[FLOWING];
+    uint64_t most = program_groups(&search->program, first, last), rows = graph->nodes[last].rows;
+    search->failed = search->failed || search->program.failed;
+    if (most < 2)
+        return;
+    uint32_t lead = first;
+    while (search->program.roles[lead - first] == ROLE_WHOLE)
+        lead++;
+    uint64_t cores = search->machine->cores[graph->nodes[lead].type].count;
+    for (unsigned i = 0; i < FLOWING; i++)
+        best[i].bound_s = INFINITY;
+    for (uint64_t bands = 0; bands <= ll_min(cores, rows); bands++) {
+        if (bands > 0 ? cores % bands != 0 : cores == 1)
+            continue;
+        struct stack_plan plan = {.first = first, .last = last, .pipeline = bands == 0};
+        plan.bands = (uint32_t)ll_max(bands, 1);
+        plan.columns = plan.pipeline ? 1 : (uint32_t)(cores / bands);
+        for (uint64_t steps = 1; steps <= ll_max(rows / plan.bands, 1); steps *= 2)
+            for (unsigned slices = 1; slices <= 64 && slices <= graph->nodes[lead].depth / 32; slices *= 4)
+                for (unsigned keep = 0; keep < 2; keep++) {
+                    plan.steps = (uint32_t)steps;
+                    plan.depth_blocks = slices;
+                    plan.keep_inputs = keep;
+                    offer_blocks(search, plan, most, limit_s, best);
+                }
+    }
+    for (uint32_t i = 0; i < FLOWING; i++) {
+        best[i].order = i;
+        if (isfinite(best[i].bound_s))
+            best[i].bound_s = estimate_blocks(search, &best[i].plan, true);
+    }
+    qsort(best, FLOWING, sizeof *best, by_bound);
+    uint32_t made = *count;
+    for (uint32_t i = 0; i < FLOWING && *count < made + PLAYED_FLOWING && best[i].bound_s < limit_s; i++) {
+        uint32_t before = *count;
+        best[i].plan.overlaps = several_types(search, first, last);
+        rank(search, &best[i].plan, limit_s, ranked, count);
+        if (*count > before || !best[i].plan.overlaps)
+            continue;
+        best[i].plan.overlaps = false; /* what waits in between found no room */
+        rank(search, &best[i].plan, limit_s, ranked, count);
     }
 }
 
@@ -256,6 +466,7 @@ static void search_several(struct search *search, uint32_t first, uint32_t last,
     best->time_s = limit_s;
     if (ranked) {
         rank_all(search, (struct stack_plan){.first = first, .last = last}, limit_s, ranked, &count);
+        rank_blocks(search, first, last, limit_s, ranked, &count);
         qsort(ranked, count, sizeof *ranked, by_bound);
     }
     for (uint32_t i = 0; i < count && ranked[i].bound_s < best->time_s; i++)
@@ -405,7 +616,8 @@ static void let_flow(struct search *search, uint32_t n)
     for (uint32_t i = 0; i < node->edge_count; i++) {
         const struct edge *edge = &search->graph.edges[node->first_edge + i];
         all += edge->bytes;
-        whole = whole || (edge->map == ROWS_ALL && !edge->weight && edge->bytes > room / 2);
+        double at_once = edge->weight ? 0 : edge->map == ROWS_ALL ? edge->bytes : matrix_bytes(edge);
+        whole = whole || at_once > room / 2;
     }
     if (!(whole || (node->rows == 1 && node->columns == 1)) || all < room / 2)
         return;

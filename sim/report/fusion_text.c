@@ -100,8 +100,8 @@ static void draw_links(const struct ll_fused_step *fusion, unsigned count, struc
 static void table_of_stacks(const struct ll_fused_step *fusion, unsigned width, uint64_t top,
                             struct ll_str *out)
 {
-    struct ll_table *table =
-        ll_table_new("stack|>ops|first op|>time|>of bound|cores|>?row tiles|>?tiles|>?outermost memory");
+    struct ll_table *table = ll_table_new(
+        "stack|>ops|first op|>time|>of bound|cores|>?row tiles|>?column blocks|>?tiles|>?outermost memory");
     for (uint64_t s = 0; s < fusion->stack_count; s++) {
         const struct ll_fusion_stack *stack = &fusion->stacks[s];
         struct ll_human time, share, bytes;
@@ -116,6 +116,7 @@ static void table_of_stacks(const struct ll_fused_step *fusion, unsigned width, 
         else
             ll_table_cell(table, "%" PRIu32 " x %" PRIu32, stack->bands, stack->columns);
         ll_table_cell(table, "%" PRIu32, stack->steps);
+        ll_table_cell(table, "%" PRIu32, stack->column_blocks ? stack->column_blocks : 1);
         ll_table_cell(table, "%" PRIu32, stack->tiles);
         ll_table_cell(table, "%s", ll_format_si(&bytes, stack->memory_bytes, "B"));
         ll_table_end_row(table);

@@ -7,7 +7,9 @@ nothing of how it was made:
 
 - a core computes one tile at a time, no faster than its peak;
 - the tiles of an op make all of its result, along all of its depth;
-- a tile reads what it needs: rows under its window, computed or brought before it begins, there until it ends;
+- a tile reads what it needs: rows under its window, columns, the weights of its columns and depth, computed or brought
+  before it begins, there until it ends;
+- what a tile adds to is there meanwhile, with four bytes for each sum that is not whole;
 - what goes out of a core was computed before; what comes from the outermost memory was written there before;
 - a transfer brings its bytes at its rates, and at no time more passes a link than its bandwidth;
 - at no time more lies in a memory than it holds;
@@ -51,6 +53,26 @@ def rows_of(dims):
     for d in dims[: 2 if len(dims) == 4 else len(dims) - 1]:
         rows *= d
     return rows
+
+
+def covered(pieces, rows, columns):
+    """Whether pieces, each its rows and columns, cover these."""
+    edges = {columns[0], columns[1]}
+    for _, (first, end) in pieces:
+        edges |= {e for e in (first, end) if columns[0] < e < columns[1]}
+    edges = sorted(edges)
+    return all(covers([r for r, (a, b) in pieces if a <= first and end <= b], *rows)
+               for first, end in zip(edges, edges[1:]))
+
+
+def needed_columns(op, i, tile):
+    """Columns of input i that a tile needs: of a GEMM its depth; of what stands for itself the same ones; else all."""
+    dims = op["inputs"][i]["dims"]
+    if op["kind"] == "matmul" and i == 0:
+        return tile["depth"]
+    if op["kind"] in ("matmul", "conv2d", "softmax", "layer_norm", "rms_norm") or dims != op["outputs"][0]["dims"]:
+        return [0, dims[-1]]
+    return tile["columns"]
 
 
 def needed_rows(op, i, rows, whole):
@@ -126,6 +148,17 @@ def check_reads(schedule, ops, stored):
         for piece in transfer["fills"]:
             filled[piece] = transfer["end_s"]
     there = [filled.get(i, max(made[i]) if made[i] else None) for i in range(len(pieces))]
+    parts = defaultdict(set)
+    for tile in schedule["tiles"]:
+        parts[tile["adds_to"]].add(tuple(tile["depth"]))
+    for tile in schedule["tiles"]:
+        piece = pieces[tile["adds_to"]]
+        if later(piece["from_s"], tile["start_s"], total) or later(tile["end_s"], piece["until_s"], total):
+            wrong(f"op {tile['op']}: a tile adds to what is not there")
+        cells = (piece["rows"][1] - piece["rows"][0]) * (piece["columns"][1] - piece["columns"][0])
+        if len(parts[tile["adds_to"]]) > 1 and piece["bytes"] < 4 * cells:
+            wrong(f"op {tile['op']}: {cells} sums lie in {piece['bytes']} bytes")
+    makers = {t["id"]: seq for seq, op in ops.items() for t in op["outputs"]}
     for tile in schedule["tiles"]:
         op, found = ops[tile["op"]], defaultdict(list)
         for i in tile["reads"]:
@@ -134,14 +167,17 @@ def check_reads(schedule, ops, stored):
                 wrong(f"op {tile['op']}: a tile begins before what it reads is there")
             if later(tile["end_s"], piece["until_s"], total) or later(piece["from_s"], tile["start_s"], total):
                 wrong(f"op {tile['op']}: what a tile reads is gone")
-            found["op", piece.get("op")].append(piece["rows"])
-            found["tensor", piece.get("tensor")].append(piece["rows"])
+            found["op", piece.get("op")].append((piece["rows"], piece["columns"]))
+            found["tensor", piece.get("tensor")].append((piece["rows"], piece["columns"]))
         for i, value in enumerate(op["inputs"]):
             needed = needed_rows(op, i, tile["rows"], rows_of(op["outputs"][0]["dims"]))
-            maker = next((s for s, o in ops.items() if any(t["id"] == value["id"] for t in o["outputs"])), None)
+            maker = makers.get(value["id"])
             ranges = found["tensor", value["id"]] + (found["op", maker] if maker is not None else [])
-            if needed and not covers(ranges, *needed):
-                wrong(f"op {tile['op']}: rows {needed} of input {i} are not read, but {ranges}")
+            columns = needed_columns(op, i, tile)
+            if op["kind"] == "matmul" and i == 1 and len(value["dims"]) == 2 and maker is None:
+                needed, columns = tile["depth"], tile["columns"]
+            if needed and not covered(ranges, needed, columns):
+                wrong(f"op {tile['op']}: rows {needed}, columns {columns} of input {i} are not read, but {ranges}")
     for transfer in schedule["transfers"]:
         source = transfer.get("reads")
         if source is not None and (there[source] is None or later(there[source], transfer["start_s"], total)):
@@ -152,7 +188,7 @@ def check_reads(schedule, ops, stored):
             if later(pieces[piece]["from_s"], transfer["start_s"], total):
                 wrong("a transfer begins before there is room")
             tensor = pieces[piece].get("tensor")
-            maker = next((s for s, o in ops.items() if any(t["id"] == tensor for t in o["outputs"])), None)
+            maker = makers.get(tensor)
             if source is None and maker in stored and later(stored[maker][1], transfer["start_s"], total):
                 wrong(f"what op {maker} makes is read from the outermost memory before it is there")
 

@@ -7,10 +7,17 @@ command -v python3 >/dev/null || { echo "no python3" && exit 77; }
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
 leadline=$1
 python3 tests/fusion/networks.py "$here"
-"$leadline" import onnx "$here/two_conv.onnx" -o "$here/w.llt" >/dev/null
-"$leadline" dump "$here/w.llt" >"$here/w.jsonl"
-"$leadline" sim -c stream_tpu_quad --tiles "$here/tiles.json" "$here/w.llt" >/dev/null
-python3 tests/fusion/check_schedule.py "$here/tiles.json" "$here/w.jsonl" 1.024e12
+
+# schedule WORKLOAD OPTION...: a right one.
+schedule() {
+    workload=$1
+    shift
+    "$leadline" import onnx "$here/$workload.onnx" -o "$here/w.llt" >/dev/null
+    "$leadline" dump "$here/w.llt" >"$here/w.jsonl"
+    "$leadline" sim -c stream_tpu_quad "$@" --json --tiles "$here/tiles.json" "$here/w.llt" >"$here/out.json"
+    python3 tests/fusion/check_schedule.py "$here/tiles.json" "$here/w.jsonl" 1.024e12
+}
+schedule two_conv
 
 # breach WHAT CODE: the schedule s, changed by this code, is wrong.
 breach() {
@@ -31,3 +38,13 @@ breach 'a transfer moves less' 's["transfers"][3]["rates"] = []'
 breach 'a result is not stored' 's["transfers"] = [t for t in s["transfers"] if t["fills"]]'
 breach 'room is given back too soon' 's["pieces"][5]["until_s"] = s["pieces"][5]["from_s"]'
 breach 'the step is shorter' 's["time_s"] /= 2'
+
+# A gated layer that goes block by block of its hidden columns through memories that hold a few.
+schedule gated --set memory.sram.size=96KiB
+grep -q '"column_blocks": [1-9][0-9]' "$here/out.json" || { echo "it is not cut along columns" && exit 1; }
+sum='t = next(t for t in s["tiles"] if t["depth"][0] > 0)'
+breach 'a sum is given back too soon' "$sum; s['pieces'][t['adds_to']]['until_s'] = t['start_s']"
+breach 'a sum has two bytes' "$sum; s['pieces'][t['adds_to']]['bytes'] /= 2"
+breach 'columns are not read' "$sum; t['reads'] = t['reads'][1:]"
+breach 'a block of weights is another one' "$sum; w = [p for p in t['reads'] if s['pieces'][p].get('op') is None]; \
+s['pieces'][w[0]]['columns'] = [0, 1]"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the two networks of Stream's hardware test (Symons et al., tests/test_hardware_combinations.py of its
-version 1.13) as ONNX, in bf16: networks.py FOLDER makes two_conv.onnx and swiglu.onnx there. Weights have shapes
-alone; their data would lie in a file that nobody reads."""
+version 1.13) as ONNX, in bf16, and a small one like the second: networks.py FOLDER makes two_conv.onnx, swiglu.onnx and
+gated.onnx there. Weights have shapes alone; their data would lie in a file that nobody reads."""
 import sys
 
 BF16 = 16  # TensorProto.DataType
@@ -59,7 +59,7 @@ def two_conv():
     return model("two_conv", nodes, weights, [("x", [1, 8, 32, 32])], [("z", [1, 32, 32, 32])])
 
 
-def swiglu():
+def gated_layer(name, rows, width, hidden):
     nodes = [
         node("MatMul", ["x", "left"], ["a"]),
         node("MatMul", ["x", "right"], ["b"]),
@@ -68,12 +68,20 @@ def swiglu():
         node("Mul", ["silu", "b"], ["h"]),
         node("MatMul", ["h", "down"], ["y"]),
     ]
-    weights = [("left", [2048, 8192]), ("right", [2048, 8192]), ("down", [8192, 2048])]
-    return model("swiglu", nodes, weights, [("x", [256, 2048])], [("y", [256, 2048])])
+    weights = [("left", [width, hidden]), ("right", [width, hidden]), ("down", [hidden, width])]
+    return model(name, nodes, weights, [("x", [rows, width])], [("y", [rows, width])])
+
+
+def swiglu():
+    return gated_layer("swiglu", 256, 2048, 8192)
+
+
+def gated():
+    return gated_layer("gated", 64, 128, 2048)
 
 
 def main():
-    for make in (two_conv, swiglu):
+    for make in (two_conv, swiglu, gated):
         with open(f"{sys.argv[1]}/{make.__name__}.onnx", "wb") as file:
             file.write(make())
 
