@@ -24,6 +24,7 @@
 #include "sim/validate/validate.h"
 #include "tracer/base/clock.h"
 #include "tracer/convert/convert.h"
+#include "tracer/convert/wire.h"
 #include "tracer/format/reader.h"
 
 #include <fcntl.h>
@@ -557,6 +558,114 @@ static void evaluate_array(struct scene *scene)
     }
 }
 
+/* ---- files of other tools */
+
+enum { CALLS = 2000, PIECES = 64, PIECE_BYTES = 1 << 20 };
+static struct ll_str profile;
+
+/* A profile of operators, each with the call that launches its kernel. */
+static void set_profile(struct scene *scene)
+{
+    ll_str_add(&profile, "{\"traceEvents\": [");
+    for (unsigned i = 0; i < CALLS; i++)
+        ll_str_addf(&profile,
+                    "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 1, "
+                    "\"ts\": %u.125, "
+                    "\"dur\": 9, \"args\": {\"External id\": %u, \"Input Dims\": [[64, %u], [%u, 64]], "
+                    "\"Input type\": "
+                    "[\"float\", \"float\"], \"Concrete Inputs\": [\"\", \"\"]}},\n"
+                    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 1, "
+                    "\"tid\": 1, "
+                    "\"ts\": %u.5, \"dur\": 3.25, \"args\": {\"External id\": %u, \"correlation\": %u}},\n"
+                    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm_%u\", \"pid\": 0, \"tid\": 7, "
+                    "\"ts\": %u.75, "
+                    "\"dur\": 6.5, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": %u, \"grid\": "
+                    "[8, 8, 1]}}",
+                    i ? ",\n" : "", 10 * i + 1000, i + 1, 8 * (i % 5 + 1), 8 * (i % 5 + 1), 10 * i + 1001,
+                    i + 1, i + 1, i % 5, 10 * i + 1005, i + 1);
+    ll_str_add(&profile, "]}");
+    if (profile.failed)
+        fail(scene, "write a profile");
+}
+
+static void import_file(struct scene *scene, ll_importer *importer, const struct ll_input_file *file)
+{
+    struct ll_import import = {
+        .inputs = file, .input_count = 1, .output = "/dev/null", .diags = &scene->diags};
+    if (!ll_import_run(importer, &import))
+        fail(scene, "import a file");
+}
+
+static void import_profile(struct scene *scene)
+{
+    import_file(scene, ll_import_TORCH_PROFILE,
+                &(struct ll_input_file){
+                    .path = "profile", .bytes = (const uint8_t *)profile.text, .size = profile.length});
+}
+
+/* Writes what the text has at a place of the file, and gives the place behind it. */
+static off_t put_at(struct scene *scene, int file, const struct ll_str *text, off_t at)
+{
+    if (text->failed || pwrite(file, text->text, text->length, at) != (ssize_t)text->length)
+        fail(scene, "write a network");
+    return at + (off_t)text->length;
+}
+
+/* A network of one operator, y = relu(x), and many weights of a mebibyte, which lie in holes of its file. */
+static void set_network(struct scene *scene)
+{
+    struct ll_str model = {0}, graph = {0}, weight = {0}, node = {0}, input = {0};
+    ll_wire_put_integer(&weight, 1,
+                        PIECE_BYTES / 4); /* a dimension, the type, a name, and the elements behind */
+    ll_wire_put_integer(&weight, 2, 1);
+    ll_wire_put_text(&weight, 8, "w00");
+    ll_wire_put_varint(&weight, 9 << 3 | LL_WIRE_BYTES);
+    ll_wire_put_varint(&weight, PIECE_BYTES);
+    ll_wire_put_text(&node, 1, "x");
+    ll_wire_put_text(&node, 2, "y");
+    ll_wire_put_text(&node, 4, "Relu");
+    ll_wire_put_text(&input, 1, "x");
+    ll_wire_put_bytes(&input, 2, "\x0a\x0a\x08\x01\x12\x06\x0a\x04\x08\x80\x80\x01", 12); /* float[16384] */
+    ll_wire_put_bytes(&graph, 1, node.text, node.length);
+    ll_wire_put_bytes(&graph, 11, input.text, input.length);
+    struct ll_str key = {0};
+    ll_wire_put_varint(&key, 5 << 3 | LL_WIRE_BYTES);
+    ll_wire_put_varint(&key, weight.length + PIECE_BYTES);
+    ll_wire_put_integer(&model, 1, 8);
+    ll_wire_put_bytes(&model, 8, "\x10\x0d", 2); /* opset 13 */
+    ll_wire_put_varint(&model, 7 << 3 | LL_WIRE_BYTES);
+    ll_wire_put_varint(&model, graph.length + PIECES * (key.length + weight.length + PIECE_BYTES));
+    make_path(scene);
+    int file = open(scene->path, O_WRONLY);
+    off_t at = put_at(scene, file, &graph, put_at(scene, file, &model, 0));
+    for (unsigned i = 0; i < PIECES; i++) {
+        char *name = strstr(weight.text, "w");
+        name[1] = (char)('0' + i / 10);
+        name[2] = (char)('0' + i % 10);
+        at = put_at(scene, file, &weight, put_at(scene, file, &key, at)) + PIECE_BYTES;
+    }
+    if (ftruncate(file, at) != 0)
+        fail(scene, "write a network");
+    close(file);
+    ll_str_release(&model);
+    ll_str_release(&graph);
+    ll_str_release(&weight);
+    ll_str_release(&node);
+    ll_str_release(&input);
+    ll_str_release(&key);
+}
+
+static void import_network(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    struct ll_input_file file;
+    enum ll_status status;
+    if (!ll_onnx_open(scene->path, &arena, &file, &status))
+        fail(scene, "open a network");
+    import_file(scene, ll_import_ONNX, &file);
+    ll_arena_release(&arena);
+}
+
 static const struct subject {
     const char *name;
     void (*set)(struct scene *scene);
@@ -580,6 +689,8 @@ static const struct subject {
     {"mapper_three_level", set_three_levels, search_tilings, THREE_LEVEL_TILES},
     {"array_mapping", set_array, evaluate_array, TILINGS},
     {"pipeline_slot", set_slot, slot, 2 * STAGES *MICRO_BATCHES},
+    {"profile_event", set_profile, import_profile, 3 * CALLS},
+    {"skipped_weight", set_network, import_network, PIECES},
 };
 
 int main(int argc, char **argv)
