@@ -20,6 +20,7 @@
 #include "tracer/base/str.h"
 #include "tracer/record/elf.h"
 #include "tracer/record/host.h"
+#include "tracer/transform/dtype.h"
 
 #define LL_MODEL(name) extern const struct ll_model ll_model_##name;
 #include "models/models.def"
@@ -173,13 +174,20 @@ const char *ll_model_word(const struct ll_model *model, size_t param, int64_t va
     return model->words && model->words[param] ? model->words[param][value] : NULL;
 }
 
+/* Whether two words are one: also types of elements that are spelled otherwise elsewhere (float16 is f16). */
+static bool is_word(const char *word, const char *value)
+{
+    enum ll_dtype dtype = ll_dtype_find(word);
+    return strcmp(word, value) == 0 || (dtype != LL_DTYPE_COUNT && dtype == ll_dtype_find(value));
+}
+
 /* A parameter whose values are words; the complaint lists them all. */
 static bool read_word(const struct ll_setting *setting, const char *const *words, int64_t *value,
                       struct ll_diags *diags)
 {
     struct ll_str all = {0};
     size_t i = 0;
-    for (; words[i] && strcmp(words[i], setting->value) != 0; i++)
+    for (; words[i] && !is_word(words[i], setting->value); i++)
         ll_str_addf(&all, "%s`%s`", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
     if (words[i])
         *value = (int64_t)i;

@@ -168,20 +168,22 @@ bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *
     return good;
 }
 
-/* Says what is wrong with what should be a trace; where it is a file of another tool, how it becomes one. */
-static int reject_file(const char *path, const char *trouble)
+/* What format another tool's file is of, by its content, unpacked where it is compressed; NULL: none. */
+static const char *told_of(const char *path)
 {
+    struct ll_arena arena = {0};
+    struct ll_contents whole;
     uint8_t head[1 << 16];
     FILE *file = fopen(path, "rb");
     size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    const char *format = ll_format_told(head, size);
     if (file)
         fclose(file);
-    if (!format)
-        return ll_cli_reject("%s: %s", path, trouble);
-    return ll_cli_reject(
-        "%s: this is no trace, but looks like %s; `leadline import %s FILE` makes a trace of it", path,
-        format, format);
+    const char *format = ll_format_told(head, size);
+    if (!format && ll_is_gzipped((const char *)head, size) &&
+        ll_read_whole(path, MOST_BYTES, &arena, &whole) == LL_OK)
+        format = ll_format_told((const uint8_t *)whole.bytes, whole.length);
+    ll_arena_release(&arena);
+    return format;
 }
 
 struct ll_trace *ll_read_trace(const char *path, int *status)
@@ -194,7 +196,9 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     enum ll_status trouble = LL_OK;
     struct ll_trace *trace = ll_trace_read(path, diags, &trouble);
     bool complained = diags->count > 0, read = trace != NULL;
-    ll_print_diags(diags);
+    const char *told = read || trouble == LL_NO_MEMORY ? NULL : told_of(path);
+    if (!told) /* else there is only one thing to say */
+        ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
     *status = LL_DONE;
@@ -205,8 +209,13 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
         *status = ll_cli_fail("%s: memory ran out", path);
     else if (read)
         *status = ll_cli_reject("%s: no op can be read, so nothing of it can be used", path);
+    else if (told)
+        *status = ll_cli_reject(
+            "%s: this is no trace, but looks like %s; `leadline import %s FILE` makes a trace of it", path,
+            told, told);
     else
-        *status = reject_file(path, complained ? "nothing of it can be used" : ll_status_text(trouble));
+        *status =
+            ll_cli_reject("%s: %s", path, complained ? "nothing of it can be used" : ll_status_text(trouble));
     return NULL;
 }
 

@@ -22,3 +22,6 @@ try import name.mlir
 try import version.json
 try sim -c h100_sxm opcode.hlo
 try sim -c h100_sxm --as float77 traces/alexnet_infer_b1.llt
+printf '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 1}]}' | gzip -n >profile.json.gz
+try sim -c h100_sxm profile.json.gz
+try record llm -p config=qwen3-8b --dry-run -p dtype=float77 -o llm.llt

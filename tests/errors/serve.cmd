@@ -26,3 +26,10 @@ leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --dp 2 --ep 3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1' --decode '1 x tp=1' --kv-transfer bit
 leadline plan --serve -c h100_sxm+vllm --rate 3
 leadline plan
+printf '{"completed": 4, "total_output_tokens": 20, "total_input_tokens": -4}\n' >few.json
+leadline validate -c h100_sxm+vllm few.json
+printf '| model | test | t/s |\n| --- | --- | --- |\n| m | half | 1 |\n' >test.md
+leadline validate -c h100_sxm+vllm test.md
+printf 'MLPerf Results Summary\nScenario : Server\nMean latency (ns) : many\n' >summary.txt
+leadline validate -c h100_sxm+vllm --model llama3.1-8b summary.txt
+leadline validate -c h100_sxm+vllm --model llama3.1-8b requests.csv summary.txt wrong.csv

@@ -55,6 +55,3 @@ END
 leadline validate -c h100_sxm+vllm --model llama3.1-8b mlperf_log_summary.txt
 leadline validate -c h100_sxm+vllm --model llama3.1-8b --input-tokens 1024 mlperf_log_summary.txt --rows rows.csv
 cut -d, -f1-3,6-8 rows.csv
-printf 'MLPerf Results Summary\nScenario : Server\nMean latency (ns) : many\n' > broken.txt
-leadline validate -c h100_sxm+vllm --model llama3.1-8b broken.txt
-echo "exit $?"
