@@ -469,7 +469,7 @@ static bool read_sql(struct reading *r, const char *text, const char *end)
         at = stop ? stop + 1 : end;
         if ((size_t)(last - from) < sizeof insert || memcmp(from, insert, sizeof insert - 1) != 0)
             continue;
-        const char *open = memchr(from, '(', (size_t)(last - from)), *middle = NULL, *close = last;
+        const char *open = memchr(from, '(', (size_t)(last - from)), *middle = NULL, *close = last - 1;
         for (const char *m = open; m && !middle && m + sizeof before <= last; m++)
             middle = memcmp(m, before, sizeof before - 1) == 0 ? m : NULL;
         while (close > from && *close != ')')

@@ -182,6 +182,21 @@ static void attention_counts_the_scores_that_are_seen(void **state)
     }
 }
 
+/* The same without a cache, of ai.onnx.preview. */
+static void flexible_attention_is_attention(void **state)
+{
+    (void)state;
+    struct onnx_model m = {0};
+    put_info(&m, 11, "q", ONNX_FLOAT, DIMS(2, 4, 5, 8));
+    put_info(&m, 11, "k", ONNX_FLOAT, DIMS(2, 2, 5, 8));
+    put_info(&m, 11, "v", ONNX_FLOAT, DIMS(2, 2, 5, 8));
+    begin_node(&m, "FlexAttention", "q k v", "y");
+    struct conversion c = imported(&m, 26, NULL, NULL);
+    assert_non_null(c.trace);
+    assert_int_equal(ll_op_flops(op_of_kind(c.trace, LL_OP_BATCH_MATMUL, 0)), 2 * 8 * 2 * 4 * 5 * 5);
+    end_conversion(&c);
+}
+
 /* A volume of 2x3x5x6x7 by 4 filters of 3x2x2x2, and its pools: each of the 4x5x6 places multiplies 3 x 8
  * elements; spread back over the volume, the same. */
 static void volumes_are_counted_as_defined(void **state)
@@ -236,6 +251,7 @@ int main(void)
         cmocka_unit_test(nodes_may_stand_in_any_order),
         cmocka_unit_test(lists_are_their_elements),
         cmocka_unit_test(attention_counts_the_scores_that_are_seen),
+        cmocka_unit_test(flexible_attention_is_attention),
         cmocka_unit_test(volumes_are_counted_as_defined),
         cmocka_unit_test(weights_of_few_bits_take_few_bytes),
     };

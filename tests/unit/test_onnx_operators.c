@@ -269,6 +269,7 @@ static void small_operators_have_their_ops(void **state)
         uint64_t elements, flops;
     } rows[] = {
         {"Swish", "x", NULL, NULL, 24, LL_OP_MUL, 24, 24},
+        {"GeGLU", "x x", NULL, NULL, 28, LL_OP_GELU, 24, 10 * 24},
         {"Einsum", "x", "equation", "ijk->kij", 13, LL_OP_TRANSPOSE, 24, 0},
         {"Einsum", "x", "equation", "ijk->j", 13, LL_OP_SUM, 3, 24 - 3},
         {"Einsum", "x", "equation", "ijk", 13, LL_OP_NONE, 24, 0},

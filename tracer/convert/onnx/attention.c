@@ -303,6 +303,24 @@ bool onnx_rule_SWIGLU(struct onnx *o)
     return true;
 }
 
+/* GeGLU-28: gelu(a) b. */
+bool onnx_rule_GEGLU(struct onnx *o)
+{
+    struct onnx_value *gate = onnx_need(o, 0), *x = onnx_need(o, 1);
+    struct ll_imported in[2], y;
+    if (!gate || !x)
+        return false;
+    const struct ll_shape shape = x->shape;
+    in[0] = onnx_take(o, gate, ONNX_PLAIN);
+    if (!onnx_emit_simple(o, LL_OP_GELU, in, 1, NULL, &in[0]))
+        return false;
+    in[1] = onnx_take(o, x, ONNX_PLAIN);
+    if (!onnx_emit_simple(o, LL_OP_MUL, in, 2, NULL, &y))
+        return false;
+    onnx_put(o, 0, y, ONNX_PLAIN, &shape);
+    return true;
+}
+
 /* Recurrences whose state is a matrix, and short convolutions along a sequence, each with the state before.
  */
 

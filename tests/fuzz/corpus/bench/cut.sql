@@ -1,0 +1,1 @@
+INSERT INTO test (avg_ts) VALUES (1)
