@@ -547,7 +547,12 @@ static const char *load_of_loadgen(struct ll_serving_options *o, const struct ll
                several = strcmp(scenario, "MultiStream") == 0,
                server = strcmp(scenario, "Server") == 0 || strcmp(scenario, "Interactive") == 0;
     double together = fmax(1, n[LL_BENCH_SAMPLES_PER_QUERY]);
-    double requests = offline ? together : together * fmax(n[LL_BENCH_QUERIES], n[LL_BENCH_REQUESTS]);
+    /* Queries come until there were enough, for long enough; how many that were only one of the logs says. */
+    const double each_s = server ? 1 / n[LL_BENCH_TARGET_RATE] : n[LL_BENCH_LATENCY];
+    const double least = fmax(n[LL_BENCH_QUERIES], n[LL_BENCH_LEAST_TIME] / each_s);
+    const double requests =
+        offline ? together
+                : together * (says_bench(r, LL_BENCH_REQUESTS) ? n[LL_BENCH_REQUESTS] : ceil(least));
     if (!(n[LL_BENCH_TOKENS_PER_S] > 0 && n[LL_BENCH_SAMPLES_PER_S] > 0))
         return "the log counts no tokens; only servers of language models are predicted";
     if (mode && strcmp(mode, "PerformanceOnly") != 0)

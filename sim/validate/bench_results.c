@@ -85,6 +85,7 @@ static const struct {
     {"samples_per_query", LL_BENCH_SAMPLES_PER_QUERY, 1},
     {"target_qps", LL_BENCH_TARGET_RATE, 1},
     {"min_query_count", LL_BENCH_QUERIES, 1},
+    {"min_duration (ms)", LL_BENCH_LEAST_TIME, 1e-3},
     /* LoadGen's detail log */
     {"result_samples_per_second", LL_BENCH_SAMPLES_PER_S, 1},
     {"result_completed_samples_per_sec", LL_BENCH_SAMPLES_PER_S, 1},
@@ -104,6 +105,7 @@ static const struct {
     {"effective_samples_per_query", LL_BENCH_SAMPLES_PER_QUERY, 1},
     {"effective_target_qps", LL_BENCH_TARGET_RATE, 1},
     {"effective_min_query_count", LL_BENCH_QUERIES, 1},
+    {"effective_min_duration_ms", LL_BENCH_LEAST_TIME, 1e-3},
     /* llama-bench */
     {"n_prompt", LL_BENCH_PROMPT_TOKENS, 1},
     {"n_gen", LL_BENCH_NEW_TOKENS, 1},
@@ -205,7 +207,8 @@ static bool is_sane(enum ll_bench_number number, double value)
         number == LL_BENCH_PROMPT_TOKENS || number == LL_BENCH_NEW_TOKENS || number == LL_BENCH_DEPTH ||
         number == LL_BENCH_GPU_LAYERS || number == LL_BENCH_TPOT || number == LL_BENCH_TPOT_P50 ||
         number == LL_BENCH_TPOT_P99 || number == LL_BENCH_NEW_TIME || number == LL_BENCH_PROMPT_TIME ||
-        number == LL_BENCH_OUTPUT_TOTAL || number == LL_BENCH_INPUT_TOTAL || number == LL_BENCH_ACCEPTED;
+        number == LL_BENCH_OUTPUT_TOTAL || number == LL_BENCH_INPUT_TOTAL || number == LL_BENCH_ACCEPTED ||
+        number == LL_BENCH_LEAST_TIME;
     if (number == LL_BENCH_RATE || number == LL_BENCH_BURSTINESS)
         return value > 0;
     return isnan(value) || (value < 1e15 && (value > 0 || (value == 0 && may_be_nothing))) ||
@@ -359,17 +362,26 @@ static bool read_json(struct reading *r, const char *text, size_t length)
 
 /* --- tables --- */
 
+/* Whether a row has a value that the names lack: builds of 2023 write whether there is OpenCL, behind
+ * `cuda`, and do not name it. */
+static bool has_nameless(const char *const *names, size_t name_count, size_t count)
+{
+    return count == name_count + 1 && name_count > 4 && strcmp(names[2], "cuda") == 0 &&
+           strcmp(names[3], "metal") == 0;
+}
+
 /* A row under names of columns. */
 static bool add_row(struct reading *r, uint64_t line, const char *const *names, size_t name_count,
                     const char *const *values, size_t count)
 {
     struct ll_bench_result result;
+    const size_t nameless = has_nameless(names, name_count, count) ? 3 : SIZE_MAX;
     begin(&result, line);
-    if (count != name_count)
+    if (count != name_count && nameless == SIZE_MAX)
         return ll_complain(r->diags, (struct ll_place){.file = r->file, .line = line},
                            "the row has %zu columns; expected %zu", count, name_count);
-    for (size_t i = 0; i < count; i++)
-        put(&result, names[i], values[i]);
+    for (size_t i = 0; i < name_count; i++)
+        put(&result, names[i], values[i + (i >= nameless)]);
     return add(r, &result);
 }
 

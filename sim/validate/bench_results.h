@@ -25,6 +25,7 @@ enum ll_bench_number {
     LL_BENCH_SAMPLES_PER_QUERY, /* of LoadGen: requests that are sent together */
     LL_BENCH_TARGET_RATE,       /* of LoadGen: queries a second */
     LL_BENCH_QUERIES,           /* of LoadGen: at least so many queries */
+    LL_BENCH_LEAST_TIME,        /* of LoadGen: for at least so long */
     /* What a server did. */
     LL_BENCH_SAMPLES_PER_S,
     LL_BENCH_TOKENS_PER_S, /* that were generated */

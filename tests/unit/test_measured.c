@@ -562,6 +562,17 @@ static void a_test_may_read_and_make_tokens_behind_others(void **state)
     assert_true(results.at[1].number[LL_BENCH_NEW_TOKENS] == 64);
 }
 
+static void a_value_that_old_builds_do_not_name_is_passed_over(void **state)
+{
+    (void)state;
+    struct ll_diags diags = {0};
+    const struct ll_bench_results results = results_of(
+        "build_commit,build_number,cuda,metal,n_prompt,n_gen,avg_ts\n\"a\",1,1,0,0,512,0,99\n", &diags);
+    assert_int_equal(results.count, 1);
+    assert_true(results.at[0].number[LL_BENCH_PROMPT_TOKENS] == 512);
+    assert_true(results.at[0].number[LL_BENCH_TEST_RATE] == 99);
+}
+
 /* As a file and as printed: 4 requests of 10 tokens in and 5 out each. */
 static void a_servers_result_has_its_load_and_times_in_seconds(void **state)
 {
@@ -644,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_test_of_llama_bench_is_the_same_in_all_forms, release_bench),
         cmocka_unit_test_teardown(a_test_may_read_and_make_tokens_behind_others, release_bench),
+        cmocka_unit_test_teardown(a_value_that_old_builds_do_not_name_is_passed_over, release_bench),
         cmocka_unit_test_teardown(a_servers_result_has_its_load_and_times_in_seconds, release_bench),
         cmocka_unit_test_teardown(both_logs_of_loadgen_say_the_same, release_bench),
         cmocka_unit_test_teardown(what_no_run_has_is_refused, release_bench),
