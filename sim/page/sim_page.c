@@ -3,6 +3,7 @@
  * of one signature that take the same time under the same bound, with the same traffic, share the run.
  * So a step that repeats costs two numbers for each op. */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,115 @@ static void texts(const struct columns *c, struct ll_json *json)
     ll_json_close_list(json);
 }
 
+/* --- a step on cores: times in whole picoseconds, bytes and rates in whole ones --- */
+
+static uint64_t picoseconds(double time_s)
+{
+    return (uint64_t)llround(time_s * 1e12);
+}
+
+/* A rate or an amount changes by so much. */
+struct change {
+    double at_s, by;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    if (x->at_s != y->at_s)
+        return x->at_s < y->at_s ? -1 : 1;
+    return (x->by > y->by) - (x->by < y->by);
+}
+
+/* What is there from when on, of changes in any order: times and amounts, those of one time together. */
+static void put_steps(struct change *changes, uint64_t count, struct ll_json *json)
+{
+    double sum = 0;
+    qsort(changes, count, sizeof *changes, by_time);
+    for (unsigned column = 0; column < 2; column++) {
+        ll_json_key(json, column == 0 ? "at_ps" : "amount");
+        ll_json_open_list(json);
+        sum = 0;
+        for (uint64_t i = 0; i < count; i++) {
+            sum += changes[i].by;
+            uint64_t at_ps = picoseconds(changes[i].at_s);
+            if (i + 1 < count && picoseconds(changes[i + 1].at_s) == at_ps)
+                continue;
+            ll_json_count(json, column == 0 ? at_ps : sum > 0 ? (uint64_t)llround(sum) : 0);
+        }
+        ll_json_close_list(json);
+    }
+}
+
+/* Bytes in each memory of a core over time, and what goes over the outermost memory. */
+static void put_flows(const struct ll_fused_step *fusion, struct ll_json *json)
+{
+    uint64_t room = 2 * (fusion->copy_count + fusion->rate_count);
+    struct change *changes = malloc((room + 1) * sizeof *changes);
+    json->out->failed |= !changes;
+    ll_json_key(json, "memories");
+    ll_json_open_list(json);
+    for (uint64_t p = 0; changes && p < fusion->pool_count; p++) {
+        uint64_t count = 0;
+        for (uint64_t c = 0; c < fusion->copy_count; c++) {
+            const struct ll_fusion_copy *copy = &fusion->copies[c];
+            if (copy->pool != p)
+                continue;
+            changes[count++] = (struct change){copy->from_s, copy->bytes};
+            changes[count++] = (struct change){copy->until_s, -copy->bytes};
+        }
+        ll_json_open_object(json);
+        ll_json_put_text(json, "core", fusion->core_names[fusion->pools[p].core]);
+        ll_json_put_text(json, "memory", fusion->pools[p].name);
+        ll_json_put_number(json, "capacity_bytes", fusion->pools[p].capacity_bytes);
+        put_steps(changes, count, json);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+    ll_json_key(json, "outermost");
+    ll_json_open_object(json);
+    ll_json_put_text(json, "memory", fusion->links[0].name);
+    ll_json_put_number(json, "bandwidth_Bps", fusion->links[0].Bps);
+    uint64_t count = 0;
+    for (uint64_t r = 0; changes && r < fusion->rate_count; r++) {
+        const struct ll_fusion_rate *rate = &fusion->rates[r];
+        const struct ll_fusion_transfer *transfer = &fusion->transfers[rate->transfer];
+        if (transfer->from != fusion->core_count && transfer->there_count > 0)
+            continue;
+        changes[count++] = (struct change){rate->from_s, rate->Bps};
+        changes[count++] = (struct change){rate->until_s, -rate->Bps};
+    }
+    if (changes)
+        put_steps(changes, count, json);
+    ll_json_close_object(json);
+    free(changes);
+}
+
+static void put_cores(const struct ll_fused_step *fusion, struct ll_json *json)
+{
+    static const char *const columns[] = {"core", "op", "start_ps", "time_ps"};
+    ll_json_key(json, "cores");
+    ll_json_open_object(json);
+    ll_json_key(json, "names");
+    ll_json_open_list(json);
+    for (uint32_t c = 0; c < fusion->core_count; c++)
+        ll_json_text(json, fusion->core_names[c]);
+    ll_json_close_list(json);
+    for (unsigned i = 0; i < sizeof columns / sizeof *columns; i++) {
+        ll_json_key(json, columns[i]);
+        ll_json_open_list(json);
+        for (uint64_t t = 0; t < fusion->task_count; t++) {
+            const struct ll_fusion_task *task = &fusion->tasks[t];
+            uint64_t start_ps = picoseconds(task->start_s);
+            uint64_t row[] = {task->core, task->op, start_ps, picoseconds(task->end_s) - start_ps};
+            ll_json_count(json, row[i]);
+        }
+        ll_json_close_list(json);
+    }
+    put_flows(fusion, json);
+    ll_json_close_object(json);
+}
+
 static void one(const struct ll_report *report, struct ll_json *json)
 {
     struct columns c = {.report = report};
@@ -260,6 +370,8 @@ static void one(const struct ll_report *report, struct ll_json *json)
         texts(&c, json);
         derivations(&c, json);
         ll_report_roofline_json(report, json);
+        if (report->fusion)
+            put_cores(report->fusion, json);
     }
     ll_json_close_object(json);
     json->out->failed |= c.failed;

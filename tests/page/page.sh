@@ -19,7 +19,7 @@ name="$here/a \"q\" \$x <b class=hostile>.llt"
 cp "$source/traces/alexnet_train_b8.llt" "$name"
 case $view in
     sim)
-        "$leadline" sim -c h100_sxm -c v100_sxm_16gb -c i7_6700k --batch 16 --html "$here/page.html" "$name" >/dev/null
+        "$leadline" sim -c h100_sxm -c v100_sxm_16gb -c quad_core_example --batch 16 --html "$here/page.html" "$name" >/dev/null
         ;;
     sweep)
         cat >"$here/sweep.yaml" <<'END'

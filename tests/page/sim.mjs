@@ -26,4 +26,12 @@ await try_page(async ({ tab, holds, picture, check }) => {
   await tab.keyboard.press("0");
   await tab.locator("#breakdown .seg label", { hasText: "phase" }).click();
   holds("the grouping is in the address", /by=phase/.test(tab.url()));
+  await tab.locator("header select").first().selectOption("2");
+  holds("a machine with cores shows tiles", /^[\d,]+ tiles of \d+ ops on 4 cores/.test(await tab.locator("#timeline .answer").innerText()));
+  await tab.locator("#timeline canvas").focus();
+  const tiles = await picture("#timeline canvas");
+  await tab.keyboard.press("ArrowRight");
+  holds("a tile can be stepped to", await picture("#timeline canvas") !== tiles);
+  await tab.keyboard.press("Enter");
+  holds("and opens its op", await tab.locator(".derive dd").count() > 0);
 });

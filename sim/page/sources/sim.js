@@ -8,7 +8,7 @@ class SimPage {
     this.data = data; this.results = data.document.results;
     this.at = Math.min(this.results.length - 1, Math.max(0, +state.m || 0));
     this.by = BY.includes(state.by) ? state.by : "kind"; this.scope = state.in || ""; this.filterBy = null; this.picked = -1;
-    this.roofline = new Roofline(run => this.pick(run)); this.timeline = new Timeline((run, i) => this.pick(run, i)); this.memory = new MemoryPlot(); this.table = opTable(this);
+    this.roofline = new Roofline(run => this.pick(run)); this.timeline = new Timeline((run, i) => this.pick(run, this.col.cores ? this.col.cores.op[i] - this.col.first_op : i, i)); this.memory = new MemoryPlot(); this.table = opTable(this);
     this.colour = state.colour === "bound" ? "bound" : "class";
     this.frame(); this.show();
   }
@@ -108,10 +108,30 @@ class SimPage {
     const rowOf = r.time_s.map((_, k) => rowName(k)), names = [...new Set(rowOf)].sort((a, b) => (a === "host" || a === "network") - (b === "host" || b === "network")), end = this.run.reduce((m, k, i) => Math.max(m, this.start[i] + r.time_s[k]), 0);
     const order = Array.from(this.run.keys()).sort((a, b) => this.start[a] - this.start[b]), o = { start: this.start, time: i => r.time_s[this.run[i]], run: this.run, colour: r.time_s.map((_, k) => SLOTS.indexOf(slot(k))), slots: SLOTS, order, end, row: i => rowOf[this.run[i]], rowNames: names,
       label: i => { const k = this.run[i]; return this.text(r.kind, k) + " " + this.text(r.scope, k); }, words: i => { const k = this.run[i]; return `op ${this.col.first_op + i}: ${this.text(r.kind, k)}\n${this.text(r.scope, k)}\n${seconds(this.start[i])}, ${seconds(r.time_s[k])} long\nbound by ${this.text(r.bound, k)}`; } };
-    if (fresh) { o.flows = this.flows(order); this.timeline.set(o); } else { o.flows = this.timeline.flows; const sel = this.timeline.sel; this.timeline.recolour(o); this.timeline.sel = sel; }
+    if (this.col.cores) Object.assign(o, this.tiles());
+    if (fresh) { o.flows = this.col.cores ? this.coreFlows() : this.flows(order); this.timeline.set(o); } else { o.flows = this.timeline.flows; const sel = this.timeline.sel; this.timeline.recolour(o); this.timeline.sel = sel; }
     this.dimTimeline();
-    this.timeAnswer.textContent = `${count(this.run.length)} ops run in ${seconds(end)}` + (this.steps > 1 ? `, ${this.steps} steps` : "") + `; ${names.length} rows of units and the bandwidth of ${this.col.levels.length} levels of memory.`;
+    if (this.col.cores) this.timeAnswer.textContent = `${count(o.order.length)} tiles of ${count(this.run.length)} ops on ${count(this.col.cores.names.length)} cores in ${seconds(o.end)}; below, what lies in each core's memories, and what the outermost memory moves.`;
+    else this.timeAnswer.textContent = `${count(this.run.length)} ops run in ${seconds(end)}` + (this.steps > 1 ? `, ${this.steps} steps` : "") + `; ${names.length} rows of units and the bandwidth of ${this.col.levels.length} levels of memory.`;
     const l = this.legend(this.colour); this.legend1.replaceChildren(...l.cloneNode(true).children); this.legend2.replaceChildren(...l.children); repaint();
+  }
+  /* Tiles by core in place of ops by unit. */
+  tiles() {
+    const c = this.col.cores, r = this.runs;
+    if (!c.run) { c.run = Int32Array.from(c.op, op => this.run[op - this.col.first_op]); c.start = Float64Array.from(c.start_ps, t => t * 1e-12); c.time = Float64Array.from(c.time_ps, t => t * 1e-12); }
+    const name = i => `${this.text(r.kind, c.run[i])} ${this.text(r.scope, c.run[i])}`;
+    return { start: c.start, time: i => c.time[i], run: c.run, order: Array.from(c.run.keys()).sort((a, b) => c.start[a] - c.start[b] || a - b), row: i => c.names[c.core[i]], rowNames: c.names,
+      end: [...c.memories, c.outermost].reduce((m, f) => Math.max(m, f.at_ps.length ? f.at_ps[f.at_ps.length - 1] * 1e-12 : 0), 0),
+      label: name, words: i => `op ${c.op[i]}: ${name(i)}\na tile on ${c.names[c.core[i]]}\n${seconds(c.start[i])}, ${seconds(c.time[i])} long` };
+  }
+  /* What lies in memories of cores, what the outermost memory moves: amounts from a time on. */
+  coreFlows() {
+    const c = this.col.cores, flow = (name, note, peak, show, f) => {
+      const at = Float64Array.from(f.at_ps, t => t * 1e-12), sum = new Float64Array(at.length); for (let i = 1; i < at.length; i++) sum[i] = sum[i - 1] + f.amount[i - 1] * (at[i] - at[i - 1]);
+      const upTo = t => { let a = 0, b = at.length; while (a < b) { const m = (a + b) >> 1; if (at[m] <= t) a = m + 1; else b = m; } return a ? sum[a - 1] + f.amount[a - 1] * (t - at[a - 1]) : 0; };
+      return { name, note, peak, show, upTo };
+    };
+    return [...c.memories.filter(m => m.at_ps.length).map(m => flow(m.core, m.memory, m.capacity_bytes, capacity, m)), flow(c.outermost.memory, null, c.outermost.bandwidth_Bps, x => si(x, "B/s"), c.outermost)];
   }
   flows(order) {
     const r = this.runs;
@@ -119,7 +139,7 @@ class SimPage {
       const s = Float64Array.from(order, i => this.start[i]), e = Float64Array.from(order, i => this.start[i] + r.time_s[this.run[i]]), sum = new Float64Array(order.length + 1), late = new Float64Array(order.length);
       order.forEach((i, n) => { sum[n + 1] = sum[n] + r.traffic[this.run[i]][k]; late[n] = Math.max(e[n], n ? late[n - 1] : 0); });
       const upTo = t => { let a = 0, b = s.length; while (a < b) { const m = (a + b) >> 1; if (s[m] < t) a = m + 1; else b = m; } if (!a) return 0; let all = sum[a]; for (let n = a - 1, tries = 0; n >= 0 && late[n] > t && tries < 64; n--, tries++) if (e[n] > t) all -= (sum[n + 1] - sum[n]) * (e[n] - t) / (e[n] - s[n]); return all; };
-      return { name, upTo, peak: this.col.roofline.memories[k] ? this.col.roofline.memories[k].height : 1 };
+      return { name, upTo, show: x => si(x, "B/s"), peak: this.col.roofline.memories[k] ? this.col.roofline.memories[k].height : 1 };
     });
   }
   remembered() {
@@ -145,9 +165,10 @@ class SimPage {
     this.parts.energy.replaceChildren(el("p", { class: "answer" }, r.energy_j === null ? "Energy is not described." : `A step takes ${si(r.energy_j, "J")}, a mean power of ${si(r.energy_j / r.time_s, "W")}.`, r.price_usd === null ? " The price is not described." : ` The parts cost ${digits(r.price_usd)} USD.`),
       el("div", { class: "grid two" }, block("Energy per step", r.energy_j, parts, x => si(x, "J")), block("Area", r.area_mm2, area, x => digits(x) + " mm²"), price.length ? block("Price", r.price_usd, price, x => digits(x) + " USD") : null));
   }
-  pick(run, i) {
-    this.picked = i === undefined ? -1 : i; this.from = document.activeElement;
-    const d = derivation(this, run, i); this.detail.replaceChildren(d); this.timeline.sel = this.picked; this.table.mark(this.picked); repaint();
+  /* slice: of the timeline; default: the op, or its first tile */
+  pick(run, i, slice) {
+    this.picked = i === undefined ? -1 : i; if (slice === undefined) slice = this.col.cores && i !== undefined ? this.col.cores.op.indexOf(this.col.first_op + i) : this.picked; this.from = document.activeElement;
+    const d = derivation(this, run, i); this.detail.replaceChildren(d); this.timeline.sel = slice; this.table.mark(this.picked); repaint();
     d.focus(); d.scrollIntoView({ block: "nearest" });
   }
   unpick(quiet) { this.detail.replaceChildren(); this.picked = -1; this.table.mark(-1); if (!quiet) (this.from && this.from.isConnected ? this.from : this.table.box).focus(); }

@@ -72,7 +72,7 @@ class Timeline {
     const k = Math.floor((y - 30 - this.rows.length * this.pitch) / (34 + GAP)), f = this.flows[k];
     if (!f || k < 0 || x < this.left) return null;
     const w = (this.v[1] - this.v[0]) / (this.plot.width - this.left), t = this.T(x);
-    return `${f.name}\n${si((f.upTo(t + w) - f.upTo(t - w)) / (2 * w), "B/s")} of ${si(f.peak, "B/s")}`;
+    return `${f.name}${f.note ? " " + f.note : ""}\n${f.show((f.upTo(t + w) - f.upTo(t - w)) / (2 * w))} of ${f.show(f.peak)}`;
   }
   step(d) {
     if (!this.order.length) return;
@@ -126,7 +126,7 @@ class Timeline {
     });
     g.fillStyle = paint("panel"); g.fillRect(0, 22, l, this.plot.height);
     this.rows.forEach((r, k) => this.plot.text(this.cut(r.name, l), 0, 30 + k * this.pitch + high / 2, "ink"));
-    this.flows.forEach((f, k) => { const y = 30 + this.rows.length * this.pitch + k * (34 + GAP); this.plot.text(this.cut(f.name, l), 0, y + 10, "ink"); this.plot.text(si(f.peak, "B/s"), 0, y + 25, "mute"); });
+    this.flows.forEach((f, k) => { const y = 30 + this.rows.length * this.pitch + k * (34 + GAP); this.plot.text(this.cut(f.name, l), 0, y + 10, "ink"); this.plot.text(this.cut(f.note || f.show(f.peak), l), 0, y + 25, "mute"); });
     if (this.sel >= 0) { const k = this.rows.findIndex(r => r.name === this.o.row(this.sel)), x = this.X(this.o.start[this.sel]), r = this.X(this.o.start[this.sel] + this.o.time(this.sel));
       if (k >= 0 && r > l) { g.strokeStyle = paint("find"); g.lineWidth = 2; g.strokeRect(Math.max(l, x) - 1, 29 + k * this.pitch, Math.max(3, Math.min(w, r) - Math.max(l, x) + 1), high + 2); } }
   }
