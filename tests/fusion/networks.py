@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the two networks of Stream's hardware test (Symons et al., tests/test_hardware_combinations.py of its
-version 1.13) as ONNX, in bf16, and a small one like the second: networks.py FOLDER makes two_conv.onnx, swiglu.onnx and
-gated.onnx there. Weights have shapes alone; their data would lie in a file that nobody reads."""
+version 1.13) as ONNX, in bf16, the second also of the 16 rows that Stream takes of it at a time (rows16), and a small one
+like it (gated): networks.py FOLDER makes NAME.onnx of each there. Weights have shapes alone; their data would lie in a file that nobody reads."""
 import sys
 
 BF16 = 16  # TensorProto.DataType
@@ -76,12 +76,16 @@ def swiglu():
     return gated_layer("swiglu", 256, 2048, 8192)
 
 
+def rows16():
+    return gated_layer("rows16", 16, 2048, 8192)
+
+
 def gated():
     return gated_layer("gated", 64, 128, 2048)
 
 
 def main():
-    for make in (two_conv, swiglu, gated):
+    for make in (two_conv, swiglu, rows16, gated):
         with open(f"{sys.argv[1]}/{make.__name__}.onnx", "wb") as file:
             file.write(make())
 

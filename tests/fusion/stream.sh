@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # stream.sh LEADLINE WORKLOAD: on Stream's systems a step takes at most 1.1 times the cycles of Stream's own optimum, by a
-# schedule that check_schedule.py finds nothing wrong with, and systems rank as Stream ranks them, but for two. FuseMax's
-# two_conv: Stream's tiles there fill 922 of 65,536 elements, one after another; ours fill thousands. Meta's swiglu: the
-# tiles that Stream is given, of 16 rows, bring all weights 16 times over a bus that is as wide as that of Simba's four
-# chiplets; with tiles of one's own choice the one with twice the multipliers is first. 77 without Python.
+# schedule that check_schedule.py finds nothing wrong with, and systems rank as Stream ranks them, but for one each.
+# FuseMax's two_conv: Stream takes 27 cycles for each in which its array multiplies. Meta's swiglu: the tiles that Stream
+# is given, of 16 rows, bring all weights 16 times over a bus that is as wide as that of Simba's four chiplets; with
+# tiles of one's own choice the one with twice the multipliers is first. With rows of 16 at a time (rows16) all rank as
+# in Stream, where a tie is what differs by less than a hundredth. 77 without Python.
 set -eu
 command -v python3 >/dev/null || { echo "no python3" && exit 77; }
 here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
@@ -22,13 +23,21 @@ for file in hwconfigs/accelerators/stream_*.yaml; do
     echo "$system: $cycles cycles, Stream ${theirs:-unknown}"
     [ -z "$theirs" ] || [ $((cycles * 10)) -le $((theirs * 11)) ] || { echo "slower than Stream" && status=1; }
     case $workload,$system in
-    two_conv,* | swiglu,*tpu_quad)
+    two_conv,* | swiglu,*quad)
         python3 tests/fusion/check_schedule.py "$here/tiles.json" "$here/w.jsonl" || status=1
         ;;
     esac
 done
-[ "$workload" = two_conv ] && beside=fusemax || beside=meta_dual
-sort -k 2 -n "$here/ours" | cut -d ' ' -f 1 | grep -v $beside >"$here/rank"
-grep ",$workload," tests/peers/stream_reference.csv | grep -v $beside | sort -t , -k 3 -n | cut -d , -f 1 >"$here/theirs"
-grep -Fxf "$here/theirs" "$here/rank" | diff - "$here/theirs" || status=1
+# ranked WORKLOAD: what of ours is not in Stream's order, each at most a hundredth more than the next.
+ranked() {
+    grep ",$1," tests/peers/stream_reference.csv | sort -t , -k 3 -n | cut -d , -f 1 | while read -r system; do
+        sed -n "s/^$system //p" "$here/ours"
+    done | awk '$1 * 1.01 < before { print "a system is out of its rank" } { before = $1 }'
+}
+case $workload in
+two_conv) sed -i /^fusemax/d "$here/ours" ;;
+swiglu) sed -i /^meta/d "$here/ours" ;;
+esac
+[ "$workload" = rows16 ] && workload=swiglu
+[ -z "$(ranked "$workload")" ] || { ranked "$workload" && status=1; }
 exit $status
