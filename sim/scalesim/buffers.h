@@ -35,7 +35,9 @@ struct ll_scalesim_prefetch {
     uint64_t advances, words_per_cycle;
     uint64_t fill_lines, advance_lines; /* memory cycles of the first fill, of an advance */
     bool all_hit;                       /* in the fold at hand */
-    bool version3;                      /* waits are counted as version 3 does, on the line at hand */
+    int64_t down,
+        right;     /* where `computed`: how far off lay the window that held an element found elsewhere */
+    bool version3; /* waits are counted as version 3 does, on the line at hand */
     /* With a layout of its own: the bank of each address, and of each bank the sets that a line has asked of it,
      * `width` places each; ports of a bank. NULL: no layout. */
     uint16_t *bank;

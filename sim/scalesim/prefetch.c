@@ -294,9 +294,10 @@ static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
     return advance_to(prefetch, prefetch->set[address]);
 }
 
-/* As nearest_set, of an ifmap whose sets are computed: windows that hold the pixel, by the tap that meets
- * it. */
-static uint32_t nearest_window(const struct ll_scalesim_prefetch *prefetch, uint64_t address, uint32_t own)
+/* As nearest_set, of an ifmap whose sets are computed: windows that hold the pixel of output m and tap k, by
+ * the tap that meets it. The first that is active will do. */
+static uint32_t nearest_window(struct ll_scalesim_prefetch *prefetch, uint64_t address, uint64_t own_m,
+                               uint32_t own)
 {
     const struct ll_scalesim_demand *d = prefetch->demand;
     uint64_t channel = address % d->channels, pixel = address / d->channels;
@@ -309,8 +310,13 @@ static uint32_t nearest_window(const struct ll_scalesim_prefetch *prefetch, uint
                 continue;
             uint64_t m = row * d->out_w + column, k = (y * d->filter_w + x) * d->channels + channel;
             uint32_t set = d->k_across ? own_set(prefetch, k, m) : own_set(prefetch, m, k);
-            if (distance(prefetch, set) < distance(prefetch, nearest))
-                nearest = set;
+            if (distance(prefetch, set) >= distance(prefetch, nearest))
+                continue;
+            nearest = set;
+            prefetch->down = (int64_t)row - (int64_t)(own_m / d->out_w);
+            prefetch->right = (int64_t)column - (int64_t)(own_m % d->out_w);
+            if (distance(prefetch, set) < prefetch->active)
+                return set;
         }
     return nearest;
 }
@@ -325,6 +331,124 @@ static uint64_t first_place(const struct ll_scalesim_prefetch *prefetch, const s
                     (uint64_t)(line->along - demand->along));
 }
 
+/* The sets of the first and the last element of a line, between which lie those of all others. */
+struct span {
+    uint32_t low, high;
+};
+
+static bool is_active(const struct ll_scalesim_prefetch *prefetch, struct span span)
+{
+    uint32_t low = distance(prefetch, span.low), high = distance(prefetch, span.high);
+    return low < prefetch->active && high < prefetch->active && low <= high;
+}
+
+/* Words of a line that another window holds: that of the output so far down and to the right, whose tap is as
+ * far up and to the left. The words' places follow one another there, too, fold by fold. */
+
+/* First and last of what a line asks for along m and along k. */
+struct reach {
+    int64_t low, high;
+};
+
+static bool within(struct reach reach, int64_t by, uint64_t size)
+{
+    return reach.low + by >= 0 && reach.high + by < (int64_t)size;
+}
+
+/* Whether the window that lies so far off has all outputs of the line. */
+static bool has_outputs(const struct ll_scalesim_prefetch *prefetch, struct reach m)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    const int64_t out_w = (int64_t)d->out_w;
+    const struct reach rows = {m.low / out_w, m.high / out_w}, columns = {m.low % out_w, m.high % out_w};
+    return within(rows, prefetch->down, d->out_h) &&
+           (prefetch->right == 0 || (rows.low == rows.high && within(columns, prefetch->right, d->out_w)));
+}
+
+/* Whether it has all taps. */
+static bool has_taps(const struct ll_scalesim_prefetch *prefetch, struct reach k)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    const int64_t channels = (int64_t)d->channels, filter_w = (int64_t)d->filter_w;
+    bool has = true;
+    for (int64_t tap = k.low / channels; has && tap <= k.high / channels; tap++) {
+        const struct reach row = {tap / filter_w, tap / filter_w}, column = {tap % filter_w, tap % filter_w};
+        has = within(row, -prefetch->down * (int64_t)d->stride_h, d->filter_h) &&
+              within(column, -prefetch->right * (int64_t)d->stride_w, d->filter_w);
+    }
+    return has;
+}
+
+/* Whether `count` words from this element on are active, each one further across and `back` back along; they
+ * lie in one fold or in several. */
+static bool are_active(const struct ll_scalesim_prefetch *prefetch, uint64_t across, uint64_t along,
+                       uint64_t back, uint64_t count)
+{
+    const uint64_t width = prefetch->demand->width;
+    bool active = true;
+    while (active && count > 0) {
+        uint64_t piece = ll_min(count, width - across % width);
+        uint64_t place = place_of(prefetch->demand, across, along);
+        active = is_active(prefetch, (struct span){(uint32_t)(place / prefetch->set_words),
+                                                   (uint32_t)((place + piece - 1) / prefetch->set_words)});
+        across += piece;
+        along -= back * piece;
+        count -= piece;
+    }
+    return active;
+}
+
+/* Whether the window in which a word was found last that was not active in its own has these words of a
+ * line, all of them active. */
+static bool is_elsewhere(const struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
+                         uint64_t from, uint64_t count)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    if (d->once || (prefetch->down == 0 && prefetch->right == 0))
+        return false;
+    assert(count > 0 && from + count <= line->count);
+    const int64_t across = line->across - d->across + (int64_t)from, last = (int64_t)count - 1;
+    const int64_t along = line->along - d->along - (int64_t)(line->back * from);
+    const struct reach rising = {across, across + last},
+                       falling = {along - last * (int64_t)line->back, along};
+    const int64_t m_by = prefetch->down * (int64_t)d->out_w + prefetch->right;
+    const int64_t taps =
+        prefetch->down * (int64_t)(d->stride_h * d->filter_w) + prefetch->right * (int64_t)d->stride_w;
+    const int64_t k_by = -taps * (int64_t)d->channels;
+    if (!has_outputs(prefetch, d->k_across ? falling : rising) ||
+        !has_taps(prefetch, d->k_across ? rising : falling))
+        return false;
+    return are_active(prefetch, (uint64_t)(across + (d->k_across ? k_by : m_by)),
+                      (uint64_t)(along + (d->k_across ? m_by : k_by)), line->back, count);
+}
+
+/* How many words of a line from this one on lie in the row of outputs and the tap of this one. */
+static uint64_t alike(const struct ll_scalesim_demand *d, const struct ll_scalesim_line *line, uint64_t from)
+{
+    const uint64_t across = (uint64_t)(line->across - d->across) + from,
+                   along = (uint64_t)(line->along - d->along) - line->back * from;
+    const uint64_t side = d->k_across ? d->channels : d->out_w, other = d->k_across ? d->out_w : d->channels;
+    uint64_t count = ll_min(line->count - from, side - across % side);
+    return line->back > 0 ? ll_min(count, along % other + 1) : count;
+}
+
+/* The first word from this one on that may be missing; line->count where none may. `place` is that of the
+ * line's first word, where sets are computed; else each may. */
+static uint64_t first_in_doubt(const struct ll_scalesim_prefetch *prefetch,
+                               const struct ll_scalesim_line *line, uint64_t place, uint64_t from)
+{
+    while (prefetch->computed && from < line->count) {
+        uint64_t at = place + from, same = prefetch->demand->once ? 1 : alike(prefetch->demand, line, from);
+        if (distance(prefetch, (uint32_t)(at / prefetch->set_words)) < prefetch->active)
+            from += ll_min(line->count - from, prefetch->set_words - at % prefetch->set_words);
+        else if (is_elsewhere(prefetch, line, from, same))
+            from += same;
+        else
+            break;
+    }
+    return from;
+}
+
 /* Element i of a line; by how much the window advances for it. */
 static uint64_t ask(struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
                     uint64_t place, uint64_t i)
@@ -335,13 +459,13 @@ static uint64_t ask(struct ll_scalesim_prefetch *prefetch, const struct ll_scale
     uint32_t set = (uint32_t)((place + i) / prefetch->set_words);
     if (distance(prefetch, set) < prefetch->active)
         return 0;
-    return advance_to(prefetch, prefetch->demand->once ? set : nearest_window(prefetch, address, set));
+    if (prefetch->demand->once)
+        return advance_to(prefetch, set);
+    const struct ll_scalesim_demand *demand = prefetch->demand;
+    uint64_t m = demand->k_across ? (uint64_t)(line->along - demand->along) - i * line->back
+                                  : (uint64_t)(line->across - demand->across) + i;
+    return advance_to(prefetch, nearest_window(prefetch, address, m, set));
 }
-
-/* The sets of the first and the last element of a line, between which lie those of all others. */
-struct span {
-    uint32_t low, high;
-};
 
 static struct span span_of(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
                            uint64_t column_fold, uint64_t t)
@@ -353,31 +477,21 @@ static struct span span_of(const struct ll_scalesim_prefetch *prefetch, uint64_t
                          (uint32_t)((place + line.count - 1) / prefetch->set_words)};
 }
 
-static bool is_active(const struct ll_scalesim_prefetch *prefetch, struct span span)
+/* Whether a word of this line may be missing. */
+static bool in_doubt(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold, uint64_t column_fold,
+                     uint64_t t)
 {
-    uint32_t low = distance(prefetch, span.low), high = distance(prefetch, span.high);
-    return low < prefetch->active && high < prefetch->active && low <= high;
+    const struct ll_scalesim_line line = asked_line(prefetch->demand, row_fold, column_fold, t);
+    return !is_elsewhere(prefetch, &line, 0, line.count) &&
+           first_in_doubt(prefetch, &line, first_place(prefetch, &line), 0) < line.count;
 }
 
 /* Sets rise from line to line of a moving operand, so that the first line that leaves the active half is
  * found by halving; of a stationary one lines are few. */
-uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
-                                   uint64_t column_fold, uint64_t t, uint64_t end)
+static uint64_t leaves(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold, uint64_t column_fold,
+                       uint64_t first, uint64_t until)
 {
-    if (prefetch->all_hit)
-        return end;
-    if (!prefetch->computed)
-        return t;
-    struct ll_scalesim_ramp ramp = ask_ramp(prefetch->demand, row_fold, column_fold);
-    uint64_t first = ll_max(t, ramp.delay), until = ll_min(end, ramp_last(&ramp) + 1);
-    if (first >= until)
-        return end;
-    if (ramp.flat) {
-        while (first < until && is_active(prefetch, span_of(prefetch, row_fold, column_fold, first)))
-            first++;
-        return first < until ? first : end;
-    }
-    struct span begin = span_of(prefetch, row_fold, column_fold, first);
+    const struct span begin = span_of(prefetch, row_fold, column_fold, first);
     if (!is_active(prefetch, begin))
         return first;
     uint64_t low = first + 1, high = until, step = 1; /* all before low are active; high is not, or the end */
@@ -391,7 +505,28 @@ uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, 
             high = middle;
         }
     }
-    return low < until ? low : end;
+    return low;
+}
+
+uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                                   uint64_t column_fold, uint64_t t, uint64_t end)
+{
+    if (prefetch->all_hit)
+        return end;
+    if (!prefetch->computed)
+        return t;
+    struct ll_scalesim_ramp ramp = ask_ramp(prefetch->demand, row_fold, column_fold);
+    uint64_t first = ll_max(t, ramp.delay), until = ll_min(end, ramp_last(&ramp) + 1);
+    if (first >= until)
+        return end;
+    for (uint64_t from = until; from != first && first < until;) {
+        from = first;
+        if (!ramp.flat)
+            first = leaves(prefetch, row_fold, column_fold, first, until);
+        while (first < until && !in_doubt(prefetch, row_fold, column_fold, first))
+            first++;
+    }
+    return first < until ? first : end;
 }
 
 /* The cycle in which the newest advance has ended; the first fill ends in cycle -1. */
@@ -442,8 +577,8 @@ static int64_t read_as_version3(struct ll_scalesim_prefetch *prefetch, const str
                                 int64_t cycle)
 {
     int64_t served = cycle + 1;
-    uint64_t place = first_place(prefetch, line);
-    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++) {
+    uint64_t place = first_place(prefetch, line), i = prefetch->all_hit ? line->count : 0;
+    for (; (i = first_in_doubt(prefetch, line, place, i)) < line->count; i++) {
         uint64_t advances = ask(prefetch, line, place, i);
         if (advances && prefetch->bank)
             served = ready_cycle(prefetch) > served ? ready_cycle(prefetch) : served;
@@ -459,8 +594,8 @@ int64_t ll_scalesim_prefetch_read(struct ll_scalesim_prefetch *prefetch, const s
 {
     if (prefetch->version3)
         return read_as_version3(prefetch, line, cycle);
-    uint64_t place = first_place(prefetch, line);
-    for (uint64_t i = 0; !prefetch->all_hit && i < line->count; i++)
+    uint64_t place = first_place(prefetch, line), i = prefetch->all_hit ? line->count : 0;
+    for (; (i = first_in_doubt(prefetch, line, place, i)) < line->count; i++)
         ask(prefetch, line, place, i);
     int64_t ready = ready_cycle(prefetch);
     return ready > cycle + 1 ? ready : cycle + 1;
