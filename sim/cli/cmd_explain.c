@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/serving_file.h"
 #include "sim/machine/machine.h"
 #include "sim/report/schemas.h"
 #include "sim/report/table.h"
@@ -196,7 +197,8 @@ static int run_schema(const struct ll_args *args)
             continue;
         struct ll_str out = {0};
         struct ll_json json = {.out = &out, .indent = true};
-        ll_schema_json(schema, meaning_of_key, &json);
+        ll_schema_json(schema, meaning_of_key,
+                       strcmp(schema->name, "serve") == 0 ? ll_serving_file_schema : NULL, &json);
         return ll_print_data(&out);
     }
     return ll_cli_reject_unknown("document", args->words[0], names, count, "leadline schema");
@@ -214,7 +216,8 @@ const struct ll_command ll_command_schema = {
                "before would misread it; new keys alone do not change it.\n"
                "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "
                "--json is the "
-               "machine itself, with the keys that machines --keys lists.",
+               "machine itself, with the keys that machines --keys lists. The schema of serve also has, under "
+               "$defs/settings, the file that serve --settings reads.",
     .most_words = 1,
     .run = run_schema,
 };

@@ -148,8 +148,7 @@ const struct ll_command ll_command_dump = {
 
 /* leadline export FORMAT T.llt: a trace becomes a file of others. */
 
-static int export_to(ll_exporter *exporter, struct ll_export *request, const char *path,
-                     struct ll_arena *arena)
+int ll_export_to(ll_exporter *exporter, struct ll_export *request, const char *path, struct ll_arena *arena)
 {
     if (strcmp(path, "-") == 0) {
         request->file = STDOUT_FILENO;
@@ -254,7 +253,7 @@ static int run_export(const struct ll_args *args)
     }
     ll_exporter *exporter = planned ? ll_export_step : simulated.fusion ? ll_export_cores : format->export;
     if (status == LL_DONE)
-        status = export_to(exporter, export, path, args->arena);
+        status = ll_export_to(exporter, export, path, args->arena);
     if (status == LL_DONE && ll_flag(args, "json"))
         status = print_written(format, trace, args->words[1], path);
     simulated_release(&simulated);

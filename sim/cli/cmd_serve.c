@@ -9,13 +9,17 @@
 #include <string.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/cli/serving.h"
+#include "sim/cli/serving_file.h"
+#include "sim/cli/serving_output.h"
+#include "sim/cli/serving_timeline.h"
+#include "sim/cli/timeline.h"
 #include "sim/machine/quantity.h"
-#include "sim/report/table.h"
+#include "sim/serve/history.h"
 #include "sim/serve/request_file.h"
 #include "tracer/base/file.h"
-#include "tracer/base/json.h"
 #include "tracer/base/num.h"
 
 enum { WHOLE = LL_POOL_WHOLE, PREFILL = LL_POOL_PREFILL, DECODE = LL_POOL_DECODE, POOLS = LL_SERVING_POOLS };
@@ -24,9 +28,12 @@ static const char *const pool_names[POOLS] = {"instance", "prefill", "decode"};
 /* A run of the command. */
 struct serving {
     struct ll_serving_setup *setup;
-    double percentile;
-    FILE *per_request;
+    double percentile, carbon, pue;
+    FILE *per_request; /* NULL: nobody asks for one; so with these */
     const char *per_request_part;
+    struct ll_serve_history *history; /* for the page */
+    const char *timeline;             /* its file */
+    struct ll_serving_log log;        /* for the timeline */
     struct ll_ticker ticker;
 };
 
@@ -61,36 +68,112 @@ static bool read_number(const struct ll_args *args, const char *name, double lea
     return false;
 }
 
-/* "512", "100-900", or a file of requests whose lengths are drawn. */
-static bool read_lengths(struct ll_serving_setup *s, const char *name, uint64_t otherwise, uint64_t *least,
-                         uint64_t *most)
+static bool reject_lengths(const char *name, const char *text)
+{
+    ll_cli_reject("--%s %s: expected a number of tokens, a range as 100-900 or 1000+-20%%, a distribution as "
+                  "normal:1000:200, lognormal:1000:800 or exponential:1000, or a file of requests",
+                  name, text);
+    return false;
+}
+
+/* "normal:1000:200" and the like. False where it is none; *good says whether it is a right one. */
+static bool read_distribution(const char *text, struct ll_lengths *lengths, bool *good)
+{
+    static const struct {
+        const char *word;
+        enum ll_lengths_kind kind;
+    } words[] = {{"normal:", LL_LENGTHS_NORMAL},
+                 {"lognormal:", LL_LENGTHS_LOGNORMAL},
+                 {"exponential:", LL_LENGTHS_EXPONENTIAL}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t length = strlen(words[i].word);
+        char *end;
+        if (strncmp(text, words[i].word, length) != 0)
+            continue;
+        *lengths = (struct ll_lengths){.kind = words[i].kind, .a = ll_strtod(text + length, &end)};
+        if (words[i].kind != LL_LENGTHS_EXPONENTIAL && *end == ':')
+            lengths->b = ll_strtod(end + 1, &end);
+        *good = *end == '\0' && lengths->a >= 1 && lengths->a <= 1u << 30 && lengths->b >= 0 &&
+                lengths->b <= 1u << 30 &&
+                (words[i].kind == LL_LENGTHS_EXPONENTIAL || strrchr(text, ':') > strchr(text, ':'));
+        return true;
+    }
+    return false;
+}
+
+/* "512", "100-900", "1000+-20%". */
+static bool read_range(char *text, struct ll_lengths *lengths)
+{
+    char *sign = strstr(text, "+-"), *dash = strchr(text, '-'), *end;
+    uint64_t least, most;
+    double share = 0;
+    if (sign) {
+        share = ll_strtod(sign + 2, &end) / 100;
+        if (end == sign + 2 || strcmp(end, "%") != 0 || !(share >= 0 && share < 1))
+            return false;
+        *sign = '\0';
+        dash = NULL;
+    }
+    if (dash)
+        *dash = '\0';
+    if (!ll_count_parse(text, &least) || !ll_count_parse(dash ? dash + 1 : text, &most) || least < 1 ||
+        least > most || most > 1u << 30)
+        return false;
+    lengths->a = fmax(1, floor((double)least * (1 - share)));
+    lengths->b = ceil((double)most * (1 + share));
+    return true;
+}
+
+/* A number, a range, a distribution, or a file of requests whose lengths are drawn. */
+static bool read_lengths(struct ll_serving_setup *s, const char *name, double otherwise,
+                         struct ll_lengths *lengths)
 {
     const char *text = ll_value(s->args, name, NULL);
-    char *copy = text ? ll_copy_text(s->args->arena, text, strlen(text)) : NULL,
-         *dash = copy ? strchr(copy, '-') : NULL;
-    *least = *most = otherwise;
+    char *copy = text ? ll_copy_text(s->args->arena, text, strlen(text)) : NULL;
+    bool good = true;
+    *lengths = (struct ll_lengths){.a = otherwise, .b = otherwise};
     if (!text)
         return true;
-    if (text[strspn(text, "0123456789-")] == '\0' && copy) {
-        if (dash)
-            *dash = '\0';
-        if (ll_count_parse(copy, least) && ll_count_parse(dash ? dash + 1 : copy, most) && *least >= 1 &&
-            *least <= *most && *most <= 1u << 30)
-            return true;
-        ll_cli_reject("--%s %s: expected a number of tokens, or a range as 100-900", name, text);
-        return false;
-    }
-    s->load.lengths = ll_read_requests(text, s->args->arena, &s->load.length_count, &s->diags);
-    if (!s->load.lengths)
+    if (read_distribution(text, lengths, &good))
+        return good || reject_lengths(name, text);
+    if (copy && text[strspn(text, "0123456789.%+-")] == '\0')
+        return read_range(copy, lengths) || reject_lengths(name, text);
+    lengths->kind = LL_LENGTHS_LISTED;
+    lengths->listed = ll_read_requests(text, s->args->arena, &lengths->count, &s->diags);
+    if (!lengths->listed)
         ll_print_diags(&s->diags);
-    return s->load.lengths != NULL;
+    return lengths->listed != NULL;
+}
+
+/* Lengths of requests that are made up; a file of --input-tokens alone says those of outputs, too. */
+static bool read_all_lengths(struct ll_serving_setup *s)
+{
+    struct ll_load *load = &s->load;
+    if (!read_lengths(s, "input-tokens", 1024, &load->input) ||
+        !read_lengths(s, "output-tokens", 128, &load->output))
+        return false;
+    if (load->input.kind == LL_LENGTHS_LISTED && !ll_value(s->args, "output-tokens", NULL))
+        load->output = load->input;
+    if (load->output.kind == LL_LENGTHS_LISTED && !ll_value(s->args, "input-tokens", NULL))
+        load->input = load->output;
+    return true;
+}
+
+/* A time or 0. */
+static bool read_span(const struct ll_args *args, const char *name, double *time_s)
+{
+    if (!read_time(args, name, time_s))
+        return false;
+    *time_s = isfinite(*time_s) ? *time_s : 0;
+    return true;
 }
 
 static bool read_load(struct ll_serving_setup *s)
 {
     const struct ll_args *args = s->args;
     struct ll_load *load = &s->load;
-    static const char *const not_listed[] = {"rate", "input-tokens", "output-tokens", "prefix-tokens", NULL};
+    static const char *const not_listed[] = {"rate",          "burstiness",    "input-tokens",
+                                             "output-tokens", "prefix-tokens", NULL};
     const char *file = ll_value(args, "requests", NULL);
     uint64_t prompts;
     if (!ll_value_count(args, "seed", 0, UINT64_MAX - 1, 1, &load->seed) ||
@@ -98,8 +181,14 @@ static bool read_load(struct ll_serving_setup *s)
         !ll_value_count(args, "num-prompts", 1, UINT64_C(1) << 40, 0, &prompts) ||
         !read_number(args, "rate", 1e-9, INFINITY, 0, &load->rate_Hz) ||
         !read_number(args, "burstiness", 1e-3, INFINITY, 1, &load->burstiness) ||
-        !ll_value_count(args, "prefix-tokens", 0, 1 << 30, 0, &load->prefix_tokens))
+        !ll_value_count(args, "prefix-tokens", 0, 1 << 30, 0, &load->prefix_tokens) ||
+        !read_span(args, "duration", &load->duration_s) || !read_span(args, "warmup", &load->warmup_s))
         return false;
+    if (load->duration_s > 0 && load->warmup_s >= load->duration_s) {
+        ll_cli_reject("--warmup %s: expected less than --duration, or no request counts",
+                      ll_value(args, "warmup", ""));
+        return false;
+    }
     if (file &&
         !ll_without(args, not_listed, "is for requests that are made up; expected no --requests with it"))
         return false;
@@ -107,6 +196,8 @@ static bool read_load(struct ll_serving_setup *s)
         load->listed = ll_read_requests(file, args->arena, &load->count, &s->diags);
         if (!load->listed)
             ll_print_diags(&s->diags);
+        if (load->listed && prompts > load->count)
+            ll_cli_warn("--num-prompts %" PRIu64 ": %s has %" PRIu64 " requests", prompts, file, load->count);
         load->count = prompts > 0 ? ll_min(load->count, prompts) : load->count;
         return load->listed != NULL;
     }
@@ -115,9 +206,18 @@ static bool read_load(struct ll_serving_setup *s)
         return false;
     }
     load->rate_Hz = isinf(load->rate_Hz) ? 0 : load->rate_Hz;
-    load->count = prompts > 0 ? prompts : ll_max(load->concurrency * 10, 1000);
-    return read_lengths(s, "input-tokens", 1024, &load->least_input, &load->most_input) &&
-           read_lengths(s, "output-tokens", 128, &load->least_output, &load->most_output);
+    if (load->rate_Hz == 0 && ll_value(args, "burstiness", NULL)) {
+        ll_cli_reject("--burstiness: it is of gaps between requests that come at a rate; expected --rate R");
+        return false;
+    }
+    if (load->rate_Hz == 0 && load->concurrency == 0 && load->duration_s > 0 && prompts == 0) {
+        ll_cli_reject("--duration: all requests come at once; expected --num-prompts");
+        return false;
+    }
+    load->count = prompts > 0            ? prompts
+                  : load->duration_s > 0 ? UINT64_C(1) << 62
+                                         : ll_max(load->concurrency * 10, 1000);
+    return read_all_lengths(s);
 }
 
 /* How weights are stored, by the names that servers have for it. */
@@ -217,7 +317,15 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
     e->speculated = (unsigned)speculated;
     if (ll_flag(args, "enable-prefix-caching") || ll_flag(args, "no-prefix-caching"))
         e->prefix_caching = ll_flag(args, "enable-prefix-caching");
+    if (ll_flag(args, "enable-prefix-caching") && ll_flag(args, "no-prefix-caching")) {
+        ll_cli_reject("--enable-prefix-caching and --no-prefix-caching: expected one of them");
+        return false;
+    }
     const char *rates = ll_value(args, "acceptance", NULL);
+    if (rates && e->speculated == 0) {
+        ll_cli_reject("--acceptance: it is of tokens that are guessed; expected --speculative-tokens K");
+        return false;
+    }
     for (unsigned i = 0; i < e->speculated; i++) {
         char *end;
         double rate = rates ? ll_strtod(rates, &end) : NAN;
@@ -301,15 +409,18 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     return known;
 }
 
+/* Tokens of a sequence at its end: the most of a range, else the mean. */
 static uint64_t usual_length(const struct ll_load *load)
 {
+    const struct ll_lengths *in = &load->input, *out = &load->output;
     double sum = 0;
-    const struct ll_request *list = load->listed ? load->listed : load->lengths;
-    uint64_t count = load->listed ? load->count : load->length_count;
-    for (uint64_t i = 0; list && i < count; i++)
-        sum += (double)(list[i].input + list[i].output);
-    return list ? ll_max(2, (uint64_t)(sum / (double)count))
-                : ll_max(2, load->most_input + load->most_output);
+    for (uint64_t i = 0; load->listed && i < load->count; i++)
+        sum += (double)(load->listed[i].input + load->listed[i].output);
+    double length = load->listed
+                        ? sum / (double)load->count
+                        : (in->kind == LL_LENGTHS_UNIFORM ? in->b : ll_lengths_mean(in, false)) +
+                              (out->kind == LL_LENGTHS_UNIFORM ? out->b : ll_lengths_mean(out, true));
+    return ll_max(2, (uint64_t)length);
 }
 
 /* Memory, scheduler and costs of a pool. */
@@ -499,18 +610,20 @@ bool ll_serving_find_rate(struct ll_serving_setup *s, double percentile, const s
         rate = bad == 0 ? 2 * good : good == 0 ? bad / 2 : sqrt(good * bad);
     }
     *rate_Hz = good;
+    if (*best && bad == 0)
+        return ll_cli_reject("the limits hold even where all %" PRIu64
+                             " requests come at once; expected more of them (--num-prompts)",
+                             s->load.count),
+               false;
     return true;
 }
 
-double ll_serving_usd_per_hour(const struct ll_serving_setup *s)
+double ll_serving_usd_per_hour(const struct ll_serving_group *group)
 {
-    double sum = 0;
-    for (int i = 0; i < POOLS; i++)
-        if (s->groups[i].pool) {
-            double usd = s->groups[i].machine->usd_per_hour;
-            sum += usd > 0 ? usd * (double)(s->groups[i].instances * s->groups[i].pool->devices) : NAN;
-        }
-    return sum;
+    if (!group->pool)
+        return 0;
+    double usd = group->machine->usd_per_hour;
+    return usd > 0 ? usd * (double)(group->instances * group->pool->devices) : NAN;
 }
 
 /* --- while it runs --- */
@@ -522,198 +635,47 @@ static void served(void *context, const struct ll_served *q)
         fprintf(s->per_request, "%" PRIu64 ",%.9g,%" PRIu64 ",%" PRIu64 ",%.9g,%.9g,%.9g,%" PRIu64 "\n",
                 q->number, q->request.arrival_s, q->request.input, q->request.output, q->scheduled_s,
                 q->first_token_s, q->last_token_s, q->preemptions);
+    if (s->history)
+        ll_serve_history_served(s->history, q);
+    if (s->timeline)
+        ll_serving_log_request(&s->log, q);
+}
+
+static void stepped(void *context, const struct ll_step_seen *step)
+{
+    struct serving *s = context;
+    if (s->history)
+        ll_serve_history_step(s->history, step);
+    if (s->timeline)
+        ll_serving_log_step(&s->log, step);
 }
 
 static void progressed(void *context, uint64_t ended, uint64_t count)
 {
     struct serving *s = context;
-    ll_ticker_tell(&s->ticker, "serving", (double)ended / (double)count, NAN,
-                   "%" PRIu64 " of %" PRIu64 " requests", ended, count);
+    const bool known = s->setup->load.duration_s == 0;
+    ll_ticker_tell(&s->ticker, "serving", known ? (double)ended / (double)count : NAN, NAN,
+                   "%" PRIu64 " requests", ended);
 }
 
-/* One run; NULL after complaints. */
+/* One run, of which all is kept that files ask for; NULL after complaints. */
 static const struct ll_serving *run(struct serving *s, const volatile sig_atomic_t *stop)
 {
-    const struct ll_serve_watch watch = {
-        .served = s->per_request ? served : NULL, .progress = progressed, .context = s, .stop = stop};
+    const struct ll_serve_watch watch = {.served =
+                                             s->per_request || s->history || s->timeline ? served : NULL,
+                                         .step = s->history || s->timeline ? stepped : NULL,
+                                         .progress = progressed,
+                                         .context = s,
+                                         .stop = stop};
     const struct ll_serving *result = ll_serving_run(s->setup, &watch, s->setup->args->arena);
     ll_ticker_clear(&s->ticker);
     ll_print_diags(&s->setup->diags);
+    if (s->history)
+        ll_serve_history_end(s->history);
     return result;
 }
 
-/* --- results --- */
-
-static const struct {
-    const char *key, *label;
-    size_t offset;
-} distributions[] = {{"ttft_s", "TTFT", offsetof(struct ll_serving, ttft)},
-                     {"tpot_s", "TPOT", offsetof(struct ll_serving, tpot)},
-                     {"itl_s", "ITL", offsetof(struct ll_serving, itl)},
-                     {"e2e_s", "end to end", offsetof(struct ll_serving, e2e)},
-                     {"queued_s", "queued", offsetof(struct ll_serving, queued)}};
-enum { DISTRIBUTIONS = sizeof distributions / sizeof *distributions };
-
-static struct ll_quantiles *distribution(const struct ll_serving *r, size_t i)
-{
-    struct ll_quantiles *const *at =
-        (struct ll_quantiles *const *)(const void *)((const char *)r + distributions[i].offset);
-    return *at;
-}
-
-struct costs {
-    double usd_per_hour, usd_per_m_input, usd_per_m_output, j_per_output, gco2_per_output, tokens_per_s_per_w;
-};
-
-/* The price of the devices' time, shared between tokens of prompts and those that are made as the time of
- * steps is; idle time likewise. */
-static struct costs costs_of(const struct serving *s, const struct ll_serving *r, double carbon, double pue)
-{
-    double usd = ll_serving_usd_per_hour(s->setup) * r->duration_s / 3600,
-           prompts = r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0, power = r->energy_j / r->duration_s;
-    double j = r->energy_j / (double)r->output_tokens;
-    return (struct costs){.usd_per_hour = ll_serving_usd_per_hour(s->setup),
-                          .usd_per_m_input = usd * prompts / (double)r->input_tokens * 1e6,
-                          .usd_per_m_output = usd * (1 - prompts) / (double)r->output_tokens * 1e6,
-                          .j_per_output = j,
-                          .gco2_per_output = j * pue / 3.6e6 * carbon,
-                          .tokens_per_s_per_w = (double)r->output_tokens / r->duration_s / power};
-}
-
-static double output_rate(const struct ll_serving *r)
-{
-    return (double)r->output_tokens / r->duration_s;
-}
-
-static void add_json(const struct serving *s, const struct ll_serving *r, const struct costs *costs,
-                     double found_rate, struct ll_str *out)
-{
-    static const struct {
-        const char *key;
-        double share;
-    } shares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
-    struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_document(&json, "serve", 1);
-    ll_json_put_text(&json, "machine",
-                     s->setup->groups[s->setup->groups[WHOLE].pool ? WHOLE : PREFILL].machine->stem);
-    ll_json_put_text(&json, "model", s->setup->name);
-    ll_json_put_count(&json, "devices", r->devices);
-    ll_json_put_count(&json, "requests", r->requests);
-    ll_json_put_number(&json, "duration_s", r->duration_s);
-    for (size_t i = 0; i < DISTRIBUTIONS; i++) {
-        ll_json_key(&json, distributions[i].key);
-        ll_json_open_object(&json);
-        ll_json_put_number(&json, "mean", ll_quantiles_mean(distribution(r, i)));
-        for (size_t j = 0; j < sizeof shares / sizeof *shares; j++)
-            ll_json_put_number(&json, shares[j].key, ll_quantiles_at(distribution(r, i), shares[j].share));
-        ll_json_close_object(&json);
-    }
-    ll_json_put_number(&json, "output_tokens_per_s", output_rate(r));
-    ll_json_put_number(&json, "total_tokens_per_s",
-                       (double)(r->input_tokens + r->output_tokens) / r->duration_s);
-    ll_json_put_number(&json, "tokens_per_s_per_device", output_rate(r) / (double)r->devices);
-    ll_json_put_number(&json, "slo_attainment", (double)r->within_limits / (double)r->requests);
-    ll_json_put_number(&json, "goodput_requests_per_s", (double)r->within_limits / r->duration_s);
-    if (found_rate > 0)
-        ll_json_put_number(&json, "found_rate", found_rate);
-    ll_json_key(&json, "kv");
-    ll_json_open_object(&json);
-    ll_json_put_count(&json, "capacity_tokens",
-                      s->setup->groups[s->setup->groups[WHOLE].pool ? WHOLE : DECODE].pool->kv_tokens);
-    ll_json_put_number(&json, "peak_share", r->peak_kv_share);
-    ll_json_put_count(&json, "preemptions", r->preemptions);
-    ll_json_put_number(&json, "prefix_hit_share",
-                       r->prompt_tokens > 0 ? (double)r->hit_tokens / (double)r->prompt_tokens : 0);
-    ll_json_close_object(&json);
-    ll_json_put_number(&json, "energy_j", r->energy_j);
-    ll_json_put_count(&json, "steps", r->steps);
-    ll_json_put_number(&json, "utilization", r->busy_s / r->duration_s);
-    ll_json_put_number(&json, "prefill_share", r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0);
-    ll_json_put_number(&json, "mean_running", r->mean_running);
-    ll_json_put_number(&json, "mean_waiting", r->mean_waiting);
-    ll_json_put_number(&json, "usd_per_hour", costs->usd_per_hour);
-    ll_json_put_number(&json, "usd_per_m_input_tokens", costs->usd_per_m_input);
-    ll_json_put_number(&json, "usd_per_m_output_tokens", costs->usd_per_m_output);
-    ll_json_put_number(&json, "j_per_output_token", costs->j_per_output);
-    ll_json_put_number(&json, "gco2_per_output_token", costs->gco2_per_output);
-    ll_json_put_number(&json, "tokens_per_s_per_w", costs->tokens_per_s_per_w);
-    ll_json_close_object(&json);
-}
-
-static void add_deployment(const struct serving *s, struct ll_str *out)
-{
-    for (int i = 0; i < POOLS; i++) {
-        const struct ll_serving_group *g = &s->setup->groups[i];
-        struct ll_human weights, kv, tokens;
-        struct ll_str line = {0};
-        if (!g->pool)
-            continue;
-        ll_str_addf(&line, "  %" PRIu64 " %s%s of %" PRIu64 " %s", g->instances, pool_names[i],
-                    i == WHOLE ? ll_plural(g->instances) : " instances", g->pool->devices, g->machine->stem);
-        ll_str_addf(&line, " (tp %" PRIu64 ", pp %" PRIu64 ", dp %" PRIu64 ", ep %" PRIu64 ")", g->tensor,
-                    g->pipeline, g->data, g->expert);
-        ll_str_addf(&line, ": weights %s a device, KV cache of %s tokens a rank (%s)",
-                    ll_format_binary(&weights, g->memory.weights),
-                    ll_format_grouped(&tokens, g->pool->kv_tokens),
-                    ll_format_binary(&kv, (double)g->pool->kv_tokens * g->memory.kv_token));
-        ll_str_addf(&line, ", at most %" PRIu64 " sequences and %" PRIu64 " tokens a step",
-                    g->pool->engine.most_sequences, g->pool->engine.most_tokens);
-        ll_end_line(&line, ll_screen_width(), out);
-    }
-}
-
-static void add_text(const struct serving *s, const struct ll_serving *r, const struct costs *costs,
-                     double found_rate, struct ll_str *out)
-{
-    struct ll_human a, b, c, d, e, f;
-    struct ll_table *table = ll_table_new("  |>mean|>p50|>p90|>p95|>p99");
-    ll_str_addf(out, "%s, %" PRIu64 " request%s in %s\n", s->setup->name, r->requests, ll_plural(r->requests),
-                ll_format_si(&a, r->duration_s, "s"));
-    add_deployment(s, out);
-    ll_str_add(out, "\n");
-    for (size_t i = 0; i < DISTRIBUTIONS; i++) {
-        struct ll_quantiles *q = distribution(r, i);
-        if (ll_quantiles_count(q) > 0)
-            ll_table_row(table, "  %s|%s|%s|%s|%s|%s", distributions[i].label,
-                         ll_format_si(&a, ll_quantiles_mean(q), "s"),
-                         ll_format_si(&b, ll_quantiles_at(q, 0.5), "s"),
-                         ll_format_si(&c, ll_quantiles_at(q, 0.9), "s"),
-                         ll_format_si(&d, ll_quantiles_at(q, 0.95), "s"),
-                         ll_format_si(&e, ll_quantiles_at(q, 0.99), "s"));
-    }
-    ll_table_print(table, ll_screen_width(), out);
-    ll_table_free(table);
-    ll_str_addf(out, "\n  output      %s, %s a device\n", ll_format_count(&a, output_rate(r), "tokens/s"),
-                ll_format_count(&b, output_rate(r) / (double)r->devices, "tokens/s"));
-    ll_str_addf(out, "  devices     busy %s of the time, %s of it with prompts\n",
-                ll_format_percent(&a, r->busy_s / r->duration_s /
-                                          (double)(s->setup->deployment.whole.instances +
-                                                   s->setup->deployment.prefill.instances +
-                                                   s->setup->deployment.decode.instances)),
-                ll_format_percent(&b, r->busy_s > 0 ? r->prompt_busy_s / r->busy_s : 0));
-    ll_str_addf(out, "  sequences   %.1f running, %.1f waiting in the mean of %s steps\n", r->mean_running,
-                r->mean_waiting, ll_format_grouped(&a, r->steps));
-    ll_str_addf(
-        out, "  KV cache    %s full in the mean, %s at most; %s preemption%s; %s of prompts found in it\n",
-        ll_format_percent(&a, r->mean_kv_share), ll_format_percent(&b, r->peak_kv_share),
-        ll_format_grouped(&c, r->preemptions), ll_plural(r->preemptions),
-        ll_format_percent(&d, r->prompt_tokens > 0 ? (double)r->hit_tokens / (double)r->prompt_tokens : 0));
-    if (isfinite(costs->j_per_output))
-        ll_str_addf(out, "  energy      %s a token made, %.3g tokens/s/W\n",
-                    ll_format_si(&a, costs->j_per_output, "J"), costs->tokens_per_s_per_w);
-    if (isfinite(costs->usd_per_hour))
-        ll_str_addf(out, "  price       $%.2f an hour: $%.3f a million tokens read, $%.3f made\n",
-                    costs->usd_per_hour, costs->usd_per_m_input, costs->usd_per_m_output);
-    if (isfinite(s->setup->limits.ttft_s) || isfinite(s->setup->limits.tpot_s) ||
-        isfinite(s->setup->limits.e2e_s))
-        ll_str_addf(out, "  limits      %s of requests within, %s\n",
-                    ll_format_percent(&e, (double)r->within_limits / (double)r->requests),
-                    ll_format_count(&f, (double)r->within_limits / r->duration_s, "good requests/s"));
-    if (found_rate > 0)
-        ll_str_addf(out, "  rate        %.4g requests/s is the largest that holds the limits at p%g\n",
-                    found_rate, s->percentile);
-}
-
+/* The run at the largest rate that holds the limits. NULL after complaints. */
 static const struct ll_serving *find_rate(struct serving *s, const volatile sig_atomic_t *stop, double *found)
 {
     const struct ll_serve_watch watch = {.progress = progressed, .context = s, .stop = stop};
@@ -723,17 +685,36 @@ static const struct ll_serving *find_rate(struct serving *s, const volatile sig_
     ll_print_diags(&s->setup->diags);
     if (done && !best)
         ll_cli_reject("no rate holds these limits: they are missed by single requests");
-    return best;
+    if (!best || (!s->per_request && !s->history && !s->timeline))
+        return best;
+    s->setup->load.rate_Hz = *found; /* the same again, for the files */
+    return run(s, stop);
 }
 
 /* --- the command --- */
 
-static bool open_per_request(struct serving *s)
+/* Files that are to be written can be: said before anything takes long. */
+static bool open_files(struct serving *s)
 {
-    const char *path = ll_value(s->setup->args, "per-request", NULL);
+    const struct ll_args *args = s->setup->args;
+    const char *path = ll_value(args, "per-request", NULL), *html = ll_value(args, "html", NULL);
+    s->timeline = ll_value(args, "timeline", NULL);
+    if ((html && !(ll_may_replace(html) && ll_can_write(html))) ||
+        (s->timeline && !(ll_may_replace(s->timeline) && ll_can_write(s->timeline))))
+        return false;
+    const char *ending = s->timeline ? strrchr(s->timeline, '.') : NULL;
+    if (s->timeline && (!ending || (strcmp(ending, ".pftrace") != 0 && strcmp(ending, ".json") != 0))) {
+        ll_cli_reject("--timeline %s: expected a name that ends in .pftrace (Perfetto) or .json (Chrome)",
+                      s->timeline);
+        return false;
+    }
+    if (html && !(s->history = ll_serve_history_make(args->arena))) {
+        ll_cli_fail("memory ran out");
+        return false;
+    }
     if (!path)
         return true;
-    s->per_request_part = ll_may_replace(path) ? ll_path_beside(s->setup->args->arena, path) : NULL;
+    s->per_request_part = ll_may_replace(path) ? ll_path_beside(args->arena, path) : NULL;
     s->per_request = s->per_request_part ? fopen(s->per_request_part, "w") : NULL;
     if (!s->per_request) {
         ll_cli_fail("%s: cannot be written", path);
@@ -758,45 +739,76 @@ static bool close_per_request(struct serving *s, bool done)
     return true;
 }
 
+/* Prints it, and writes the page and the timeline; an exit status. */
+static int show(struct serving *s, const struct ll_serving *r, double found_rate_Hz)
+{
+    const struct ll_args *args = s->setup->args;
+    struct ll_serving_shown shown = {.setup = s->setup,
+                                     .serving = r,
+                                     .history = s->history,
+                                     .found_rate_Hz = found_rate_Hz,
+                                     .percentile = s->percentile,
+                                     .carbon = s->carbon,
+                                     .pue = s->pue};
+    struct ll_serving_export request = {.log = &s->log};
+    struct ll_str out = {0};
+    if (!ll_serving_sum_up(&shown))
+        return LL_WRONG;
+    int status = s->history ? ll_serving_page(&shown) : LL_DONE;
+    if (status == LL_DONE && s->timeline)
+        status = ll_export_to(ll_export_serving, &request.export, s->timeline, args->arena);
+    if (status != LL_DONE)
+        return status;
+    (ll_flag(args, "json") ? ll_serving_json : ll_serving_text)(&shown, &out);
+    return ll_print(&out);
+}
+
 static int serve(struct serving *s)
 {
     const struct ll_args *args = s->setup->args;
     const volatile sig_atomic_t *stop = ll_catch_interrupts();
-    double carbon, pue, found = 0;
-    struct ll_str out = {0};
+    const bool finds = ll_flag(args, "find-rate");
+    double found = 0;
     if (!read_number(args, "percentile", 0, 100, 99, &s->percentile) ||
-        !read_number(args, "carbon", 0, 1e6, 473, &carbon) || !read_number(args, "pue", 1, 10, 1.2, &pue) ||
-        !ll_serving_read(s->setup) || !open_per_request(s))
+        !read_number(args, "carbon", 0, 1e6, 473, &s->carbon) ||
+        !read_number(args, "pue", 1, 10, 1.2, &s->pue) || !ll_serving_read(s->setup))
         return LL_WRONG;
-    bool finds = ll_flag(args, "find-rate");
     if (finds && (s->setup->load.listed || s->setup->load.concurrency > 0))
         return ll_cli_reject(
             "--find-rate looks for a rate; expected lengths and no --requests or --concurrency with it");
+    const struct ll_serve_limits *limits = &s->setup->limits;
+    if (finds && s->setup->load.duration_s > 0)
+        return ll_cli_reject(
+            "--duration: --find-rate serves so many requests at each rate; expected --num-prompts");
+    if (finds && isinf(limits->ttft_s) && isinf(limits->tpot_s) && isinf(limits->e2e_s))
+        return ll_cli_reject(
+            "--find-rate: expected a limit that the rate is to hold: --ttft, --tpot or --e2e");
+    if (!open_files(s))
+        return LL_WRONG;
     const struct ll_serving *r = finds ? find_rate(s, stop, &found) : run(s, stop);
     bool kept = close_per_request(s, r != NULL);
     if (!r || !kept)
-        return r ? LL_FAILED : LL_WRONG;
+        return r ? LL_FAILED : *stop ? LL_INTERRUPTED : LL_WRONG;
     if (r->requests == 0)
-        return *stop ? LL_INTERRUPTED : ll_cli_reject("no request ended");
-    struct costs costs = costs_of(s, r, carbon, pue);
-    if (ll_flag(args, "json"))
-        add_json(s, r, &costs, found, &out);
-    else
-        add_text(s, r, &costs, found, &out);
-    int status = ll_print(&out);
+        return *stop ? LL_INTERRUPTED : ll_cli_reject("no request ended that counts");
+    int status = show(s, r, found);
     return *stop ? LL_INTERRUPTED : status;
 }
 
 static int run_serve(const struct ll_args *args)
 {
-    struct ll_serving_setup setup = {.args = args};
+    struct ll_args all;
+    struct ll_serving_setup setup = {.args = &all};
     struct serving s = {.setup = &setup, .ticker = ll_ticker_new(true)};
-    int status = serve(&s);
+    int status = ll_serving_settings(args, &all) ? serve(&s) : LL_WRONG;
     ll_serving_release(&setup);
+    ll_serving_log_release(&s.log);
+    ll_cli_origins(NULL, 0);
     return status;
 }
 
 static const struct ll_option options[] = {
+    {"settings", 's', "FILE", "these options from a YAML file; options given here come before it"},
     {"machine", 'c', "MACHINE", "device and server, as h100_sxm+vllm"},
     {"model", 'm', "MODEL", "a config.json, a model that comes along, or its Hugging Face name"},
     {"dtype", 0, "TYPE", "of activations (bf16)"},
@@ -814,11 +826,16 @@ static const struct ll_option options[] = {
     {"requests", 0, "FILE", "requests with their arrivals: CSV, Azure's, Mooncake's, BurstGPT's"},
     {"rate", 0, "R", "requests a second, of a Poisson process; inf: all at once"},
     {"burstiness", 0, "B", "shape of the gamma distribution of gaps (1)"},
-    {"concurrency", 0, "N", "so many requests at any time"},
-    {"input-tokens", 0, "N", "of a prompt: a number, a range, or a file to draw from (1024)"},
-    {"output-tokens", 0, "N", "that a request makes (128)"},
+    {"concurrency", 0, "N", "so many requests at any time; with --rate at most"},
+    {"input-tokens", 0, "TOKENS",
+     "of a prompt: a number, 100-900, 1000+-20%, normal:1000:200, lognormal:1000:800, exponential:1000, or a "
+     "file "
+     "of requests to draw from (1024)"},
+    {"output-tokens", 0, "TOKENS", "that a request makes, likewise (128)"},
     {"prefix-tokens", 0, "N", "that all prompts begin with"},
-    {"num-prompts", 0, "N", "how many requests"},
+    {"num-prompts", 0, "N", "how many requests (1000, or ten for each of --concurrency)"},
+    {"duration", 0, "TIME", "requests come for so long"},
+    {"warmup", 0, "TIME", "requests that come earlier are served, but do not count"},
     {"max-num-seqs", 0, "N", "sequences in a step"},
     {"max-num-batched-tokens", 0, "N", "new tokens in a step"},
     {"long-prefill-token-threshold", 0, "N", "new tokens of one prompt in a step"},
@@ -838,13 +855,28 @@ static const struct ll_option options[] = {
     {"carbon", 0, "G", "gCO2e a kWh (473)"},
     {"pue", 0, "X", "power of the site over that of the devices (1.2)"},
     {"per-request", 0, "FILE", "times of each request, as CSV"},
+    {"timeline", 0, "FILE", "batches and requests over time: .pftrace for Perfetto, .json for Chrome"},
+    LL_HTML_OPTION("latencies, throughput, queue, KV cache, batches, requests"),
     {"seed", 0, "N", "of what is drawn (1)"},
     {"set", 0, "PATH=VALUE", "change a value of the machine"},
     {0},
 };
+/* As vLLM's server and its benchmark spell them. */
+const char *const ll_serving_aliases[][2] = {{"tensor-parallel-size", "tp"},
+                                             {"pipeline-parallel-size", "pp"},
+                                             {"data-parallel-size", "dp"},
+                                             {"num-gpu-blocks-override", "kv-blocks"},
+                                             {"request-rate", "rate"},
+                                             {"max-concurrency", "concurrency"},
+                                             {"random-input-len", "input-tokens"},
+                                             {"random-output-len", "output-tokens"},
+                                             {"random-prefix-len", "prefix-tokens"},
+                                             {"num-speculative-tokens", "speculative-tokens"},
+                                             {"no-enable-prefix-caching", "no-prefix-caching"},
+                                             {NULL, NULL}};
 static const char *const repeated[] = {"set", NULL};
-static const char *const writes[] = {"per-request", NULL};
-static const char *const reads[] = {"requests", NULL};
+static const char *const writes[] = {"per-request", "timeline", "html", NULL};
+static const char *const reads[] = {"settings", "requests", NULL};
 
 const struct ll_command ll_command_serve = {
     .name = "serve",
@@ -857,6 +889,7 @@ const struct ll_command ll_command_serve = {
                "from those of "
                "batches whose sequences are alike.",
     .options = options,
+    .aliases = ll_serving_aliases,
     .repeated = repeated,
     .writes = writes,
     .reads = reads,

@@ -21,7 +21,7 @@
 #include "tracer/base/str.h"
 
 /* Help is for reading: its lines are shorter than a wide screen's. */
-enum { MOST_OPTIONS = 64, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
+enum { MOST_OPTIONS = 128, MOST_HELP_WIDTH = 100, OPTION_WIDTH = 28 };
 
 /* What getopt knows long options by, past all letters: where two rows look the same to it, it takes the
  * beginning of both for the first. */
@@ -169,13 +169,17 @@ static void add_spelling(struct parser *parser, const struct ll_option *option, 
 static const char *old_option(const char *command, const char *option, size_t i);
 static const char *kind_of_old(const char *command, const char *given);
 
-static void add_option(struct parser *parser, const char *command, const struct ll_option *option)
+static void add_option(struct parser *parser, const struct ll_command *command,
+                       const struct ll_option *option)
 {
     bool is_json = strcmp(option->name, "json") == 0;
     int argument = option->value ? required_argument : is_json ? optional_argument : no_argument;
     add_spelling(parser, option, option->name, argument);
-    for (size_t i = 0; old_option(command, option->name, i); i++)
-        add_spelling(parser, option, old_option(command, option->name, i), argument);
+    for (size_t i = 0; old_option(command->name, option->name, i); i++)
+        add_spelling(parser, option, old_option(command->name, option->name, i), argument);
+    for (size_t i = 0; command->aliases && command->aliases[i][0]; i++)
+        if (strcmp(command->aliases[i][1], option->name) == 0)
+            add_spelling(parser, option, command->aliases[i][0], argument);
     char *end = parser->letters + strlen(parser->letters);
     if (option->letter)
         snprintf(end, 3, "%c%s", option->letter, option->value ? ":" : "");
@@ -184,10 +188,10 @@ static void add_option(struct parser *parser, const char *command, const struct 
 static void add_options(struct parser *parser, const struct ll_command *command)
 {
     for (const struct ll_option *option = command->options; option && option->name; option++)
-        add_option(parser, command->name, option);
+        add_option(parser, command, option);
     for (const struct ll_option *option = common; option->name; option++)
         if (takes(command, option->name))
-            add_option(parser, command->name, option);
+            add_option(parser, command, option);
 }
 
 static int complain_option(const struct parser *parser, const struct ll_command *command, const char *text,
@@ -260,14 +264,23 @@ static void add_json(struct ll_args *args, struct ll_given *given, const struct 
         given[args->given_count++] = (struct ll_given){json, NULL};
 }
 
+static bool is_alias(const struct ll_command *command, const char *spelling)
+{
+    for (size_t i = 0; command->aliases && command->aliases[i][0]; i++)
+        if (strcmp(command->aliases[i][0], spelling) == 0)
+            return true;
+    return false;
+}
+
 /* One message for an old spelling; it is read on for one minor version. */
-static void report_old_spelling(const struct parser *parser, const char *command, int letter)
+static void report_old_spelling(const struct parser *parser, const struct ll_command *command, int letter)
 {
     if (letter < FIRST_LONG)
         return;
     const char *name = parser->options[letter - FIRST_LONG]->name,
-               *given = parser->long_options[letter - FIRST_LONG].name, *kind = kind_of_old(command, given);
-    if (strcmp(name, given) != 0)
+               *given = parser->long_options[letter - FIRST_LONG].name,
+               *kind = kind_of_old(command->name, given);
+    if (strcmp(name, given) != 0 && !is_alias(command, given))
         ll_cli_warn("--%s is now --%s%s%s; the old name will not be read from version 0.3 on", given, name,
                     kind ? " FILE --kind " : "", kind ? kind : "");
 }
@@ -388,7 +401,7 @@ static int parse_and_run(const struct ll_command *command, int argc, char **argv
             letter >= FIRST_LONG ? parser.options[letter - FIRST_LONG] : by_letter(&parser, letter);
         if (strcmp(option->name, "help") == 0)
             return print_command_help(command);
-        report_old_spelling(&parser, command->name, letter);
+        report_old_spelling(&parser, command, letter);
         given[given_count++] = (struct ll_given){option, optarg};
         if ((kind = kind_given(&parser, command->name, letter)).option)
             given[given_count++] = kind;

@@ -45,6 +45,9 @@ struct ll_command {
     const char *examples;            /* two lines or more, each a whole command */
     const char *details;             /* what else to know: a paragraph a line; NULL for nothing */
     const struct ll_option *options; /* ended by a row without name; NULL for none */
+    /* Other spellings of options, those of other programs: pairs of spelling and option, ended by a pair of NULL;
+     * NULL for none. */
+    const char *const (*aliases)[2];
     /* Of these several values count, and NULL ends them; of all others a second is refused. NULL for none. */
     const char *const *repeated;
     /* Options that name files to write, and files to read beside the words; likewise. Folders to write into

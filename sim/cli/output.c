@@ -223,6 +223,25 @@ void ll_print_diags(const struct ll_diags *diags)
         fprintf(stderr, "... and %zu more\n", unkept);
 }
 
+static const struct ll_option_place *origins;
+static size_t origin_count;
+
+void ll_cli_origins(const struct ll_option_place *list, size_t count)
+{
+    origins = list;
+    origin_count = count;
+}
+
+/* The place in a file of the option with which a message begins; NULL: it is of the command line. */
+static const char *origin_of(const char *text)
+{
+    const size_t length = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, " :") : 0;
+    for (size_t i = 0; length > 0 && i < origin_count; i++)
+        if (strlen(origins[i].name) == length && strncmp(origins[i].name, text + 2, length) == 0)
+            return origins[i].place;
+    return NULL;
+}
+
 /* Once memory ran out that is the only complaint: all others may stem from it. */
 static int say(int status, const char *format, va_list arguments)
 {
@@ -240,8 +259,10 @@ static int say(int status, const char *format, va_list arguments)
     }
     if (hushed && !ll_memory_ran_out())
         return status;
-    fputs("leadline: ", stderr);
-    print_shown(text);
+    const char *origin = origin_of(text);
+    print_shown(origin ? origin : "leadline");
+    fputs(": ", stderr);
+    print_shown(origin ? text + 2 : text);
     fputc('\n', stderr);
     return status;
 }

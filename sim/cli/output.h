@@ -77,6 +77,13 @@ int ll_print_data(struct ll_str *text);
 /* Makes a folder unless it is there; false after saying why not. */
 bool ll_make_folder(const char *path);
 
+/* Where options come from that were read from a file: what is said to be wrong with `--NAME` then begins with
+ * that place. The list stays the caller's; count 0: no option is from a file. */
+struct ll_option_place {
+    const char *name, *place; /* "serve.yaml:3:7" */
+};
+void ll_cli_origins(const struct ll_option_place *origins, size_t count);
+
 /* Whether a file can be written, before work begins that takes long; what is there stays. False after saying
  * why not. */
 bool ll_can_write(const char *path);

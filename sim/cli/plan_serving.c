@@ -15,6 +15,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/serving.h"
+#include "sim/cli/serving_output.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
@@ -39,7 +40,7 @@ struct found {
     double rate_Hz;                    /* the largest of one instance (of the slower pool, where two are) */
     double ttft_s, tpot_s;             /* at the percentile, at the rate that is asked for */
     double per_device_Hz, per_user_Hz; /* tokens made a second */
-    double usd_per_m_output;
+    double usd_per_m_input, usd_per_m_output;
 };
 
 struct planning {
@@ -107,7 +108,9 @@ static bool try_deployment(struct planning *p, const struct layout *l, const str
         f->per_device_Hz = output / r->duration_s / (double)r->devices;
         f->per_user_Hz = 1 / ll_quantiles_mean(r->tpot);
         f->devices = r->devices;
-        f->usd_per_m_output = ll_serving_usd_per_hour(&setup) / 3600 * r->duration_s / output * 1e6;
+        const struct ll_serving_costs costs = ll_serving_costs_of(&setup, r, 0, 1);
+        f->usd_per_m_input = costs.usd_per_m_input;
+        f->usd_per_m_output = costs.usd_per_m_output;
     }
     ll_serving_release(&setup);
     ll_arena_release(&arena);
@@ -225,6 +228,7 @@ static void add_json(const struct planning *p, struct ll_str *out)
         ll_json_put_number(&json, "tokens_per_s_per_user", f->per_user_Hz);
         ll_json_put_number(&json, "ttft_s", f->ttft_s);
         ll_json_put_number(&json, "tpot_s", f->tpot_s);
+        ll_json_put_number(&json, "usd_per_m_input_tokens", f->usd_per_m_input);
         ll_json_put_number(&json, "usd_per_m_output_tokens", f->usd_per_m_output);
         ll_json_put_bool(&json, "simulated", true);
         ll_json_put_text(&json, "command", command_of(p, &f->layout));

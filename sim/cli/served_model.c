@@ -126,8 +126,9 @@ static bool is_alone(const struct ll_parallel *plan)
     return plan->data * plan->tensor * plan->pipeline == 1;
 }
 
+/* bound_s: seconds by what bounds the form; NULL: nobody asks. */
 static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
-                      struct ll_form_cost *cost)
+                      struct ll_form_cost *cost, double *bound_s)
 {
     struct ll_trace *trace = trace_of(m, form, layers);
     struct ll_arena arena = {0};
@@ -140,6 +141,8 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
             prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
             share_out(result, result->time_s, m->roofline, cost);
+            for (int i = 0; bound_s && i < LL_BOUND_COUNT; i++)
+                bound_s[i] = result->time_s * result->shares[i];
             cost->energy_j = result->energy_j;
         }
     } else if (trace) {
@@ -148,6 +151,8 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
             spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
             share_out(result->result, result->step_s, m->roofline, cost);
+            for (int i = 0; bound_s && i < LL_BOUND_COUNT; i++)
+                bound_s[i] = result->step_s * result->result->shares[i];
             cost->energy_j = result->energy_j;
         }
     }
@@ -162,14 +167,32 @@ bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_co
     struct ll_served_model *m = context;
     struct ll_form_cost more;
     if (m->period == 0)
-        return cost_with(m, form, 0, cost);
-    if (!cost_with(m, form, m->base, cost) || !cost_with(m, form, m->base + m->period, &more))
+        return cost_with(m, form, 0, cost, NULL);
+    if (!cost_with(m, form, m->base, cost, NULL) || !cost_with(m, form, m->base + m->period, &more, NULL))
         return false;
     double periods = (double)(m->layers - m->base) / (double)m->period;
     cost->attention_s += periods * (more.attention_s - cost->attention_s);
     cost->head_s += periods * (more.head_s - cost->head_s);
     cost->rest_s += periods * (more.rest_s - cost->rest_s);
     cost->energy_j += periods * (more.energy_j - cost->energy_j);
+    return true;
+}
+
+bool ll_served_bounds(struct ll_served_model *m, const struct ll_form *form,
+                      double shares[static LL_BOUND_COUNT])
+{
+    struct ll_form_cost cost;
+    double more[LL_BOUND_COUNT], sum = 0;
+    if (!cost_with(m, form, m->period > 0 ? m->base : 0, &cost, shares) ||
+        (m->period > 0 && !cost_with(m, form, m->base + m->period, &cost, more)))
+        return false;
+    for (int i = 0; i < LL_BOUND_COUNT; i++) {
+        if (m->period > 0)
+            shares[i] += (double)(m->layers - m->base) / (double)m->period * fmax(0, more[i] - shares[i]);
+        sum += shares[i];
+    }
+    for (int i = 0; sum > 0 && i < LL_BOUND_COUNT; i++)
+        shares[i] /= sum;
     return true;
 }
 

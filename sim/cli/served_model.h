@@ -37,6 +37,10 @@ bool ll_served_look(struct ll_served_model *model, struct ll_arena *arena);
 /* An ll_cost_of_form; `context` is the struct ll_served_model. */
 bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_cost *cost);
 
+/* What bounds a form: shares of its time, by LL_BOUND_..., that sum to 1. False after complaints. */
+bool ll_served_bounds(struct ll_served_model *model, const struct ll_form *form,
+                      double shares[static LL_BOUND_COUNT]);
+
 /* Memory with steps of so many tokens and sequences; keys and values at sequences of `length` tokens. False
  * after complaints. */
 bool ll_served_memory(struct ll_served_model *model, const struct ll_server *server, uint64_t tokens,

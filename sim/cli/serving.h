@@ -60,13 +60,16 @@ bool ll_serving_find_rate(struct ll_serving_setup *setup, double percentile,
                           const struct ll_serve_watch *watch, struct ll_arena *arena, double *rate_Hz,
                           const struct ll_serving **best);
 
-/* What renting a deployment's devices costs; NaN where a machine does not say. */
-double ll_serving_usd_per_hour(const struct ll_serving_setup *setup);
+/* What renting the devices of a group costs; NaN where the machine does not say. */
+double ll_serving_usd_per_hour(const struct ll_serving_group *group);
 
 /* leadline plan --serve: deployments that hold limits, the fewest devices first; an exit status. */
 int ll_plan_serving(const struct ll_args *args);
 
 extern const struct ll_command ll_command_serve;
+
+/* Other spellings of these options, for other commands that take them. */
+extern const char *const ll_serving_aliases[][2];
 
 /* Files of measured servers: served settings (silicon_ttft_ms, silicon_tpot_ms), or requests with their times
  * (first_token_s, last_token_s). */

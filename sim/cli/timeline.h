@@ -8,6 +8,10 @@
 #include "sim/parallel/parallel.h"
 #include "tracer/convert/convert.h"
 
+/* Exports to a file of this name, "-" being standard output; an exit status, after saying what is wrong, and
+ * then what was there stays. Sets the export's file, path and diags. */
+int ll_export_to(ll_exporter *exporter, struct ll_export *request, const char *path, struct ll_arena *arena);
+
 /* When the ops of a replay run and on which track, and what they move out of each level. Lives in the arena,
  * and needs the result. NULL when memory ran out. */
 const struct ll_op_schedule *ll_schedule_of(const struct ll_result *result, struct ll_arena *arena);

@@ -52,7 +52,7 @@ bool ll_pack(const void *bytes, size_t length, struct ll_str *out)
     X(parts_js)                                                                                              \
     X(timeline_js)                                                                                           \
     X(sim_ops_js)                                                                                            \
-    X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js) X(study_js) X(boot_js)
+    X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js) X(study_js) X(serve_js) X(boot_js)
 #define X(name) extern const char ll_page_##name[];
 SOURCES(X)
 #undef X
@@ -70,6 +70,7 @@ static const struct {
     {"info", {ll_page_info_js}},
     {"validate", {ll_page_validate_js}},
     {"study", {ll_page_study_js}},
+    {"serve", {ll_page_serve_js}},
     {"plan", {ll_page_timeline_js, ll_page_plan_js}},
 };
 

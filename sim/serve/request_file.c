@@ -251,7 +251,7 @@ const struct ll_request *ll_read_requests(const char *path, struct ll_arena *are
     return r.at;
 }
 
-/* --- requests that nobody listed: gaps of a gamma distribution, lengths uniform or drawn from a list --- */
+/* --- requests that nobody listed: gaps of a gamma distribution, lengths that are drawn --- */
 
 /* Standard normal (Box and Muller, 1958) from two draws. */
 static double normal(uint64_t key, uint64_t *index)
@@ -291,19 +291,50 @@ static uint64_t between(uint64_t least, uint64_t most, uint64_t bits)
     return least + (uint64_t)(ll_random_fine_unit(bits) * (double)(most - least + 1));
 }
 
+/* A length of request `key`; streams are draws that do not depend on each other. */
+static uint64_t length_of(const struct ll_lengths *l, bool output, uint64_t key, uint64_t stream)
+{
+    uint64_t index = 0;
+    double value = l->a, shape;
+    switch (l->kind) {
+    case LL_LENGTHS_UNIFORM:
+        return between((uint64_t)l->a, (uint64_t)l->b, ll_random_bits(key, stream));
+    case LL_LENGTHS_LISTED: {
+        const struct ll_request *r = &l->listed[between(0, l->count - 1, ll_random_bits(key, stream))];
+        return output ? r->output : r->input;
+    }
+    case LL_LENGTHS_NORMAL:
+        value = l->a + l->b * normal(ll_random_key(key, 3 + stream), &index);
+        break;
+    case LL_LENGTHS_LOGNORMAL: /* of which a and b are the mean and the deviation themselves */
+        shape = log(1 + l->b * l->b / (l->a * l->a));
+        value = l->a * exp(sqrt(shape) * normal(ll_random_key(key, 3 + stream), &index) - shape / 2);
+        break;
+    case LL_LENGTHS_EXPONENTIAL:
+        value = -l->a * log(ll_random_fine_unit(ll_random_bits(key, stream)));
+        break;
+    }
+    return value < 1 ? 1 : value > 0x1p30 ? UINT64_C(1) << 30 : (uint64_t)(value + 0.5);
+}
+
+double ll_lengths_mean(const struct ll_lengths *l, bool output)
+{
+    double sum = 0;
+    if (l->kind == LL_LENGTHS_UNIFORM)
+        return (l->a + l->b) / 2;
+    for (uint64_t i = 0; l->kind == LL_LENGTHS_LISTED && i < l->count; i++)
+        sum += (double)(output ? l->listed[i].output : l->listed[i].input);
+    return l->kind == LL_LENGTHS_LISTED ? sum / (double)l->count : l->a;
+}
+
 struct ll_request ll_load_request(const struct ll_load *load, uint64_t i, double previous_arrival_s)
 {
     const uint64_t key = ll_random_key(load->seed, i);
     struct ll_request r = {0};
     assert(!load->listed);
-    if (load->lengths) {
-        uint64_t at = between(0, load->length_count - 1, ll_random_bits(key, 0));
-        r.input = load->lengths[at].input;
-        r.output = load->lengths[at].output;
-    } else {
-        r.input = between(load->least_input, load->most_input, ll_random_bits(key, 0));
-        r.output = between(load->least_output, load->most_output, ll_random_bits(key, 1));
-    }
+    const bool together = load->output.kind == LL_LENGTHS_LISTED && load->output.listed == load->input.listed;
+    r.input = length_of(&load->input, false, key, 0);
+    r.output = length_of(&load->output, true, key, together ? 0 : 1);
     r.prefix_tokens = load->prefix_tokens < r.input ? load->prefix_tokens : r.input;
     if (load->rate_Hz > 0)
         r.arrival_s = previous_arrival_s +

@@ -219,6 +219,7 @@ static void put(const struct ll_rank *rank, struct ll_rank_batch *batch, struct 
     struct ll_server_step *step = &batch->step;
     s->new_tokens = n;
     s->scheduled_s = s->scheduled_s < 0 ? now_s : s->scheduled_s;
+    s->resumed_s = s->handed_s > 0 && s->resumed_s == 0 ? now_s : s->resumed_s;
     batch->sequences[batch->count++] = s;
     if (decodes(s)) {
         step->sequences++;

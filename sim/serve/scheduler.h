@@ -42,6 +42,8 @@ struct ll_sequence {
     uint64_t block_count, block_capacity, named;
     double scheduled_s, first_token_s, last_token_s; /* scheduled_s below 0: never */
     uint64_t preemptions, hit_tokens;
+    uint64_t instance, prefill_instance; /* as struct ll_served has them, and these times */
+    double handed_s, resumed_s;
     bool in_flight; /* a batch that it is in is under way */
     struct ll_sequence *next;
 };

@@ -14,7 +14,7 @@
 
 /* Batches of all ranks of an instance that are computed together. */
 struct batches {
-    double start_s, end_s;
+    struct ll_step_seen seen; /* filled but for `made` when they begin */
     struct ll_rank_batch *ranks;
 };
 
@@ -46,11 +46,13 @@ struct server {
     uint64_t instance_count, first_decode, turn;
     struct handed *handed; /* a heap by time */
     uint64_t handed_count, handed_capacity;
-    uint64_t next_request;
-    double last_arrival_s;
+    uint64_t next_request, ended;
     struct ll_request next; /* of them the next to arrive, where there is one */
-    double request_s;       /* between arrival and queue */
-    uint64_t places;        /* in a closed loop: how many more may come now */
+    /* When the load says that it comes, and the one before it: later where all places are taken. */
+    double nominal_s, previous_s;
+    bool over;        /* none is left to arrive */
+    double request_s; /* between arrival and queue */
+    uint64_t places;  /* in a closed loop: how many more may come now */
     struct ll_serving *result;
     double step_time, kv_sum, running_sum, waiting_sum;
     double now_s;
@@ -62,24 +64,31 @@ struct server {
 
 static struct ll_request request_at(const struct server *s, uint64_t i)
 {
-    return s->load->listed ? s->load->listed[i] : ll_load_request(s->load, i, s->last_arrival_s);
-}
-
-static bool more_come(const struct server *s)
-{
-    return s->next_request < s->load->count;
+    return s->load->listed ? s->load->listed[i] : ll_load_request(s->load, i, s->previous_s);
 }
 
 /* The request after the one at hand; in a closed loop it comes when one ends. */
 static void turn_to_next(struct server *s, double now_s)
 {
-    if (!more_come(s))
+    const struct ll_load *load = s->load;
+    if (s->over || s->next_request == load->count) {
+        s->over = true;
         return;
+    }
     s->next = request_at(s, s->next_request);
-    if (s->load->concurrency > 0)
-        s->next.arrival_s = s->places > 0 ? now_s : INFINITY;
-    s->places -= s->places > 0;
-    s->last_arrival_s = s->next.arrival_s;
+    s->nominal_s = s->next.arrival_s;
+    if (load->concurrency > 0) {
+        double earliest_s = load->rate_Hz > 0 && !load->listed ? fmax(now_s, s->nominal_s) : now_s;
+        s->next.arrival_s = s->places > 0 ? earliest_s : INFINITY;
+        s->places -= s->places > 0;
+    }
+    s->over = load->duration_s > 0 && s->next.arrival_s > load->duration_s && isfinite(s->next.arrival_s);
+}
+
+/* Whether a request counts, or a step that begins at this time. */
+static bool counts(const struct server *s, double at_s)
+{
+    return at_s >= s->load->warmup_s;
 }
 
 static uint64_t load_of(const struct ll_rank *rank)
@@ -141,6 +150,9 @@ static void take_in(struct server *s, struct instance *instance, const struct ll
     copy->last_token_s = sequence->last_token_s;
     copy->preemptions = sequence->preemptions;
     copy->hit_tokens = sequence->hit_tokens;
+    copy->instance = instance->number;
+    copy->prefill_instance = sequence->instance;
+    copy->handed_s = sequence->handed_s;
     instance->load++;
     instance->waits = false;
 }
@@ -152,6 +164,7 @@ static void arrive(struct server *s)
     if (instance->free_s < s->now_s)
         instance->free_s = s->now_s;
     take_in(s, instance, &sequence);
+    s->previous_s = s->nominal_s;
     turn_to_next(s, s->now_s);
 }
 
@@ -197,6 +210,7 @@ static void hand_over(struct server *s, const struct ll_sequence *sequence, doub
 static void receive(struct server *s)
 {
     struct ll_sequence sequence = s->handed[0].sequence;
+    sequence.handed_s = s->now_s;
     s->handed[0] = s->handed[--s->handed_count];
     for (uint64_t i = 0, child; (child = 2 * i + 1) < s->handed_count; i = child) {
         child += child + 1 < s->handed_count && handed_before(s, child + 1, child);
@@ -212,7 +226,7 @@ static void receive(struct server *s)
 
 /* --- steps --- */
 
-static void count_served(struct server *s, const struct ll_sequence *q)
+static void count_latencies(struct server *s, const struct ll_sequence *q)
 {
     struct ll_serving *r = s->result;
     double ttft = q->first_token_s - q->request.arrival_s, e2e = q->last_token_s - q->request.arrival_s;
@@ -227,16 +241,23 @@ static void count_served(struct server *s, const struct ll_sequence *q)
     r->requests++;
     r->input_tokens += q->request.input;
     r->output_tokens += q->request.output;
-    r->duration_s = fmax(r->duration_s, q->last_token_s);
+}
+
+static void count_served(struct server *s, const struct ll_sequence *q)
+{
+    s->result->end_s = fmax(s->result->end_s, q->last_token_s);
+    if (counts(s, q->request.arrival_s))
+        count_latencies(s, q);
     if (s->watch->served)
         s->watch->served(s->watch->context,
                          &(struct ll_served){q->number, q->request, q->scheduled_s, q->first_token_s,
-                                             q->last_token_s, q->preemptions, q->hit_tokens});
+                                             q->last_token_s, q->preemptions, q->hit_tokens, q->instance,
+                                             q->prefill_instance, q->handed_s, q->resumed_s});
     s->places += s->load->concurrency > 0;
     if (s->load->concurrency > 0 && isinf(s->next.arrival_s))
         turn_to_next(s, s->now_s);
-    if (s->watch->progress && (r->requests & 0x3ff) == 0)
-        s->watch->progress(s->watch->context, r->requests, s->load->count);
+    if (s->watch->progress && (++s->ended & 0x3ff) == 0)
+        s->watch->progress(s->watch->context, s->ended, s->load->count);
 }
 
 /* New tokens of a sequence at the end of its step. Several at once have no gap between them. */
@@ -244,11 +265,13 @@ static void count_tokens(struct server *s, struct ll_sequence *q, uint64_t made)
 {
     if (made == 0)
         return;
+    const bool counted = counts(s, q->request.arrival_s);
     if (q->first_token_s == 0)
         q->first_token_s = s->now_s;
-    else
+    else if (counted)
         ll_quantiles_add(s->result->itl, s->now_s - q->last_token_s, 1);
-    ll_quantiles_add(s->result->itl, 0, made - 1);
+    if (counted)
+        ll_quantiles_add(s->result->itl, 0, made - 1);
     q->last_token_s = s->now_s;
 }
 
@@ -256,7 +279,7 @@ static void finish_batches(struct server *s, struct instance *instance)
 {
     struct batches *b = &instance->under_way[instance->first];
     const bool hands = instance->pool == &s->deployment->prefill;
-    s->now_s = b->end_s;
+    s->now_s = b->seen.end_s;
     instance->first = (instance->first + 1) % instance->pool->stages;
     instance->count--;
     instance->waits = false;
@@ -266,17 +289,20 @@ static void finish_batches(struct server *s, struct instance *instance)
             struct ll_sequence *q = batch->sequences[i];
             bool ended;
             uint64_t made = ll_rank_complete(instance->ranks[r], q, s->load->seed, &ended);
+            b->seen.made += made;
             count_tokens(s, q, made);
             if (!ended)
                 continue;
             instance->load--;
             if (hands && q->request.output > 1)
-                hand_over(s, q, b->end_s - q->scheduled_s);
+                hand_over(s, q, b->seen.end_s - q->scheduled_s);
             else
                 count_served(s, q);
             ll_sequence_give(instance->ranks[r], q);
         }
     }
+    if (s->watch->step)
+        s->watch->step(s->watch->context, &b->seen);
 }
 
 /* New tokens of the rank that has most. */
@@ -315,27 +341,45 @@ static struct ll_step_cost cost_of(struct instance *instance, const struct ll_ra
     return cost;
 }
 
-static void watch_step(struct server *s, const struct instance *instance, const struct batches *b,
-                       double device_s)
+/* What is seen of a step that begins; sums over all steps. */
+static void see_step(struct server *s, const struct instance *instance, struct batches *b, double device_s,
+                     double prompts_s, double end_s)
 {
-    uint64_t running = 0, waiting = 0;
-    double kv = 0, length = b->end_s - b->start_s;
+    struct ll_step_seen *seen = &b->seen;
+    const double length = end_s - s->now_s;
+    *seen = (struct ll_step_seen){.pool = instance->pool_number,
+                                  .instance = instance->number,
+                                  .start_s = s->now_s,
+                                  .end_s = end_s,
+                                  .device_s = device_s / (double)instance->pool->stages};
     for (uint64_t r = 0; r < instance->pool->ranks; r++) {
-        running += ll_rank_running(instance->ranks[r]);
-        waiting += ll_rank_waiting(instance->ranks[r]);
-        kv = fmax(kv, ll_rank_kv_share(instance->ranks[r]));
+        const struct ll_server_step *step = &b->ranks[r].step;
+        seen->running += ll_rank_running(instance->ranks[r]);
+        seen->waiting += ll_rank_waiting(instance->ranks[r]);
+        seen->kv_share = fmax(seen->kv_share, ll_rank_kv_share(instance->ranks[r]));
+        seen->sequences += step->sequences;
+        seen->context += step->context;
+        seen->prompts += step->chunk_count;
+        for (uint64_t i = 0; i < step->chunk_count; i++)
+            seen->prompt_tokens += step->chunks[i].tokens;
     }
-    s->result->steps++;
-    s->result->busy_s += device_s;
-    s->result->peak_kv_share = fmax(s->result->peak_kv_share, kv);
+    if (!counts(s, s->now_s))
+        return;
+    struct ll_serving *sum = s->result;
+    const double stages = (double)instance->pool->stages;
+    sum->steps++;
+    sum->busy_s[seen->pool] += device_s / stages;
+    sum->prompt_busy_s[seen->pool] += prompts_s / stages;
+    sum->decode_steps += seen->sequences > 0;
+    sum->decode_sequences += seen->sequences;
+    sum->decode_context += seen->context;
+    sum->prompt_steps += seen->prompts > 0;
+    sum->step_prompt_tokens += seen->prompt_tokens;
+    sum->peak_kv_share = fmax(sum->peak_kv_share, seen->kv_share);
     s->step_time += length;
-    s->kv_sum += kv * length;
-    s->running_sum += (double)running * length;
-    s->waiting_sum += (double)waiting * length;
-    if (s->watch->step)
-        s->watch->step(s->watch->context,
-                       &(struct ll_step_seen){instance->pool_number, instance->number, b->start_s, b->end_s,
-                                              &b->ranks[0].step, running, waiting, kv});
+    s->kv_sum += seen->kv_share * length;
+    s->running_sum += (double)seen->running * length;
+    s->waiting_sum += (double)seen->waiting * length;
 }
 
 /* Begins the next batches of an instance that is free; it waits where there are none. */
@@ -352,9 +396,11 @@ static void begin_batches(struct server *s, struct instance *instance)
             s->failed = true;
             return;
         }
-        s->result->preemptions += batch->preemptions;
-        s->result->prompt_tokens += batch->admitted_tokens;
-        s->result->hit_tokens += batch->hit_tokens;
+        if (counts(s, s->now_s)) {
+            s->result->preemptions += batch->preemptions;
+            s->result->prompt_tokens += batch->admitted_tokens;
+            s->result->hit_tokens += batch->hit_tokens;
+        }
         sequences += batch->count;
         for (uint64_t i = 0; i < batch->count; i++)
             batch->sequences[i]->in_flight = true;
@@ -367,20 +413,16 @@ static void begin_batches(struct server *s, struct instance *instance)
         cost.time_s = fmax(cost.time_s, e->eager_s);
     double host_s = e->step_s + e->sequence_s * (double)sequences,
            taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
-    b->start_s = s->now_s;
-    b->end_s = s->now_s + taken_s;
+    double end_s = s->now_s + taken_s;
     if (instance->count > 0) { /* stages compute batches in their order */
         uint64_t last = (instance->first + instance->count - 1) % instance->pool->stages;
-        b->end_s = fmax(b->end_s, instance->under_way[last].end_s);
+        end_s = fmax(end_s, instance->under_way[last].seen.end_s);
     }
     instance->free_s = s->now_s + taken_s / (double)instance->pool->stages;
     instance->count++;
-    s->result->prompt_busy_s += prompts_s;
-    if (isfinite(cost.energy_j))
-        s->result->energy_j += cost.energy_j;
-    else
-        s->no_energy = true;
-    watch_step(s, instance, b, cost.time_s);
+    s->no_energy |= !isfinite(cost.energy_j);
+    s->result->energy_j += counts(s, s->now_s) && isfinite(cost.energy_j) ? cost.energy_j : 0;
+    see_step(s, instance, b, cost.time_s, prompts_s, end_s);
 }
 
 /* --- the whole --- */
@@ -388,7 +430,7 @@ static void begin_batches(struct server *s, struct instance *instance)
 /* When something happens to an instance next; *ends: a batch ends, else one begins. */
 static double next_of(const struct instance *instance, bool *ends)
 {
-    double end_s = instance->count > 0 ? instance->under_way[instance->first].end_s : INFINITY;
+    double end_s = instance->count > 0 ? instance->under_way[instance->first].seen.end_s : INFINITY;
     bool can_begin = instance->count < instance->pool->stages && !instance->waits && instance->load > 0;
     double begin_s = can_begin ? instance->free_s : INFINITY;
     *ends = end_s <= begin_s;
@@ -410,7 +452,7 @@ static bool take_event(struct server *s)
             at_s = next_s;
         }
     }
-    double arrival_s = more_come(s) ? s->next.arrival_s + s->request_s : INFINITY,
+    double arrival_s = !s->over ? s->next.arrival_s + s->request_s : INFINITY,
            handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
     if (isinf(at_s) && isinf(arrival_s) && isinf(handed_s))
         return false;
@@ -504,6 +546,7 @@ const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const 
     *trouble = s.trouble;
     if (s.failed || s.trouble)
         return NULL;
+    s.result->duration_s = s.result->end_s - load->warmup_s;
     s.result->energy_j = s.no_energy ? NAN : s.result->energy_j;
     if (s.step_time > 0) {
         s.result->mean_kv_share = s.kv_sum / s.step_time;

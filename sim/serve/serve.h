@@ -53,19 +53,37 @@ struct ll_request {
     uint64_t piece_count, piece_tokens;
 };
 
-/* How requests come. One of: a list; a rate; so many at any time. */
+/* Lengths that are drawn, at least 1 token each. */
+enum ll_lengths_kind {
+    LL_LENGTHS_UNIFORM,
+    LL_LENGTHS_NORMAL,
+    LL_LENGTHS_LOGNORMAL,
+    LL_LENGTHS_EXPONENTIAL,
+    LL_LENGTHS_LISTED
+};
+
+struct ll_lengths {
+    enum ll_lengths_kind kind;
+    double a, b; /* the least and the most; of other distributions mean and standard deviation */
+    /* Of a list: that of a request of it; where input and output have the same list, of the same request. */
+    const struct ll_request *listed;
+    uint64_t count;
+};
+
+/* How requests come. One of: a list; a rate; so many at any time; a rate, but so many at most. */
 struct ll_load {
     const struct ll_request *listed; /* in the order of arrival, or NULL */
     uint64_t count;                  /* of requests, listed or not, at least 1 */
     double rate_Hz;                  /* where none are listed; 0: all at the start */
     double
         burstiness; /* shape of the gamma distribution of gaps: 1 is a Poisson process, infinite even gaps */
-    uint64_t concurrency; /* above 0: the next one comes when one of so many ends, whatever its arrival */
-    /* Of those that are not listed: lengths, uniform between the two; or those of a list, drawn. */
-    uint64_t least_input, most_input, least_output, most_output;
-    const struct ll_request *lengths; /* NULL: uniform */
-    uint64_t length_count;
-    uint64_t prefix_tokens; /* that all have in common, part of the input */
+    /* Above 0: the next one comes when one of so many ends; with a rate no earlier than it says, else whatever
+     * its arrival. */
+    uint64_t concurrency;
+    double duration_s;               /* no request comes later than that; 0: all come */
+    double warmup_s;                 /* requests that come earlier, and steps, do not count; 0: all count */
+    struct ll_lengths input, output; /* of those that are not listed */
+    uint64_t prefix_tokens;          /* that all have in common, part of the input */
     uint64_t seed;
 };
 
@@ -142,16 +160,26 @@ struct ll_served {
     double scheduled_s, first_token_s, last_token_s;
     uint64_t preemptions;
     uint64_t hit_tokens; /* that were in the cache when it was let in */
+    uint64_t instance;   /* of its pool, where it ended */
+    /* Where prefill and decode are apart: the instance that computed the prompt; when keys and values had
+     * gone over, when the first step began that read them (0: one token was all). */
+    uint64_t prefill_instance;
+    double handed_s, resumed_s;
 };
 
-/* What is true of an instance during a step: for pages, timelines and sums. */
+/* A step of an instance that has ended: for pages, timelines and sums. Counts are of all ranks together. */
 struct ll_step_seen {
     uint64_t pool;     /* 0: whole; 1: prefill; 2: decode */
     uint64_t instance; /* in its pool */
     double start_s, end_s;
-    const struct ll_server_step *step; /* of rank 0 */
-    uint64_t running, waiting;         /* sequences of all ranks */
-    double kv_share;                   /* of the fullest rank's cache that is in use */
+    double device_s;           /* of these, so long the devices (of a stage) computed */
+    uint64_t sequences;        /* that decode */
+    uint64_t context;          /* tokens that came before, of all that decode */
+    uint64_t prompts;          /* whose tokens are computed */
+    uint64_t prompt_tokens;    /* new ones of prompts */
+    uint64_t made;             /* tokens that it made */
+    uint64_t running, waiting; /* sequences, when it began */
+    double kv_share;           /* of the fullest rank's cache that was in use then */
 };
 
 struct ll_serve_limits {
@@ -160,21 +188,26 @@ struct ll_serve_limits {
 
 struct ll_serving {
     uint64_t requests;
-    double duration_s; /* until the last token */
+    double duration_s; /* from the end of the warm-up to the last token */
+    double end_s;      /* when the last token came */
     uint64_t input_tokens, output_tokens;
     struct ll_quantiles *ttft, *tpot, *itl, *e2e, *queued; /* queued: arrival to first schedule */
     uint64_t within_limits;
     uint64_t steps;
-    double busy_s;        /* device time of steps, summed over instances */
-    double prompt_busy_s; /* part of busy_s by the tokens of prompts */
-    double energy_j;      /* NaN: not known */
+    /* By pool, as struct ll_step_seen numbers them: device time of steps, summed over instances (of a pipeline,
+     * of a stage); part of it by the tokens of prompts. */
+    double busy_s[3], prompt_busy_s[3];
+    double energy_j; /* NaN: not known */
+    /* Steps that decode, their sequences and the tokens that came before these; steps that compute tokens of
+     * prompts, and how many. */
+    uint64_t decode_steps, decode_sequences, decode_context, prompt_steps, step_prompt_tokens;
     uint64_t preemptions, prompt_tokens,
         hit_tokens; /* tokens of prompts that were let in; found in the cache */
     double peak_kv_share, mean_kv_share, mean_running, mean_waiting; /* means over the time of steps */
     uint64_t devices;
 };
 
-/* Called for each request that ends, for each step; either may be NULL. */
+/* Called for each request and each step that ends; either may be NULL. */
 struct ll_serve_watch {
     void (*served)(void *context, const struct ll_served *served);
     void (*step)(void *context, const struct ll_step_seen *seen);
@@ -188,6 +221,9 @@ struct ll_serve_watch {
 const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const struct ll_load *load,
                                   const struct ll_serve_limits *limits, const struct ll_serve_watch *watch,
                                   struct ll_arena *arena, const char **trouble);
+
+/* Tokens in the mean of what is drawn, of a list that of inputs or outputs. Pure. */
+double ll_lengths_mean(const struct ll_lengths *lengths, bool output);
 
 /* The request number `i` of a load that lists none. Pure. */
 struct ll_request ll_load_request(const struct ll_load *load, uint64_t i, double previous_arrival_s);

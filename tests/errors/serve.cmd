@@ -33,3 +33,24 @@ leadline validate -c h100_sxm+vllm test.md
 printf 'MLPerf Results Summary\nScenario : Server\nMean latency (ns) : many\n' >summary.txt
 leadline validate -c h100_sxm+vllm --model llama3.1-8b summary.txt
 leadline validate -c h100_sxm+vllm --model llama3.1-8b requests.csv summary.txt wrong.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --find-rate
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --find-rate --ttft 1s --duration 10s
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --timeline t.txt
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --input-tokens normal:1000
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --input-tokens 1000+-120%
+leadline serve -c h100_sxm+vllm --model qwen3-8b --concurrency 1 --burstiness 2
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate inf --duration 10s
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --duration 10s --warmup 20s
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --acceptance 0.5
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --enable-prefix-caching --no-prefix-caching
+cat >settings.yaml <<'END'
+machine: h100_sxm+vllm
+model: qwen3-8b
+rate: fast
+END
+leadline serve --settings settings.yaml
+printf 'machine: h100_sxm+vllm\nreplicas: 2\nhtml: x.html\nenable_prefix_caching: yes\nprefill: {tp: [2]}\nrate: {a: 1}\n' >settings.yaml
+leadline serve --settings settings.yaml
+echo '- rate' >settings.yaml
+leadline serve --settings settings.yaml
+leadline serve --settings none.yaml

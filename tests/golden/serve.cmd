@@ -12,3 +12,19 @@ cat out.csv
 leadline serve -c h200_sxm+trtllm --model qwen3-30b-a3b --prefill '1 x tp=1' --decode '1 x tp=2,ep=2' --concurrency 8 --num-prompts 24 --input-tokens 1000 --output-tokens 100 --json 2>/dev/null | grep -A 6 'ttft_s\|"kv"'
 leadline serve -c h100_sxm+vllm --model qwen3-8b --concurrency 4 --num-prompts 12 --input-tokens 500 --output-tokens 64 --speculative-tokens 2 --acceptance 0.8,0.5 | grep TPOT
 leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 30 --devices 2 --input-tokens 500 --output-tokens 50 --tpot 20ms 2>/dev/null
+# The same from a file, with an option of the command line before it; spelled as vLLM does; a warm-up, drawn lengths.
+cat >serve.yaml <<'END'
+machine: h100_sxm+vllm
+model: qwen3-8b
+concurrency: 4
+num_prompts: 12
+input_tokens: 500
+output_tokens: 32
+speculative_tokens: 2
+acceptance: [0.8, 0.5]
+set: {hbm3.bandwidth: 3TB/s}
+END
+leadline serve --settings serve.yaml --output-tokens 64 --set hbm3.bandwidth=3.35TB/s | grep TPOT
+leadline serve -c h100_sxm+vllm --model qwen3-8b --request-rate 20 --max-concurrency 2 --duration 8s --warmup 2s --random-input-len lognormal:400:300 --random-output-len 20+-50% | head -1
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 5 --num-prompts 30 --ttft 60ms --find-rate --timeline t.json --per-request r.csv | grep rate
+wc -l <r.csv

@@ -58,5 +58,14 @@ END
     study)
         "$leadline" study P-T2 C7 -o "$here/studies" --html "$here/page.html" >/dev/null 2>&1
         ;;
+    serve)
+        printf 'inherits: h100_sxm+vllm\n' >"$here/<b class=hostile>.yaml"
+        serve() {
+            "$leadline" serve -c "$here/<b class=hostile>.yaml" --model qwen3-8b --prefill '1 x tp=1' --decode '2 x tp=1' \
+                --rate 12 --input-tokens 200-2000 --output-tokens 20-150 --num-prompts 120 --ttft 300ms "$@"
+        }
+        serve --html "$here/page.html" >/dev/null
+        serve --json >"$here/expected.json"
+        ;;
 esac
 EXPECTED=$here/expected.json node "$(dirname "$0")/$view.mjs" "$browser" "$here/page.html" ${4:+"$4"}

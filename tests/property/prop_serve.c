@@ -4,6 +4,7 @@
 #include "check.h"
 #include "random.h"
 
+#include "sim/serve/history.h"
 #include "sim/serve/serve.h"
 
 #include <math.h>
@@ -37,8 +38,9 @@ static struct ll_step_cost cost(void *context, const struct ll_server_step *step
 
 struct seen {
     struct ll_served all[MOST_REQUESTS];
-    uint64_t count;
+    uint64_t count, prompt_tokens;
     double kv;
+    struct ll_serve_history *history; /* NULL: nobody asks for it */
 };
 
 static void keep(void *context, const struct ll_served *served)
@@ -52,6 +54,9 @@ static void keep(void *context, const struct ll_served *served)
 static void look(void *context, const struct ll_step_seen *step)
 {
     struct seen *seen = context;
+    if (seen->history)
+        ll_serve_history_step(seen->history, step);
+    seen->prompt_tokens += step->prompt_tokens;
     assert_true(step->kv_share >= 0 && step->kv_share <= 1);
     assert_true(step->end_s > step->start_s);
     seen->kv = fmax(seen->kv, step->kv_share);
@@ -266,6 +271,111 @@ static void one_at_a_time_is_the_bare_time(void **state)
     }
 }
 
+/* Intervals of a history hold all that was made, computed, kept busy; and no more sequences run than the
+ * times of requests say. */
+static void a_history_sums_to_the_whole(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < CASES / 4; i++) {
+        uint64_t random = seed + i;
+        struct case_of c;
+        struct ll_arena arena = {0};
+        static struct seen seen;
+        const char *trouble;
+        double made = 0, prompts = 0, busy_s = 0, all_busy_s = 0, running_s = 0, most_s = 0;
+        const struct ll_serve_watch watch = {.served = keep, .step = look, .context = &seen};
+        draw(&random, &c);
+        memset(&seen, 0, sizeof seen);
+        seen.history = ll_serve_history_make(&arena);
+        assert_non_null(seen.history);
+        const struct ll_serving *r = ll_serve(&c.deployment, &c.load, &no_limits, &watch, &arena, &trouble);
+        assert_non_null(r);
+        ll_serve_history_end(seen.history);
+        for (int p = 0; p < 3; p++) {
+            all_busy_s += r->busy_s[p];
+            for (int k = 0; seen.history->pools[p] && k < LL_HISTORY_INTERVALS; k++) {
+                const struct ll_interval *at = &seen.history->pools[p]->intervals[k];
+                made += at->made;
+                prompts += at->prompt_tokens;
+                busy_s += at->busy_s;
+                running_s += at->running_s;
+                assert_true(at->peak_kv >= 0 && at->peak_kv <= 1);
+            }
+        }
+        for (uint64_t q = 0; q < c.load.count; q++)
+            most_s += seen.all[q].last_token_s - seen.all[q].scheduled_s;
+        assert_true(fabs(made - (double)r->output_tokens) <= 1e-9 * made);
+        assert_true(fabs(prompts - (double)seen.prompt_tokens) <= 1e-9 * prompts);
+        assert_true(fabs(busy_s - all_busy_s) <= 1e-9 * busy_s);
+        if (c.deployment.whole.stages <= 1 && c.deployment.decode.stages <= 1)
+            assert_true(running_s <= most_s * (1 + 1e-9)); /* of a pipeline, until its next batch begins */
+        ll_arena_release(&arena);
+    }
+}
+
+/* What comes before the end of the warm-up does not count, and nothing comes after the duration. */
+static void loads_begin_and_end_when_they_say(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < CASES / 4; i++) {
+        uint64_t random = seed + i;
+        struct case_of c;
+        struct ll_arena arena = {0};
+        static struct seen seen;
+        uint64_t due = 0, counted = 0, output = 0;
+        draw(&random, &c);
+        const double end_s = c.requests[c.load.count - 1].arrival_s;
+        c.load.duration_s = end_s * 0.75;
+        c.load.warmup_s = end_s * 0.25;
+        for (uint64_t q = 0; q < c.load.count; q++) {
+            const double at_s = c.requests[q].arrival_s;
+            due += c.load.duration_s == 0 || at_s <= c.load.duration_s;
+            counted += at_s >= c.load.warmup_s && (c.load.duration_s == 0 || at_s <= c.load.duration_s);
+        }
+        const struct ll_serving *r = serve(&c, &c.load, &seen, &arena);
+        assert_true(seen.count == due && r->requests == counted);
+        for (uint64_t q = 0; q < due; q++)
+            output += seen.all[q].request.arrival_s >= c.load.warmup_s ? seen.all[q].request.output : 0;
+        assert_true(r->output_tokens == output);
+        ll_arena_release(&arena);
+    }
+}
+
+/* A closed loop at a rate: never more than so many at once, none earlier than the rate says. */
+static void a_rate_with_places_keeps_both(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < CASES / 4; i++) {
+        uint64_t random = seed + i;
+        struct case_of c;
+        struct ll_arena arena = {0};
+        static struct seen seen;
+        draw(&random, &c);
+        c.load.listed = NULL;
+        c.load.rate_Hz = pow(10, (double)ll_random_below(&random, 5) - 1);
+        c.load.burstiness = 1;
+        c.load.input = (struct ll_lengths){.a = 1, .b = 300};
+        c.load.output = (struct ll_lengths){.a = 1, .b = 40};
+        c.load.concurrency = 1 + ll_random_below(&random, 8);
+        struct ll_server_pool *const pools[] = {&c.deployment.whole, &c.deployment.prefill,
+                                                &c.deployment.decode};
+        for (int p = 0; p < 3; p++)
+            pools[p]->kv_tokens += 512;
+        serve(&c, &c.load, &seen, &arena);
+        double nominal_s = 0;
+        for (uint64_t q = 0; q < c.load.count; q++) {
+            uint64_t at_once = 0;
+            nominal_s = ll_load_request(&c.load, q, nominal_s).arrival_s;
+            assert_true(seen.all[q].request.arrival_s >= nominal_s);
+            for (uint64_t other = 0; other < c.load.count; other++)
+                at_once += seen.all[other].request.arrival_s <= seen.all[q].request.arrival_s &&
+                           seen.all[other].last_token_s > seen.all[q].request.arrival_s;
+            assert_true(at_once <= c.load.concurrency);
+        }
+        ll_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     seed = ll_seed(67000000);
@@ -274,6 +384,9 @@ int main(void)
         cmocka_unit_test(room_for_all_preempts_nobody),
         cmocka_unit_test(a_closed_loop_obeys_littles_law),
         cmocka_unit_test(one_at_a_time_is_the_bare_time),
+        cmocka_unit_test(a_history_sums_to_the_whole),
+        cmocka_unit_test(loads_begin_and_end_when_they_say),
+        cmocka_unit_test(a_rate_with_places_keeps_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

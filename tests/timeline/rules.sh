@@ -10,14 +10,33 @@ command -v python3 >/dev/null || { echo "python3 is not installed" && exit 77; }
 tree=$(mktemp -d) && trap 'rm -rf "$tree"' EXIT
 cd "$tree"
 
-# check NAME ARGUMENTS...: exports in both formats and judges them together.
+# judge NAME: both formats together.
+judge() {
+    said=$(python3 "$here/rules.py" t.pftrace t.json) || { echo "$1: $said" && exit 1; }
+    echo "$1: $said"
+}
+
+# check NAME ARGUMENTS...: exports in both formats and judges them.
 check() {
     name=$1 && shift
     for format in pftrace json; do
         "$leadline" export timeline "$@" -o "t.$format" || { echo "$name: no $format" && exit 1; }
     done
-    said=$(python3 "$here/rules.py" t.pftrace t.json) || { echo "$name: $said" && exit 1; }
-    echo "$name: $said"
+    judge "$name"
+}
+
+# serve ARGUMENTS...: each request and each batch is a slice, the last of which ends when the last token comes.
+serve() {
+    for format in pftrace json; do
+        "$leadline" serve -m qwen3-8b --rate 20 --num-prompts 40 --input-tokens 100-3000 --output-tokens 1-40 "$@" \
+            --timeline "t.$format" --json >serve.json 2>/dev/null || { echo "serve $*: no $format" && exit 1; }
+    done
+    judge "serve $*"
+    steps=$(sed -n 's/^ *"steps": \([0-9]*\),$/\1/p' serve.json)
+    case $said in
+        *" $((40 + steps)) slices, "*) ;;
+        *) echo "serve $*: not 40 requests and $steps batches" && exit 1 ;;
+    esac
 }
 
 traces=$root/traces
@@ -25,6 +44,8 @@ traces=$root/traces
 check "recorded" recorded.llt
 check "recorded, on a TPU" -c tpu_v2_core recorded.llt
 check "no flows" -c h100_sxm+pytorch -p flows=none "$traces/alexnet_infer_b1.llt"
+serve -c h100_sxm+vllm --instances 2
+serve -c h100_sxm+sglang --prefill '1 x tp=1' --decode '2 x tp=1' --kv-blocks 6000
 if [ "$how" = few ]; then
     check "h100_sxm" -c h100_sxm+pytorch -p flows=cross "$traces/alexnet_infer_b1.llt"
     exit 0
@@ -53,6 +74,7 @@ plan --pp 2 --tp 2 --dp 2 --batch 8 --micro-batch 2 --sequence-parallel --zero 3
 plan --pp 2 --batch 4 --micro-batch 1 --gemm-dtype f8 -p flows=none
 plan --pp 2 --batch 4 --micro-batch 1 --offload optimizer,activations
 plan --cp 2 --pp 2 --batch 4 --micro-batch 1
+serve -c dgx_h100+trtllm --pp 2 --tp 2 --kv-blocks 400
 # Ranks of a trace are processes, messages go from one to the other.
 for rank in 0 1; do "$leadline" export chakra gpt.llt -o "rank.$rank.et"; done
 "$leadline" import chakra rank.0.et rank.1.et -o ranks.llt >/dev/null
