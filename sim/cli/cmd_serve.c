@@ -39,187 +39,6 @@ struct serving {
 
 /* --- options --- */
 
-static bool read_time(const struct ll_args *args, const char *name, double *time_s)
-{
-    const char *text = ll_value(args, name, NULL), *unit;
-    struct ll_quantity quantity;
-    *time_s = INFINITY;
-    if (!text)
-        return true;
-    if (ll_quantity_parse(text, &quantity, &unit) != LL_QUANTITY_FINE ||
-        quantity.dimension != LL_DIMENSION_TIME) {
-        ll_cli_reject("--%s %s: expected a time with its unit, as 300ms", name, text);
-        return false;
-    }
-    *time_s = quantity.value;
-    return true;
-}
-
-static bool read_number(const struct ll_args *args, const char *name, double least, double most,
-                        double otherwise, double *value)
-{
-    const char *text = ll_value(args, name, NULL);
-    *value = otherwise;
-    if (!text || (strcmp(text, "inf") == 0 && isinf(most)))
-        return text ? (*value = INFINITY, true) : true;
-    if (ll_number_parse(text, "", value) && *value >= least && *value <= most)
-        return true;
-    ll_cli_reject("--%s %s: expected a number from %g to %g", name, text, least, most);
-    return false;
-}
-
-static bool reject_lengths(const char *name, const char *text)
-{
-    ll_cli_reject("--%s %s: expected a number of tokens, a range as 100-900 or 1000+-20%%, a distribution as "
-                  "normal:1000:200, lognormal:1000:800 or exponential:1000, or a file of requests",
-                  name, text);
-    return false;
-}
-
-/* "normal:1000:200" and the like. False where it is none; *good says whether it is a right one. */
-static bool read_distribution(const char *text, struct ll_lengths *lengths, bool *good)
-{
-    static const struct {
-        const char *word;
-        enum ll_lengths_kind kind;
-    } words[] = {{"normal:", LL_LENGTHS_NORMAL},
-                 {"lognormal:", LL_LENGTHS_LOGNORMAL},
-                 {"exponential:", LL_LENGTHS_EXPONENTIAL}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const size_t length = strlen(words[i].word);
-        char *end;
-        if (strncmp(text, words[i].word, length) != 0)
-            continue;
-        *lengths = (struct ll_lengths){.kind = words[i].kind, .a = ll_strtod(text + length, &end)};
-        if (words[i].kind != LL_LENGTHS_EXPONENTIAL && *end == ':')
-            lengths->b = ll_strtod(end + 1, &end);
-        *good = *end == '\0' && lengths->a >= 1 && lengths->a <= 1u << 30 && lengths->b >= 0 &&
-                lengths->b <= 1u << 30 &&
-                (words[i].kind == LL_LENGTHS_EXPONENTIAL || strrchr(text, ':') > strchr(text, ':'));
-        return true;
-    }
-    return false;
-}
-
-/* "512", "100-900", "1000+-20%". */
-static bool read_range(char *text, struct ll_lengths *lengths)
-{
-    char *sign = strstr(text, "+-"), *dash = strchr(text, '-'), *end;
-    uint64_t least, most;
-    double share = 0;
-    if (sign) {
-        share = ll_strtod(sign + 2, &end) / 100;
-        if (end == sign + 2 || strcmp(end, "%") != 0 || !(share >= 0 && share < 1))
-            return false;
-        *sign = '\0';
-        dash = NULL;
-    }
-    if (dash)
-        *dash = '\0';
-    if (!ll_count_parse(text, &least) || !ll_count_parse(dash ? dash + 1 : text, &most) || least < 1 ||
-        least > most || most > 1u << 30)
-        return false;
-    lengths->a = fmax(1, floor((double)least * (1 - share)));
-    lengths->b = ceil((double)most * (1 + share));
-    return true;
-}
-
-/* A number, a range, a distribution, or a file of requests whose lengths are drawn. */
-static bool read_lengths(struct ll_serving_setup *s, const char *name, double otherwise,
-                         struct ll_lengths *lengths)
-{
-    const char *text = ll_value(s->args, name, NULL);
-    char *copy = text ? ll_copy_text(s->args->arena, text, strlen(text)) : NULL;
-    bool good = true;
-    *lengths = (struct ll_lengths){.a = otherwise, .b = otherwise};
-    if (!text)
-        return true;
-    if (read_distribution(text, lengths, &good))
-        return good || reject_lengths(name, text);
-    if (copy && text[strspn(text, "0123456789.%+-")] == '\0')
-        return read_range(copy, lengths) || reject_lengths(name, text);
-    lengths->kind = LL_LENGTHS_LISTED;
-    lengths->listed = ll_read_requests(text, s->args->arena, &lengths->count, &s->diags);
-    if (!lengths->listed)
-        ll_print_diags(&s->diags);
-    return lengths->listed != NULL;
-}
-
-/* Lengths of requests that are made up; a file of --input-tokens alone says those of outputs, too. */
-static bool read_all_lengths(struct ll_serving_setup *s)
-{
-    struct ll_load *load = &s->load;
-    if (!read_lengths(s, "input-tokens", 1024, &load->input) ||
-        !read_lengths(s, "output-tokens", 128, &load->output))
-        return false;
-    if (load->input.kind == LL_LENGTHS_LISTED && !ll_value(s->args, "output-tokens", NULL))
-        load->output = load->input;
-    if (load->output.kind == LL_LENGTHS_LISTED && !ll_value(s->args, "input-tokens", NULL))
-        load->input = load->output;
-    return true;
-}
-
-/* A time or 0. */
-static bool read_span(const struct ll_args *args, const char *name, double *time_s)
-{
-    if (!read_time(args, name, time_s))
-        return false;
-    *time_s = isfinite(*time_s) ? *time_s : 0;
-    return true;
-}
-
-static bool read_load(struct ll_serving_setup *s)
-{
-    const struct ll_args *args = s->args;
-    struct ll_load *load = &s->load;
-    static const char *const not_listed[] = {"rate",          "burstiness",    "input-tokens",
-                                             "output-tokens", "prefix-tokens", NULL};
-    const char *file = ll_value(args, "requests", NULL);
-    uint64_t prompts;
-    if (!ll_value_count(args, "seed", 0, UINT64_MAX - 1, 1, &load->seed) ||
-        !ll_value_count(args, "concurrency", 1, 1 << 24, 0, &load->concurrency) ||
-        !ll_value_count(args, "num-prompts", 1, UINT64_C(1) << 40, 0, &prompts) ||
-        !read_number(args, "rate", 1e-9, INFINITY, 0, &load->rate_Hz) ||
-        !read_number(args, "burstiness", 1e-3, INFINITY, 1, &load->burstiness) ||
-        !ll_value_count(args, "prefix-tokens", 0, 1 << 30, 0, &load->prefix_tokens) ||
-        !read_span(args, "duration", &load->duration_s) || !read_span(args, "warmup", &load->warmup_s))
-        return false;
-    if (load->duration_s > 0 && load->warmup_s >= load->duration_s) {
-        ll_cli_reject("--warmup %s: expected less than --duration, or no request counts",
-                      ll_value(args, "warmup", ""));
-        return false;
-    }
-    if (file &&
-        !ll_without(args, not_listed, "is for requests that are made up; expected no --requests with it"))
-        return false;
-    if (file) {
-        load->listed = ll_read_requests(file, args->arena, &load->count, &s->diags);
-        if (!load->listed)
-            ll_print_diags(&s->diags);
-        if (load->listed && prompts > load->count)
-            ll_cli_warn("--num-prompts %" PRIu64 ": %s has %" PRIu64 " requests", prompts, file, load->count);
-        load->count = prompts > 0 ? ll_min(load->count, prompts) : load->count;
-        return load->listed != NULL;
-    }
-    if (load->rate_Hz == 0 && load->concurrency == 0) {
-        ll_cli_reject("no load: expected --requests FILE, --rate R or --concurrency N");
-        return false;
-    }
-    load->rate_Hz = isinf(load->rate_Hz) ? 0 : load->rate_Hz;
-    if (load->rate_Hz == 0 && ll_value(args, "burstiness", NULL)) {
-        ll_cli_reject("--burstiness: it is of gaps between requests that come at a rate; expected --rate R");
-        return false;
-    }
-    if (load->rate_Hz == 0 && load->concurrency == 0 && load->duration_s > 0 && prompts == 0) {
-        ll_cli_reject("--duration: all requests come at once; expected --num-prompts");
-        return false;
-    }
-    load->count = prompts > 0            ? prompts
-                  : load->duration_s > 0 ? UINT64_C(1) << 62
-                                         : ll_max(load->concurrency * 10, 1000);
-    return read_all_lengths(s);
-}
-
 /* How weights are stored, by the names that servers have for it. */
 static const char *weights_word(const char *name)
 {
@@ -305,7 +124,7 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
     *captured = batch.captured;
     uint64_t speculated;
     double request_s;
-    if (!read_time(args, "request-overhead", &request_s))
+    if (!ll_serving_time(args, "request-overhead", &request_s))
         return false;
     e->request_s = isfinite(request_s) ? request_s : e->request_s;
     if (!ll_value_count(args, "max-num-seqs", 1, 1 << 20, batch.sequences, &e->most_sequences) ||
@@ -409,18 +228,64 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     return known;
 }
 
-/* Tokens of a sequence at its end: the most of a range, else the mean. */
-static uint64_t usual_length(const struct ll_load *load)
+/* "NAME:SIZE:BANDWIDTH" or "NAME:SIZE:BANDWIDTH:shared": where keys and values are kept behind the caches. */
+static bool read_tier(const char *text, double kv_all, struct ll_arena *arena, struct ll_kv_tier *tier)
 {
-    const struct ll_lengths *in = &load->input, *out = &load->output;
-    double sum = 0;
-    for (uint64_t i = 0; load->listed && i < load->count; i++)
-        sum += (double)(load->listed[i].input + load->listed[i].output);
-    double length = load->listed
-                        ? sum / (double)load->count
-                        : (in->kind == LL_LENGTHS_UNIFORM ? in->b : ll_lengths_mean(in, false)) +
-                              (out->kind == LL_LENGTHS_UNIFORM ? out->b : ll_lengths_mean(out, true));
-    return ll_max(2, (uint64_t)length);
+    enum { NAME, SIZE, BANDWIDTH, SHARED, PARTS };
+    const char *parts[PARTS] = {NULL}, *unit;
+    struct ll_quantity size, bandwidth;
+    int count = 0;
+    char *copy = ll_copy_text(arena, text, strlen(text));
+    for (char *at = copy; at && count < PARTS;) {
+        char *colon = strchr(at, ':');
+        parts[count++] = at;
+        at = colon ? colon + 1 : NULL;
+        if (colon)
+            *colon = '\0';
+        if (colon && count == PARTS)
+            parts[SHARED] = "";
+    }
+    if (count < SHARED || !*parts[NAME] || (parts[SHARED] && strcmp(parts[SHARED], "shared") != 0) ||
+        ll_quantity_parse(parts[SIZE], &size, &unit) != LL_QUANTITY_FINE ||
+        size.dimension != LL_DIMENSION_SIZE ||
+        ll_quantity_parse(parts[BANDWIDTH], &bandwidth, &unit) != LL_QUANTITY_FINE ||
+        bandwidth.dimension != LL_DIMENSION_BANDWIDTH || !(size.value > 0) || !(bandwidth.value > 0)) {
+        ll_cli_reject(
+            "--kv-tier %s: expected NAME:SIZE:BANDWIDTH, as host:200GiB:50GB/s, with :shared behind it "
+            "where all instances have it together",
+            text);
+        return false;
+    }
+    *tier = (struct ll_kv_tier){.name = parts[NAME],
+                                .tokens = (uint64_t)fmin(1e9, size.value / kv_all),
+                                .token_s = kv_all / bandwidth.value,
+                                .shared = parts[SHARED]};
+    return true;
+}
+
+/* Tiers of a pool that computes prompts. */
+static bool read_tiers(const struct ll_serving_setup *s, int which, struct ll_server_pool *pool)
+{
+    const char *text;
+    struct ll_kv_tier *tiers = ll_alloc(s->args->arena, LL_MOST_KV_TIERS, sizeof *tiers);
+    if (!tiers || which == DECODE)
+        return tiers;
+    pool->tiers = tiers;
+    for (size_t i = 0; (text = ll_value_at(s->args, "kv-tier", i)); i++) {
+        if (i == LL_MOST_KV_TIERS) {
+            ll_cli_reject("--kv-tier %s: expected at most %d tiers", text, LL_MOST_KV_TIERS);
+            return false;
+        }
+        if (!pool->engine.prefix_caching) {
+            ll_cli_reject("--kv-tier %s: what it keeps is found by prefix caching; expected "
+                          "--enable-prefix-caching",
+                          text);
+            return false;
+        }
+        if (!read_tier(text, s->groups[which].memory.kv_all, s->args->arena, &tiers[pool->tier_count++]))
+            return false;
+    }
+    return true;
 }
 
 /* Memory, scheduler and costs of a pool. */
@@ -437,10 +302,12 @@ static bool make_pool(struct ll_serving_setup *s, int which)
                                     .devices = g->tensor * g->pipeline * g->data};
     if (!read_engine(s->args, g->machine, &pool->engine, &captured) ||
         !ll_value_count(s->args, "kv-blocks", 1, 1 << 28, 0, &blocks) ||
-        !read_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share, &server.memory_share))
+        !ll_serving_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share,
+                           &server.memory_share))
         return false;
     pool->engine.eager_s *= (double)g->model.layers / (double)g->pipeline;
-    if (!ll_served_memory(&g->model, &server, pool->engine.most_tokens, usual_length(&s->load), &g->memory)) {
+    if (!ll_served_memory(&g->model, &server, pool->engine.most_tokens, ll_serving_usual_length(&s->load),
+                          &g->memory)) {
         ll_print_diags(&s->diags);
         return false;
     }
@@ -459,6 +326,8 @@ static bool make_pool(struct ll_serving_setup *s, int which)
             (uint64_t)fmin(1e9, g->memory.kv_token > 0 ? g->memory.left / g->memory.kv_token : 1e9);
     if (pool->engine.most_sequences > pool->kv_tokens)
         pool->engine.most_sequences = ll_max(1, pool->kv_tokens);
+    if (!read_tiers(s, which, pool))
+        return false;
     g->costs = ll_step_costs_make(captured, ll_served_form, &g->model, s->args->arena);
     pool->cost = ll_step_cost;
     pool->context = g->costs;
@@ -544,8 +413,9 @@ void ll_serving_give_count(struct ll_serving_options *o, const char *name, uint6
 bool ll_serving_read(struct ll_serving_setup *s)
 {
     const struct ll_args *args = s->args;
-    if (!read_time(args, "ttft", &s->limits.ttft_s) || !read_time(args, "tpot", &s->limits.tpot_s) ||
-        !read_time(args, "e2e", &s->limits.e2e_s) || !read_load(s))
+    if (!ll_serving_time(args, "ttft", &s->limits.ttft_s) ||
+        !ll_serving_time(args, "tpot", &s->limits.tpot_s) ||
+        !ll_serving_time(args, "e2e", &s->limits.e2e_s) || !ll_serving_load(s))
         return false;
     s->name = ll_value(args, "model", NULL);
     s->config = s->name ? ll_served_config(s->name) : NULL;
@@ -769,9 +639,9 @@ static int serve(struct serving *s)
     const volatile sig_atomic_t *stop = ll_catch_interrupts();
     const bool finds = ll_flag(args, "find-rate");
     double found = 0;
-    if (!read_number(args, "percentile", 0, 100, 99, &s->percentile) ||
-        !read_number(args, "carbon", 0, 1e6, 473, &s->carbon) ||
-        !read_number(args, "pue", 1, 10, 1.2, &s->pue) || !ll_serving_read(s->setup))
+    if (!ll_serving_number(args, "percentile", 0, 100, 99, &s->percentile) ||
+        !ll_serving_number(args, "carbon", 0, 1e6, 473, &s->carbon) ||
+        !ll_serving_number(args, "pue", 1, 10, 1.2, &s->pue) || !ll_serving_read(s->setup))
         return LL_WRONG;
     if (finds && (s->setup->load.listed || s->setup->load.concurrency > 0))
         return ll_cli_reject(
@@ -844,6 +714,9 @@ static const struct ll_option options[] = {
     {"gpu-memory-utilization", 0, "SHARE", "of a device's memory"},
     {"enable-prefix-caching", 0, NULL, "find blocks again by their content"},
     {"no-prefix-caching", 0, NULL, "do not"},
+    {"kv-tier", 0, "NAME:SIZE:BANDWIDTH",
+     "keeps keys and values behind the caches, of an instance: host:200GiB:50GB/s, of all: "
+     "store:4TiB:20GB/s:shared"},
     {"request-overhead", 0, "TIME", "before a request is in the queue (of the server)"},
     {"speculative-tokens", 0, "K", "tokens guessed ahead"},
     {"acceptance", 0, "A1,A2", "how often each guess is taken"},
@@ -874,7 +747,7 @@ const char *const ll_serving_aliases[][2] = {{"tensor-parallel-size", "tp"},
                                              {"num-speculative-tokens", "speculative-tokens"},
                                              {"no-enable-prefix-caching", "no-prefix-caching"},
                                              {NULL, NULL}};
-static const char *const repeated[] = {"set", NULL};
+static const char *const repeated[] = {"set", "kv-tier", NULL};
 static const char *const writes[] = {"per-request", "timeline", "html", NULL};
 static const char *const reads[] = {"settings", "requests", NULL};
 

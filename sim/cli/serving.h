@@ -47,6 +47,16 @@ void ll_serving_give_count(struct ll_serving_options *options, const char *name,
 /* Reads all that the options say. False after saying what is wrong. To be released in either case. */
 bool ll_serving_read(struct ll_serving_setup *setup);
 
+/* Parts of it. A time with its unit; infinite without the option. A number between two; "inf" where most is
+ * infinite. The load. False after saying what is wrong. */
+bool ll_serving_time(const struct ll_args *args, const char *name, double *time_s);
+bool ll_serving_number(const struct ll_args *args, const char *name, double least, double most,
+                       double otherwise, double *value);
+bool ll_serving_load(struct ll_serving_setup *setup);
+
+/* Tokens of a sequence at its end: the most of a range, else the mean. */
+uint64_t ll_serving_usual_length(const struct ll_load *load);
+
 /* Frees machines and what is remembered. */
 void ll_serving_release(struct ll_serving_setup *setup);
 

@@ -117,6 +117,16 @@ static double output_rate(const struct ll_serving *r)
     return (double)r->output_tokens / r->duration_s;
 }
 
+static const struct ll_server_pool *prompts_pool(const struct ll_serving_setup *setup)
+{
+    return setup->groups[setup->groups[WHOLE].pool ? WHOLE : PREFILL].pool;
+}
+
+static double tier_share(const struct ll_serving *r, uint64_t tier)
+{
+    return r->prompt_tokens > 0 ? (double)r->tier_tokens[tier] / (double)r->prompt_tokens : 0;
+}
+
 /* --- JSON --- */
 
 static void put_bounds(struct ll_json *json, const char *key, const struct ll_serving_bounds *bounds)
@@ -129,6 +139,21 @@ static void put_bounds(struct ll_json *json, const char *key, const struct ll_se
         if (bounds->shares[i] > 0)
             ll_json_put_number(json, ll_bound_name(bounds->group->machine, i), bounds->shares[i]);
     ll_json_close_object(json);
+}
+
+static void put_tiers(struct ll_json *json, const struct ll_serving_shown *s)
+{
+    const struct ll_server_pool *pool = prompts_pool(s->setup);
+    ll_json_key(json, "tiers");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < pool->tier_count; i++) {
+        ll_json_open_object(json);
+        ll_json_put_text(json, "name", pool->tiers[i].name);
+        ll_json_put_count(json, "capacity_tokens", pool->tiers[i].tokens);
+        ll_json_put_number(json, "hit_share", tier_share(s->serving, i));
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
 }
 
 void ll_serving_json(const struct ll_serving_shown *s, struct ll_str *out)
@@ -171,6 +196,7 @@ void ll_serving_json(const struct ll_serving_shown *s, struct ll_str *out)
     ll_json_put_count(&json, "preemptions", r->preemptions);
     ll_json_put_number(&json, "prefix_hit_share",
                        r->prompt_tokens > 0 ? (double)r->hit_tokens / (double)r->prompt_tokens : 0);
+    put_tiers(&json, s);
     ll_json_close_object(&json);
     ll_json_put_number(&json, "energy_j", r->energy_j);
     ll_json_put_count(&json, "steps", r->steps);
@@ -282,6 +308,10 @@ void ll_serving_text(const struct ll_serving_shown *s, struct ll_str *out)
         ll_format_percent(&a, r->mean_kv_share), ll_format_percent(&b, r->peak_kv_share),
         ll_format_grouped(&c, r->preemptions), ll_plural(r->preemptions),
         ll_format_percent(&d, r->prompt_tokens > 0 ? (double)r->hit_tokens / (double)r->prompt_tokens : 0));
+    for (uint64_t i = 0; i < prompts_pool(s->setup)->tier_count; i++)
+        ll_str_addf(out, "  KV tier     %s: %s of prompts found in it, room for %s tokens\n",
+                    prompts_pool(s->setup)->tiers[i].name, ll_format_percent(&a, tier_share(r, i)),
+                    ll_format_grouped(&b, prompts_pool(s->setup)->tiers[i].tokens));
     if (isfinite(costs->j_per_output))
         ll_str_addf(out, "  energy      %s a token made, %.3g tokens/s/W\n",
                     ll_format_si(&a, costs->j_per_output, "J"), costs->tokens_per_s_per_w);

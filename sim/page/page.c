@@ -52,7 +52,8 @@ bool ll_pack(const void *bytes, size_t length, struct ll_str *out)
     X(parts_js)                                                                                              \
     X(timeline_js)                                                                                           \
     X(sim_ops_js)                                                                                            \
-    X(sim_js) X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js) X(study_js) X(serve_js) X(boot_js)
+    X(sim_js)                                                                                                \
+    X(sweep_js) X(plan_js) X(compare_js) X(info_js) X(validate_js) X(study_js) X(serve_js) X(boot_js)
 #define X(name) extern const char ll_page_##name[];
 SOURCES(X)
 #undef X

@@ -14,6 +14,11 @@ struct ll_rank {
     const struct ll_engine *engine;
     struct ll_arena *arena;
     struct ll_kv_blocks *blocks;
+    struct ll_kv_tiers *tiers; /* NULL: there are none */
+    /* Those that wait for keys and values from tiers, the first to have them first; those that have them, in
+     * this order, which are let in before all others. */
+    struct ll_sequence *loading, *loaded, *last_loaded;
+    uint64_t loading_count;       /* of both */
     struct ll_sequence **running; /* in the order of admission; room for most_sequences */
     uint64_t running_count;
     struct ll_sequence **waiting; /* a ring */
@@ -27,7 +32,8 @@ struct ll_rank {
 static const double first_share = 0.7, least_share = 0.7 * 0.14, share_steps = 600;
 enum { MOST_COUNTED = 4096, RETRACT_MARGIN = 20 };
 
-struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens, struct ll_arena *arena)
+struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens, struct ll_kv_tiers *tiers,
+                             struct ll_arena *arena)
 {
     struct ll_rank *rank = ll_alloc(arena, 1, sizeof *rank);
     uint64_t blocks = kv_tokens / engine->block;
@@ -35,6 +41,7 @@ struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens,
         return NULL;
     *rank = (struct ll_rank){.engine = engine,
                              .arena = arena,
+                             .tiers = tiers,
                              .blocks = ll_kv_make(blocks - ll_min(blocks, engine->reserved_blocks), arena),
                              .running = ll_alloc(arena, engine->most_sequences, sizeof *rank->running),
                              .still_made = first_share};
@@ -113,7 +120,7 @@ uint64_t ll_rank_running(const struct ll_rank *rank)
 
 uint64_t ll_rank_waiting(const struct ll_rank *rank)
 {
-    return rank->waiting_count;
+    return rank->waiting_count + rank->loading_count;
 }
 
 double ll_rank_kv_share(const struct ll_rank *rank)
@@ -187,8 +194,12 @@ static bool grow(struct ll_rank *rank, struct ll_sequence *s, uint64_t tokens)
 /* Names the blocks that are full once so many tokens are computed. */
 static void name_full(struct ll_rank *rank, struct ll_sequence *s, uint64_t tokens)
 {
-    for (; rank->engine->prefix_caching && (s->named + 1) * rank->engine->block <= tokens; s->named++)
-        ll_kv_name(rank->blocks, s->blocks[s->named], content_of(s, rank->engine->block, s->named));
+    for (; rank->engine->prefix_caching && (s->named + 1) * rank->engine->block <= tokens; s->named++) {
+        const uint64_t content = content_of(s, rank->engine->block, s->named);
+        ll_kv_name(rank->blocks, s->blocks[s->named], content);
+        if (rank->tiers)
+            ll_kv_tiers_keep(rank->tiers, content);
+    }
 }
 
 /* The last block first, so that the front of a prompt stays longest. */
@@ -209,7 +220,8 @@ static bool decodes(const struct ll_sequence *s)
 /* Blocks that a sequence lacks for so many tokens. */
 static uint64_t lacks(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t tokens)
 {
-    return ll_sub(ll_ceil_div(tokens, rank->engine->block), s->block_count);
+    const uint64_t blocks = ll_ceil_div(tokens, rank->engine->block);
+    return blocks > s->block_count ? blocks - s->block_count : 0; /* it may hold some for later */
 }
 
 /* Puts the sequence into the batch with n new tokens. */
@@ -357,39 +369,130 @@ static bool admits(const struct ll_rank *rank, const struct ll_sequence *s, uint
     return true;
 }
 
+/* --- what tiers have --- */
+
+double ll_rank_loaded_s(const struct ll_rank *rank)
+{
+    if (rank->loaded && rank->running_count == 0)
+        return 0; /* the last one that ran had to go for blocks that these hold */
+    return rank->loading ? rank->loading->loaded_s : INFINITY;
+}
+
+/* Takes blocks that were found by their content. */
+static void hold_found(struct ll_rank *rank, struct ll_sequence *s, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        bool is_free;
+        s->blocks[i] = ll_kv_find(rank->blocks, content_of(s, rank->engine->block, i), &is_free);
+        ll_kv_hold(rank->blocks, s->blocks[i]);
+    }
+    s->block_count = s->named = count;
+}
+
+/* Blocks that tiers have behind the first `hits`, by tier; their sum. */
+static uint64_t tier_blocks(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t hits,
+                            uint64_t blocks[static LL_MOST_KV_TIERS])
+{
+    const uint64_t most = (ll_known(s) - 1) / rank->engine->block;
+    uint64_t at = hits;
+    for (; at < most; at++) {
+        uint64_t tier = ll_kv_tiers_find(rank->tiers, content_of(s, rank->engine->block, at));
+        if (tier >= LL_MOST_KV_TIERS)
+            break;
+        blocks[tier]++;
+    }
+    return at - hits;
+}
+
+/* Sets the sequence aside until tiers have filled so many blocks behind those that it found; it holds blocks
+ * for all that is known of it. False when memory ran out. */
+static bool set_aside(struct ll_rank *rank, struct ll_sequence *s, uint64_t hits, uint64_t more,
+                      const uint64_t blocks[static LL_MOST_KV_TIERS], double now_s)
+{
+    struct ll_sequence **at = &rank->loading;
+    if (!more_room(rank, s, ll_ceil_div(ll_known(s), rank->engine->block)))
+        return false;
+    hold_found(rank, s, hits);
+    if (!grow(rank, s, ll_known(s)))
+        return false;
+    s->computed = (hits + more) * rank->engine->block;
+    s->loaded_s = ll_kv_tiers_load(rank->tiers, blocks, now_s);
+    while (*at && (*at)->loaded_s <= s->loaded_s)
+        at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+    rank->loading_count++;
+    return true;
+}
+
+static void take_loaded(struct ll_rank *rank, double now_s)
+{
+    while (rank->loading && rank->loading->loaded_s <= now_s) {
+        struct ll_sequence *s = rank->loading;
+        rank->loading = s->next;
+        s->next = NULL;
+        *(rank->loaded ? &rank->last_loaded->next : &rank->loaded) = s;
+        rank->last_loaded = s;
+        name_full(rank, s, s->computed);
+    }
+}
+
+/* The next one to be let in: it leaves what it waits in when it is taken. */
+static struct ll_sequence *next_waiting(const struct ll_rank *rank)
+{
+    return rank->loaded ? rank->loaded : rank->waiting[rank->waiting_first];
+}
+
+static void leave_waiting(struct ll_rank *rank)
+{
+    if (rank->loaded) {
+        rank->loaded = rank->loaded->next;
+        rank->loading_count--;
+        return;
+    }
+    rank->waiting_first = (rank->waiting_first + 1) % rank->waiting_capacity;
+    rank->waiting_count--;
+}
+
 /* Lets waiting sequences in, in order, until one does not fit. */
 static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_s,
                              struct ll_rank_batch *batch)
 {
     const struct ll_engine *e = rank->engine;
-    while (*budget > 0 && rank->running_count < e->most_sequences && rank->waiting_count > 0) {
-        struct ll_sequence *s = rank->waiting[rank->waiting_first];
+    while (*budget > 0 && rank->running_count < e->most_sequences &&
+           (rank->loaded || rank->waiting_count > 0)) {
+        struct ll_sequence *s = next_waiting(rank);
+        const bool loaded = rank->loaded;
         uint64_t revived = 0, hits = s->computed == 0 ? hit_blocks(rank, s, &revived) : 0;
         uint64_t computed = ll_max(s->computed, hits * e->block), n = ll_known(s) - computed;
-        const bool handed = s->computed > 0; /* its keys and values come from another instance */
+        const bool handed = s->computed > 0 && !loaded; /* its keys and values come from another instance */
+        uint64_t found[LL_MOST_KV_TIERS] = {0}, more = 0;
         n = handed ? 1 + e->speculated : e->longest_chunk > 0 ? ll_min(n, e->longest_chunk) : n;
         if (n > *budget && (handed || !e->chunks))
             break;
         n = ll_min(n, *budget);
-        if (!admits(rank, s, ll_ceil_div(ll_known(s), e->block) - hits, revived))
+        if (!loaded && !admits(rank, s, ll_ceil_div(ll_known(s), e->block) - hits, revived))
             break;
+        more = rank->tiers && s->computed == 0 ? tier_blocks(rank, s, hits, found) : 0;
+        if (s->preemptions == 0 && !loaded)
+            s->hit_tokens = (hits + more) * e->block;
+        batch->admitted_tokens += handed || loaded ? 0 : ll_known(s);
+        batch->hit_tokens += hits * e->block;
+        for (int i = 0; i < LL_MOST_KV_TIERS; i++)
+            batch->tier_tokens[i] += found[i] * e->block;
+        leave_waiting(rank);
+        if (more > 0) {
+            if (!set_aside(rank, s, hits, more, found, now_s))
+                return false;
+            continue;
+        }
         if (!more_room(rank, s, ll_ceil_div(computed + n, e->block)))
             return false;
-        for (uint64_t i = 0; i < hits; i++) {
-            bool is_free;
-            s->blocks[i] = ll_kv_find(rank->blocks, content_of(s, e->block, i), &is_free);
-            ll_kv_hold(rank->blocks, s->blocks[i]);
-        }
-        s->block_count = s->named = hits;
+        if (!loaded)
+            hold_found(rank, s, hits);
         s->computed = computed;
-        if (s->preemptions == 0)
-            s->hit_tokens = hits * e->block;
-        batch->admitted_tokens += handed ? 0 : ll_known(s);
-        batch->hit_tokens += hits * e->block;
         if (!grow(rank, s, computed + n))
             return false;
-        rank->waiting_first = (rank->waiting_first + 1) % rank->waiting_capacity;
-        rank->waiting_count--;
         rank->running[rank->running_count++] = s;
         put(rank, batch, s, n, now_s);
         *budget -= n;
@@ -402,6 +505,8 @@ bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *
     const struct ll_engine *e = rank->engine;
     uint64_t budget = e->most_tokens;
     batch->count = batch->preemptions = batch->admitted_tokens = batch->hit_tokens = 0;
+    memset(batch->tier_tokens, 0, sizeof batch->tier_tokens);
+    take_loaded(rank, now_s);
     batch->step = (struct ll_server_step){.each = 1 + e->speculated, .chunks = batch->chunks};
     if (e->prompts_first) {
         if (!schedule_running(rank, true, false, &budget, now_s, batch) ||

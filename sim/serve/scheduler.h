@@ -30,6 +30,25 @@ void ll_kv_name(struct ll_kv_blocks *blocks, uint32_t block, uint64_t content);
 uint32_t ll_kv_find(const struct ll_kv_blocks *blocks, uint64_t content, bool *is_free);
 void ll_kv_hold(struct ll_kv_blocks *blocks, uint32_t block);
 
+/* --- tiers behind the caches of an instance's ranks --- */
+
+struct ll_kv_tiers;
+
+/* Those of an instance of the pool; what is shared is that of `sharing`, another instance's, if there is one.
+ * NULL when memory ran out. Lives in the arena. */
+struct ll_kv_tiers *ll_kv_tiers_make(const struct ll_server_pool *pool, const struct ll_kv_tiers *sharing,
+                                     struct ll_arena *arena);
+
+/* Writes a block of this content to all tiers. */
+void ll_kv_tiers_keep(struct ll_kv_tiers *tiers, uint64_t content);
+
+/* The first tier that has this content; LL_MOST_KV_TIERS: none. */
+uint64_t ll_kv_tiers_find(const struct ll_kv_tiers *tiers, uint64_t content);
+
+/* Loads so many blocks from each tier, from now on; when all have come. */
+double ll_kv_tiers_load(struct ll_kv_tiers *tiers, const uint64_t blocks[static LL_MOST_KV_TIERS],
+                        double now_s);
+
 /* --- sequences --- */
 
 struct ll_sequence {
@@ -44,7 +63,8 @@ struct ll_sequence {
     uint64_t preemptions, hit_tokens;
     uint64_t instance, prefill_instance; /* as struct ll_served has them, and these times */
     double handed_s, resumed_s;
-    bool in_flight; /* a batch that it is in is under way */
+    bool in_flight;  /* a batch that it is in is under way */
+    double loaded_s; /* when tiers have filled its blocks */
     struct ll_sequence *next;
 };
 
@@ -56,8 +76,9 @@ static inline uint64_t ll_known(const struct ll_sequence *s)
 
 struct ll_rank;
 
-/* NULL when memory ran out. Lives in the arena. */
-struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens, struct ll_arena *arena);
+/* tiers: NULL: there are none. NULL when memory ran out. Lives in the arena. */
+struct ll_rank *ll_rank_make(const struct ll_engine *engine, uint64_t kv_tokens, struct ll_kv_tiers *tiers,
+                             struct ll_arena *arena);
 
 /* A sequence of a request, in the arena or one that ended. NULL when memory ran out. */
 struct ll_sequence *ll_sequence_take(struct ll_rank *rank, const struct ll_request *request, uint64_t number);
@@ -75,7 +96,7 @@ struct ll_rank_batch {
     struct ll_prompt_part *chunks;
     struct ll_server_step step;
     uint64_t preemptions;
-    uint64_t admitted_tokens, hit_tokens; /* of prompts that were let in */
+    uint64_t admitted_tokens, hit_tokens, tier_tokens[LL_MOST_KV_TIERS]; /* of prompts that were let in */
 };
 
 /* Chooses the next batch, at this time; of no sequence when there is nothing to compute. False when memory
@@ -93,6 +114,10 @@ void ll_sequence_give(struct ll_rank *rank, struct ll_sequence *sequence);
 uint64_t ll_rank_running(const struct ll_rank *rank);
 uint64_t ll_rank_waiting(const struct ll_rank *rank);
 double ll_rank_kv_share(const struct ll_rank *rank);
+
+/* When the next sequence has got its keys and values from tiers, 0 if one has and nothing runs; infinite:
+ * none waits for that. */
+double ll_rank_loaded_s(const struct ll_rank *rank);
 
 /* Tokens at the front of a request that the cache has. */
 uint64_t ll_rank_hits(const struct ll_rank *rank, const struct ll_request *request);

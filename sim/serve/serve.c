@@ -22,6 +22,8 @@ struct instance {
     const struct ll_server_pool *pool;
     uint64_t pool_number, number;
     struct ll_rank **ranks;
+    struct ll_kv_tiers *tiers; /* of all its ranks; NULL: there are none */
+    double wake_s;             /* while it waits: when keys and values come from a tier; infinite: none do */
     struct batches *under_way; /* a ring of pool->stages */
     uint64_t first, count;
     double free_s;                /* when the first stage, or the host, takes another batch */
@@ -400,12 +402,17 @@ static void begin_batches(struct server *s, struct instance *instance)
             s->result->preemptions += batch->preemptions;
             s->result->prompt_tokens += batch->admitted_tokens;
             s->result->hit_tokens += batch->hit_tokens;
+            for (int i = 0; i < LL_MOST_KV_TIERS; i++)
+                s->result->tier_tokens[i] += batch->tier_tokens[i];
         }
         sequences += batch->count;
         for (uint64_t i = 0; i < batch->count; i++)
             batch->sequences[i]->in_flight = true;
     }
     instance->waits = sequences == 0;
+    instance->wake_s = INFINITY;
+    for (uint64_t r = 0; r < instance->pool->ranks; r++)
+        instance->wake_s = fmin(instance->wake_s, ll_rank_loaded_s(instance->ranks[r]));
     if (sequences == 0)
         return;
     struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
@@ -431,8 +438,10 @@ static void begin_batches(struct server *s, struct instance *instance)
 static double next_of(const struct instance *instance, bool *ends)
 {
     double end_s = instance->count > 0 ? instance->under_way[instance->first].seen.end_s : INFINITY;
-    bool can_begin = instance->count < instance->pool->stages && !instance->waits && instance->load > 0;
-    double begin_s = can_begin ? instance->free_s : INFINITY;
+    bool can_begin = instance->count < instance->pool->stages && instance->load > 0;
+    double begin_s = !can_begin        ? INFINITY
+                     : instance->waits ? fmax(instance->free_s, instance->wake_s)
+                                       : instance->free_s;
     *ends = end_s <= begin_s;
     return fmin(end_s, begin_s);
 }
@@ -466,6 +475,7 @@ static bool take_event(struct server *s)
         s->now_s = handed_s;
         receive(s);
     } else {
+        s->now_s = fmax(s->now_s, at_s);
         begin_batches(s, first);
     }
     return true;
@@ -478,13 +488,17 @@ static bool make_instances(struct server *s, const struct ll_server_pool *pool, 
         *x = (struct instance){.pool = pool,
                                .pool_number = number,
                                .number = i,
+                               .wake_s = INFINITY,
                                .ranks = ll_alloc(s->arena, pool->ranks, sizeof *x->ranks),
                                .under_way = ll_alloc(s->arena, pool->stages, sizeof *x->under_way),
                                .steps = ll_alloc(s->arena, pool->ranks, sizeof *x->steps)};
         if (!x->ranks || !x->under_way || !x->steps)
             return false;
+        if (pool->tier_count > 0 &&
+            !(x->tiers = ll_kv_tiers_make(pool, i > 0 ? x[-1].tiers : NULL, s->arena)))
+            return false;
         for (uint64_t r = 0; r < pool->ranks; r++)
-            if (!(x->ranks[r] = ll_rank_make(&pool->engine, pool->kv_tokens, s->arena)))
+            if (!(x->ranks[r] = ll_rank_make(&pool->engine, pool->kv_tokens, x->tiers, s->arena)))
                 return false;
         for (uint64_t b = 0; b < pool->stages; b++) {
             struct batches *batches = &x->under_way[b];

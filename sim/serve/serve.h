@@ -118,6 +118,16 @@ typedef struct ll_step_cost ll_cost_of_step(void *context, const struct ll_serve
 
 enum ll_router { LL_ROUTER_ROUND_ROBIN, LL_ROUTER_LEAST_LOADED, LL_ROUTER_PREFIX_AWARE, LL_ROUTER_COUNT };
 
+/* Where keys and values are kept behind the caches of devices: host memory, other nodes. What a request finds
+ * there it waits for, while others are computed. */
+enum { LL_MOST_KV_TIERS = 4 };
+struct ll_kv_tier {
+    const char *name;
+    uint64_t tokens; /* that it holds, of an instance; shared: of all instances of the pool */
+    double token_s;  /* to load one into a rank's devices; loads of an instance follow one another */
+    bool shared;
+};
+
 /* Instances that are alike. */
 struct ll_server_pool {
     uint64_t instances;
@@ -125,6 +135,8 @@ struct ll_server_pool {
     uint64_t stages;    /* of a pipeline, so many batches are under way at once */
     uint64_t devices;   /* of an instance */
     uint64_t kv_tokens; /* that a rank's cache holds */
+    const struct ll_kv_tier *tiers; /* the nearest first; only with prefix caching */
+    uint64_t tier_count;
     struct ll_engine engine;
     ll_cost_of_step *cost;
     void *context;
@@ -159,7 +171,7 @@ struct ll_served {
     struct ll_request request;
     double scheduled_s, first_token_s, last_token_s;
     uint64_t preemptions;
-    uint64_t hit_tokens; /* that were in the cache when it was let in */
+    uint64_t hit_tokens; /* that were in the cache, or behind it, when it was let in */
     uint64_t instance;   /* of its pool, where it ended */
     /* Where prefill and decode are apart: the instance that computed the prompt; when keys and values had
      * gone over, when the first step began that read them (0: one token was all). */
@@ -201,8 +213,8 @@ struct ll_serving {
     /* Steps that decode, their sequences and the tokens that came before these; steps that compute tokens of
      * prompts, and how many. */
     uint64_t decode_steps, decode_sequences, decode_context, prompt_steps, step_prompt_tokens;
-    uint64_t preemptions, prompt_tokens,
-        hit_tokens; /* tokens of prompts that were let in; found in the cache */
+    /* Tokens of prompts that were let in; of these, found in the cache; found in each tier. */
+    uint64_t preemptions, prompt_tokens, hit_tokens, tier_tokens[LL_MOST_KV_TIERS];
     double peak_kv_share, mean_kv_share, mean_running, mean_waiting; /* means over the time of steps */
     uint64_t devices;
 };

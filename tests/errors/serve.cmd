@@ -54,3 +54,5 @@ leadline serve --settings settings.yaml
 echo '- rate' >settings.yaml
 leadline serve --settings settings.yaml
 leadline serve --settings none.yaml
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100:3
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100GiB:3GB/s --no-prefix-caching

@@ -28,3 +28,10 @@ leadline serve --settings serve.yaml --output-tokens 64 --set hbm3.bandwidth=3.3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --request-rate 20 --max-concurrency 2 --duration 8s --warmup 2s --random-input-len lognormal:400:300 --random-output-len 20+-50% | head -1
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 5 --num-prompts 30 --ttft 60ms --find-rate --timeline t.json --per-request r.csv | grep rate
 wc -l <r.csv
+# Prompts that come again, a cache of which a few fit, host memory behind it.
+for i in 0 1 2 3 4 5; do
+    for turn in 0 1; do
+        echo "{\"timestamp\": $((turn * 9000 + i * 1500)), \"input_length\": 1536, \"output_length\": 4, \"hash_ids\": [$i, 1$i, 2$i]}"
+    done
+done >turns.jsonl
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests turns.jsonl --kv-blocks 250 --kv-tier host:8GiB:20GB/s --kv-tier store:1TiB:5GB/s:shared | grep 'TTFT\|KV tier'

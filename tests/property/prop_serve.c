@@ -68,6 +68,7 @@ struct case_of {
     struct ll_request requests[MOST_REQUESTS];
     struct ll_load load;
     uint64_t most_tokens; /* of one request */
+    struct ll_kv_tier tiers[2];
 };
 
 static void draw(uint64_t *random, struct case_of *c)
@@ -110,6 +111,12 @@ static void draw(uint64_t *random, struct case_of *c)
                                   .engine = engine,
                                   .cost = cost,
                                   .context = &c->price};
+    for (uint64_t i = 0; i < 2; i++)
+        c->tiers[i] = (struct ll_kv_tier){.tokens = ll_random_below(random, 4000),
+                                          .token_s = 1e-6 * (double)ll_random_below(random, 100),
+                                          .shared = ll_random_below(random, 2)};
+    pool.tiers = c->tiers;
+    pool.tier_count = engine.prefix_caching ? ll_random_below(random, 3) : 0;
     c->deployment = (struct ll_deployment){.router = (enum ll_router)ll_random_below(random, LL_ROUTER_COUNT),
                                            .kv_bytes = 1,
                                            .transfer_Bps = 1e6,
@@ -173,7 +180,9 @@ static void check_case(uint64_t case_seed)
             q->last_token_s - q->request.arrival_s < alone * (1 - 1e-9))
             fail_msg("seed %llu: request %llu took %.9g s, %.9g s by itself", (unsigned long long)case_seed,
                      (unsigned long long)i, q->last_token_s - q->request.arrival_s, alone);
-        if (c.deployment.whole.instances == 1 && c.deployment.whole.ranks == 1)
+        assert_true(q->hit_tokens < q->request.input);
+        if (c.deployment.whole.instances == 1 && c.deployment.whole.ranks == 1 &&
+            c.deployment.whole.tier_count == 0)
             assert_true(q->scheduled_s >= last_scheduled[0]);
         last_scheduled[0] = q->scheduled_s;
     }
@@ -376,6 +385,44 @@ static void a_rate_with_places_keeps_both(void **state)
     }
 }
 
+/* What a small cache forgot is found in a tier: two prompts in turn, of which the cache holds one. */
+static void a_tier_has_what_a_cache_forgot(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        struct ll_request requests[4];
+        struct price price = {1e-2, 1e-4, 0};
+        struct ll_arena arena = {0};
+        static struct seen seen;
+        const struct ll_kv_tier host = {.name = "host", .tokens = 4096, .token_s = 1e-5};
+        const struct ll_engine engine = {
+            .chunks = true, .prefix_caching = true, .most_sequences = 4, .most_tokens = 1024, .block = 16};
+        const struct ll_server_pool pool = {.instances = 1,
+                                            .ranks = 1,
+                                            .stages = 1,
+                                            .devices = 1,
+                                            .kv_tokens = 528,
+                                            .tiers = &host,
+                                            .tier_count = (uint64_t)with,
+                                            .engine = engine,
+                                            .cost = cost,
+                                            .context = &price};
+        struct case_of c = {.deployment = {.whole = pool}};
+        for (uint64_t i = 0; i < 4; i++)
+            requests[i] = (struct ll_request){
+                .arrival_s = (double)i, .input = 512, .output = 1, .prefix = i % 2, .prefix_tokens = 512};
+        const struct ll_load load = {.listed = requests, .count = 4};
+        const struct ll_serving *r = serve(&c, &load, &seen, &arena);
+        /* Of 33 blocks the next prompt takes all but that of the front. So the third and the fourth find one
+         * block in the cache, in the tier all others but that of the last token; a step of what is left. */
+        const double left = with ? 16 : 496, loads_s = with ? 480 * 1e-5 : 0;
+        assert_true(r->tier_tokens[0] == (with ? 2u * 480 : 0) && r->hit_tokens == 2 * 16);
+        for (uint64_t i = 2; i < 4; i++)
+            assert_true(fabs(seen.all[i].last_token_s - (double)i - loads_s - (1e-2 + 1e-4 * left)) < 1e-9);
+        ll_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     seed = ll_seed(67000000);
@@ -387,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_history_sums_to_the_whole),
         cmocka_unit_test(loads_begin_and_end_when_they_say),
         cmocka_unit_test(a_rate_with_places_keeps_both),
+        cmocka_unit_test(a_tier_has_what_a_cache_forgot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
