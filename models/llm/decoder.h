@@ -4,8 +4,7 @@
  * All new tokens of a step are rows [rows, features], sequence after sequence. Sequences of equal length are
  * a group; attention is an op for each group, all else one for all rows. Views say what a kernel reads where
  * it lies: of a matrix that one GEMM makes, queries, keys and values are columns; heads of rows are seen as
- * [batch, heads, tokens, features]. When training, parts that are views otherwise are matrices of their own,
- * since gradients flow through these. Trouble is the network's (nn.h). One thread at a time. */
+ * [batch, heads, tokens, features]. Trouble is the network's (nn.h). One thread at a time. */
 #ifndef LL_MODELS_LLM_DECODER_H
 #define LL_MODELS_LLM_DECODER_H
 
@@ -46,7 +45,7 @@ struct ll_llm_matrix {
 struct ll_value *ll_llm_dense(struct ll_llm_decoder *d, struct ll_value *x,
                               const struct ll_llm_matrix *matrix);
 
-/* Several of one x: one GEMM whose columns they are, or, when training, one each. parts: count results. */
+/* Several of one x: one GEMM whose columns they are. parts: count results. */
 void ll_llm_dense_parts(struct ll_llm_decoder *d, const char *name, struct ll_value *x,
                         const struct ll_llm_matrix *matrices, uint32_t count, struct ll_value **parts);
 

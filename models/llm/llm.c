@@ -43,6 +43,9 @@ enum {
     LLM_KV_HEADS,
     LLM_OPS,
     LLM_RATE,
+    LLM_VOCABULARY,
+    LLM_DENSE_LAYERS,
+    LLM_CLIP,
     LLM_PARAMS
 };
 
@@ -95,6 +98,13 @@ static const struct ll_model_param params[LLM_PARAMS] = {
                  "kernels as devices have them, which are only recorded, or ops that are computed here, with "
                  "-p dtype=f32"},
     [LLM_RATE] = {"rate", 100, 1, 1000000, "of learning, in millionths"},
+    [LLM_VOCABULARY] = {"vocabulary", 0, 0, 1 << 24,
+                        "tokens there are, with those that a table is padded by; 0: the model's"},
+    [LLM_DENSE_LAYERS] = {"dense_layers", 0, 0, 1 << 12,
+                          "layers without experts, which come first; 0: the model's"},
+    [LLM_CLIP] =
+        {"clip", 0, 0, 1 << 30,
+         "thousandths of the norm of all gradients beyond which they are scaled down; 0: they are not"},
 };
 static const char *const *const words[LLM_PARAMS] = {
     [LLM_CONFIG] = ll_any_text, [LLM_PASS] = passes,          [LLM_CONTEXT] = ll_any_text,
@@ -202,9 +212,8 @@ void ll_llm_dense_parts(struct ll_llm_decoder *d, const char *name, struct ll_va
 {
     struct ll_llm_matrix all = matrices[0];
     uint64_t begin = 0;
-    if (d->train || count == 1) {
-        for (uint32_t i = 0; i < count; i++)
-            parts[i] = ll_llm_dense(d, x, &matrices[i]);
+    if (count == 1) {
+        parts[0] = ll_llm_dense(d, x, &matrices[0]);
         return;
     }
     all.name = name;
@@ -719,6 +728,24 @@ static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *
     return ll_decoder_build(nn, build, &options, ll_llm_computed);
 }
 
+/* Another number of dense layers before those with experts, each like one of the model's. */
+static void set_dense_layers(struct ll_nn *nn, struct ll_llm *llm, uint64_t dense)
+{
+    uint64_t first = 0;
+    while (first < llm->layer_count && llm->layers[first].experts == 0)
+        first++;
+    struct ll_llm_layer *layers = ll_copy(&nn->arena, llm->layers, llm->layer_count * sizeof *layers);
+    if (first == 0 || first == llm->layer_count || !layers) {
+        ll_nn_fail(
+            nn, layers ? "-p dense_layers is for models whose first layers have no experts, and others have"
+                       : "memory ran out");
+        return;
+    }
+    for (uint64_t i = 0; i < llm->layer_count; i++)
+        layers[i] = llm->layers[i < dense ? 0 : first];
+    llm->layers = layers;
+}
+
 static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build)
 {
     static const enum ll_dtype reals[] = {LL_BF16, LL_F16, LL_F32},
@@ -732,6 +759,10 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
     }
     if (values[LLM_KV_HEADS] > 0)
         copy_heads(nn, llm, (uint64_t)values[LLM_KV_HEADS]);
+    if (values[LLM_DENSE_LAYERS] > 0)
+        set_dense_layers(nn, llm, (uint64_t)values[LLM_DENSE_LAYERS]);
+    if (values[LLM_VOCABULARY] > 0)
+        llm->vocabulary = (uint64_t)values[LLM_VOCABULARY];
     if (values[LLM_LAYERS] > 0)
         llm->layer_count = ll_min(llm->layer_count, (uint64_t)values[LLM_LAYERS]);
     const struct ll_llm_formats *formats =
@@ -758,7 +789,10 @@ static struct ll_value *build_llm(struct ll_nn *nn, const struct ll_build *build
                                       .rate = (double)values[LLM_RATE] * 1e-6,
                                       .beta1 = 0.9,
                                       .beta2 = 0.95,
-                                      .epsilon = 1e-8};
+                                      .epsilon = 1e-8,
+                                      .clip = values[LLM_CLIP] > 0 ? LL_CLIP_GLOBAL_NORM : LL_CLIP_NONE,
+                                      .clip_norm = (double)values[LLM_CLIP] * 1e-3,
+                                      .clips_in_place = true};
     ll_minimise(nn, loss, &adam);
     return loss;
 }

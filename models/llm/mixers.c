@@ -203,6 +203,12 @@ static struct ll_value *gated_heads(struct ll_llm_decoder *d, const struct ll_ll
     return ll_llm_seen(d, &y, 1, 2, (uint64_t[]){d->rows, l->heads * l->head_v}, together);
 }
 
+/* A part of a GEMM's result that a backward pass reads: a copy, so that the rest need not be kept with it. */
+static struct ll_value *kept_apart(struct ll_llm_decoder *d, struct ll_value *part)
+{
+    return d->train ? ll_nn_do1(d->nn, LL_OP_COPY, part) : part;
+}
+
 /* Attention of many, grouped or single key heads. */
 static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
 {
@@ -224,7 +230,7 @@ static struct ll_value *attention(struct ll_llm_decoder *d, const struct ll_llm_
     qkv[0] = l->rotary ? ll_llm_turned(d, qkv[0], l->heads, l->head) : qkv[0];
     qkv[1] = qkv[2] = qkv[0]; /* of a layer that takes those of another nobody reads them */
     if (!l->kv_shared) {
-        qkv[2] = parts[l->value_is_key ? 1 : 2];
+        qkv[2] = l->value_is_key ? parts[1] : kept_apart(d, parts[2]);
         qkv[1] = head_norm(d, l, "key_norm", parts[1], l->kv_heads);
         qkv[1] = l->rotary ? ll_llm_turned(d, qkv[1], l->kv_heads, l->head) : qkv[1];
     }
@@ -263,7 +269,9 @@ static struct latent latent_parts(struct ll_llm_decoder *d, const struct ll_llm_
                                     {"key_rotated", l->rope, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false},
                                     {"query_latent", l->q_rank, LL_ROLE_HIDDEN, LL_ROLE_PLAIN, false, false}};
     struct ll_value *parts[3], *queries[2];
-    ll_llm_dense_parts(d, "down", n, down, l->q_rank > 0 ? 3 : 2, parts);
+    ll_llm_dense_parts(d, "down", n, down, l->q_rank > 0 && !d->train ? 3 : 2, parts);
+    if (l->q_rank > 0 && d->train) /* as Megatron-LM has it; servers have one GEMM */
+        parts[2] = ll_llm_dense(d, n, &down[2]);
     if (l->q_rank > 0)
         p.query_rank = ll_llm_norm(d, "query_norm", parts[2]);
     enum ll_role from = l->q_rank > 0 ? LL_ROLE_PLAIN : LL_ROLE_HIDDEN;
@@ -427,6 +435,7 @@ static struct ll_value *expanded(struct ll_llm_decoder *d, const struct ll_llm_l
         {"value_up", l->heads * l->head_v, LL_ROLE_PLAIN, LL_ROLE_HEADS, false, false}};
     struct ll_value *kv[2];
     ll_llm_dense_parts(d, "key_value_up", vectors[0], up, 2, kv);
+    kv[1] = kept_apart(d, kv[1]);
     struct ll_value *keys = with_end(d, l, kv[0], ends[0], rows, false);
     struct ll_llm_layer whole = *l; /* all heads have keys of their own now */
     whole.kv_heads = l->heads;

@@ -932,6 +932,12 @@ LL_GRADIENT(CAUSAL_CONV)
     one_op(nn, call, LL_OP_CAUSAL_CONV_GRAD, 1, call->op->view.input_count - 1, behind_state);
 }
 
+LL_GRADIENT(COPY)
+{
+    (void)nn;
+    call->dx[0] = call->dy[0];
+}
+
 /* What is seen whole, in another shape, is seen so again. */
 LL_GRADIENT(SEEN_AS)
 {

@@ -40,6 +40,13 @@ struct pieces {
     struct pieces *next;
 };
 
+/* Gradients of parts of a value that ops see where they lie; by where the parts begin. */
+struct parts {
+    struct ll_value *value;
+    uint64_t begin, size;
+    struct parts *next;
+};
+
 /* By value index, for the values there were when the pass began. */
 struct pass {
     bool *needed;               /* depends on a value asked for */
@@ -47,6 +54,7 @@ struct pass {
     struct rows **rows;
     bool *is_sum;           /* of pieces that were added here: nobody else has seen it */
     struct pieces **pieces; /* as_tensorflow: what has not been added to it yet */
+    struct parts **parts;   /* of views of some of its columns */
     uint32_t *readers;      /* how many inputs of ops on the way a value is */
 };
 
@@ -203,6 +211,49 @@ static struct ll_value *gradient_whole(struct ll_nn *nn, struct ll_nn_gradient g
             .kind = LL_OP_SEGMENT_SUM, .input_count = 2, .inputs = inputs, .given_count = 1, .given = shape});
 }
 
+/* Whether an op sees some columns of what it reads. */
+static bool sees_part(const struct ll_nn_op *op)
+{
+    return op->view.kind == LL_OP_SEEN_AS && op->view.input_count == 1 &&
+           ll_attr_count(&op->view, LL_ATTR_SIZE, 0) > 0 &&
+           ll_attr_count(&op->view, LL_ATTR_AXIS, -1) == op->view.in[0].rank - 1;
+}
+
+static void arrive_part(struct ll_nn *nn, struct pass *pass, const struct ll_nn_op *op)
+{
+    struct parts **at = &pass->parts[op->inputs[0]->index], *part = ll_alloc(&nn->arena, 1, sizeof *part);
+    if (!part) {
+        ll_nn_fail(nn, "memory ran out");
+        return;
+    }
+    uint64_t begin = (uint64_t)ll_attr_count(&op->view, LL_ATTR_BEGIN, 0);
+    while (*at && (*at)->begin < begin)
+        at = &(*at)->next;
+    *part = (struct parts){pass->gradient[op->outputs[0]->index], begin,
+                           (uint64_t)ll_attr_count(&op->view, LL_ATTR_SIZE, 0), *at};
+    *at = part;
+}
+
+/* Parts side by side, as backward ops write them, seen as one. */
+static struct ll_value *joined_parts(struct ll_nn *nn, const struct parts *parts,
+                                     const struct ll_value *whole)
+{
+    struct ll_value *values[LL_MAX_OUTPUTS];
+    uint32_t count = 0;
+    uint64_t end = 0;
+    for (; parts && parts->begin == end && count < LL_MAX_OUTPUTS; parts = parts->next) {
+        values[count++] = parts->value;
+        end += parts->size;
+    }
+    if (parts || end != whole->shape.dim[whole->shape.rank - 1])
+        ll_nn_fail(nn, "of a value that is read in parts, some column is read twice or never");
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEEN_AS,
+                                             .input_count = count,
+                                             .inputs = values,
+                                             .given_count = 1,
+                                             .given = &whole->shape});
+}
+
 /* Makes what has arrived at a value whole. */
 static void settle(struct ll_nn *nn, struct pass *pass, const struct ll_value *at)
 {
@@ -215,13 +266,17 @@ static void settle(struct ll_nn *nn, struct pass *pass, const struct ll_value *a
     pass->pieces[at->index] = NULL;
     if (pieces)
         add(nn, pass, at, sum_of(nn, pieces));
+    const struct parts *parts = pass->parts[at->index];
+    pass->parts[at->index] = NULL;
+    if (parts)
+        arrive(nn, pass, at, joined_parts(nn, parts, at));
 }
 
 static bool arrived(const struct pass *pass, const struct ll_nn_op *op)
 {
     for (uint32_t i = 0; i < op->view.output_count; i++) {
         uint32_t at = op->outputs[i]->index;
-        if (pass->gradient[at] || pass->rows[at] || pass->pieces[at])
+        if (pass->gradient[at] || pass->rows[at] || pass->pieces[at] || pass->parts[at])
             return true;
     }
     return false;
@@ -252,6 +307,10 @@ static void through_op(struct ll_nn *nn, struct pass *pass, const struct ll_nn_o
     for (uint32_t i = 0; i < results; i++) {
         settle(nn, pass, op->outputs[i]);
         dy[i] = pass->gradient[op->outputs[i]->index];
+    }
+    if (sees_part(op)) {
+        arrive_part(nn, pass, op);
+        return;
     }
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = pass->needed[op->inputs[i]->index] || gives_all(nn, op, i);
@@ -320,9 +379,11 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
     struct pass pass = {
         calloc(nn->value_count, sizeof *pass.needed),     calloc(nn->value_count, sizeof(struct ll_value *)),
         calloc(nn->value_count, sizeof(struct rows *)),   calloc(nn->value_count, sizeof *pass.is_sum),
-        calloc(nn->value_count, sizeof(struct pieces *)), calloc(nn->value_count, sizeof *pass.readers)};
+        calloc(nn->value_count, sizeof(struct pieces *)), calloc(nn->value_count, sizeof(struct parts *)),
+        calloc(nn->value_count, sizeof *pass.readers)};
     nn->phase = LL_PHASE_BACKWARD;
-    if (!pass.needed || !pass.gradient || !pass.rows || !pass.is_sum || !pass.pieces || !pass.readers)
+    if (!pass.needed || !pass.gradient || !pass.rows || !pass.is_sum || !pass.pieces || !pass.parts ||
+        !pass.readers)
         ll_nn_fail(nn, "memory ran out");
     else {
         mark_needed(nn, values, count, &pass);
@@ -337,6 +398,7 @@ void ll_nn_sparse_gradients(struct ll_nn *nn, struct ll_value *loss, struct ll_v
     free(pass.rows);
     free(pass.is_sum);
     free(pass.pieces);
+    free(pass.parts);
     free(pass.readers);
 }
 
@@ -582,6 +644,17 @@ static void follow(struct ll_nn *nn, const struct ll_value *weight, double decay
 }
 
 /* Scales all gradients by one factor, each in its weight's scope. */
+static struct ll_value *scaled(struct ll_nn *nn, struct ll_value *gradient, struct ll_value *factor,
+                               bool in_place)
+{
+    const struct ll_attr over = {.key = LL_ATTR_IN_PLACE, .count = 0};
+    return ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_MUL,
+                                             .input_count = 2,
+                                             .inputs = (struct ll_value *[]){gradient, factor},
+                                             .attr_count = in_place ? 1 : 0,
+                                             .attrs = &over});
+}
+
 static void clip_together(struct ll_nn *nn, const struct ll_optimizer *optimizer, struct ll_descent *descent)
 {
     const char *scope = nn->scope;
@@ -591,7 +664,7 @@ static void clip_together(struct ll_nn *nn, const struct ll_optimizer *optimizer
         struct ll_value **gradient = &descent->gradients[i].value;
         nn->scope = ll_nn_scope_of(nn, descent->weights[i]);
         if (*gradient && is_clipped(optimizer, descent->weights[i]))
-            *gradient = ll_mul_of(nn, *gradient, factor);
+            *gradient = scaled(nn, *gradient, factor, optimizer->clips_in_place);
     }
     if (optimizer->tells_norm)
         global_norm(nn, optimizer, descent);

@@ -97,8 +97,9 @@ struct ll_optimizer {
     enum ll_optimizer_kind kind;
     double rate, momentum, beta1, beta2, decay, epsilon;
     enum ll_clip clip;
-    double clip_norm; /* or the size of an element */
-    uint64_t warmup;  /* ADAM: in step t the rate is multiplied by min(t warmup^-1.5, t^-0.5), rising for so
+    double clip_norm;    /* or the size of an element */
+    bool clips_in_place; /* GLOBAL_NORM: gradients are scaled where they lie, as PyTorch does */
+    uint64_t warmup; /* ADAM: in step t the rate is multiplied by min(t warmup^-1.5, t^-0.5), rising for so
                          many steps (Vaswani et al., 2017); 0: the rate stays */
     /* Of filters and matrices, with momentum: so much of the weight joins its gradient. */
     double weight_decay;

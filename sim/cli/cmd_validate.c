@@ -20,6 +20,7 @@
 #include "sim/report/table.h"
 #include "sim/validate/held_out.h"
 #include "sim/validate/residuals.h"
+#include "sim/validate/training.h"
 #include "sim/validate/validate.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
@@ -799,6 +800,51 @@ static int score(const struct ll_args *args, const struct ll_measured_rows *rows
     return status;
 }
 
+/* Whether a file lists training steps. */
+static bool is_training_file(const char *path)
+{
+    char line[4096];
+    FILE *file = fopen(path, "r");
+    bool is = file && fgets(line, sizeof line, file) && ll_is_training_header(line);
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* Steps of one file on the machine that -c names, since rows do not. */
+static int validate_training(const struct ll_args *args)
+{
+    enum { MOST_BYTES = 1 << 28 };
+    const char *which = ll_value(args, "machine", NULL), *path = args->words[0];
+    struct ll_contents text;
+    struct ll_diags diags = {0};
+    struct recorder recorder = {.arena = args->arena};
+    const struct ll_recordings recordings = {bring, &recorder};
+    if (!which)
+        return ll_cli_reject("%s: training steps do not name their machine; expected -c MACHINE, as "
+                             "dgx_b200+megatron",
+                             path);
+    if (args->word_count > 1)
+        return ll_cli_reject("%s: expected one file of training steps", args->words[1]);
+    struct ll_machine *machine = ll_load_machine(which, ll_machine_folders(args->arena), NULL, 0);
+    if (!machine)
+        return LL_WRONG;
+    enum ll_status read = ll_read_whole(path, MOST_BYTES, args->arena, &text);
+    const struct ll_validation *v =
+        read == LL_OK
+            ? ll_validate_training(text.bytes, text.length, path, machine, &recordings, args->arena, &diags)
+            : NULL;
+    int status = v               ? ll_show_validation(args, v, NULL)
+                 : read != LL_OK ? ll_cli_fail("%s: %s", path, ll_status_text(read))
+                 : diags.count   ? LL_WRONG
+                                 : ll_cli_fail("memory ran out");
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    ll_library_release(&recorder.library);
+    ll_machine_free(machine);
+    return status;
+}
+
 static int run(const struct ll_args *args)
 {
     struct ll_measured_rows rows = {0};
@@ -812,6 +858,9 @@ static int run(const struct ll_args *args)
                              "describe them as if nobody had measured them (--machines)",
                              held_out);
     ll_on_interrupt(NULL, "nothing is written; the same command starts again");
+    if (args->word_count > 0 && is_training_file(args->words[0]))
+        return held_out ? ll_cli_reject("--held-out is of kernels; expected no training steps with it")
+                        : validate_training(args);
     if (args->word_count > 0 && ll_is_served_file(args->words[0]))
         return held_out ? ll_cli_reject("--held-out is of kernels; expected no measured server with it")
                         : ll_validate_served(args);
@@ -831,8 +880,8 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
-     "of a server's log or a benchmark's results: what it ran on, as rtx_4090+vllm"},
-    {"model", 'm', "MODEL", "of such files, as leadline serve takes it"},
+     "of a server's log, a benchmark's results or training steps: what they ran on, as rtx_4090+vllm"},
+    {"model", 'm', "MODEL", "of such files of a server, as leadline serve takes it"},
     {"quantization", 0, "FORMAT", "likewise"},
     {"kv-cache-dtype", 0, "TYPE", "likewise"},
     {"tp", 0, "N", "likewise"},

@@ -191,6 +191,23 @@ struct ll_collective_kernel {
     uint64_t limit_count;
 };
 
+/* What a training framework keeps on the device beside a step's tensors, and what its kernels keep of a
+ * forward pass beside what gradients of ops read. */
+struct ll_training {
+    bool gradient_buffers; /* gradients of weights stay from step to step */
+    bool
+        unused_weight_gradients; /* for each distinct shape of weights one tensor of their type, for ever: what GEMMs
+                                 return that add up gradients by themselves */
+    bool gather_buffer;          /* with sequence parallelism, one for the largest tensor that is gathered */
+    bool norm_statistics;        /* a number of 32 bits for each row of a norm, until its backward pass */
+    bool expert_rows;         /* of experts: rows as they were dispatched, and both sides of the activation */
+    /* How often gradients are read or written once a step beside their exchange and the update: to be zeroed and
+     * checked, and, where there are replicas, averaged. */
+    double gradient_passes, averaging_passes;
+    uint64_t workspace_bytes; /* of GEMM libraries, from the first call on */
+    uint64_t expert_workspace_bytes; /* the same of grouped GEMMs, where there are experts */
+};
+
 struct ll_software {
     double op_overhead_s;   /* to start one op */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
@@ -231,6 +248,7 @@ struct ll_software {
     uint64_t expert_count;
     struct ll_linear_kernel linear[LL_MAX_LINEAR_KERNELS]; /* quantized linear layers, likewise */
     uint64_t linear_count;
+    struct ll_training training;
 };
 
 /* Input is prepared by workers of the host, then sent to the device, both while the device computes an

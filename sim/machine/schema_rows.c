@@ -549,6 +549,35 @@ static const struct ll_field collective_kernel_fields[] = {
 static const struct ll_field_table collective_kernel_table = {
     TABLE("collective kernel", collective_kernel_fields, struct ll_collective_kernel)};
 
+#define AT(member) .offset = offsetof(struct ll_training, member)
+static const struct ll_field training_fields[] = {
+    {.key = "gradient_buffers", .type = LL_TYPE_BOOL, AT(gradient_buffers), .otherwise = "false",
+     .help = "whether gradients of weights lie in buffers that stay from step to step"},
+    {.key = "unused_weight_gradients", .type = LL_TYPE_BOOL, AT(unused_weight_gradients), .otherwise = "false",
+     .help = "whether GEMMs that add up gradients by themselves return a tensor in place of these, one for each "
+             "distinct shape of weights, which stays; the projection onto tokens makes one for the time of its own"},
+    {.key = "gather_buffer", .type = LL_TYPE_BOOL, AT(gather_buffer), .otherwise = "false",
+     .help = "whether, with sequence parallelism, a buffer for the largest gathered tensor stays"},
+    {.key = "norm_statistics", .type = LL_TYPE_BOOL, AT(norm_statistics), .otherwise = "false",
+     .help = "whether norms keep a number of 32 bits for each row until their backward pass"},
+    {.key = "expert_rows", .type = LL_TYPE_BOOL, AT(expert_rows), .otherwise = "false",
+     .help = "whether layers of experts keep rows as they were dispatched, what the first GEMM made and what the second "
+             "one reads, where they are one op; and what routes tokens"},
+    {.key = "gradient_passes", .type = LL_TYPE_NUMBER, AT(gradient_passes), .min = 0, .max = 100, .otherwise = "0",
+     .help = "how often gradients of weights are read or written once a step beside their exchange and the update, as to "
+             "be zeroed and checked"},
+    {.key = "averaging_passes", .type = LL_TYPE_NUMBER, AT(averaging_passes), .min = 0, .max = 100, .otherwise = "0",
+     .help = "the same where there are replicas, as to be averaged"},
+    {.key = "workspace", .type = LL_TYPE_SIZE, AT(workspace_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = 0x1p40, .otherwise = "0B",
+     .help = "workspaces of GEMM libraries, which stay from the first call on"},
+    {.key = "expert_workspace", .type = LL_TYPE_SIZE, AT(expert_workspace_bytes), .dimension = LL_DIMENSION_SIZE,
+     .min = 0, .max = 0x1p40, .otherwise = "0B",
+     .help = "the same of grouped GEMMs, where there are experts"},
+};
+#undef AT
+static const struct ll_field_table training_table = {TABLE("training section", training_fields, struct ll_training)};
+
 #define AT(member) .offset = offsetof(struct ll_software, member)
 static const struct ll_field software_fields[] = {
     {.key = "op_overhead", .type = LL_TYPE_QUANTITY, AT(op_overhead_s), .dimension = LL_DIMENSION_TIME, .min = 0,
@@ -646,6 +675,8 @@ static const struct ll_field software_fields[] = {
      .table = &ll_linear_table, .max = LL_MAX_LINEAR_KERNELS,
      .help = "quantized linear layers; the first that is for the format, and the backend where one is asked for, runs them, "
              "and where none is, they are GEMMs like others"},
+    {.key = "training", .type = LL_TYPE_OBJECT, AT(training), .table = &training_table,
+     .help = "what a training framework keeps in memory beside a step's tensors"},
 };
 #undef AT
 static const struct ll_field_table software_table = {TABLE("software section", software_fields, struct ll_software)};

@@ -675,6 +675,29 @@ static void causal_conv(const struct ll_op_view *op, struct ll_axes *axes)
     ll_set_axis_out(axes, 1, 1, channels);
 }
 
+/* The dimension of positions: that of a sequence, or rows that are positions of samples; -1 for none. */
+static int position_dim(const struct ll_shape *shape)
+{
+    for (int i = 0; i < shape->rank; i++)
+        if (shape->role[i] == LL_ROLE_SEQUENCE)
+            return i;
+    return shape->rank > 1 && shape->role[0] == LL_ROLE_BATCH ? 0 : -1;
+}
+
+/* Rows of positions stay rows of the same, whatever they are seen as. */
+static void seen_positions(const struct ll_op_view *op, struct ll_axes *axes)
+{
+    int to = position_dim(&op->out[0]);
+    uint8_t axis = to >= 0 ? ll_new_axis(axes, false) : 0;
+    for (uint32_t k = 0; axis && k < op->input_count; k++)
+        if (position_dim(&op->in[k]) < 0)
+            return;
+    for (uint32_t k = 0; axis && k < op->input_count; k++)
+        set_axis_in(axes, k, position_dim(&op->in[k]), axis);
+    if (axis)
+        ll_set_axis_out(axes, 0, to, axis);
+}
+
 /* Memory seen otherwise: what is one dimension of one meaning before and after may be divided, also where
  * less of it is seen: columns that belong to heads may lie in any order, so those of a device together. */
 static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
@@ -682,6 +705,8 @@ static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
     static const uint8_t roles[] = {LL_ROLE_HEADS, LL_ROLE_FFN_HIDDEN};
     if (op->output_count != 1)
         return;
+    if (axes->by_position)
+        seen_positions(op, axes);
     for (size_t r = 0; r < sizeof roles; r++) {
         const struct ll_shape *out = &op->out[0];
         int to = -1;

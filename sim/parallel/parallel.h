@@ -136,6 +136,7 @@ struct ll_program_replay {
     const struct ll_result *per_step; /* the same with its ops once a step */
     double forward_s;                 /* when the forward pass of `again` ends */
     double added_bytes, added_s;      /* gradients are read and written to be added to those before */
+    double swept_bytes, swept_s;      /* once a step: they are zeroed, checked, averaged */
 };
 
 struct ll_parallel_result {
@@ -167,12 +168,16 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags);
 
+/* A backward pass as a whole, or the half of it that gives gradients of inputs or of weights. */
+enum ll_pass_half { LL_WHOLE_PASS, LL_INPUT_HALF, LL_WEIGHT_HALF };
+
 /* One pass of one micro-batch through one virtual stage of a stage, in seconds from the start of the step. */
 struct ll_pass {
     double start_s, end_s;
     uint64_t micro_batch;
     uint64_t chunk; /* which of the stage's virtual stages */
     bool backward;  /* the backward pass; else the forward pass */
+    uint8_t half;   /* enum ll_pass_half: which half of a backward pass */
 };
 
 /* The passes of all stages, as the step was simulated: stage after stage, *per_stage of each, in the order in

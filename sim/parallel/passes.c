@@ -18,10 +18,13 @@ static uint64_t *place_of(uint64_t *places, const struct ll_pipeline_shape *shap
 static uint64_t *find_places(const struct ll_pipeline_shape *shape, const struct ll_pass *passes,
                              uint64_t per_stage, struct ll_arena *arena)
 {
-    uint64_t *places = ll_alloc(arena, ll_mul(per_stage, shape->stages), sizeof *places);
-    for (uint64_t i = 0; places && i < per_stage * shape->stages; i++)
-        *place_of(places, shape, passes[i].chunk * shape->stages + i / per_stage, passes[i].backward,
-                  passes[i].micro_batch) = i;
+    uint64_t *places =
+        ll_alloc(arena, ll_mul(2 * shape->stages * shape->chunks, shape->micro_batches), sizeof *places);
+    for (uint64_t i = 0; places && i < per_stage * shape->stages; i++) {
+        uint64_t vstage = ll_vstage_at(shape->schedule, shape->stages, i / per_stage, passes[i].chunk);
+        if (passes[i].half != LL_WEIGHT_HALF) /* for which nobody waits */
+            *place_of(places, shape, vstage, passes[i].backward, passes[i].micro_batch) = i;
+    }
     return places;
 }
 
@@ -44,8 +47,8 @@ const struct ll_pass_message *ll_parallel_messages(const struct ll_parallel_resu
             free_s[0] = free_s[1] = 0;
         for (uint64_t k = 0; k < pipeline->message_count; k++) {
             const struct ll_vstage_message *message = &pipeline->messages[k];
-            if (message->from != pass->chunk * shape->stages + i / per_stage ||
-                message->backward != pass->backward)
+            if (message->from != ll_vstage_at(shape->schedule, shape->stages, i / per_stage, pass->chunk) ||
+                message->backward != pass->backward || pass->half == LL_WEIGHT_HALF)
                 continue;
             double start_s = fmax(pass->end_s, free_s[message->backward]);
             free_s[message->backward] = start_s + message->time_s;
@@ -64,8 +67,12 @@ static bool look_at(const struct ll_parallel_result *result, uint64_t stage, str
     const struct ll_spread *spread = result->spread;
     bool done = true;
     for (uint64_t c = 0; done && c < spread->plan.chunks; c++)
-        done = ll_vstage_memory(spread->programs[spread->program_of[c * spread->plan.pipeline + stage]].trace,
-                                spread->sizes.micro_batches, &memory[c]);
+        done = ll_vstage_memory(spread
+                                    ->programs[spread->program_of[ll_vstage_at(
+                                        spread->plan.schedule, spread->plan.pipeline, stage, c)]]
+                                    .trace,
+                                spread->sizes.micro_batches, &result->result->machine->software.training,
+                                &memory[c]);
     return done;
 }
 
@@ -90,7 +97,7 @@ static void walk(const struct ll_vstage_memory *memory, uint64_t chunks, bool al
         uint64_t kept = sum(&at->kept), here = ll_add(sum(&at->lasting), kept), peak = sum(&at->peak);
         held = alone ? kept : passes[i].backward ? held : ll_add(held, kept);
         bytes[i].most = ll_add(ll_add(lasting, held), ll_sub(peak, ll_min(peak, here)));
-        held = passes[i].backward ? ll_sub(held, kept) : held;
+        held = passes[i].backward && passes[i].half != LL_INPUT_HALF ? ll_sub(held, kept) : held;
         bytes[i].after = ll_add(lasting, held);
     }
 }

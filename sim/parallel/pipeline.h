@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "sim/memory/footprint.h"
+#include "sim/parallel/parallel.h"
 #include "sim/parallel/plan.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -104,6 +105,8 @@ struct ll_pipeline_partition {
     uint64_t chunks;   /* virtual stages on each device, at least 1 */
     uint64_t vstage;   /* the virtual stage whose program is wanted, below stages x chunks */
     uint64_t distance; /* how far apart devices of neighbouring stages are numbered: tensor x replicas */
+    enum ll_schedule schedule;   /* which says on which devices virtual stages lie */
+    struct ll_layer_split split; /* how layers are divided */
 };
 
 /* The program of a virtual stage; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers
@@ -122,19 +125,21 @@ struct ll_tie {
 };
 
 struct ll_virtual_stages {
-    uint32_t count;      /* number of virtual stages */
-    uint32_t stages;     /* number of devices; virtual stage i lies on stage i modulo `stages` */
-    uint32_t *vstage_of; /* by op: its virtual stage; LL_NONE: each virtual stage runs it for itself */
-    bool *is_view;       /* by form: it makes a view of the same memory, which costs nothing anywhere */
-    uint32_t *tie_of;    /* by op: index of the tie whose weight it updates; LL_NONE: of none */
-    struct ll_tie *ties; /* weights that several virtual stages read */
-    uint32_t tie_count;  /* length of `ties` */
+    uint32_t count;            /* number of virtual stages */
+    uint32_t stages;           /* number of devices */
+    enum ll_schedule schedule; /* on which of them a virtual stage lies: ll_stage_of */
+    uint32_t *vstage_of;       /* by op: its virtual stage; LL_NONE: each virtual stage runs it for itself */
+    bool *is_view;             /* by form: it makes a view of the same memory, which costs nothing anywhere */
+    uint32_t *tie_of;          /* by op: index of the tie whose weight it updates; LL_NONE: of none */
+    struct ll_tie *ties;       /* weights that several virtual stages read */
+    uint32_t tie_count;        /* length of `ties` */
 };
 
-/* Cuts into `count` virtual stages on so many stages; lists live in the arena. NULL, or why it cannot be, a
- * static sentence. */
-const char *ll_virtual_stages_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
-                                   struct ll_arena *arena, struct ll_virtual_stages *vstages);
+/* Cuts into stages x chunks virtual stages, whichever of them is wanted; lists live in the arena. NULL, or
+ * why it cannot be, a static sentence. */
+const char *ll_virtual_stages_find(const struct ll_trace *trace,
+                                   const struct ll_pipeline_partition *partition, struct ll_arena *arena,
+                                   struct ll_virtual_stages *vstages);
 
 /* The stages on which terms of a tie's sum are made: how many, and how far apart neighbours are; 0 apart
  * where two are on one stage or they are not equally far apart. */
@@ -148,36 +153,65 @@ struct ll_apart {
 void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
                       uint32_t *part_of);
 
+/* The same as a plan says. False where the first and the last part leave too few layers for the others. */
+bool ll_divide_layers(const struct ll_layer_split *split, const uint64_t *loads, const uint64_t *totals,
+                      uint32_t count, uint32_t parts, uint32_t *part_of);
+
 /* Pipeline schedules: the order in which a stage processes micro-batches, and how long a step in that order
  * takes.
  *
- * A slot is one pass of one micro-batch through one virtual stage of the model. With p stages of v chunks
- * each, virtual stage c p + s lies on stage s. GPipe (Huang et al., 2019) has all forward slots before all
- * backward ones; 1F1B (Narayanan et al., PipeDream, 2019) begins with p - 1 - s forward ones and then takes
- * one of each in turn; interleaved (Narayanan et al., 2021) the same with (p - 1 - s) 2 + (v - 1) p at the
- * beginning, chunk after chunk in groups of p micro-batches. With equal stages and messages that take no time
- * a step takes
+ * A slot is one pass of one micro-batch through one virtual stage of the model, or a half of a backward pass.
+ * GPipe (Huang et al., 2019) has all forward slots before all backward ones; 1F1B (Narayanan et al.,
+ * PipeDream, 2019) begins with p - 1 - s forward ones and then takes one of each in turn; interleaved
+ * (Narayanan et al., 2021) the same with (p - 1 - s) 2 + (v - 1) p at the beginning, chunk after chunk in
+ * groups of p micro-batches; breadth-first (Lamy-Poirier, 2022) has all micro-batches of a chunk before those
+ * of the next. With p equal stages of v chunks, messages that take no time, F, B and W the times of a stage's
+ * forward pass and of the halves of its backward pass, a stage idles in a step for
  *
- *       (m + (p - 1) / v) (forward + backward)        v = 1 for the first two
+ *       (p - 1) (F + B + W)          GPipe, 1F1B
+ *       (p - 1) (F + B + W) / v      interleaved, breadth-first
+ *       (p - 1) (F + B - W)          ZB-H1
+ *       (p - 1) (F + B - 2 W)        ZB-H2, from each stage's first pass to its last
+ *       0                            ZB-V, likewise, F = B = W
+ *       (p / 2 - 1) (F&B + B - 2 W)  DualPipe, F = B = W, with F&B a forward beside a backward pass; so is
+ *                                    DualPipe-V, whose p / 2 stages have as many virtual stages
  *
  * All functions are pure. */
 
 struct ll_pipeline_shape {
     enum ll_schedule schedule;
-    uint64_t stages;        /* devices in a row, at least 1 */
-    uint64_t chunks;        /* virtual stages on each device, at least 1; 1 unless interleaved */
-    uint64_t micro_batches; /* in a step, at least 1; interleaved: a multiple of `stages` */
+    uint64_t stages; /* devices in a row, at least 1; dualpipe: even */
+    uint64_t chunks; /* virtual stages on each device, at least 1; as ll_schedule_chunks says */
+    uint64_t
+        micro_batches; /* in a step, at least 1; interleaved: a multiple of `stages`; dualpipe: even, and at
+                               least twice the virtual stages of a model, which dualpipe_v needs as well */
 };
+
+/* How virtual stages lie on stages, and whether backward passes come in halves. */
+enum ll_placement ll_schedule_placement(enum ll_schedule schedule);
+bool ll_schedule_splits(enum ll_schedule schedule);
+
+/* The virtual stage that a stage has as a chunk, and the stage on which a virtual stage lies. */
+uint64_t ll_vstage_at(enum ll_schedule schedule, uint64_t stages, uint64_t stage, uint64_t chunk);
+uint64_t ll_stage_of(enum ll_schedule schedule, uint64_t stages, uint64_t vstage);
 
 /* One pass of one micro-batch through one virtual stage of a device. */
 struct ll_schedule_slot {
-    bool backward;        /* the backward pass; else the forward pass */
-    uint64_t chunk;       /* which of the device's virtual stages, below shape.chunks */
+    bool backward;          /* the backward pass; else the forward pass */
+    enum ll_pass_half half; /* of a backward pass, where it comes in halves */
+    bool joined;    /* runs as one block with the slot before it: what either makes is there at its end */
+    uint64_t chunk; /* which of the device's virtual stages, below shape.chunks */
     uint64_t micro_batch; /* below shape.micro_batches */
 };
 
-/* The number of slots of each stage, 2 x chunks x micro_batches, and slot i of a stage in time order. */
+/* The number of slots of each stage: two for each micro-batch and chunk, three where backward passes come in
+ * halves. */
 uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape);
+
+/* Writes a stage's slots, as many as that, in time order. False when memory ran out. */
+bool ll_schedule_order(const struct ll_pipeline_shape *shape, uint64_t stage, struct ll_schedule_slot *slots);
+
+/* Slot i of them, of a schedule whose backward passes are whole. */
 struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage,
                                             uint64_t i);
 
@@ -198,8 +232,12 @@ const char *ll_schedule_name(enum ll_schedule schedule);
 struct ll_vstage_times {
     double forward_s;  /* forward pass of one micro-batch */
     double backward_s; /* backward pass of one micro-batch */
+    double weights_s;  /* part of backward_s that gives gradients of weights alone; at most all of it */
     double tail_s;     /* once a step, after its last backward pass: gradient exchange and weight update */
 };
+
+/* How long a slot takes of itself. */
+double ll_slot_s(const struct ll_vstage_times *times, const struct ll_schedule_slot *slot);
 
 /* A message from one virtual stage to another, sent with each micro-batch. */
 struct ll_vstage_message {
@@ -210,9 +248,10 @@ struct ll_vstage_message {
 
 struct ll_pipeline {
     struct ll_pipeline_shape shape;
-    const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
+    const struct ll_vstage_times *vstages; /* stages x chunks, by virtual stage */
     const struct ll_vstage_message *messages;
     uint64_t message_count;
+    double pair_s;   /* a forward and a backward pass as one block (DualPipe); 0: the sum of both */
     double *start_s; /* room for the start of each slot, stage after stage; NULL: nobody asks */
 };
 
@@ -234,7 +273,7 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
 
 struct ll_pipeline_estimate {
     struct ll_pipeline_shape shape;
-    const struct ll_vstage_times *vstages; /* stages x chunks; virtual stage i on stage i modulo stages */
+    const struct ll_vstage_times *vstages; /* stages x chunks, by virtual stage */
     const double *message_s; /* by virtual stage: time of its message to the next, and of the one back */
 };
 
@@ -308,9 +347,10 @@ struct ll_vstage_memory {
 
 /* Fills *memory for a program that runs `micro_batches` times a step, at least once. With several, the
  * gradients that are exchanged or used once a step live during the whole step, and so does what each
- * micro-batch carries from step to step. False when memory ran out. Pure otherwise. */
+ * micro-batch carries from step to step. What a training framework has beside tensors is counted (NULL:
+ * nothing is). False when memory ran out. Pure otherwise. */
 bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
-                      struct ll_vstage_memory *memory);
+                      const struct ll_training *training, struct ll_vstage_memory *memory);
 
 /* By storage: whether it comes with the samples and an op writes it (a KV cache). The next step begins with
  * it, so each micro-batch has one of its own during the whole step. In the arena; NULL when memory ran out.

@@ -83,7 +83,31 @@ static uint32_t *none(struct ll_arena *arena, uint64_t count)
     return list;
 }
 
-static const char *divide_layers(struct finding *f)
+bool ll_divide_layers(const struct ll_layer_split *split, const uint64_t *loads, const uint64_t *totals,
+                      uint32_t count, uint32_t parts, uint32_t *part_of)
+{
+    assert(parts > 0 && parts <= count);
+    if (!split->evenly && split->first == 0 && split->last == 0) {
+        ll_balance_loads(loads, totals, count, parts, part_of);
+        return true;
+    }
+    const uint64_t last = parts > 1 ? split->last : 0, ends = (split->first > 0) + (last > 0),
+                   fixed = ll_add(split->first, last);
+    const uint64_t between = parts - ends, left = fixed <= count ? count - fixed : 0;
+    if (fixed > count || left < between || (between == 0 && left > 0))
+        return false;
+    for (uint32_t part = 0, layer = 0; part < parts; part++) {
+        const uint64_t middle = part - (split->first > 0);
+        uint64_t layers = part == 0 && split->first > 0   ? split->first
+                          : part == parts - 1 && last > 0 ? last
+                                                          : left / between + (middle < left % between);
+        for (uint64_t i = 0; i < layers; i++)
+            part_of[layer++] = part;
+    }
+    return true;
+}
+
+static const char *divide_layers(struct finding *f, const struct ll_layer_split *split)
 {
     struct ll_layers layers;
     struct ll_virtual_stages *vstages = f->vstages;
@@ -94,7 +118,8 @@ static const char *divide_layers(struct finding *f)
     uint32_t *part_of = ll_alloc(f->arena, layers.count, sizeof *part_of);
     if (!part_of)
         return "memory ran out";
-    ll_balance_loads(layers.named_flops, layers.flops, layers.count, vstages->count, part_of);
+    if (!ll_divide_layers(split, layers.named_flops, layers.flops, layers.count, vstages->count, part_of))
+        return "the layers of the first and the last stage do not leave as many as the others need";
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         vstages->vstage_of[op] = layers.owner[op] == LL_NONE ? LL_NONE : part_of[layers.owner[op]];
     return NULL;
@@ -241,7 +266,8 @@ static struct ll_apart tie_apart(const struct ll_trace *trace, const struct ll_v
     uint32_t last = LL_NONE;
     bool even = true;
     for (uint32_t stage = 0; stage < vstages->stages; stage++)
-        for (uint32_t vstage = stage; vstage < vstages->count; vstage += vstages->stages) {
+        for (uint32_t chunk = 0; chunk < vstages->count / vstages->stages; chunk++) {
+            uint32_t vstage = (uint32_t)ll_vstage_at(vstages->schedule, vstages->stages, stage, chunk);
             if (!piece_adds(trace, vstages, tie, vstage))
                 continue;
             uint32_t gap = last == LL_NONE ? 0 : stage - last;
@@ -316,16 +342,19 @@ static bool find_sums(struct finding *f)
     return fed;
 }
 
-const char *ll_virtual_stages_find(const struct ll_trace *trace, uint32_t count, uint32_t stages,
-                                   struct ll_arena *arena, struct ll_virtual_stages *vstages)
+const char *ll_virtual_stages_find(const struct ll_trace *trace,
+                                   const struct ll_pipeline_partition *partition, struct ll_arena *arena,
+                                   struct ll_virtual_stages *vstages)
 {
-    assert(count > 0 && stages > 0 && count % stages == 0);
+    assert(partition->stages > 0 && partition->chunks > 0);
     struct finding finding = {.trace = trace, .arena = arena, .vstages = vstages};
-    *vstages = (struct ll_virtual_stages){.count = count, .stages = stages};
+    *vstages = (struct ll_virtual_stages){.count = (uint32_t)(partition->stages * partition->chunks),
+                                          .stages = (uint32_t)partition->stages,
+                                          .schedule = partition->schedule};
     vstages->vstage_of = none(arena, trace->op_count);
     if (!vstages->vstage_of)
         return "memory ran out";
-    const char *trouble = divide_layers(&finding);
+    const char *trouble = divide_layers(&finding, &partition->split);
     if (trouble)
         return trouble;
     if (!bring_gradients_home(&finding) || !find_views(&finding) || !find_ties(&finding))
@@ -566,8 +595,9 @@ static bool list_transfers(struct partitioning *c)
 
 static int64_t distance_to(const struct partitioning *c, uint32_t vstage)
 {
-    int64_t here = (int64_t)(c->partition->vstage % c->partition->stages),
-            there = (int64_t)(vstage % c->partition->stages);
+    const enum ll_schedule schedule = c->partition->schedule;
+    int64_t here = (int64_t)ll_stage_of(schedule, c->partition->stages, c->partition->vstage),
+            there = (int64_t)ll_stage_of(schedule, c->partition->stages, vstage);
     return (there - here) * (int64_t)c->partition->distance;
 }
 
@@ -757,11 +787,9 @@ static void write_op(struct partitioning *c, uint32_t op)
 
 static const char *prepare(struct partitioning *c, struct ll_arena *arena)
 {
-    uint64_t count = ll_mul(c->partition->stages, c->partition->chunks);
-    if (count > UINT32_MAX / 2)
+    if (ll_mul(c->partition->stages, c->partition->chunks) > UINT32_MAX / 2)
         return "there are fewer layers than stages";
-    return ll_virtual_stages_find(c->trace, (uint32_t)count, (uint32_t)c->partition->stages, arena,
-                                  &c->vstages);
+    return ll_virtual_stages_find(c->trace, c->partition, arena, &c->vstages);
 }
 
 struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,

@@ -299,6 +299,8 @@ uint32_t ll_placement_convert(struct ll_shard_placement *placement, uint32_t ten
 struct sharing {
     struct ll_sharding sharding;
     uint64_t batch; /* samples; 0: nobody knows */
+    uint32_t
+        *by_head; /* by old tensor, with all_to_all: the new one of a share of the heads; LL_NONE: none */
 };
 
 static struct ll_shard_state state_along(int dim)
@@ -436,12 +438,16 @@ static bool is_uneven(const struct ll_sharding *s)
     return false;
 }
 
+static bool attends(const struct ll_op_view *op)
+{
+    return op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
+}
+
 /* Whether causal attention can be shared out so that all do as much. */
 static bool is_balanced(const struct ll_sharding *s, uint8_t axis)
 {
     const struct ll_op_view *op = &s->signature->view;
-    bool attends = op->kind == LL_OP_CAUSAL_ATTENTION || op->kind == LL_OP_CAUSAL_ATTENTION_GRAD;
-    if (!attends || !axis)
+    if (!attends(op) || !axis)
         return true;
     uint64_t rows = op->in[0].dim[op->in[0].rank - 2],
              groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1);
@@ -455,6 +461,101 @@ static bool complain(struct ll_sharding *s, const char *what)
     s->right = false;
     return ll_complain(s->diags, (struct ll_place){0}, "cp %" PRIu64 ": op %" PRIu32 ", %s%s%s, %s",
                        s->placement.ranks, s->op, kind, *scope ? " in " : "", scope, what);
+}
+
+/* Attention by heads: for the time of an attention each device has some heads at all positions (Jacobs et
+ * al., DeepSpeed Ulysses, 2023). What it has then is kept for the backward pass, as Transformer Engine
+ * does. */
+
+enum { HEADS = 1, POSITIONS = 2 }; /* dimensions of [samples, heads, positions, features] */
+
+static uint32_t desc_by_heads(struct sharing *c, uint32_t tensor)
+{
+    struct ll_shard_placement *placement = &c->sharding.placement;
+    struct ll_shape shape = context_desc_of(c->sharding.trace, tensor)->shape;
+    shape.dim[HEADS] /= placement->ranks;
+    return ll_rewrite_reshaped(&placement->rewrite, c->sharding.trace->tensors[tensor].desc, &shape);
+}
+
+/* What arrives is seen as a share along the other dimension. */
+static uint32_t all_to_all(struct sharing *c, uint32_t from, uint32_t sent_as, uint32_t seen_as)
+{
+    struct ll_shard_placement *placement = &c->sharding.placement;
+    const struct ll_op_signature *signature = c->sharding.signature;
+    const struct ll_exchange_place group = {ll_rewrite_string(&placement->rewrite, signature->scope),
+                                            signature->phase, placement->ranks, placement->stride};
+    uint32_t there = ll_rewrite_exchange(&placement->rewrite, LL_OP_ALL_TO_ALL, from, sent_as, &group);
+    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                                                                   .phase = group.phase,
+                                                                   .scope = group.scope,
+                                                                   .inputs = &there,
+                                                                   .input_count = 1,
+                                                                   .outputs = &seen_as,
+                                                                   .output_count = 1});
+}
+
+static uint32_t desc_by_positions(struct sharing *c, uint32_t tensor)
+{
+    struct ll_sharding *s = &c->sharding;
+    struct ll_shape shape =
+        ll_shard_shape(&s->placement, context_desc_of(s->trace, tensor)->shape, state_along(POSITIONS));
+    return ll_rewrite_reshaped(&s->placement.rewrite, s->trace->tensors[tensor].desc, &shape);
+}
+
+/* All positions of a share of the heads; made once. */
+static uint32_t to_heads(struct sharing *c, uint32_t tensor)
+{
+    struct ll_sharding *s = &c->sharding;
+    if (c->by_head[tensor] == LL_NONE) {
+        uint32_t here =
+            ll_placement_convert(&s->placement, tensor, state_along(POSITIONS), s->signature->phase, LL_NONE);
+        c->by_head[tensor] = all_to_all(c, here, desc_by_positions(c, tensor), desc_by_heads(c, tensor));
+    }
+    return c->by_head[tensor];
+}
+
+/* The result of an attention at the device's own positions. */
+static void to_positions(struct sharing *c, uint32_t tensor)
+{
+    struct ll_sharding *s = &c->sharding;
+    ll_rewrite_redirect(
+        &s->placement.rewrite, tensor,
+        all_to_all(c, c->by_head[tensor], desc_by_heads(c, tensor), desc_by_positions(c, tensor)));
+    s->placement.states[tensor] = state_along(POSITIONS);
+}
+
+static bool attend_by_heads(struct sharing *c, uint32_t op)
+{
+    struct ll_sharding *s = &c->sharding;
+    const struct ll_op_view *view = &s->signature->view;
+    const bool forward = view->kind == LL_OP_CAUSAL_ATTENTION;
+    struct ll_record record;
+    if (view->input_count != (forward ? 3 : 6))
+        return complain(s, "has sinks, which cp_comm all_to_all does not divide; expected all_gather");
+    if (view->in[1].dim[HEADS] % s->placement.ranks != 0)
+        return complain(
+            s, "has key heads that do not come in as many equal shares, as cp_comm all_to_all needs");
+    uint32_t *inputs = ll_alloc(&s->scratch, view->input_count, sizeof *inputs),
+             *outputs = ll_alloc(&s->scratch, view->output_count, sizeof *outputs);
+    if (!inputs || !outputs)
+        return ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
+    for (uint32_t i = 0; i < view->input_count; i++)
+        inputs[i] = to_heads(c, ll_old_input(s, i));
+    for (uint32_t i = 0; i < view->output_count; i++)
+        outputs[i] = desc_by_heads(c, ll_op_output(s->trace, op, i));
+    if (!ll_rewrite_record(&s->placement.rewrite, op, &record))
+        return false;
+    record.inputs = inputs;
+    record.outputs = outputs;
+    if (ll_rewrite_put(&s->placement.rewrite, op, &record) == LL_NONE)
+        return false;
+    for (uint32_t i = 0; i < view->output_count; i++) {
+        uint32_t tensor = ll_op_output(s->trace, op, i);
+        c->by_head[tensor] = ll_rewrite_tensor(&s->placement.rewrite, tensor);
+        if (!forward || i == 0) /* what the softmax was divided by only the gradient reads */
+            to_positions(c, tensor);
+    }
+    return !s->placement.rewrite.trouble;
 }
 
 /* Sums over all positions for each of them are shared out at once. */
@@ -484,6 +585,8 @@ static bool divide_op(struct sharing *c, uint32_t op)
     s->signature = &s->trace->signatures[s->trace->ops[op].signature];
     s->op = op;
     bring_inputs(c);
+    if (c->by_head && attends(&s->signature->view))
+        return attend_by_heads(c, op);
     if (s->signature->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_SHARDED)
         held = (struct ll_divided){ll_state_of_input(s, 0).dim, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
@@ -601,6 +704,15 @@ static struct ll_trace *refuse_whole(const struct ll_trace *trace, struct ll_tra
     return NULL;
 }
 
+/* By tensor LL_NONE; NULL when memory ran out. */
+static uint32_t *no_heads(const struct ll_trace *trace, struct ll_arena *arena)
+{
+    uint32_t *by_head = ll_alloc(arena, trace->tensor_count + 1, sizeof *by_head);
+    if (by_head)
+        memset(by_head, 0xff, (trace->tensor_count + 1) * sizeof *by_head);
+    return by_head;
+}
+
 struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   struct ll_diags *diags)
 {
@@ -625,6 +737,8 @@ struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_
     s->axes.by_position = true;
     ll_rewrite_begin(&s->placement.rewrite, trace, &fact, 1);
     if (!ll_placement_begin(&s->placement, trace) || !ll_shard_find_updated(s) || !ll_shard_find_summed(s))
+        ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
+    if (plan->cp_comm == LL_CP_COMM_ALL_TO_ALL && !(c.by_head = no_heads(trace, &s->placement.rewrite.arena)))
         ll_rewrite_trouble(&s->placement.rewrite, "memory ran out");
     bool going = !s->placement.rewrite.trouble;
     if (going)

@@ -114,6 +114,33 @@ static void say_SCHEDULE(const void *value, struct ll_str *out)
     ll_str_add(out, ll_schedule_name(*(const enum ll_schedule *)value));
 }
 
+static const char *const cp_comms[LL_CP_COMM_COUNT] = {
+#define X(word, name, help) name,
+    LL_CP_COMM_LIST(X)
+#undef X
+};
+
+static bool read_CP_COMM(const struct row *row, const char *text, void *value)
+{
+    (void)row;
+    for (unsigned i = 0; i < LL_CP_COMM_COUNT; i++)
+        if (strcmp(cp_comms[i], text) == 0) {
+            *(enum ll_cp_comm *)value = (enum ll_cp_comm)i;
+            return true;
+        }
+    return false;
+}
+
+static void write_CP_COMM(const void *value, struct ll_json *json)
+{
+    ll_json_text(json, cp_comms[*(const enum ll_cp_comm *)value]);
+}
+
+static void say_CP_COMM(const void *value, struct ll_str *out)
+{
+    ll_str_add(out, cp_comms[*(const enum ll_cp_comm *)value]);
+}
+
 static bool read_RECOMPUTE(const struct row *row, const char *text, void *value)
 {
     (void)row;
@@ -179,15 +206,15 @@ static void say_OFFLOAD(const void *value, struct ll_str *out)
             ll_str_addf(out, "%s%s", some++ ? "," : "", offloads[i]);
 }
 
-static const struct type type_COUNT = {read_COUNT, write_COUNT, say_COUNT, NULL},
-                         type_SIZE = {read_SIZE, write_COUNT, say_SIZE, "a size, as in 25MiB, or 0"},
-                         type_FLAG = {read_FLAG, write_FLAG, NULL, "true or false"},
-                         type_SCHEDULE = {read_SCHEDULE, write_SCHEDULE, say_SCHEDULE,
-                                          "gpipe, 1f1b or interleaved"},
-                         type_RECOMPUTE = {read_RECOMPUTE, write_RECOMPUTE, say_RECOMPUTE,
-                                           "none, selective or full"},
-                         type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD,
-                                         "some of optimizer, activations, weights"};
+static const struct type
+    type_COUNT = {read_COUNT, write_COUNT, say_COUNT, NULL},
+    type_SIZE = {read_SIZE, write_COUNT, say_SIZE, "a size, as in 25MiB, or 0"},
+    type_FLAG = {read_FLAG, write_FLAG, NULL, "true or false"},
+    type_SCHEDULE = {read_SCHEDULE, write_SCHEDULE, say_SCHEDULE,
+                     "gpipe, 1f1b, interleaved, breadth_first, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"},
+    type_RECOMPUTE = {read_RECOMPUTE, write_RECOMPUTE, say_RECOMPUTE, "none, selective or full"},
+    type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather or a2a"},
+    type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD, "some of optimizer, activations, weights"};
 
 static const struct row rows[] = {
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help)                                     \
@@ -222,6 +249,7 @@ struct ll_parallel ll_plan_of_one(void)
                                 .chunks = 1,
                                 .bucket_bytes = 25 << 20,
                                 .overlap = true,
+                                .pass_overlap = true,
                                 .parts = 1};
 }
 
@@ -331,6 +359,27 @@ static void complain_of_divisor(const struct ll_parallel *plan, const char *key,
                 plan->data, context);
 }
 
+/* Chunks are for some schedules as many as one likes, two for those that fold the model or have it twice. */
+static void check_schedule(const struct ll_parallel *plan, struct ll_diags *diags)
+{
+    const char *name = ll_schedule_name(plan->schedule);
+    bool many = plan->schedule == LL_SCHEDULE_INTERLEAVED || plan->schedule == LL_SCHEDULE_BREADTH_FIRST,
+         two = ll_schedule_placement(plan->schedule) != LL_PLACED_AROUND;
+    if (plan->chunks > 1 && !many && !two)
+        ll_complain(diags, nowhere,
+                    "chunks %" PRIu64 ": only the schedules interleaved and breadth_first have more than one",
+                    plan->chunks);
+    if (plan->chunks < 2 && many)
+        ll_complain(diags, nowhere, "schedule %s: chunks, the virtual stages of a device, are 2 or more",
+                    name);
+    if (plan->chunks != 2 && two)
+        ll_complain(diags, nowhere, "schedule %s: a device has two virtual stages; expected chunks 2", name);
+    if (plan->pipeline < 2 && (many || two || ll_schedule_splits(plan->schedule)))
+        ll_complain(diags, nowhere, "schedule %s: expected several stages, there is pp 1", name);
+    if (plan->schedule == LL_SCHEDULE_DUALPIPE && plan->pipeline % 2 != 0)
+        ll_complain(diags, nowhere, "schedule dualpipe: expected an even pp, not %" PRIu64, plan->pipeline);
+}
+
 /* Whether the numbers of devices go together: data, context, tensor and pipeline multiply to those that
  * there are, expert and ZeRO groups divide the replicas, and the schedule has the stages that it needs. */
 static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags,
@@ -353,14 +402,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->within > 0 && plan->expert > 1)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
-    if (plan->chunks > 1 && plan->schedule != LL_SCHEDULE_INTERLEAVED)
-        ll_complain(diags, nowhere, "chunks %" PRIu64 ": only the schedule interleaved has more than one",
-                    plan->chunks);
-    if (plan->chunks < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
-        ll_complain(diags, nowhere,
-                    "schedule interleaved: chunks, the virtual stages of a device, are 2 or more");
-    if (plan->pipeline < 2 && plan->schedule == LL_SCHEDULE_INTERLEAVED)
-        ll_complain(diags, nowhere, "schedule interleaved: expected several stages, there is pp 1");
+    check_schedule(plan, diags);
     return diags->count == before;
 }
 
@@ -402,6 +444,18 @@ static bool check_batch(const struct ll_parallel *plan, uint64_t trace_batch, st
                            "micro_batch %" PRIu64 ": a replica's %" PRIu64 " samples are %" PRIu64
                            " micro-batches; at most %d are scheduled one by one",
                            sizes->micro_batch, replica, sizes->micro_batches, MOST_MICRO_BATCHES);
+    uint64_t least = plan->schedule == LL_SCHEDULE_DUALPIPE     ? 2 * plan->pipeline
+                     : plan->schedule == LL_SCHEDULE_DUALPIPE_V ? 4 * plan->pipeline
+                                                                : 1;
+    if (sizes->micro_batches < least)
+        return ll_complain(diags, nowhere,
+                           "schedule %s: expected at least %" PRIu64 " micro-batches with pp %" PRIu64
+                           ", there are %" PRIu64,
+                           ll_schedule_name(plan->schedule), least, plan->pipeline, sizes->micro_batches);
+    if (plan->schedule == LL_SCHEDULE_DUALPIPE && sizes->micro_batches % 2 != 0)
+        return ll_complain(diags, nowhere,
+                           "schedule dualpipe: expected an even number of micro-batches, there are %" PRIu64,
+                           sizes->micro_batches);
     if (plan->schedule == LL_SCHEDULE_INTERLEAVED && sizes->micro_batches % plan->pipeline != 0)
         return ll_complain(diags, nowhere,
                            "schedule interleaved: expected a multiple of pp %" PRIu64

@@ -22,12 +22,27 @@
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
 
-/* The order in which a stage takes up micro-batches (Huang et al., GPipe, 2019; Narayanan et al., PipeDream,
- * 2019, and Megatron-LM, 2021). Word, name, what it is. */
+/* The order in which a stage takes up micro-batches (Huang et al., GPipe, 2019; Narayanan et al.,
+ * PipeDream, 2019, and Megatron-LM, 2021; Lamy-Poirier, Breadth-first pipeline parallelism, 2022; orders.c
+ * has the others'). Word, name, how virtual stages lie on stages (enum ll_placement), whether backward
+ * passes come in two halves, what it is. */
 #define LL_SCHEDULE_LIST(X)                                                                                  \
-    X(GPIPE, "gpipe", "all micro-batches forward, then all backward")                                        \
-    X(ONE_F_ONE_B, "1f1b", "one forward, one backward, as soon as the first has come back")                  \
-    X(INTERLEAVED, "interleaved", "1f1b, each device with several virtual stages")
+    X(GPIPE, "gpipe", AROUND, false, "all micro-batches forward, then all backward")                         \
+    X(ONE_F_ONE_B, "1f1b", AROUND, false, "one forward, one backward, as soon as the first has come back")   \
+    X(INTERLEAVED, "interleaved", AROUND, false, "1f1b, each device with several virtual stages")            \
+    X(BREADTH_FIRST, "breadth_first", AROUND, false,                                                         \
+      "all micro-batches through a virtual stage, then through the next one on the device")                  \
+    X(ZB_H1, "zb_h1", AROUND, true, "1f1b whose gradients of weights wait, in as much memory")               \
+    X(ZB_H2, "zb_h2", AROUND, true, "the same in twice the memory, without a bubble between steps")          \
+    X(ZB_V, "zb_v", FOLDED, true,                                                                            \
+      "the same in the memory of 1f1b: the first device has the last stage, too")                            \
+    X(DUALPIPE, "dualpipe", BOTH_WAYS, true,                                                                 \
+      "micro-batches from both ends through two copies of the model, forward beside backward passes")        \
+    X(DUALPIPE_V, "dualpipe_v", FOLDED, true, "the same with one copy, folded as that of zb_v")
+
+/* Where virtual stage c stages + s lies: on stage s; on that or, every second time, on stages - 1 - s; or on
+ * these of two models, the second of which begins on the last stage. */
+enum ll_placement { LL_PLACED_AROUND, LL_PLACED_FOLDED, LL_PLACED_BOTH_WAYS };
 
 /* What of the forward pass is computed again in the backward pass instead of being kept (Chen et al., 2016;
  * Korthikanti et al., 2022). Word, name, what it is. */
@@ -36,8 +51,19 @@
     X(SELECTIVE, "selective", "activations between the GEMMs of attention")                                  \
     X(FULL, "full", "all activations but the input of each layer")
 
+/* How devices that share a sequence see its keys and values at an attention. Word, name, what it is. */
+#define LL_CP_COMM_LIST(X)                                                                                   \
+    X(ALL_GATHER, "all_gather", "keys and values of all positions are gathered")                             \
+    X(ALL_TO_ALL, "a2a", "each device gets all positions of some heads (Ulysses)")
+
+enum ll_cp_comm {
+#define X(word, name, help) LL_CP_COMM_##word,
+    LL_CP_COMM_LIST(X)
+#undef X
+        LL_CP_COMM_COUNT
+};
 enum ll_schedule {
-#define X(word, name, help) LL_SCHEDULE_##word,
+#define X(word, name, placement, splits, help) LL_SCHEDULE_##word,
     LL_SCHEDULE_LIST(X)
 #undef X
         LL_SCHEDULE_COUNT
@@ -49,16 +75,26 @@ enum ll_recompute {
         LL_RECOMPUTE_COUNT
 };
 
+/* How layers are divided among stages: so that the largest cost is as small as can be, or evenly; the
+ * first and the last stage may have numbers of their own, as those with the embedding and the loss often
+ * have fewer. */
+struct ll_layer_split {
+    bool evenly;
+    uint64_t first, last; /* layers of the first and of the last virtual stage; 0: as the others */
+};
+
 /* What is moved to the memory of the host while the device does not need it. */
 struct ll_offload {
     bool optimizer, activations, weights;
 };
 
 struct ll_parallel {
-    uint64_t data;        /* data-parallel replicas, at least 1 */
-    uint64_t tensor;      /* tensor-parallel devices, which share each GEMM, at least 1 */
-    uint64_t context;     /* context-parallel devices, which share each sequence, at least 1 */
-    uint64_t pipeline;    /* pipeline stages, at least 1 */
+    uint64_t data;    /* data-parallel replicas, at least 1 */
+    uint64_t tensor;  /* tensor-parallel devices, which share each GEMM, at least 1 */
+    uint64_t context; /* context-parallel devices, which share each sequence, at least 1 */
+    enum ll_cp_comm cp_comm;
+    uint64_t pipeline; /* pipeline stages, at least 1 */
+    struct ll_layer_split split;
     uint64_t expert;      /* replicas among which experts are spread, at least 1; divides data x context */
     bool sequence;        /* sequence parallelism: norms and the like work on a share of the sequence each */
     bool whole_experts;   /* devices that share GEMMs share out experts, in place of what is inside of each */
@@ -70,8 +106,12 @@ struct ll_parallel {
     uint64_t
         within; /* ZeRO shards within groups of so many replicas, which repeat the shards; 0: among all */
     enum ll_recompute recompute;
+    bool main_grads;       /* gradients of weights are added up, exchanged and used in 32 bits */
+    bool fused_loss;       /* a cross entropy reads logits as they are and writes their gradient over them */
     uint64_t bucket_bytes; /* gradients are exchanged in buckets of at least this size; 0: each by itself */
     bool overlap;          /* gradients are exchanged during the backward pass; else after it */
+    bool
+        pass_overlap; /* what a pass exchanges goes on beside ops that do not wait for it; else nothing does */
     struct ll_offload offload;
     uint64_t
         parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */

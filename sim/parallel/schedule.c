@@ -1,89 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipeline schedules and the time of a pipeline's step.
+/* The time of a pipeline's step, whose stages run their passes in the order of the schedule (orders.c).
  *
- * The sections: the order of passes on a stage (GPipe, 1F1B, interleaved), the time of that order for the
- * many plans of a search, the same as tasks of ranks that wait for each other (ranks.c), and the peak memory
- * of a stage with several micro-batches in flight. */
+ * The sections: the time for the many plans of a search, the same as tasks of ranks that wait for each other
+ * (ranks.c), and the peak memory of a stage with several micro-batches in flight. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/memory/footprint.h"
+#include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
 #include "tracer/base/num.h"
-
-static const char *const names[LL_SCHEDULE_COUNT] = {
-#define X(word, name, help) name,
-    LL_SCHEDULE_LIST(X)
-#undef X
-};
-
-const char *ll_schedule_name(enum ll_schedule schedule)
-{
-    assert(schedule < LL_SCHEDULE_COUNT);
-    return names[schedule];
-}
-
-/* Passes of one direction through a stage. */
-static uint64_t passes(const struct ll_pipeline_shape *shape)
-{
-    assert(shape->stages > 0 && shape->chunks > 0 && shape->micro_batches > 0);
-    return shape->micro_batches * shape->chunks;
-}
-
-uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape)
-{
-    return 2 * passes(shape);
-}
-
-/* Forward passes before the first backward one. */
-static uint64_t warm_up(const struct ll_pipeline_shape *shape, uint64_t stage)
-{
-    assert(stage < shape->stages && shape->schedule < LL_SCHEDULE_COUNT);
-    uint64_t behind = shape->stages - 1 - stage, all = passes(shape);
-    switch (shape->schedule) {
-    case LL_SCHEDULE_GPIPE:
-        return all;
-    case LL_SCHEDULE_ONE_F_ONE_B:
-        return ll_min(behind, all);
-    default:
-        return shape->micro_batches == shape->stages
-                   ? all
-                   : ll_min(2 * behind + (shape->chunks - 1) * shape->stages, all);
-    }
-}
-
-/* The k-th pass of a direction: the chunks in turn, each for as many micro-batches as there are stages. */
-static struct ll_schedule_slot pass(const struct ll_pipeline_shape *shape, uint64_t k, bool backward)
-{
-    assert(k < passes(shape));
-    if (shape->schedule != LL_SCHEDULE_INTERLEAVED)
-        return (struct ll_schedule_slot){.backward = backward, .micro_batch = k};
-    uint64_t group = k / (shape->stages * shape->chunks), within = k % (shape->stages * shape->chunks);
-    uint64_t chunk = within / shape->stages;
-    return (struct ll_schedule_slot){.backward = backward,
-                                     .chunk = backward ? shape->chunks - 1 - chunk : chunk,
-                                     .micro_batch = group * shape->stages + within % shape->stages};
-}
-
-struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i)
-{
-    uint64_t ahead = warm_up(shape, stage), all = passes(shape);
-    assert(stage < shape->stages && i < 2 * all);
-    if (i < ahead)
-        return pass(shape, i, false);
-    uint64_t in_turn = i - ahead, pairs = all - ahead;
-    if (in_turn >= 2 * pairs)
-        return pass(shape, i - all, true);
-    return in_turn % 2 == 0 ? pass(shape, ahead + in_turn / 2, false) : pass(shape, in_turn / 2, true);
-}
-
-uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage)
-{
-    return ll_min(warm_up(shape, stage) + 1, passes(shape));
-}
 
 /* Stages take turns: each goes on with its slots as long as what they need has come. A stage has three
  * clocks, as it has streams in ll_pipeline_run: when it is done computing, and when each of its
@@ -201,10 +130,22 @@ enum { STREAM_COMPUTE, STREAM_ON, STREAM_BACK };
 struct builder {
     const struct ll_pipeline *pipeline;
     struct ll_ranks *ranks;
-    uint32_t *after; /* receives of the slot under way */
-    uint32_t *last;  /* by stage: its last slot */
-    uint32_t *tasks; /* by stage and slot; NULL where nobody asks when they start */
+    struct ll_schedule_slot *slots; /* of the stage at work */
+    uint32_t *after;                /* receives of the block under way */
+    uint32_t *last;                 /* by stage: its last block */
+    uint32_t *tasks;                /* by stage and slot; NULL where nobody asks when they start */
+    double *saved_s;                /* by stage: what its blocks take less than their slots one by one */
 };
+
+static uint64_t stage_of(const struct ll_pipeline *pipeline, uint64_t vstage)
+{
+    return ll_stage_of(pipeline->shape.schedule, pipeline->shape.stages, vstage);
+}
+
+static uint64_t vstage_of(const struct ll_pipeline *pipeline, uint64_t stage, uint64_t chunk)
+{
+    return ll_vstage_at(pipeline->shape.schedule, pipeline->shape.stages, stage, chunk);
+}
 
 /* Equal for the messages of a micro-batch from one virtual stage to another. */
 static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_vstage_message *message,
@@ -213,19 +154,24 @@ static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_vstag
     return (uint64_t)(message - pipeline->messages) * pipeline->shape.micro_batches + micro_batch;
 }
 
-static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t vstage,
-                            const struct ll_schedule_slot *slot)
+/* Gradients of weights need nothing of others. */
+static bool exchanges(const struct ll_schedule_slot *slot, const struct ll_vstage_message *message)
+{
+    return slot->half != LL_WEIGHT_HALF && message->backward == slot->backward;
+}
+
+static uint32_t receive_all(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slot,
+                            uint32_t count)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
-    uint32_t count = 0;
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
         const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->to != vstage || message->backward != slot->backward)
+        if (message->to != vstage_of(pipeline, stage, slot->chunk) || !exchanges(slot, message))
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
                                     .rank = (uint32_t)stage,
                                     .stream = LL_NO_STREAM,
-                                    .other = (uint32_t)(message->from % pipeline->shape.stages),
+                                    .other = (uint32_t)stage_of(pipeline, message->from),
                                     .tag = tag_of(pipeline, message, slot->micro_batch),
                                     .name = "receive"};
         b->after[count++] = ll_ranks_add(b->ranks, &task, NULL, 0);
@@ -233,71 +179,115 @@ static uint32_t receive_all(struct builder *b, uint64_t stage, uint64_t vstage,
     return count;
 }
 
-static void send_all(struct builder *b, uint64_t stage, uint64_t vstage, const struct ll_schedule_slot *slot,
-                     uint32_t done)
+static void send_all(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slot, uint32_t done)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
         const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->from != vstage || message->backward != slot->backward)
+        if (message->from != vstage_of(pipeline, stage, slot->chunk) || !exchanges(slot, message))
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_SEND,
                                     .rank = (uint32_t)stage,
                                     .stream = message->backward ? STREAM_BACK : STREAM_ON,
                                     .time_s = message->time_s,
-                                    .other = (uint32_t)(message->to % pipeline->shape.stages),
+                                    .other = (uint32_t)stage_of(pipeline, message->to),
                                     .tag = tag_of(pipeline, message, slot->micro_batch),
                                     .name = "send"};
         ll_ranks_add(b->ranks, &task, &done, 1);
     }
 }
 
-/* What is computed in the backward pass needs the forward pass of the same virtual stage: it comes before it
- * on the stream. */
-static void add_stage(struct builder *b, uint64_t stage)
+double ll_slot_s(const struct ll_vstage_times *times, const struct ll_schedule_slot *slot)
 {
-    const struct ll_pipeline *pipeline = b->pipeline;
-    uint64_t slots = ll_schedule_slot_count(&pipeline->shape);
-    for (uint64_t i = 0; i < slots; i++) {
-        struct ll_schedule_slot slot = ll_schedule_slot_at(&pipeline->shape, stage, i);
-        uint64_t vstage = slot.chunk * pipeline->shape.stages + stage;
-        const struct ll_vstage_times *times = &pipeline->vstages[vstage];
-        uint32_t received = receive_all(b, stage, vstage, &slot);
+    assert(times->weights_s <= times->backward_s);
+    if (!slot->backward)
+        return times->forward_s;
+    return slot->half == LL_WHOLE_PASS   ? times->backward_s
+           : slot->half == LL_INPUT_HALF ? times->backward_s - times->weights_s
+                                         : times->weights_s;
+}
+
+/* The time of slots that run as one. */
+static double block_s(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slots, uint64_t count)
+{
+    double sum_s = 0;
+    bool forward = false, backward = false;
+    for (uint64_t i = 0; i < count; i++) {
+        sum_s += ll_slot_s(&b->pipeline->vstages[vstage_of(b->pipeline, stage, slots[i].chunk)], &slots[i]);
+        forward |= !slots[i].backward;
+        backward |= slots[i].backward;
+    }
+    if (!forward || !backward || b->pipeline->pair_s <= 0)
+        return sum_s;
+    b->saved_s[stage] += sum_s - b->pipeline->pair_s;
+    return b->pipeline->pair_s;
+}
+
+/* What is computed in the backward pass needs the forward pass of the same virtual stage, and its half for
+ * weights the other one: they come before it on the stream. False when memory ran out. */
+static bool add_stage(struct builder *b, uint64_t stage)
+{
+    uint64_t count = ll_schedule_slot_count(&b->pipeline->shape);
+    if (!ll_schedule_order(&b->pipeline->shape, stage, b->slots))
+        return false;
+    for (uint64_t i = 0, end; i < count; i = end) {
+        uint32_t received = 0;
+        for (end = i; end == i || (end < count && b->slots[end].joined); end++)
+            received = receive_all(b, stage, &b->slots[end], received);
         struct ll_rank_task task = {.kind = LL_TASK_WORK,
                                     .rank = (uint32_t)stage,
                                     .stream = STREAM_COMPUTE,
-                                    .time_s = slot.backward ? times->backward_s : times->forward_s,
-                                    .name = slot.backward ? "backward" : "forward"};
+                                    .time_s = block_s(b, stage, b->slots + i, end - i),
+                                    .name = b->slots[i].backward ? "backward" : "forward"};
         b->last[stage] = ll_ranks_add(b->ranks, &task, b->after, received);
-        if (b->tasks)
-            b->tasks[stage * slots + i] = b->last[stage];
-        send_all(b, stage, vstage, &slot, b->last[stage]);
+        for (uint64_t k = i; k < end; k++) {
+            send_all(b, stage, &b->slots[k], b->last[stage]);
+            if (b->tasks)
+                b->tasks[stage * count + k] = b->last[stage];
+        }
     }
+    return true;
 }
 
 static double tail_s(const struct ll_pipeline *pipeline, uint64_t stage)
 {
     double sum_s = 0;
     for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++)
-        sum_s += pipeline->vstages[chunk * pipeline->shape.stages + stage].tail_s;
+        sum_s += pipeline->vstages[vstage_of(pipeline, stage, chunk)].tail_s;
     return sum_s;
 }
 
-static double busy_s(const struct ll_pipeline *pipeline, uint64_t stage)
+/* Without what blocks of a forward beside a backward pass save. */
+static double busy_s(const struct builder *b, uint64_t stage)
 {
+    const struct ll_pipeline *pipeline = b->pipeline;
+    uint64_t each = ll_schedule_slot_count(&pipeline->shape) / pipeline->shape.chunks;
     double pass_s = 0;
     for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++) {
-        const struct ll_vstage_times *times = &pipeline->vstages[chunk * pipeline->shape.stages + stage];
+        const struct ll_vstage_times *times = &pipeline->vstages[vstage_of(pipeline, stage, chunk)];
         pass_s += times->forward_s + times->backward_s;
     }
-    return (double)pipeline->shape.micro_batches * pass_s + tail_s(pipeline, stage);
+    each /= ll_schedule_splits(pipeline->shape.schedule) ? 3 : 2;
+    return (double)each * pass_s - b->saved_s[stage] + tail_s(pipeline, stage);
 }
 
-static void note_starts(const struct builder *b)
+/* Slots of a block are noted one after the other, those of a faster block from its start. */
+static void note_starts(struct builder *b)
 {
-    uint64_t count = b->pipeline->shape.stages * ll_schedule_slot_count(&b->pipeline->shape);
-    for (uint64_t i = 0; b->tasks && i < count; i++)
-        b->pipeline->start_s[i] = ll_ranks_start_s(b->ranks, b->tasks[i]);
+    const struct ll_pipeline *pipeline = b->pipeline;
+    uint64_t count = ll_schedule_slot_count(&pipeline->shape);
+    for (uint64_t stage = 0; b->tasks && stage < pipeline->shape.stages; stage++) {
+        double after_s = 0;
+        if (!ll_schedule_order(&pipeline->shape, stage, b->slots))
+            return;
+        for (uint64_t i = 0; i < count; i++) {
+            const struct ll_schedule_slot *slot = &b->slots[i];
+            after_s = slot->joined && pipeline->pair_s <= 0 ? after_s : 0;
+            pipeline->start_s[stage * count + i] =
+                ll_ranks_start_s(b->ranks, b->tasks[stage * count + i]) + after_s;
+            after_s += ll_slot_s(&pipeline->vstages[vstage_of(pipeline, stage, slot->chunk)], slot);
+        }
+    }
 }
 
 static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
@@ -305,7 +295,7 @@ static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
     const struct ll_pipeline *pipeline = b->pipeline;
     *result = (struct ll_pipeline_result){0};
     for (uint64_t stage = 0; stage < pipeline->shape.stages; stage++) {
-        double busy = busy_s(pipeline, stage);
+        double busy = busy_s(b, stage);
         result->time_s =
             fmax(result->time_s, ll_ranks_end_s(b->ranks, b->last[stage]) + tail_s(pipeline, stage));
         if (busy > result->busy_s) {
@@ -316,22 +306,25 @@ static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
 
     assert(result->slowest < pipeline->shape.stages && result->busy_s <= result->time_s * (1 + 1e-9));
     for (uint64_t stage = 0; stage < pipeline->shape.stages; stage++)
-        result->idle_s += fmax(0, result->time_s - busy_s(pipeline, stage));
+        result->idle_s += fmax(0, result->time_s - busy_s(b, stage));
 }
 
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result)
 {
+    const uint64_t stages = pipeline->shape.stages, slots = ll_schedule_slot_count(&pipeline->shape);
     struct builder b = {.pipeline = pipeline, .ranks = ll_ranks_new()};
     struct ll_diags diags = {0};
     for (uint64_t i = 0; i < pipeline->message_count; i++)
         assert(pipeline->messages[i].time_s >= 0 && pipeline->messages[i].from != pipeline->messages[i].to);
-    b.after = malloc((pipeline->message_count + 1) * sizeof *b.after);
-    b.last = malloc(pipeline->shape.stages * sizeof *b.last);
+    b.after = malloc((2 * pipeline->message_count + 1) * sizeof *b.after);
+    b.last = malloc(stages * sizeof *b.last);
+    b.slots = malloc(slots * sizeof *b.slots);
+    b.saved_s = calloc(stages, sizeof *b.saved_s);
     if (pipeline->start_s)
-        b.tasks = calloc(pipeline->shape.stages * ll_schedule_slot_count(&pipeline->shape), sizeof *b.tasks);
-    bool done = b.ranks && b.after && b.last && (b.tasks || !pipeline->start_s);
-    for (uint64_t stage = 0; done && stage < pipeline->shape.stages; stage++)
-        add_stage(&b, stage);
+        b.tasks = calloc(stages * slots, sizeof *b.tasks);
+    bool done = b.ranks && b.after && b.last && b.slots && b.saved_s && (b.tasks || !pipeline->start_s);
+    for (uint64_t stage = 0; done && stage < stages; stage++)
+        done = add_stage(&b, stage);
     done = done && ll_ranks_run(b.ranks, &diags);
     assert(diags.count == 0); /* schedules are right for all shapes */
     if (done) {
@@ -341,6 +334,8 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
     ll_diags_release(&diags);
     ll_ranks_free(b.ranks);
     free(b.tasks);
+    free(b.saved_s);
+    free(b.slots);
     free(b.after);
     free(b.last);
     return done;
@@ -529,29 +524,64 @@ static bool add_carried(const struct ll_trace *program, const struct ll_liveness
     return carried;
 }
 
-bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches, struct ll_vstage_memory *memory)
+/* What the framework has beside tensors: the framework's own kinds of memory count as workspace, what
+ * passes in flight keep as activations. */
+static void add_framework(const struct ll_framework_memory *framework, struct ll_vstage_memory *memory)
+{
+    for (int part = 0; part < LL_FRAMEWORK_PARTS; part++) {
+        const uint64_t bytes = framework->part_bytes[part];
+        const bool lasts = part == LL_FRAMEWORK_UNUSED || part == LL_FRAMEWORK_WORKSPACE;
+        struct ll_kind_bytes *kind = &memory->kinds[lasts ? LL_HOLDS_WORKSPACE : LL_HOLDS_FEATURE_MAPS];
+        add(&memory->peak, lasts ? LL_WORKSPACE : LL_ACTIVATION, bytes);
+        add(lasts ? &memory->lasting : &memory->kept, lasts ? LL_WORKSPACE : LL_ACTIVATION, bytes);
+        kind->peak = ll_add(kind->peak, bytes);
+        *(lasts ? &kind->lasting : &kind->kept) = ll_add(*(lasts ? &kind->lasting : &kind->kept), bytes);
+    }
+}
+
+/* What passes with an op is there while it runs; of kinds workspace, and all. */
+static void add_passing(const struct ll_framework_memory *framework, uint64_t op_count, uint64_t *changes)
+{
+    for (uint64_t op = 0; op < op_count; op++) {
+        changes[2 * op] = ll_add(changes[2 * op], framework->passing_bytes[op]);
+        changes[2 * op + 1] = ll_add(changes[2 * op + 1], framework->passing_bytes[op]);
+    }
+}
+
+bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
+                      const struct ll_training *training, struct ll_vstage_memory *memory)
 {
     assert(micro_batches > 0);
+    static const struct ll_training none;
     struct ll_arena arena = {0};
+    struct ll_framework_memory framework;
     struct ll_liveness *lives = ll_trace_liveness(program, &arena);
     uint64_t *changes = ll_alloc(&arena, 2 * program->op_count, sizeof *changes);
-    bool done = lives && changes;
+    training = training ? training : &none;
+    bool done = lives && changes && ll_framework_memory(program, training, &arena, &framework);
     uint32_t peak;
     *memory = (struct ll_vstage_memory){0};
-    if (done && micro_batches > 1) {
+    if (done && (micro_batches > 1 || training->gradient_buffers)) {
         keep_gradients(program, lives);
         keep_casts(program, lives);
     }
+    if (done)
+        ll_framework_gathers(program, training, lives);
     for (unsigned kind = 0; done && kind <= LL_HOLDS_COUNT; kind++) {
         find_changes(program, lives, kind, changes);
+        if (kind == LL_HOLDS_WORKSPACE || kind == LL_HOLDS_COUNT)
+            add_passing(&framework, program->op_count, changes);
         uint64_t most_bytes = find_peak(program->op_count, changes, &peak);
         if (kind < LL_HOLDS_COUNT)
             memory->kinds[kind].peak = most_bytes;
         else
             sum_peak(program, lives, peak, memory);
     }
-    if (done)
+    if (done) {
+        add(&memory->peak, LL_WORKSPACE, framework.passing_bytes[peak]);
         sum_kept(program, lives, memory);
+        add_framework(&framework, memory);
+    }
     assert(!done || memory->lasting.of[LL_WEIGHT] <= memory->peak.of[LL_WEIGHT]);
     assert(!done || memory->lasting.of[LL_OPTIMIZER] <= memory->peak.of[LL_OPTIMIZER]);
     done = done && add_carried(program, lives, micro_batches, &arena, memory);
@@ -574,15 +604,15 @@ struct moment {
 };
 
 /* Either pass of a virtual stage is taken to have its worst moment. */
-static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_shape *shape, uint64_t stage,
-                 uint64_t *flying, struct moment *worst)
+static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_shape *shape,
+                 const struct ll_schedule_slot *slots, uint64_t *flying, struct moment *worst)
 {
-    assert(shape->chunks > 1 && stage < shape->stages);
-    uint64_t slots = ll_schedule_slot_count(shape), held_bytes = 0;
+    assert(shape->chunks > 1);
+    uint64_t held_bytes = 0;
     for (uint64_t c = 0; c < shape->chunks; c++)
         held_bytes = ll_add(held_bytes, vstages[c].lasting);
-    for (uint64_t i = 0; i < slots; i++) {
-        struct ll_schedule_slot slot = ll_schedule_slot_at(shape, stage, i);
+    for (uint64_t i = 0; i < ll_schedule_slot_count(shape); i++) {
+        const struct ll_schedule_slot slot = slots[i];
         const struct ll_kind_bytes *vstage = &vstages[slot.chunk];
         flying[slot.chunk] += !slot.backward;
         held_bytes = ll_add(held_bytes, slot.backward ? 0 : vstage->kept);
@@ -595,8 +625,9 @@ static void walk(const struct ll_kind_bytes *vstages, const struct ll_pipeline_s
             worst->waiting[slot.chunk]--;
         }
         assert(flying[slot.chunk] > 0);
-        flying[slot.chunk] -= slot.backward;
-        held_bytes = ll_sub(held_bytes, slot.backward ? vstage->kept : 0);
+        bool ends = slot.backward && slot.half != LL_INPUT_HALF;
+        flying[slot.chunk] -= ends;
+        held_bytes = ll_sub(held_bytes, ends ? vstage->kept : 0);
     }
 }
 
@@ -606,13 +637,16 @@ static bool find_worst(const struct ll_vstage_memory *memory, const struct ll_pi
 {
     struct ll_kind_bytes *vstages = ll_alloc(arena, shape->chunks, sizeof *vstages);
     uint64_t *flying = ll_alloc(arena, shape->chunks, sizeof *flying);
+    struct ll_schedule_slot *slots = ll_alloc(arena, ll_schedule_slot_count(shape), sizeof *slots);
     *worst = (struct moment){.waiting = ll_alloc(arena, shape->chunks, sizeof *worst->waiting)};
-    if (!vstages || !flying || !worst->waiting)
+    if (!vstages || !flying || !slots || !worst->waiting)
         return false;
     for (uint64_t c = 0; c < shape->chunks; c++)
         vstages[c] = bytes_of(&memory[c], kind);
     if (shape->chunks > 1) {
-        walk(vstages, shape, stage, flying, worst);
+        if (!ll_schedule_order(shape, stage, slots))
+            return false;
+        walk(vstages, shape, slots, flying, worst);
         return true;
     }
     worst->waiting[0] = ll_stage_in_flight(shape, stage) - 1;

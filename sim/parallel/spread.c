@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/shard.h"
@@ -471,7 +472,7 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
 }
 
 /* Transformations that a plan makes at most: of the whole step, and of each virtual stage. */
-enum { CHANGES = 6, CHANGES_OF_VSTAGE = 5 };
+enum { CHANGES = 9, CHANGES_OF_VSTAGE = 5 };
 
 /* A law of plans: their factors multiply to the devices. */
 static inline bool plan_fits_devices(const struct ll_spread *spread)
@@ -607,6 +608,36 @@ static bool recompute(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+static bool fuse_loss(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "with a fused loss";
+    if (!chain->spread->plan.fused_loss)
+        return true;
+    struct ll_trace *made = ll_fuse_loss(chain->last, &trouble);
+    return follow(chain, made, trouble);
+}
+
+static bool widen_gradients(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "with gradients of 32 bits";
+    if (!chain->spread->plan.main_grads)
+        return true;
+    struct ll_trace *made = ll_main_gradients(chain->last, &trouble);
+    return follow(chain, made, trouble);
+}
+
+static bool wait_for_exchanges(struct chain *chain)
+{
+    const char *trouble = NULL;
+    chain->what = "with exposed exchanges";
+    if (chain->spread->plan.pass_overlap)
+        return true;
+    struct ll_trace *made = ll_wait_for_exchanges(chain->last, &trouble);
+    return follow(chain, made, trouble);
+}
+
 /* Where weights are whole only for a pass. */
 static bool recast(struct chain *chain)
 {
@@ -626,8 +657,13 @@ static bool partition(struct chain *chain, uint64_t vstage)
     chain->what = "cut into stages";
     if (chain->spread->vstage_count == 1)
         return true;
-    const struct ll_pipeline_partition how = {plan->pipeline, plan->chunks, vstage,
-                                              plan->tensor * ll_replicas(plan)};
+    const bool twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
+    const struct ll_pipeline_partition how = {.stages = plan->pipeline,
+                                              .chunks = twice ? 1 : plan->chunks,
+                                              .vstage = vstage,
+                                              .distance = plan->tensor * ll_replicas(plan),
+                                              .schedule = plan->schedule,
+                                              .split = plan->split};
     struct ll_trace *made = ll_pipeline_partition(chain->last, &how, &trouble);
     return follow(chain, made, trouble);
 }
@@ -677,30 +713,42 @@ static bool take_turns(struct chain *chain)
 struct inside {
     uint32_t count; /* 0: it has others */
     bool first_stage, last_stage;
+    uint32_t turn; /* of a folded model, whose neighbours lie at other distances: the virtual stage; else 0 */
 };
+
+/* Virtual stages of a model, of which there may be two. */
+static uint64_t model_vstages(const struct ll_spread *spread)
+{
+    bool twice = ll_schedule_placement(spread->plan.schedule) == LL_PLACED_BOTH_WAYS;
+    return twice ? spread->plan.pipeline : spread->vstage_count;
+}
 
 /* What is inside of each virtual stage; in the arena, NULL when memory ran out. */
 static struct inside *find_inside(struct chain *chain, struct ll_arena *arena)
 {
     struct ll_spread *spread = chain->spread;
     struct ll_equal_layers equal;
-    uint64_t vstages = spread->vstage_count, stages = spread->plan.pipeline;
+    const struct ll_parallel *plan = &spread->plan;
+    uint64_t vstages = model_vstages(spread), stages = plan->pipeline;
     struct inside *inside = ll_alloc(arena, vstages, sizeof *inside);
     if (!inside || !ll_equal_layers_find(chain->last, arena, &equal))
         return NULL;
     uint32_t *part_of = ll_alloc(arena, equal.layers.count + 1u, sizeof *part_of);
     if (!part_of || equal.layers.count < vstages)
         return part_of ? inside : NULL;
-    ll_balance_loads(equal.layers.named_flops, equal.layers.flops, equal.layers.count, (uint32_t)vstages,
-                     part_of);
+    if (!ll_divide_layers(&plan->split, equal.layers.named_flops, equal.layers.flops, equal.layers.count,
+                          (uint32_t)vstages, part_of))
+        return inside; /* which the partition complains about */
     for (uint32_t layer = 0; layer < equal.layers.count; layer++)
         inside[part_of[layer]].count++;
     for (uint32_t layer = 0; layer < equal.layers.count; layer++) {
         bool surrounded = layer > equal.first && layer + 1 < equal.first + equal.count;
         struct inside *vstage = &inside[part_of[layer]];
         vstage->count = surrounded ? vstage->count : 0;
-        vstage->first_stage = part_of[layer] % stages == 0;
-        vstage->last_stage = part_of[layer] % stages == stages - 1;
+        const uint64_t stage = ll_stage_of(plan->schedule, stages, part_of[layer]);
+        vstage->first_stage = stage == 0;
+        vstage->last_stage = stage == stages - 1;
+        vstage->turn = ll_schedule_placement(plan->schedule) == LL_PLACED_FOLDED ? part_of[layer] : 0;
     }
     return inside;
 }
@@ -711,7 +759,8 @@ static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
     for (uint32_t other = 0; inside[vstage].count > 0 && other < vstage; other++)
         if (inside[other].count == inside[vstage].count &&
             inside[other].first_stage == inside[vstage].first_stage &&
-            inside[other].last_stage == inside[vstage].last_stage)
+            inside[other].last_stage == inside[vstage].last_stage &&
+            inside[other].turn == inside[vstage].turn)
             return other;
     return vstage;
 }
@@ -743,7 +792,8 @@ static bool add_vstages(struct chain *chain)
     const struct inside *inside = find_inside(chain, &scratch);
     bool right = inside || no_memory(chain->diags);
     for (uint32_t vstage = 0; right && vstage < spread->vstage_count; vstage++) {
-        uint32_t twin = twin_of(inside, vstage);
+        uint64_t of_model = model_vstages(spread);
+        uint32_t twin = vstage < of_model ? twin_of(inside, vstage) : vstage - (uint32_t)of_model;
         if (twin < vstage)
             spread->program_of[vstage] = spread->program_of[twin];
         else
@@ -775,8 +825,9 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     bool right = ll_is_of_one_rank(trace, diags) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
-                 rescale(&chain) && shard(&chain) && share_context(&chain) && spread_experts(&chain) &&
-                 recompute(&chain) && recast(&chain);
+                 fuse_loss(&chain) && rescale(&chain) && shard(&chain) && share_context(&chain) &&
+                 spread_experts(&chain) && recompute(&chain) && recast(&chain) && widen_gradients(&chain) &&
+                 wait_for_exchanges(&chain);
     assert(!right || plan_fits_devices(spread));
     right = right && add_vstages(&chain);
     if (right && diags->count == before)

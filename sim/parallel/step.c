@@ -276,6 +276,12 @@ static bool is_of_context(const struct ll_parallel *plan, const struct ll_op_sig
            ll_attr_count(view, LL_ATTR_STRIDE, 1) == (int64_t)plan->tensor;
 }
 
+/* What goes to experts are rows; what goes from positions to heads has a dimension of these. */
+static bool is_of_heads(const struct ll_op_view *view)
+{
+    return view->input_count > 0 && view->in[0].rank == 4 && view->in[0].role[1] == LL_ROLE_HEADS;
+}
+
 static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan,
                                        const struct ll_op_signature *signature)
 {
@@ -283,7 +289,7 @@ static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan,
     if (is_message(signature))
         return LL_TRAFFIC_PIPELINE;
     if (view->kind == LL_OP_ALL_TO_ALL)
-        return LL_TRAFFIC_EXPERT;
+        return is_of_heads(view) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_EXPERT;
     /* Stages that hold the same weight are at least so far apart, replicas never. */
     if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)devices_of_stage(plan))
         return LL_TRAFFIC_PIPELINE;
@@ -350,12 +356,19 @@ static double forward_s(const struct ll_result *result)
 static bool add_up(const struct run *run, const struct ll_device_program *program,
                    struct ll_program_replay *measured)
 {
+    const struct ll_training *training = &run->machine->software.training;
+    const bool replicas = ll_replicas(&run->spread->plan) > 1;
     uint64_t bytes;
-    if (run->spread->sizes.micro_batches < 2)
-        return true;
     if (!ll_added_gradients(program->trace, &bytes))
         return false;
-    measured->added_bytes = 2 * (double)bytes / (double)program->prepared->steps;
+    measured->swept_bytes = (training->gradient_passes + (replicas ? training->averaging_passes : 0)) *
+                            (double)bytes / (double)program->prepared->steps;
+    measured->swept_s = measured->swept_bytes / ll_machine_memory_Bps(run->machine);
+    if (run->spread->sizes.micro_batches < 2)
+        return true;
+    /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more. */
+    measured->added_bytes =
+        (run->spread->plan.main_grads ? 1 : 2) * (double)bytes / (double)program->prepared->steps;
     measured->added_s = measured->added_bytes / ll_machine_memory_Bps(run->machine);
     return true;
 }
@@ -378,16 +391,25 @@ static bool measure(struct run *run)
 
 /* --- the pipeline --- */
 
-/* The virtual stage to which one sends: the next on the way that is on that stage. */
+static uint64_t stage_of(const struct ll_spread *spread, uint64_t vstage)
+{
+    return ll_stage_of(spread->plan.schedule, spread->plan.pipeline, vstage);
+}
+
+/* The virtual stage to which one sends: the next on the way that is on that stage. With two models, the
+ * second goes the other way, and none sends to the other. */
 static bool receiver_of(const struct ll_spread *spread, uint32_t vstage, int64_t stages_on, bool backward,
                         uint32_t *to)
 {
-    int64_t stages = (int64_t)spread->plan.pipeline,
-            stage = (vstage % stages + stages_on % stages + stages) % stages;
-    int64_t step = backward ? -1 : 1;
+    const bool twice = ll_schedule_placement(spread->plan.schedule) == LL_PLACED_BOTH_WAYS;
+    int64_t stages = (int64_t)spread->plan.pipeline, step = backward ? -1 : 1;
+    if (twice && vstage >= stages)
+        stages_on = -stages_on;
+    int64_t stage = ((int64_t)stage_of(spread, vstage) + stages_on % stages + stages) % stages;
     for (int64_t other = (int64_t)vstage + step; other >= 0 && other < (int64_t)spread->vstage_count;
          other += step)
-        if (other % stages == stage) {
+        if ((int64_t)stage_of(spread, (uint64_t)other) == stage &&
+            (!twice || other / stages == vstage / stages)) {
             *to = (uint32_t)other;
             return true;
         }
@@ -427,7 +449,9 @@ static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_sig
     struct ll_vstage_message message = {.from = vstage, .backward = signature->phase == LL_PHASE_BACKWARD};
     if (!receiver_of(run->spread, vstage, asked.peer / apart, message.backward, &message.to))
         return true;
-    asked.first = vstage % plan->pipeline * (uint64_t)apart;
+    if (vstage >= plan->pipeline && ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS)
+        asked.peer = -asked.peer;
+    asked.first = stage_of(run->spread, vstage) * (uint64_t)apart;
     asked.span = (uint64_t)apart;
     const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
     const char *trouble = price ? price->trouble : "memory ran out";
@@ -464,20 +488,64 @@ static bool add_messages(struct run *run)
     return true;
 }
 
+/* The time of a backward pass that gives gradients of weights alone: of ops that no other op of the passes
+ * waits for, which are no exchanges. 0 when memory ran out. */
+static double weights_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    struct ll_arena scratch = {0};
+    bool *awaited = ll_alloc(&scratch, trace->tensor_count + 1, sizeof *awaited);
+    double sum_s = 0;
+    for (uint32_t seq = prepared->end_op; awaited && seq-- > prepared->first_op;) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+        bool passes = signature->phase == LL_PHASE_FORWARD || signature->phase == LL_PHASE_BACKWARD;
+        bool alone = signature->phase == LL_PHASE_BACKWARD && !is_exchange(signature);
+        for (uint32_t i = 0; alone && i < signature->view.output_count; i++)
+            alone = !awaited[ll_op_output(trace, seq, i)];
+        for (uint32_t i = 0; passes && !alone && i < signature->view.input_count; i++)
+            awaited[ll_op_input(trace, seq, i)] = true;
+        sum_s += alone ? result->ops[seq - prepared->first_op].time_s : 0;
+    }
+    ll_arena_release(&scratch);
+    return sum_s / (double)prepared->steps;
+}
+
+/* Both models' stages have the same weights, whose gradients they add up. */
+static double between_models_s(const struct run *run, uint32_t vstage)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    uint64_t bytes, stage = vstage % plan->pipeline, other = plan->pipeline - 1 - stage;
+    if (ll_schedule_placement(plan->schedule) != LL_PLACED_BOTH_WAYS || vstage >= plan->pipeline ||
+        !ll_added_gradients(run->spread->programs[run->spread->program_of[vstage]].trace, &bytes))
+        return 0;
+    struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
+                             .bytes = plan->zero ? bytes / ll_replicas(plan) : bytes,
+                             .devices = 2,
+                             .stride =
+                                 devices_of_stage(plan) * (stage > other ? stage - other : other - stage)};
+    const struct ll_price *price = ll_exchanges_price(run->exchanges, &asked);
+    return price && !price->trouble ? price->exchanged.time_s : 0;
+}
+
 /* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
  * shorter than that, all micro-batches share what is left. */
 static void time_vstages(struct run *run)
 {
     for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
         const struct ll_program_replay *measured = &run->measured[run->spread->program_of[vstage]];
-        double tail_s = fmax(0, measured->per_step->time_s - measured->again->time_s) - measured->added_s;
+        double tail_s = fmax(0, measured->per_step->time_s - measured->again->time_s) - measured->added_s +
+                        measured->swept_s;
         double shared_s = fmin(0, tail_s) / (double)run->spread->sizes.micro_batches;
         run->times[vstage] = (struct ll_vstage_times){
             .forward_s = measured->forward_s,
             .backward_s =
                 fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s + shared_s,
-            .tail_s = fmax(0, tail_s),
+            .tail_s = fmax(0, tail_s) + between_models_s(run, vstage),
         };
+        if (ll_schedule_splits(run->spread->plan.schedule))
+            run->times[vstage].weights_s =
+                fmin(run->times[vstage].backward_s, weights_s(measured->again) + measured->added_s);
         assert(run->times[vstage].forward_s >= 0 && run->times[vstage].backward_s >= 0);
     }
 }
@@ -488,7 +556,8 @@ static void run_alone(const struct run *run, struct ll_pipeline_result *result)
     assert(run->spread->vstage_count == 1 && run->spread->sizes.micro_batches > 0);
     const struct ll_program_replay *measured = &run->measured[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
-    result->time_s = more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s;
+    result->time_s =
+        more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s + measured->swept_s;
     result->busy_s = result->time_s;
 }
 
@@ -565,10 +634,12 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     assert(stage < run->spread->plan.pipeline);
     const struct ll_spread *spread = run->spread;
     size_t count = 0;
-    for (uint64_t vstage = stage; vstage < spread->vstage_count; vstage += spread->plan.pipeline) {
+    for (uint64_t c = 0; c < spread->plan.chunks; c++) {
+        const uint64_t vstage = ll_vstage_at(spread->plan.schedule, spread->plan.pipeline, stage, c);
         const struct ll_program_replay *measured = &run->measured[spread->program_of[vstage]];
         const struct ll_exposure *handed = &run->handed[vstage];
-        terms[count++] = (struct ll_term){.result = measured->per_step, .times = 1, .handed = handed};
+        terms[count++] =
+            (struct ll_term){measured->per_step, 1, measured->swept_bytes, measured->swept_s, handed};
         if (spread->sizes.micro_batches > 1)
             terms[count++] = (struct ll_term){measured->again, (double)(spread->sizes.micro_batches - 1),
                                               measured->added_bytes, measured->added_s, handed};
@@ -587,10 +658,12 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     bool done = memory;
     for (uint64_t c = 0; done && c < shape.chunks; c++) {
         const struct ll_device_program *program =
-            &spread->programs[spread->program_of[c * shape.stages + stage]];
-        done = ll_vstage_memory(program->trace, shape.micro_batches, &memory[c]);
+            &spread->programs[spread->program_of[ll_vstage_at(shape.schedule, shape.stages, stage, c)]];
+        done = ll_vstage_memory(program->trace, shape.micro_batches, &run->machine->software.training,
+                                &memory[c]);
     }
-    if (done && shape.chunks * shape.stages * shape.micro_batches == 1)
+    if (done && shape.chunks * shape.stages * shape.micro_batches == 1 &&
+        !run->machine->software.training.gradient_buffers)
         *footprint = *alone;
     else if (done)
         done = ll_stage_memory(memory, &shape, stage, footprint);
@@ -618,7 +691,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     double m = (double)shape.micro_batches;
     *use = (struct ll_stage_use){.flops = combined_flops(terms, terms_of(run, stage, terms)),
                                  .in_flight = ll_stage_in_flight(&shape, stage)};
-    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += shape.stages) {
+    for (uint64_t c = 0; c < shape.chunks; c++) {
+        const uint64_t vstage = ll_vstage_at(shape.schedule, shape.stages, stage, c);
         use->forward_s += run->times[vstage].forward_s;
         use->backward_s += run->times[vstage].backward_s;
         use->tail_s += run->times[vstage].tail_s;
@@ -666,7 +740,7 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
         return false;
     result->stages = uses;
     size_t count = terms_of(run, step->slowest, terms);
-    bool plain = count == 1 && spread->vstage_count == 1;
+    bool plain = count == 1 && spread->vstage_count == 1 && terms[0].more_s == 0;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
@@ -694,12 +768,14 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
 static void share_shown(struct run *run, uint64_t stage, double shown_s)
 {
     assert(shown_s >= 0);
+    const struct ll_parallel *plan = &run->spread->plan;
     double busy_s = 0;
-    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += run->spread->plan.pipeline)
-        busy_s += run->handed[vstage].busy_s * (double)run->spread->sizes.micro_batches;
+    for (uint64_t c = 0; c < plan->chunks; c++)
+        busy_s += run->handed[ll_vstage_at(plan->schedule, plan->pipeline, stage, c)].busy_s *
+                  (double)run->spread->sizes.micro_batches;
     double share = busy_s > 0 ? fmin(1, shown_s / busy_s) : 0;
-    for (uint64_t vstage = stage; vstage < run->spread->vstage_count; vstage += run->spread->plan.pipeline) {
-        struct ll_exposure *handed = &run->handed[vstage];
+    for (uint64_t c = 0; c < plan->chunks; c++) {
+        struct ll_exposure *handed = &run->handed[ll_vstage_at(plan->schedule, plan->pipeline, stage, c)];
         handed->exposed_s = share * handed->busy_s;
         for (unsigned l = 0; l < LL_MAX_LINKS; l++)
             handed->levels[l].exposed_s = share * handed->levels[l].busy_s;
@@ -761,15 +837,22 @@ const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result
     struct ll_pipeline_result played;
     uint64_t slots = ll_schedule_slot_count(&pipeline.shape), stages = pipeline.shape.stages;
     struct ll_pass *passes = ll_alloc(arena, ll_mul(stages, slots), sizeof *passes);
+    struct ll_schedule_slot *order = calloc(slots, sizeof *order);
     pipeline.start_s = calloc(ll_mul(stages, slots), sizeof *pipeline.start_s);
-    bool done = passes && pipeline.start_s && ll_pipeline_run(&pipeline, &played);
-    for (uint64_t i = 0; done && i < stages * slots; i++) {
-        struct ll_schedule_slot slot = ll_schedule_slot_at(&pipeline.shape, i / slots, i % slots);
-        const struct ll_vstage_times *times = &pipeline.vstages[slot.chunk * stages + i / slots];
-        double time_s = slot.backward ? times->backward_s : times->forward_s;
-        passes[i] = (struct ll_pass){pipeline.start_s[i], pipeline.start_s[i] + time_s, slot.micro_batch,
-                                     slot.chunk, slot.backward};
+    bool done = passes && order && pipeline.start_s && ll_pipeline_run(&pipeline, &played);
+    for (uint64_t s = 0; done && s < stages; s++) {
+        done = ll_schedule_order(&pipeline.shape, s, order);
+        for (uint64_t i = 0; done && i < slots; i++) {
+            const struct ll_schedule_slot *slot = &order[i];
+            uint64_t vstage = ll_vstage_at(pipeline.shape.schedule, stages, s, slot->chunk);
+            double start_s = pipeline.start_s[s * slots + i];
+            passes[s * slots + i] =
+                (struct ll_pass){start_s,           start_s + ll_slot_s(&pipeline.vstages[vstage], slot),
+                                 slot->micro_batch, slot->chunk,
+                                 slot->backward,    (uint8_t)slot->half};
+        }
     }
+    free(order);
     free(pipeline.start_s);
     *per_stage = slots;
     return done ? passes : NULL;

@@ -17,9 +17,10 @@ struct programs {
 
 static void cut_all(struct programs *p, const char *model, uint64_t stages, uint64_t chunks)
 {
-    *p = (struct programs){.partition = {stages, chunks, 0, 6}, .count = (uint32_t)(stages * chunks)};
+    *p = (struct programs){.partition = {.stages = stages, .chunks = chunks, .distance = 6},
+                           .count = (uint32_t)(stages * chunks)};
     p->whole = dry_model(model, true, 8, NULL, 0);
-    assert_null(ll_virtual_stages_find(p->whole, p->count, (uint32_t)stages, &p->arena, &p->vstages));
+    assert_null(ll_virtual_stages_find(p->whole, &p->partition, &p->arena, &p->vstages));
     for (p->partition.vstage = 0; p->partition.vstage < p->count; p->partition.vstage++) {
         const char *trouble;
         struct ll_trace *vstage = ll_pipeline_partition(p->whole, &p->partition, &trouble);
@@ -238,7 +239,8 @@ static void more_pieces_than_layers_are_trouble(void **state)
     (void)state;
     const char *trouble;
     struct ll_trace *trace = dry_model("alexnet", true, 8, NULL, 0);
-    assert_null(ll_pipeline_partition(trace, &(struct ll_pipeline_partition){40, 1, 0, 1}, &trouble));
+    assert_null(ll_pipeline_partition(
+        trace, &(struct ll_pipeline_partition){.stages = 40, .chunks = 1, .distance = 1}, &trouble));
     assert_string_equal(trouble, "there are fewer layers than stages");
     ll_trace_free(trace);
 }

@@ -55,9 +55,11 @@ static void a_plan_is_one_object_of_json(void **state)
     ll_plan_json(&scene.plan, &(struct ll_json){.out = &text});
     assert_string_equal(
         text.text,
-        "{\"dp\":16,\"tp\":8,\"cp\":2,\"pp\":4,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
+        "{\"dp\":16,\"tp\":8,\"cp\":2,\"cp_comm\":\"all_gather\",\"pp\":4,\"even_stages\":false,\"first_"
+        "stage_layers\":0,\"last_stage_layers\":0,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
         "\"interleaved\","
-        "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"sequence_parallel\":true,"
+        "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"grads_in_fp32\":false,"
+        "\"fused_loss\":false,\"sequence_parallel\":true,"
         "\"whole_experts\":false,"
         "\"overlap\":false,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"],\"micro_batches_"
         "overlapped\":1}");
@@ -74,7 +76,8 @@ static void all_mistakes_are_named(void **state)
         const char *words;
     } expected[] = {{1, "no key `dq` here; did you mean `dp`?"},
                     {2, "`zero: 4`: expected a whole number from 0 to 3"},
-                    {3, "`schedule: 2f2b`: expected gpipe, 1f1b or interleaved"},
+                    {3, "`schedule: 2f2b`: expected gpipe, 1f1b, interleaved, breadth_first, zb_h1, zb_h2, "
+                        "zb_v, dualpipe or dualpipe_v"},
                     {4, "`overlap: maybe`: expected true or false"},
                     {5, "`offload: all`: expected some of optimizer, activations, weights"}};
     struct scene scene;
@@ -120,7 +123,7 @@ static void numbers_that_do_not_go_together_are_refused(void **state)
     expect_trouble(plan, 1, "expected a divisor of a replica's 10 samples");
     plan.micro_batch = 2;
     plan.chunks = 2;
-    expect_trouble(plan, 1, "only the schedule interleaved");
+    expect_trouble(plan, 1, "only the schedules interleaved");
     plan.schedule = LL_SCHEDULE_INTERLEAVED;
     expect_trouble(plan, 1, "schedule interleaved: expected several stages, there is pp 1");
     plan.pipeline = 4;

@@ -521,8 +521,8 @@ static void what_is_cast_of_weights_serves_all_micro_batches(void **state)
     assert_false(ll_is_per_step(narrow, signature_at(narrow, 1)));
     assert_true(ll_is_per_step(narrow, signature_at(narrow, 2)));
     assert_false(ll_is_per_step(narrow, signature_at(narrow, 8)));
-    assert_true(ll_vstage_memory(narrow, 1, &one));
-    assert_true(ll_vstage_memory(narrow, 2, &several));
+    assert_true(ll_vstage_memory(narrow, 1, NULL, &one));
+    assert_true(ll_vstage_memory(narrow, 2, NULL, &several));
     assert_int_equal(one.kept.of[LL_WORKSPACE], FEATURES * WIDE);
     assert_int_equal(one.lasting.of[LL_WORKSPACE], 0);
     assert_int_equal(several.kept.of[LL_WORKSPACE], 0);

@@ -24,6 +24,8 @@ static void fill(struct scene *scene, struct ll_pipeline_shape shape, double mes
         scene->vstages[i] = (struct ll_vstage_times){.forward_s = FORWARD / (double)shape.chunks,
                                                      .backward_s = BACKWARD / (double)shape.chunks};
     for (uint32_t i = 0; i + 1 < vstages; i++) {
+        if (ll_schedule_placement(shape.schedule) == LL_PLACED_BOTH_WAYS && i + 1 == shape.stages)
+            continue; /* here one model ends, and the other begins */
         scene->messages[count++] = (struct ll_vstage_message){i, i + 1, false, message_s};
         scene->messages[count++] = (struct ll_vstage_message){i + 1, i, true, message_s};
     }
@@ -66,8 +68,111 @@ static void interleaving_divides_the_bubble_by_the_chunks(void **state)
     (void)state;
     for (uint64_t p = 1; p <= 8; p++)
         for (uint64_t v = 1; v <= 4; v++)
-            for (uint64_t groups = 1; groups <= 3; groups++)
+            for (uint64_t groups = 1; groups <= 3; groups++) {
                 expect_closed_form((struct ll_pipeline_shape){LL_SCHEDULE_INTERLEAVED, p, v, groups * p});
+                expect_closed_form((struct ll_pipeline_shape){LL_SCHEDULE_BREADTH_FIRST, p, v, groups * p});
+            }
+}
+
+/* Times of a stage's forward pass and of the halves of its backward pass. */
+struct halves {
+    double forward_s, input_s, weights_s;
+};
+
+/* Idle times of a step: of the whole row of stages, each; and from a stage's first pass to its last, at
+ * most. */
+struct idle {
+    double step_s, own_s;
+};
+
+static struct idle idle_of(struct ll_pipeline_shape shape, struct halves halves, double pair_s)
+{
+    static struct scene scene;
+    static double start_s[1 << 14];
+    static struct ll_schedule_slot slots[1 << 10];
+    const uint64_t count = ll_schedule_slot_count(&shape);
+    const double all_s = halves.forward_s + halves.input_s + halves.weights_s;
+    const double parts = ll_schedule_placement(shape.schedule) == LL_PLACED_FOLDED ? 2 : 1;
+    fill(&scene, shape, 0);
+    for (uint64_t i = 0; i < shape.stages * shape.chunks; i++)
+        scene.vstages[i] = (struct ll_vstage_times){.forward_s = halves.forward_s / parts,
+                                                    .backward_s = (halves.input_s + halves.weights_s) / parts,
+                                                    .weights_s = halves.weights_s / parts};
+    scene.pipeline.start_s = start_s;
+    scene.pipeline.pair_s = pair_s;
+    struct idle idle = {run(&scene).time_s - (double)shape.micro_batches * all_s, 0};
+    for (uint64_t stage = 0; stage < shape.stages; stage++) {
+        const double *own_s = start_s + stage * count;
+        assert_true(ll_schedule_order(&shape, stage, slots));
+        double end_s = own_s[count - 1] + ll_slot_s(&scene.vstages[0], &slots[count - 1]);
+        idle.own_s = fmax(idle.own_s, end_s - own_s[0] - (double)shape.micro_batches * all_s);
+    }
+    return idle;
+}
+
+/* Qi et al. (2023), table 1: ZB-H1 is as idle as gradients of weights leave it, ZB-H2 from its own first
+ * pass on by as much less again. */
+static void zero_bubbles_are_as_short_as_their_paper_says(void **state)
+{
+    static const struct halves equal = {1, 1, 1}, other = {10, 12, 8};
+    (void)state;
+    for (uint64_t p = 2; p <= 8; p++)
+        for (uint64_t m = 2 * p - 1; m <= 2 * p + 5; m++) {
+            const double gaps = (double)p - 1;
+            assert_true(idle_of((struct ll_pipeline_shape){LL_SCHEDULE_ZB_H1, p, 1, m}, equal, 0).step_s ==
+                        gaps);
+            assert_true(idle_of((struct ll_pipeline_shape){LL_SCHEDULE_ZB_H1, p, 1, m}, other, 0).step_s ==
+                        gaps * (10 + 12 - 8));
+            assert_true(idle_of((struct ll_pipeline_shape){LL_SCHEDULE_ZB_H2, p, 1, m}, equal, 0).own_s == 0);
+            assert_true(idle_of((struct ll_pipeline_shape){LL_SCHEDULE_ZB_H2, p, 1, m}, other, 0).own_s ==
+                        gaps * (10 + 12 - 2 * 8));
+            assert_true(
+                idle_of((struct ll_pipeline_shape){LL_SCHEDULE_ZB_V, p, 2, m}, (struct halves){2, 2, 2}, 0)
+                    .own_s == 0);
+        }
+}
+
+/* DualPipe's README: (p / 2 - 1) (F&B + B - 2 W), where F = B = W; with other times as a replay of its
+ * rules by another program gave: 72 and 80 with eight stages, 902 for a whole step whose pairs take 25. */
+static void dualpipe_is_as_its_rules_say(void **state)
+{
+    static const struct halves equal = {1, 1, 1}, other = {10, 12, 8}, longer = {10, 14, 8};
+    (void)state;
+    for (uint64_t p = 8; p <= 16; p += 8) {
+        double idle_s = ((double)p / 2 - 1) * (3 + 2 - 3);
+        assert_true(
+            idle_of((struct ll_pipeline_shape){LL_SCHEDULE_DUALPIPE, p, 2, 2 * p + 4}, equal, 0).step_s ==
+            idle_s);
+        assert_true(idle_of((struct ll_pipeline_shape){LL_SCHEDULE_DUALPIPE_V, p / 2, 2, 2 * p + 4},
+                            (struct halves){2, 2, 2}, 0)
+                        .step_s == idle_s);
+    }
+    struct ll_pipeline_shape shape = {LL_SCHEDULE_DUALPIPE, 8, 2, 20};
+    assert_true(idle_of(shape, other, 0).step_s == 72);
+    assert_true(idle_of(shape, longer, 0).step_s == 80);
+    shape.micro_batches = 32;
+    assert_true(idle_of(shape, other, 25).step_s + 32 * (10 + 12 + 8) == 902);
+}
+
+static void halves_keep_as_many_micro_batches_as_the_papers_say(void **state)
+{
+    (void)state;
+    for (uint64_t p = 2; p <= 8; p += 2)
+        for (uint64_t stage = 0; stage < p; stage++) {
+            const uint64_t m = 4 * p;
+            assert_int_equal(
+                ll_slots_in_flight(&(struct ll_pipeline_shape){LL_SCHEDULE_ZB_H1, p, 1, m}, stage), p);
+            assert_int_equal(
+                ll_slots_in_flight(&(struct ll_pipeline_shape){LL_SCHEDULE_ZB_H2, p, 1, m}, stage),
+                2 * p - 1);
+            assert_int_equal(
+                ll_slots_in_flight(&(struct ll_pipeline_shape){LL_SCHEDULE_ZB_V, p, 2, m}, stage), 2 * p);
+            assert_int_equal(
+                ll_slots_in_flight(&(struct ll_pipeline_shape){LL_SCHEDULE_DUALPIPE, p, 2, m}, stage), p + 1);
+            assert_int_equal(
+                ll_slots_in_flight(&(struct ll_pipeline_shape){LL_SCHEDULE_DUALPIPE_V, p, 2, m}, stage),
+                2 * p + 1);
+        }
 }
 
 /* GPipe keeps all, 1F1B as many as stages are behind and itself; interleaved on the first stage p v + p - 1
@@ -87,29 +192,38 @@ static void as_many_micro_batches_are_kept_as_the_papers_say(void **state)
     assert_int_equal(ll_slots_in_flight(&shape, 0), 4 * 3 + 4 - 1);
 }
 
-/* Counted on the slots themselves: every pass once, and never more in flight than is said. */
+static uint64_t chunks_of(enum ll_schedule schedule)
+{
+    bool two = ll_schedule_placement(schedule) != LL_PLACED_AROUND;
+    return schedule == LL_SCHEDULE_INTERLEAVED || schedule == LL_SCHEDULE_BREADTH_FIRST ? 3 : two ? 2 : 1;
+}
+
+/* Counted on the slots themselves: every pass once, halves after their wholes, and never more in flight
+ * than is said. */
 static void every_slot_comes_once(void **state)
 {
+    static struct ll_schedule_slot slots[1 << 10];
     (void)state;
     for (int schedule = 0; schedule < LL_SCHEDULE_COUNT; schedule++)
-        for (uint64_t p = 1; p <= 5; p++) {
-            uint64_t chunks = schedule == LL_SCHEDULE_INTERLEAVED ? 3 : 1;
-            struct ll_pipeline_shape shape = {(enum ll_schedule)schedule, p, chunks, 2 * p};
+        for (uint64_t p = 2; p <= 6; p += 2) {
+            struct ll_pipeline_shape shape = {(enum ll_schedule)schedule, p, chunks_of(schedule), 4 * p};
+            bool splits = ll_schedule_splits(shape.schedule);
             for (uint64_t stage = 0; stage < p; stage++) {
-                int seen[2][3][16] = {{{0}}};
-                uint64_t flying = 0, most = 0;
+                int seen[3][3][32] = {{{0}}};
+                uint64_t flying = 0, most = 0, passes = 0;
+                assert_true(ll_schedule_order(&shape, stage, slots));
                 for (uint64_t i = 0; i < ll_schedule_slot_count(&shape); i++) {
-                    struct ll_schedule_slot slot = ll_schedule_slot_at(&shape, stage, i);
-                    seen[slot.backward][slot.chunk][slot.micro_batch]++;
-                    assert_true(!slot.backward || seen[0][slot.chunk][slot.micro_batch] == 1);
-                    flying = slot.backward ? flying - 1 : flying + 1;
-                    most = ll_max(most, flying);
+                    const struct ll_schedule_slot *slot = &slots[i];
+                    int part = slot->half == LL_WEIGHT_HALF ? 2 : slot->backward;
+                    bool ends = part == (splits ? 2 : 1);
+                    passes += !seen[part][slot->chunk][slot->micro_batch]++;
+                    assert_true(part == 0 || seen[part - 1][slot->chunk][slot->micro_batch] == 1);
+                    most = ll_max(most, flying += part == 0);
+                    flying -= ends;
                 }
                 assert_int_equal(flying, 0);
                 assert_int_equal(most, ll_slots_in_flight(&shape, stage));
-                for (uint64_t c = 0; c < chunks; c++)
-                    for (uint64_t m = 0; m < 2 * p; m++)
-                        assert_true(seen[0][c][m] == 1 && seen[1][c][m] == 1);
+                assert_int_equal(passes, ll_schedule_slot_count(&shape)); /* none of them twice */
             }
         }
 }
@@ -134,13 +248,14 @@ static void a_slower_part_never_makes_a_step_faster(void **state)
     uint64_t random = ll_seed(7);
     for (int i = 0; i < 300; i++) {
         enum ll_schedule schedule = (enum ll_schedule)ll_random_below(&random, LL_SCHEDULE_COUNT);
-        uint64_t p = 1 + ll_random_below(&random, 6),
-                 v = schedule == LL_SCHEDULE_INTERLEAVED ? 1 + ll_random_below(&random, 3) : 1;
-        fill(&scene, (struct ll_pipeline_shape){schedule, p, v, p * (1 + ll_random_below(&random, 3))}, 1);
+        uint64_t p = 2 + 2 * ll_random_below(&random, 3), v = chunks_of(schedule);
+        fill(&scene, (struct ll_pipeline_shape){schedule, p, v, 4 * p}, 1);
         for (uint64_t vstage = 0; vstage < p * v; vstage++)
-            scene.vstages[vstage] = (struct ll_vstage_times){(double)ll_random_below(&random, 9),
-                                                             (double)ll_random_below(&random, 9),
-                                                             (double)ll_random_below(&random, 9)};
+            scene.vstages[vstage] =
+                (struct ll_vstage_times){.forward_s = (double)ll_random_below(&random, 9),
+                                         .backward_s = 4 + (double)ll_random_below(&random, 9),
+                                         .weights_s = (double)ll_random_below(&random, 4),
+                                         .tail_s = (double)ll_random_below(&random, 9)};
         struct ll_pipeline_result before = run(&scene);
         assert_true(before.time_s >= before.busy_s);
         scene.vstages[ll_random_below(&random, p * v)].forward_s += 1;
@@ -211,6 +326,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpipe_and_1f1b_take_their_closed_form),
         cmocka_unit_test(interleaving_divides_the_bubble_by_the_chunks),
+        cmocka_unit_test(zero_bubbles_are_as_short_as_their_paper_says),
+        cmocka_unit_test(dualpipe_is_as_its_rules_say),
+        cmocka_unit_test(halves_keep_as_many_micro_batches_as_the_papers_say),
         cmocka_unit_test(as_many_micro_batches_are_kept_as_the_papers_say),
         cmocka_unit_test(every_slot_comes_once),
         cmocka_unit_test(messages_delay_what_waits_for_them),

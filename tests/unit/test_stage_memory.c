@@ -63,7 +63,7 @@ static void gradients_that_are_added_up_are_there_once(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ll_trace *trace = dry_steps("gpt", true, 2, i ? 3 : 1, sizes, 5);
-        assert_true(ll_vstage_memory(trace, 2, i ? &three : &one));
+        assert_true(ll_vstage_memory(trace, 2, NULL, i ? &three : &one));
         ll_trace_free(trace);
     }
     assert_true(one.lasting.of[LL_GRADIENT] > 0);
@@ -81,8 +81,8 @@ static void what_sentences_carry_is_there_for_all_of_them(void **state)
     struct ll_trace *trace = dry_model("llama", false, 2, sizes, sizeof sizes / sizeof *sizes);
     struct ll_vstage_memory one, four;
     (void)state;
-    assert_true(ll_vstage_memory(trace, 1, &one));
-    assert_true(ll_vstage_memory(trace, 4, &four));
+    assert_true(ll_vstage_memory(trace, 1, NULL, &one));
+    assert_true(ll_vstage_memory(trace, 4, NULL, &four));
     assert_int_equal(one.lasting.of[LL_ACTIVATION], cache);
     assert_int_equal(four.lasting.of[LL_ACTIVATION], 4 * cache);
     assert_int_equal(four.peak.of[LL_ACTIVATION] - one.peak.of[LL_ACTIVATION], 3 * cache);

@@ -305,7 +305,8 @@ uint32_t ll_op_alias(const struct ll_op_view *op, uint32_t output)
     int64_t chosen = ll_attr_count(op, LL_ATTR_IN_PLACE, -1);
     if (chosen >= 0 && ll_op_class(op->kind) == LL_CLASS_COMMUNICATION)
         return output < op->input_count ? output : UINT32_MAX;
-    if (output == 0 && chosen >= 0 && chosen < op->input_count)
+    uint32_t over = op->kind == LL_OP_SOFTMAX_XENT ? 1 : 0; /* a cross entropy's gradient, not its loss */
+    if (output == over && chosen >= 0 && chosen < op->input_count)
         return (uint32_t)chosen;
     return shares && output < op->input_count ? output : UINT32_MAX;
 }
