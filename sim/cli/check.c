@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions on results. A result is written as JSON and flattened: every number and truth value gets its
- * path as a name, so that a check can speak of whatever the document has:
- *
- *     {"memory": {"fits": true}, "by_kind": [{"kind": "matmul", "time_s": 1}]}
- *     memory.fits = 1, by_kind.matmul.time_s = 1                                                           */
+/* Conditions on results. A result is written as JSON, and its numbers are the names that a check can speak of
+ * (fields.h). */
 #include "sim/cli/check.h"
 
 #include <assert.h>
@@ -12,117 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/fields.h"
 #include "sim/explore/space.h"
 #include "sim/report/table.h"
-#include "tracer/base/map.h"
 
-struct fields {
-    struct ll_arena *arena;
-    struct ll_map names; /* a field's id is its place in values */
-    double *values;      /* NaN: null */
-    const char **texts;  /* the names, by id */
-    uint64_t capacity, text_capacity;
-    bool *used; /* by id: the expression that was read last speaks of it; NULL: nobody asks */
+/* What a check is of. */
+struct checked {
+    struct ll_fields fields;
+    bool *used; /* by id: the expression that was read last speaks of it */
 };
 
-static bool add_field(struct fields *fields, const char *path, double value)
-{
-    uint32_t id = ll_map_intern(&fields->names, path, strlen(path), NULL);
-    if (id == LL_NO_ID ||
-        !ll_grow(&fields->values, &fields->capacity, id + UINT64_C(1), sizeof *fields->values) ||
-        !ll_grow(&fields->texts, &fields->text_capacity, id + UINT64_C(1), sizeof *fields->texts))
-        return false;
-    fields->values[id] = value;
-    fields->texts[id] = path;
-    return true;
-}
-
-static const char *path_of(struct fields *fields, const char *before, const char *name)
-{
-    return before[0] ? ll_format(fields->arena, "%s.%s", before, name) : name;
-}
-
-static bool flatten(struct fields *fields, struct ll_json_reader *json, const char *path);
-
-/* The reader is behind the brace. In a list the element's name is its first text, which stands before its
- * numbers. */
-static bool flatten_object(struct fields *fields, struct ll_json_reader *json, const char *path, bool in_list)
-{
-    const char *own = path;
-    while (ll_json_read(json) == LL_JSON_KEY) {
-        const char *key = ll_json_copy(json, fields->arena);
-        ll_json_read(json);
-        if (in_list && own == path && json->token == LL_JSON_TEXT) {
-            const char *name = ll_json_copy(json, fields->arena);
-            own = name ? path_of(fields, path, name) : NULL;
-        } else if (key && !flatten(fields, json, path_of(fields, own, key))) {
-            return false;
-        }
-        if (!key || !own)
-            return false;
-    }
-    return !json->failed;
-}
-
-/* The value whose first token was read. */
-static bool flatten(struct fields *fields, struct ll_json_reader *json, const char *path)
-{
-    if (!path)
-        return false;
-    if (json->token == LL_JSON_OBJECT)
-        return flatten_object(fields, json, path, false);
-    if (json->token == LL_JSON_LIST) {
-        while (ll_json_read(json) != LL_JSON_LIST_END && !json->failed)
-            if (json->token == LL_JSON_OBJECT && !flatten_object(fields, json, path, true))
-                return false;
-            else if (json->token == LL_JSON_LIST)
-                ll_json_pass(json);
-        return !json->failed;
-    }
-    if (json->token == LL_JSON_NUMBER)
-        return add_field(fields, path, ll_json_as_real(json));
-    if (json->token == LL_JSON_TRUE || json->token == LL_JSON_FALSE)
-        return add_field(fields, path, json->token == LL_JSON_TRUE);
-    return json->token != LL_JSON_NULL || add_field(fields, path, NAN);
-}
-
-/* The fields of the only result in a document, without the machine (`config`). */
-static bool flatten_report(struct fields *fields, const struct ll_report *report, struct ll_diags *diags)
+/* The fields of the only result in a document. */
+static bool flatten_report(struct ll_fields *fields, const struct ll_report *report, struct ll_diags *diags)
 {
     struct ll_str text = {0};
     struct ll_json out = {.out = &text};
     ll_report_json(report, 1, false, &out);
-    struct ll_json_reader json = {.file = "result",
-                                  .begin = text.text,
-                                  .at = text.text,
-                                  .end = text.text + text.length,
-                                  .diags = diags};
-    bool whole = !text.failed && ll_json_read(&json) == LL_JSON_OBJECT;
-    while (whole && ll_json_read(&json) == LL_JSON_KEY) {
-        if (!ll_json_says(&json, "results")) {
-            ll_json_pass(&json);
-            continue;
-        }
-        whole = ll_json_read(&json) == LL_JSON_LIST && ll_json_read(&json) == LL_JSON_OBJECT;
-        while (whole && ll_json_read(&json) == LL_JSON_KEY) {
-            const char *key = ll_json_says(&json, "config") ? NULL : ll_json_copy(&json, fields->arena);
-            if (key)
-                ll_json_read(&json);
-            whole = !key || flatten(fields, &json, key);
-            if (!key)
-                ll_json_pass(&json);
-        }
-        break;
-    }
+    bool whole = !text.failed && ll_fields_read(fields, text.text, text.length, "results", diags);
     ll_str_release(&text);
-    return whole && !json.failed;
+    return whole;
 }
 
 /* --- the names of an expression --- */
 
 static bool find(void *context, const char *name, uint32_t *slot)
 {
-    struct fields *fields = context;
+    struct checked *checked = context;
+    const struct ll_fields *fields = &checked->fields;
     char alias[256];
     size_t prefix = strlen(LL_SHARE_PREFIX);
     *slot = ll_map_find(&fields->names, name, strlen(name));
@@ -132,13 +45,13 @@ static bool find(void *context, const char *name, uint32_t *slot)
     }
     if (*slot == LL_NO_ID)
         return false;
-    fields->used[*slot] = true;
+    checked->used[*slot] = true;
     return true;
 }
 
 static const char *name_at(void *context, size_t i)
 {
-    const struct fields *fields = context;
+    const struct ll_fields *fields = &((const struct checked *)context)->fields;
     return i < fields->names.count ? fields->texts[i] : NULL;
 }
 
@@ -152,7 +65,7 @@ static enum ll_dimension dimension(const void *context, uint32_t slot)
                    {"_bytes", LL_DIMENSION_SIZE},
                    {"_j", LL_DIMENSION_ENERGY},
                    {"_mm2", LL_DIMENSION_AREA}};
-    const struct fields *fields = context;
+    const struct ll_fields *fields = &((const struct checked *)context)->fields;
     const char *name = fields->texts[slot];
     size_t length = strlen(name);
     if (length > 6 && strcmp(name + length - 6, "_per_s") == 0)
@@ -167,18 +80,19 @@ static enum ll_dimension dimension(const void *context, uint32_t slot)
 
 static double value(const void *context, uint32_t slot)
 {
-    return ((const struct fields *)context)->values[slot];
+    return ((const struct checked *)context)->fields.values[slot];
 }
 
 /* "time_s is 42.4 ms, ..." of all names that the check has used. */
-static void add_values(const struct fields *fields, struct ll_str *out)
+static void add_values(const struct checked *checked, struct ll_str *out)
 {
+    const struct ll_fields *fields = &checked->fields;
     const char *before = ": ";
     for (uint32_t i = 0; i < fields->names.count; i++) {
         struct ll_human human;
-        enum ll_dimension of = dimension(fields, i);
+        enum ll_dimension of = dimension(checked, i);
         double number = fields->values[i];
-        if (!fields->used[i])
+        if (!checked->used[i])
             continue;
         ll_str_addf(out, "%s%s is ", before, fields->texts[i]);
         before = ", ";
@@ -194,19 +108,19 @@ static void add_values(const struct fields *fields, struct ll_str *out)
 }
 
 /* One check of one report. */
-static int check(struct fields *fields, const char *text, const char *whose, struct ll_diags *diags)
+static int check(struct checked *checked, const char *text, const char *whose, struct ll_diags *diags)
 {
-    const struct ll_names names = {.find = find, .at = name_at, .context = fields, .dimension = dimension};
-    memset(fields->used, 0, fields->names.count * sizeof *fields->used);
+    const struct ll_names names = {.find = find, .at = name_at, .context = checked, .dimension = dimension};
+    memset(checked->used, 0, checked->fields.names.count * sizeof *checked->used);
     const struct ll_expression *expression =
-        ll_expression_parse(fields->arena, text, (struct ll_place){.file = "--check"}, &names, diags);
+        ll_expression_parse(checked->fields.arena, text, (struct ll_place){.file = "--check"}, &names, diags);
     if (!expression)
         return LL_WRONG;
-    double holds = ll_expression_value(expression, value, fields);
+    double holds = ll_expression_value(expression, value, checked);
     if (holds != 0 && !isnan(holds))
         return LL_DONE;
     struct ll_str values = {0};
-    add_values(fields, &values);
+    add_values(checked, &values);
     int status = ll_cli_fail("%s: `%s` %s%s", whose, text, isnan(holds) ? "has no value" : "does not hold",
                              values.text ? values.text : "");
     ll_str_release(&values);
@@ -216,20 +130,19 @@ static int check(struct fields *fields, const char *text, const char *whose, str
 static int check_report(const struct ll_args *args, const struct ll_report *report, const char *machine,
                         struct ll_diags *diags)
 {
-    struct fields fields = {.arena = args->arena};
+    struct checked checked = {.fields.arena = args->arena};
+    struct ll_fields *fields = &checked.fields;
     const char *text, *whose = ll_format(args->arena, "%s on %s", report->trace_name, machine);
     int worst = LL_DONE;
-    bool whole = whose && flatten_report(&fields, report, diags);
-    fields.used = whole ? ll_alloc(args->arena, fields.names.count + 1, sizeof *fields.used) : NULL;
-    if (!fields.used)
+    bool whole = whose && flatten_report(fields, report, diags);
+    checked.used = whole ? ll_alloc(args->arena, fields->names.count + 1, sizeof *checked.used) : NULL;
+    if (!checked.used)
         worst = ll_cli_fail("memory ran out");
-    for (size_t i = 0; fields.used && (text = ll_value_at(args, "check", i)); i++) {
-        int status = check(&fields, text, whose, diags);
+    for (size_t i = 0; checked.used && (text = ll_value_at(args, "check", i)); i++) {
+        int status = check(&checked, text, whose, diags);
         worst = status > worst ? status : worst;
     }
-    ll_map_release(&fields.names);
-    free(fields.values);
-    free(fields.texts);
+    ll_fields_release(fields);
     return worst;
 }
 

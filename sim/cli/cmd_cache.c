@@ -424,10 +424,10 @@ static void say_what_passes(const struct ll_machine *machine)
 {
     for (uint64_t i = 0; i < machine->level_count; i++)
         if (machine->levels[i].cache_given && !ll_level_holds_all(&machine->levels[i]))
-            fprintf(stderr,
-                    "%s: `holds` of %s is left out, here and in the formula beside it: every operand goes "
-                    "through this cache\n",
-                    machine->stem, machine->levels[i].name);
+            ll_cli_tell(
+                "%s: `holds` of %s is left out, here and in the formula beside it: every operand goes "
+                "through this cache\n",
+                machine->stem, machine->levels[i].name);
 }
 
 static int run_op(const struct ll_args *args, const struct ll_machine *machine, const struct ll_trace *trace)

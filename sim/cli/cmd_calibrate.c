@@ -402,8 +402,8 @@ static int leave_to_others(struct tuning *t, const char *const *folders)
         return LL_WRONG;
     size_t left = count_others(t, &of);
     if (left > 0)
-        fprintf(stderr, "leadline: %zu row%s of %s %s left to more special machines, as %s\n", left,
-                ll_plural(left), t->machine->stem, left == 1 ? "is" : "are", of);
+        ll_cli_tell("leadline: %zu row%s of %s %s left to more special machines, as %s\n", left,
+                    ll_plural(left), t->machine->stem, left == 1 ? "is" : "are", of);
     return LL_DONE;
 }
 
@@ -563,17 +563,17 @@ static void say_crowded(double share)
     static const double often = 0.2, mostly = 0.5;
     struct ll_human text;
     if (share > mostly)
-        fprintf(stderr,
-                "in %s of samples another process was on the other hyperthread of a core: others never left, "
-                "or this "
-                "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
-                ll_format_percent(&text, share));
+        ll_cli_tell(
+            "in %s of samples another process was on the other hyperthread of a core: others never left, "
+            "or this "
+            "machine's processors are hyperthreads of the same cores; it is described as it is then\n",
+            ll_format_percent(&text, share));
     else if (share > often)
-        fprintf(stderr,
-                "in %s of samples another process was on the other hyperthread of a core, however long was "
-                "waited; as "
-                "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
-                ll_format_percent(&text, share));
+        ll_cli_tell(
+            "in %s of samples another process was on the other hyperthread of a core, however long was "
+            "waited; as "
+            "many of an op's times, the slowest, are left out, but the memory was measured beside them\n",
+            ll_format_percent(&text, share));
 }
 
 static void say_apart(double share)
@@ -581,8 +581,7 @@ static void say_apart(double share)
     static const double often = 0.1;
     struct ll_human text;
     if (share > often)
-        fprintf(
-            stderr,
+        ll_cli_tell(
             "in %s of samples threads were behind different last caches, however long was waited: what "
             "they share is described as larger and slower than where they are together; calibrate again\n",
             ll_format_percent(&text, share));
@@ -592,8 +591,7 @@ static void say_apart(double share)
 static void say_nodes(double nodes)
 {
     if (nodes > 1)
-        fprintf(
-            stderr,
+        ll_cli_tell(
             "this machine's memory lies in %.0f nodes; it is described as one piece, as near as the measured "
             "threads had it: `numa` of the level `dram` adds what passes between them\n",
             nodes);
@@ -611,10 +609,10 @@ static void say_disturbed(const struct ll_trace *trace, const struct ll_calibrat
         spreads[i] = c->fits[i].spread;
     double middle = ll_median(spreads, c->fit_count);
     if (middle > much)
-        fprintf(stderr,
-                "the times of an op differ by %s (half of them, in the median over the kernels): others were "
-                "at work on this machine; calibrate again when it is quieter\n",
-                ll_format_percent(&text, middle));
+        ll_cli_tell(
+            "the times of an op differ by %s (half of them, in the median over the kernels): others were "
+            "at work on this machine; calibrate again when it is quieter\n",
+            ll_format_percent(&text, middle));
     say_apart(ll_trace_number(trace, "host.apart", 0));
     say_crowded(ll_trace_number(trace, "host.crowded", 0));
 }
@@ -692,9 +690,9 @@ static void say_core(const struct ll_trace *trace)
 {
     const char *core = ll_trace_fact(trace, "blas.core"), *better = ll_trace_fact(trace, "blas.better_core");
     if (core)
-        fprintf(stderr, "GEMMs by the %s kernels of OpenBLAS\n", core);
+        ll_cli_tell("GEMMs by the %s kernels of OpenBLAS\n", core);
     if (better)
-        fprintf(stderr, "because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n", better);
+        ll_cli_tell("because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n", better);
 }
 
 static int run(const struct ll_args *args)

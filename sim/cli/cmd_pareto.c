@@ -132,7 +132,7 @@ static int print_written(const struct ll_args *args, const char *output, uint64_
     struct ll_human count;
     const char *missing = ll_store_missing(output, args->arena);
     if (missing)
-        fprintf(stderr, "%s: %s\n", output, missing);
+        ll_cli_tell("%s: %s\n", output, missing);
     if (ll_flag(args, "json")) {
         struct ll_json json = {.out = &out, .indent = true};
         ll_json_open_document(&json, "merge", 1);
@@ -240,8 +240,7 @@ static void warn_of_left_out(const struct answer *a, const struct ll_data_frame 
     for (uint64_t row = 0; row < sweep->row_count; row++)
         count += sweep->verdicts[row] == LL_VERDICT_PRUNED;
     if (count > 0 && (ll_value(a->args, "where", NULL) || !wants_no_more(sweep, a->frame)))
-        fprintf(
-            stderr,
+        ll_cli_tell(
             "%s: %s point%s left out, for known ones beat them in what the sweep wanted; of what is asked "
             "here they may be the best, which a sweep without `prune` shows\n",
             a->args->words[0], ll_format_grouped(&text, count), count == 1 ? " was" : "s were");
@@ -256,7 +255,7 @@ static int read_frame(struct answer *a)
     a->point_count = a->frame ? a->frame->row_count : 0;
     a->missing = a->frame ? ll_store_missing(a->args->words[0], a->args->arena) : NULL;
     if (a->missing)
-        fprintf(stderr, "%s: %s\n", a->args->words[0], a->missing);
+        ll_cli_tell("%s: %s\n", a->args->words[0], a->missing);
     if (a->frame && where)
         a->frame = ll_data_frame_where(a->frame, where, a->args->arena, &a->diags);
     if (!a->frame || !want(a, "min", false, &first) || !want(a, "max", true, &first))

@@ -2,6 +2,7 @@
 /* leadline plan: how to spread a step over devices. */
 #include "sim/cli/load.h"
 #include "sim/cli/command.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/html.h"
 #include "sim/cli/serving.h"
 #include "sim/parallel/parallel.h"
@@ -351,6 +352,20 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
                 "command starts again");
     int status = show(args, trace, machine, &search, result, &warnings);
     return status == LL_DONE && result->stopped ? LL_INTERRUPTED : status;
+}
+
+int ll_plan_in_memory(const struct ll_args *args, const struct ll_machine *machine, struct ll_trace **trace)
+{
+    static const char *const elsewhere[] = {"machine", "set", "serve", "html", NULL};
+    struct ll_changes changes;
+    int status;
+    if (!ll_without(args, elsewhere, "is not for a trace and a machine that are in memory") ||
+        !ll_read_changes(args, &changes))
+        return LL_WRONG;
+    *trace = ll_know_batch(args, *trace, args->words[0], &status);
+    if (*trace)
+        status = ll_change(trace, &changes, args->words[0]);
+    return *trace && status == LL_DONE ? search_plans(args, machine, *trace) : status;
 }
 
 static int run(const struct ll_args *args)

@@ -78,16 +78,16 @@ static void ll_show_step(void *context, uint64_t step, uint64_t steps, double lo
     char blank[1024];
     if (!progress->terminal && step < steps && step % (steps / MOST_LINES + 1) != 0)
         return;
-    fprintf(stderr, "%sstep %" PRIu64 " of %" PRIu64,
-            progress->terminal ? clear_line(blank, sizeof blank) : "", step, steps);
+    ll_cli_tell("%sstep %" PRIu64 " of %" PRIu64, progress->terminal ? clear_line(blank, sizeof blank) : "",
+                step, steps);
     if (step_s > 0)
-        fprintf(stderr, "  %s", ll_format_si(&time, step_s, "s"));
+        ll_cli_tell("  %s", ll_format_si(&time, step_s, "s"));
     if (isfinite(loss))
-        fprintf(stderr, "  loss %.4g", loss);
+        ll_cli_tell("  loss %.4g", loss);
     if (step < steps && step_s > 0)
-        fprintf(stderr, "  %s left", ll_format_si(&left, step_s * (double)(steps - step), "s"));
+        ll_cli_tell("  %s left", ll_format_si(&left, step_s * (double)(steps - step), "s"));
     if (!progress->terminal || step == steps)
-        fputc('\n', stderr);
+        ll_cli_tell("\n");
     fflush(stderr);
 }
 
@@ -96,9 +96,9 @@ static void say_better_core(const struct ll_run_report *report)
 {
     static bool said;
     if (report->better_core && !said)
-        fprintf(stderr,
-                "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
-                report->blas_core, report->better_core);
+        ll_cli_tell(
+            "OpenBLAS ran its %s kernels because OPENBLAS_CORETYPE asks for them; this CPU can run %s\n",
+            report->blas_core, report->better_core);
     said = said || report->better_core;
 }
 
@@ -211,6 +211,20 @@ static bool are_of_a_model(const struct ll_args *args)
     return ll_without(args, of_programs, "is for a PROGRAM, behind --");
 }
 
+int ll_record_in_memory(const struct ll_args *args, struct ll_trace **trace)
+{
+    static const char *const elsewhere[] = {"output", "coverage", NULL};
+    *trace = NULL;
+    if (!are_of_a_model(args) || !ll_without(args, elsewhere, "is not for a trace that stays in memory"))
+        return LL_WRONG;
+    const struct ll_model *model = ll_find_model(args->words[0]);
+    struct ll_run_options options = {.trace = trace, .stop = ll_catch_interrupts()};
+    struct ll_run_report report;
+    if (!model || !read_options(args, model, &options))
+        return LL_WRONG;
+    return ll_run_workload(model, &options, &report);
+}
+
 static int run(const struct ll_args *args)
 {
     bool coverage = ll_flag(args, "coverage"), program = coverage || args->dashes;
@@ -241,7 +255,7 @@ static int run(const struct ll_args *args)
         return ll_cli_fail("memory ran out");
     int status = ll_run_workload(model, &options, &report);
     if (progress.terminal && options.progress && status == LL_DONE && report.steps < options.steps)
-        fputc('\n', stderr); /* behind the step that was printed last */
+        ll_cli_tell("\n"); /* behind the step that was printed last */
     if (status != LL_DONE)
         return status;
     status = (ll_flag(args, "json") ? summarise_json : summarise)(&options, model, &report);

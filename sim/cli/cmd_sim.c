@@ -13,6 +13,7 @@
 #include "sim/cli/html.h"
 #include "sim/cli/load.h"
 #include "sim/cli/sim_cores.h"
+#include "sim/cli/sim_step.h"
 #include "sim/cli/sim_timeline.h"
 #include "sim/cost/cost.h"
 #include "sim/replay/communication.h"
@@ -34,11 +35,11 @@ struct simulation {
     struct ll_report *reports;       /* trace by trace, machines in the order given */
     struct ll_spread **spreads;      /* as reports; NULL without a plan */
     struct ll_machine **recorded_on; /* by trace: for its kernels of unknown meaning; NULL: nobody knows */
-    struct ll_remembered remembered;
+    struct ll_remembered *remembered;
     struct ll_parallel plan;
     bool planned;
     struct ll_figure_files figures;
-    struct ll_diags diags;
+    struct ll_diags *diags;
 };
 
 enum { FIGURE_ROOFLINE, FIGURE_MEMORY, FIGURE_BREAKDOWN, FIGURE_KINDS };
@@ -84,24 +85,23 @@ static bool has_kernels(const struct ll_trace *trace)
     return false;
 }
 
-/* The machine on which kernels of unknown meaning took their recorded times, if the trace says which and it
- * is a known one. False after complaints. */
-static bool find_recorded_on(struct simulation *simulation, size_t t)
+bool ll_find_recorded_on(const struct ll_prepared *prepared, struct ll_arena *arena,
+                         struct ll_machine **machine)
 {
-    struct ll_arena *arena = simulation->args->arena;
-    const char *device = ll_trace_fact(simulation->traces[t], "device");
-    if (!device || !has_kernels(simulation->traces[t]))
+    const char *device = ll_trace_fact(prepared->trace, "device");
+    *machine = NULL;
+    if (!device || !has_kernels(prepared->trace))
         return true;
     const char *const *folders = ll_machine_folders(arena);
     struct ll_aliases *aliases = folders ? ll_load_aliases(folders, arena) : NULL;
     const char *name = aliases ? ll_aliases_find(aliases, device) : NULL;
     if (name)
-        simulation->recorded_on[t] = ll_load_machine(name, folders, NULL, 0);
+        *machine = ll_load_machine(name, folders, NULL, 0);
     if (aliases)
         ll_aliases_free(aliases);
-    if (simulation->recorded_on[t])
-        ll_prepared_on(simulation->prepared[t], simulation->recorded_on[t]);
-    return aliases && (!name || simulation->recorded_on[t]);
+    if (*machine)
+        ll_prepared_on(prepared, *machine);
+    return aliases && (!name || *machine);
 }
 
 /* Each trace, rebatched and changed as options say, and prepared unless a plan prepares its programs. */
@@ -125,8 +125,9 @@ static int load_traces(struct simulation *simulation)
             continue;
         simulation->prepared[i] =
             (ll_flag(simulation->args, "as-recorded") ? ll_prepare_as_recorded : ll_prepare)(
-                simulation->traces[i], simulation->args->arena, &simulation->diags);
-        if (!simulation->prepared[i] || !find_recorded_on(simulation, i))
+                simulation->traces[i], simulation->args->arena, simulation->diags);
+        if (!simulation->prepared[i] || !ll_find_recorded_on(simulation->prepared[i], simulation->args->arena,
+                                                             &simulation->recorded_on[i]))
             return LL_WRONG;
     }
     return LL_DONE;
@@ -137,13 +138,12 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
 {
     struct ll_arena *arena = simulation->args->arena;
     const struct ll_machine *machine = simulation->machines[m];
-    struct ll_remembered *remembered = &simulation->remembered;
+    struct ll_remembered *remembered = simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     struct ll_spread *spread = ll_spread_trace(simulation->traces[t], &simulation->plan,
-                                               ll_machine_devices(machine), &simulation->diags);
+                                               ll_machine_devices(machine), simulation->diags);
     simulation->spreads[t * simulation->machine_count + m] = spread;
-    report->parallel =
-        spread ? ll_parallel_run(spread, machine, remembered, arena, &simulation->diags) : NULL;
+    report->parallel = spread ? ll_parallel_run(spread, machine, remembered, arena, simulation->diags) : NULL;
     if (!report->parallel)
         return false;
     report->result = report->parallel->result;
@@ -156,10 +156,10 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
 static bool simulate_together(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
-    struct ll_remembered *remembered = &simulation->remembered;
+    struct ll_remembered *remembered = simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     report->together = ll_multi_rank_replay(simulation->prepared[t], simulation->machines[m], remembered,
-                                            arena, &simulation->diags);
+                                            arena, simulation->diags);
     if (!report->together)
         return false;
     report->result = report->together->result;
@@ -171,15 +171,15 @@ static bool simulate_together(struct simulation *simulation, size_t t, size_t m,
 static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bool want_gains)
 {
     struct ll_arena *arena = simulation->args->arena;
-    struct ll_remembered *remembered = &simulation->remembered;
+    struct ll_remembered *remembered = simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
     if (simulation->machines[m]->core_type_count > 0)
         return ll_sim_cores(simulation->args, simulation->prepared[t], simulation->machines[m], report,
-                            &simulation->diags);
+                            simulation->diags);
     if (ll_trace_ranks(simulation->traces[t]) > 1)
         return simulate_together(simulation, t, m, want_gains);
     report->result = ll_replay_remembering(simulation->prepared[t], simulation->machines[m], remembered,
-                                           arena, &simulation->diags);
+                                           arena, simulation->diags);
     if (report->result && want_gains)
         report->gains = ll_what_if(report->result, remembered, arena, &report->gain_count);
     return report->result && (report->gains || !want_gains);
@@ -195,10 +195,10 @@ static bool remember(struct simulation *simulation, size_t t, size_t m)
     if (!ll_flag(args, "memory") && !ll_figure_wants(&simulation->figures, FIGURE_MEMORY) && !for_page)
         return true;
     if (!ll_memory_is_known(simulation->traces[t]))
-        return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
+        return ll_complain(simulation->diags, (struct ll_place){.file = report->trace_name},
                            "--memory and --kind memory: the trace does not say which tensors are the same");
     if (report->together)
-        return ll_complain(&simulation->diags, (struct ll_place){.file = report->trace_name},
+        return ll_complain(simulation->diags, (struct ll_place){.file = report->trace_name},
                            "--memory and --kind memory are of one device; the trace is of %" PRIu32
                            " ranks: take the trace of one of them",
                            report->together->rank_count);
@@ -208,20 +208,24 @@ static bool remember(struct simulation *simulation, size_t t, size_t m)
     return report->memory;
 }
 
+static bool simulate_one(struct simulation *simulation, size_t t, size_t m, bool want_gains)
+{
+    struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    report->trace_name = simulation->args->words[t];
+    report->tokens_per_sample = ll_report_tokens(simulation->traces[t]);
+    report->top = ll_output_top();
+    report->bars = ll_output_bars();
+    report->all_gains = ll_flag(simulation->args, "what-if");
+    return (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
+           remember(simulation, t, m);
+}
+
 static bool simulate(struct simulation *simulation, bool want_gains)
 {
     bool done = true;
     for (size_t t = 0; done && t < simulation->args->word_count; t++)
-        for (size_t m = 0; done && m < simulation->machine_count; m++) {
-            struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
-            report->trace_name = simulation->args->words[t];
-            report->tokens_per_sample = ll_report_tokens(simulation->traces[t]);
-            report->top = ll_output_top();
-            report->bars = ll_output_bars();
-            report->all_gains = ll_flag(simulation->args, "what-if");
-            done = (simulation->planned ? simulate_spread : simulate_alone)(simulation, t, m, want_gains) &&
-                   remember(simulation, t, m);
-        }
+        for (size_t m = 0; done && m < simulation->machine_count; m++)
+            done = simulate_one(simulation, t, m, want_gains);
     return done;
 }
 
@@ -306,6 +310,12 @@ static bool lies_in(const struct ll_machine *machine, const char *folder)
     return !part || !strchr(part + 1, '/');
 }
 
+static void set_bar(struct ll_report *report, const struct ll_residuals *residuals, const char *folder)
+{
+    if (lies_in(report->result->machine, folder))
+        ll_residuals_bar(residuals, report->result, &report->time_low_s, &report->time_high_s);
+}
+
 /* Error bars, from the first residuals.csv in the folders of machines. They are of the machines in that
  * folder as their files have them: none with --set. */
 static bool find_bars(struct simulation *simulation)
@@ -316,16 +326,10 @@ static bool find_bars(struct simulation *simulation)
     const char *folder = NULL;
     if (ll_value(args, "set", NULL) || ll_flag(args, "as-recorded"))
         return true;
-    if (!ll_load_residuals(folders, args->arena, &simulation->diags, &residuals, &folder))
+    if (!ll_load_residuals(folders, args->arena, simulation->diags, &residuals, &folder))
         return false;
-    if (!folder)
-        return true;
-    for (size_t i = 0; i < args->word_count * simulation->machine_count; i++) {
-        struct ll_report *report = &simulation->reports[i];
-        if (!lies_in(report->result->machine, folder))
-            continue;
-        ll_residuals_bar(&residuals, report->result, &report->time_low_s, &report->time_high_s);
-    }
+    for (size_t i = 0; folder && i < args->word_count * simulation->machine_count; i++)
+        set_bar(&simulation->reports[i], &residuals, folder);
     return true;
 }
 
@@ -364,11 +368,13 @@ static bool write_page(const struct simulation *simulation)
     return ll_write_file(path, &page);
 }
 
+/* Options that change a trace before it is simulated. */
+static const char *const changing[] = {"as",        "gemm-dtype", "weights-as",          "prune",    "gaps",
+                                       "batch-was", "batch",      "activation-sparsity", "sparsity", NULL};
+
 /* Recorded times are those of the trace as it is, on one device or on each of its ranks. */
 static bool may_be_as_recorded(const struct simulation *simulation)
 {
-    static const char *const changing[] = {"as",   "gemm-dtype", "weights-as", "prune",
-                                           "gaps", "batch",      "batch-was",  NULL};
     const struct ll_args *args = simulation->args;
     if (!ll_flag(args, "as-recorded"))
         return true;
@@ -412,7 +418,7 @@ static int run_simulation(struct simulation *simulation)
     bool want_gains =
         !explaining && (!ll_flag(args, "json") || ll_flag(args, "what-if") || ll_value(args, "html", NULL));
     if (!simulation->reports || !simulation->spreads || !simulate(simulation, want_gains))
-        return simulation->diags.count ? LL_WRONG : ll_cli_fail("memory ran out");
+        return simulation->diags->count ? LL_WRONG : ll_cli_fail("memory ran out");
     if (!find_bars(simulation))
         return LL_WRONG;
     if (explaining)
@@ -422,6 +428,59 @@ static int run_simulation(struct simulation *simulation)
     int checked = ll_check_reports(args, simulation->reports, count);
     status = checked == LL_WRONG ? LL_WRONG : show(simulation);
     return status == LL_DONE ? checked : status;
+}
+
+/* One trace in memory on one machine in memory (sim_step.h). */
+
+static const char *const not_of_one_step[] = {"machine", "set",    "mapping", "scale",   "drop",  "tiles",
+                                              "figure",  "kind",   "html",    "explain", "check", "compat",
+                                              "input",   "layout", "output",  NULL};
+
+int ll_sim_step_read(const struct ll_args *args, struct ll_sim_step *step)
+{
+    const struct ll_parallel *plan = &step->plan;
+    if (!ll_without(args, not_of_one_step, "is not for a trace and a machine that are in memory") ||
+        !ll_read_changes(args, &step->changes) || !ll_read_plan(args, &step->plan, &step->planned))
+        return LL_WRONG;
+    step->several =
+        step->planned && (plan->data > 1 || plan->tensor > 1 || plan->context > 1 || plan->pipeline > 1);
+    step->changed = false;
+    for (const char *const *name = changing; *name; name++)
+        step->changed |= ll_flag(args, *name);
+    return LL_DONE;
+}
+
+int ll_sim_step_change(const struct ll_args *args, const struct ll_sim_step *step, const char *name,
+                       struct ll_trace **trace)
+{
+    int status;
+    *trace = ll_rebatch(args, *trace, name, &status);
+    return *trace ? ll_change(trace, &step->changes, name) : status;
+}
+
+int ll_sim_step_run(const struct ll_args *args, struct ll_sim_step *step, struct ll_report *report)
+{
+    struct simulation *simulation = ll_alloc(args->arena, 1, sizeof *simulation);
+    if (!simulation)
+        return ll_cli_fail("memory ran out");
+    *simulation = (struct simulation){.args = args,
+                                      .machines = &step->machine,
+                                      .machine_count = 1,
+                                      .traces = &step->trace,
+                                      .prepared = &step->prepared,
+                                      .reports = report,
+                                      .spreads = &step->spread,
+                                      .remembered = step->remembered,
+                                      .plan = step->plan,
+                                      .planned = step->planned,
+                                      .diags = step->diags};
+    if (!may_be_as_recorded(simulation) || !ll_sim_cores_options(args, &step->machine, 1, step->planned))
+        return LL_WRONG;
+    if (!simulate_one(simulation, 0, 0, ll_flag(args, "what-if")))
+        return step->diags->count ? LL_WRONG : ll_cli_fail("memory ran out");
+    if (step->residuals && !ll_flag(args, "as-recorded"))
+        set_bar(report, step->residuals, step->residual_folder);
+    return LL_DONE;
 }
 
 static int run(const struct ll_args *args)
@@ -440,12 +499,17 @@ static int run(const struct ll_args *args)
     simulation->traces = ll_alloc(args->arena, args->word_count, sizeof *simulation->traces);
     simulation->prepared = ll_alloc(args->arena, args->word_count, sizeof *simulation->prepared);
     simulation->recorded_on = ll_alloc(args->arena, args->word_count, sizeof *simulation->recorded_on);
-    bool ready =
-        simulation->machines && simulation->traces && simulation->prepared && simulation->recorded_on;
+    simulation->remembered = ll_alloc(args->arena, 1, sizeof *simulation->remembered);
+    simulation->diags = ll_alloc(args->arena, 1, sizeof *simulation->diags);
+    bool ready = simulation->machines && simulation->traces && simulation->prepared &&
+                 simulation->recorded_on && simulation->remembered && simulation->diags;
     int status = ready ? run_simulation(simulation) : ll_cli_fail("memory ran out");
-    ll_print_diags(&simulation->diags);
-    ll_diags_release(&simulation->diags);
-    ll_remembered_release(&simulation->remembered);
+    if (simulation->diags) {
+        ll_print_diags(simulation->diags);
+        ll_diags_release(simulation->diags);
+    }
+    if (simulation->remembered)
+        ll_remembered_release(simulation->remembered);
     for (size_t i = 0; simulation->spreads && i < args->word_count * simulation->machine_count; i++)
         ll_spread_free(simulation->spreads[i]);
     for (size_t i = 0; i < simulation->machine_count; i++)

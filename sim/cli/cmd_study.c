@@ -232,7 +232,7 @@ static bool write_figures(const struct session *session, const struct ll_study *
             ll_str_add(&svg, result->figures[i].svg.text ? result->figures[i].svg.text : "");
             written = ll_figure_write(path, &svg);
             if (written && name)
-                fprintf(stderr, "%s: %s\n", study->id, path);
+                ll_cli_tell("%s: %s\n", study->id, path);
         }
     }
     return written;
@@ -318,7 +318,7 @@ static int repeat(struct session *session, const struct ll_study *study, const s
     while (count < REPETITIONS && status == LL_DONE &&
            (count == 0 || ll_quiet_mark().at_s - session->begin_s < repeating_s)) {
         bool quiet_too;
-        fprintf(stderr, "%s: once more, for some criteria do not hold\n", study->id);
+        ll_cli_tell("%s: once more, for some criteria do not hold\n", study->id);
         session->again[count].patience_s = session->library.patience_s;
         status = measure(session, &session->again[count], study, plan, &quiet_too, &repetitions[count]);
         quiet &= quiet_too;
@@ -371,7 +371,7 @@ static int run_study(struct session *session, const struct ll_study *study)
     const double begin_s = ll_quiet_mark().at_s;
     int status;
     study->plan(&plan);
-    fprintf(stderr, "%s: %s\n", study->id, study->title);
+    ll_cli_tell("%s: %s\n", study->id, study->title);
     if (plan.failed)
         status = ll_cli_fail("memory ran out");
     else if (ll_flag(session->args, "quick") && ll_study_records(&plan))
@@ -380,7 +380,7 @@ static int run_study(struct session *session, const struct ll_study *study)
         status = run_planned(session, study, &plan);
     ll_study_plan_release(&plan);
     if (status == LL_DONE && ll_flag(session->args, "all"))
-        fprintf(stderr, "%s: %.1f s\n", study->id, ll_quiet_mark().at_s - begin_s);
+        ll_cli_tell("%s: %.1f s\n", study->id, ll_quiet_mark().at_s - begin_s);
     return status;
 }
 
@@ -420,10 +420,10 @@ static void report_progress(const struct session *session, const struct ll_study
         NULL, "%zu of %zu studies are done, with their files in %s; leadline study -o %s%.300s does the rest",
         done, count, session->folder, session->folder, rest.text ? rest.text : "");
     if (count > 1 && done < count && done > 0 && passed_s > long_s)
-        fprintf(stderr, "study %zu of %zu  about %s left\n", done + 1, count,
-                ll_format_si(&left, passed_s / (double)done * (double)(count - done), "s"));
+        ll_cli_tell("study %zu of %zu  about %s left\n", done + 1, count,
+                    ll_format_si(&left, passed_s / (double)done * (double)(count - done), "s"));
     else if (count > 1 && done < count)
-        fprintf(stderr, "study %zu of %zu\n", done + 1, count);
+        ll_cli_tell("study %zu of %zu\n", done + 1, count);
     ll_str_release(&rest);
 }
 
@@ -445,7 +445,7 @@ static int run_all(struct session *session, const struct ll_study *const *chosen
         status = run_study(session, chosen[i]);
     }
     if (ll_flag(session->args, "all") && status == LL_DONE)
-        fprintf(stderr, "all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
+        ll_cli_tell("all: %.1f s\n", ll_quiet_mark().at_s - session->begin_s);
     if (session->index.path && status == LL_DONE &&
         !pages_write(session->args, &session->index, "Figures and tables of papers"))
         status = LL_FAILED;

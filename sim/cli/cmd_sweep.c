@@ -104,9 +104,7 @@ static bool check_by_all(const struct ll_space *space, const struct ll_space_axi
     return right;
 }
 
-/* Whether the models take all values that a space has for their parameters, each by itself; a complaint
- * stands where the value does. What values may not be together is for the points to find. */
-static bool check_values(const struct ll_space *space, struct ll_diags *diags)
+bool ll_sweep_check_values(const struct ll_space *space, struct ll_diags *diags)
 {
     bool right = true;
     for (size_t a = 0; a < space->axis_count; a++) {
@@ -187,10 +185,8 @@ static bool change(const struct ll_space_workload *workload, struct ll_trace **t
            (ll_gaps_scale(*trace, workload->gaps) || ll_complain(diags, workload->place, "memory ran out"));
 }
 
-/* Reads a trace, or records a model dry: the ll_trace_source of the evaluator. The context is not used. */
-static struct ll_trace *bring_workload(void *context, const struct ll_space_workload *workload,
-                                       const struct ll_space_setting *settings, size_t count,
-                                       struct ll_diags *diags)
+struct ll_trace *ll_sweep_bring(void *context, const struct ll_space_workload *workload,
+                                const struct ll_space_setting *settings, size_t count, struct ll_diags *diags)
 {
     (void)context;
     struct ll_trace *trace =
@@ -368,7 +364,7 @@ static int read_space(struct exploration *e)
     if (!folders)
         return ll_cli_fail("memory ran out");
     e->space = ll_space_read(e->args->words[0], folders, &e->diags);
-    if (!e->space || !check_values(e->space, &e->diags) ||
+    if (!e->space || !ll_sweep_check_values(e->space, &e->diags) ||
         !ll_load_table(e->space->machine, e->space->base, e->space->folders, 0, &e->diags))
         return LL_WRONG;
     if (e->shards > 1 && !ll_search_divides(e->space->search.kind))
@@ -382,7 +378,7 @@ static int read_space(struct exploration *e)
         return ll_cli_fail("memory or threads ran out");
     if (ll_flag(e->args, "resume") && access(e->output, F_OK))
         return ll_cli_reject("--resume: there is no %s to go on with", e->output);
-    e->evaluator = ll_evaluator_new(e->space, bring_workload, NULL, e->pool, &e->diags);
+    e->evaluator = ll_evaluator_new(e->space, ll_sweep_bring, NULL, e->pool, &e->diags);
     struct ll_str warning = {0};
     if (e->evaluator && ll_evaluator_warn(e->evaluator, &warning))
         e->warning = ll_copy_text(e->args->arena, warning.text, warning.length);
@@ -481,46 +477,6 @@ static int run_trial(struct exploration *e)
 
 /* --- one point --- */
 
-static void measures_json(const struct exploration *e, const struct ll_evaluation *point,
-                          struct ll_json *json)
-{
-    ll_json_key(json, "results");
-    ll_json_open_list(json);
-    for (size_t w = 0; w < e->space->workload_count && point->verdict != LL_VERDICT_INVALID; w++) {
-        ll_json_open_object(json);
-        ll_json_put_text(json, "workload", e->space->workloads[w].name);
-        for (enum ll_measure m = 0; m < LL_MEASURE_COUNT; m++)
-            ll_json_put_number(json, ll_measure_name(m), point->measured[w].of[m]);
-        ll_json_close_object(json);
-    }
-    ll_json_close_list(json);
-}
-
-static void point_json(const struct exploration *e, const struct ll_evaluation *point, const uint32_t *values,
-                       struct ll_str *out)
-{
-    const struct ll_space *space = e->space;
-    struct ll_json json = {.out = out, .indent = true};
-    ll_json_open_document(&json, "sweep_point", 1);
-    ll_json_put_count(&json, "point", point->number);
-    ll_json_put_bool(&json, "valid", point->verdict == LL_VERDICT_VALID);
-    ll_json_put_text(&json, "why", point->why);
-    ll_json_key(&json, "parameters");
-    ll_json_open_object(&json);
-    for (size_t a = 0; a < space->axis_count; a++)
-        ll_json_put_text(&json, space->axes[a].path, space->axes[a].values[values[a]].text);
-    ll_json_close_object(&json);
-    ll_json_key(&json, "objectives");
-    ll_json_open_object(&json);
-    for (size_t k = 0; k < space->objective_count; k++)
-        ll_json_put_number(&json, space->objectives[k].name,
-                           (space->objectives[k].most ? -1 : 1) * point->outcome.objectives[k]);
-    ll_json_close_object(&json);
-    measures_json(e, point, &json);
-    ll_put_warning(e->warning, &json);
-    ll_json_close_object(&json);
-}
-
 static void point_text(const struct exploration *e, const struct ll_evaluation *point, const uint32_t *values,
                        struct ll_str *out)
 {
@@ -558,7 +514,7 @@ static int run_point(struct exploration *e)
     if (!ll_evaluate(e->evaluator, &point, 1, &e->diags))
         return LL_WRONG;
     if (ll_flag(e->args, "json"))
-        point_json(e, &point, values, &out);
+        ll_sweep_point_json(e->space, &point, e->warning, &(struct ll_json){.out = &out, .indent = true});
     else
         point_text(e, &point, values, &out);
     return ll_print(&out);

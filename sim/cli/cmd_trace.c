@@ -141,7 +141,7 @@ static int summarise(const struct ll_args *args, const char *path)
     int status;
     struct stat file;
     if (stat(path, &file) == 0 && !S_ISREG(file.st_mode)) {
-        fprintf(stderr, "%s: written; no summary, since it cannot be read again\n", path);
+        ll_cli_tell("%s: written; no summary, since it cannot be read again\n", path);
         return LL_DONE;
     }
     struct ll_trace *trace = ll_load_trace(path, &status);

@@ -570,8 +570,8 @@ static void say_whose_rows(const struct machines *machines)
                          (one->base && strcmp(one->base, other->stem) == 0) ||
                          (other->base && strcmp(other->base, one->stem) == 0);
             if (alike)
-                fprintf(stderr, "%s and %s both stand for %s; rows of it are %s's\n", one->stem, other->stem,
-                        one->base ? one->base : other->base, one->stem);
+                ll_cli_tell("%s and %s both stand for %s; rows of it are %s's\n", one->stem, other->stem,
+                            one->base ? one->base : other->base, one->stem);
         }
 }
 

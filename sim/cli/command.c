@@ -436,6 +436,77 @@ int ll_command_run(const struct ll_command *command, int argc, char **argv)
     return status;
 }
 
+/* Options and words that another program gives. */
+
+static size_t count_texts(const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+/* "name=value" or "name", with dashes before it or without; the letter of an option is a name, too. */
+static int take_option(const struct parser *parser, const struct ll_command *command, const char *text,
+                       struct ll_given *given)
+{
+    const char *name = text + strspn(text, "-"), *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct ll_option *option = length == 1 ? by_letter(parser, name[0]) : NULL;
+    for (size_t i = 0; i < parser->count && !option; i++)
+        if (strlen(parser->options[i]->name) == length &&
+            strncmp(parser->options[i]->name, name, length) == 0)
+            option = parser->options[i];
+    if (!option)
+        return complain_option(parser, command, text, false);
+    if (!option->value != !equals && strcmp(option->name, "json") != 0)
+        return ll_cli_reject(option->value ? "%s needs a value, as in %s=%s" : "%s takes no value",
+                             option->name, option->name, option->value);
+    *given = (struct ll_given){option, equals ? equals + 1 : NULL};
+    return LL_DONE;
+}
+
+int ll_args_of(const struct ll_command *command, const char *const *options, const char *const *words,
+               struct ll_arena *arena, struct ll_args *args)
+{
+    struct parser parser = {.letters = ":"};
+    size_t count = count_texts(options);
+    struct ll_given *given = ll_alloc(arena, count + 2, sizeof *given);
+    const char **copies = ll_alloc(arena, count_texts(words) + 1, sizeof *copies);
+    if (!given || !copies)
+        return ll_cli_fail("memory ran out");
+    add_options(&parser, command);
+    *args = (struct ll_args){.command = command,
+                             .given = given,
+                             .words = copies,
+                             .word_count = count_texts(words),
+                             .arena = arena};
+    for (size_t i = 0; i < args->word_count; i++)
+        copies[i] = words[i];
+    for (size_t i = 0; i < count; i++)
+        if (take_option(&parser, command, options[i], &given[args->given_count++]) != LL_DONE)
+            return LL_WRONG;
+    if (!ll_flag(args, "json") && !ll_value(args, "format", NULL))
+        given[args->given_count++] = (struct ll_given){common, NULL};
+    struct ll_output output = {.top = 0};
+    int status = read_output(args, &output);
+    add_json(args, given, &output);
+    ll_output_set(&output);
+    if (status == LL_DONE)
+        status = check_words(command, args);
+    return status == LL_DONE ? check_given(command, args) : status;
+}
+
+int ll_command_ask(const struct ll_command *command, const char *const *options, const char *const *words)
+{
+    struct ll_arena arena = {0};
+    struct ll_args args;
+    int status = ll_args_of(command, options, words, &arena, &args);
+    status = status == LL_DONE ? command->run(&args) : status;
+    ll_arena_release(&arena);
+    return status;
+}
+
 const char *ll_value_at(const struct ll_args *args, const char *name, size_t i)
 {
     assert(has_option(common, name) || has_option(args->command->options, name));

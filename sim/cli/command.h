@@ -80,6 +80,24 @@ bool ll_value_count(const struct ll_args *args, const char *name, uint64_t least
  * command's name. An exit status. */
 int ll_command_run(const struct ll_command *command, int argc, char **argv);
 
+/* The same for another program (sim/api): options as "name=value" or "name", and words, each ended by NULL or
+ * NULL itself. What is printed is a JSON document unless `format` is among the options. */
+int ll_command_ask(const struct ll_command *command, const char *const *options, const char *const *words);
+
+/* Takes such options and words apart. An exit status, other than LL_DONE after saying what is wrong. All
+ * lives as long as the texts and the arena. */
+int ll_args_of(const struct ll_command *command, const char *const *options, const char *const *words,
+               struct ll_arena *arena, struct ll_args *args);
+
+/* The command of this name; NULL after saying that there is none. */
+const struct ll_command *ll_command_find(const char *name);
+
+/* The commands in the order of commands.def; NULL behind the last. */
+const struct ll_command *ll_command_at(size_t i);
+
+/* The whole program, from its command line to its exit status. Once in a process. */
+int ll_program(int argc, char **argv);
+
 /* Names of version 0.1 that have successors: commands, options, JSON keys (old_names.def). */
 
 /* The name that a command of version 0.1 has now; NULL where this is no old name. */

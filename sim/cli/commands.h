@@ -19,6 +19,18 @@ bool ll_read_run_options(const struct ll_args *args, struct ll_run_options *opti
 int ll_run_workload(const struct ll_model *model, const struct ll_run_options *options,
                     struct ll_run_report *report);
 
+/* `leadline record` of a reference workload, into memory: as args of ll_command_record say. *trace is the
+ * caller's to free. An exit status. */
+struct ll_trace;
+int ll_record_in_memory(const struct ll_args *args, struct ll_trace **trace);
+extern const struct ll_command ll_command_record, ll_command_import;
+
+/* `leadline plan` for a trace and a machine in memory: as args of ll_command_plan say, args->words[0] names
+ * the trace. The trace may be changed, or another be in its place; the caller frees it. With `devices`, the
+ * machine is one of several. An exit status, what was found printed. */
+int ll_plan_in_memory(const struct ll_args *args, const struct ll_machine *machine, struct ll_trace **trace);
+extern const struct ll_command ll_command_plan;
+
 /* A sweep as `leadline sweep` runs it, alone or with other processes. */
 
 /* Everything from the command line to the exit status. With a crew every process keeps what it finds in a
@@ -28,6 +40,40 @@ int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew);
 
 /* Its page and options. */
 extern const struct ll_command ll_command_sweep;
+
+/* Whether the models take all values that a space has for their parameters, each by itself; a complaint
+ * stands where the value does. What values may not be together is for the points to find. */
+bool ll_sweep_check_values(const struct ll_space *space, struct ll_diags *diags);
+
+/* Reads a trace, or records a model dry: the ll_trace_source of the evaluator. The context is not used. */
+struct ll_trace *ll_sweep_bring(void *context, const struct ll_space_workload *workload,
+                                const struct ll_space_setting *settings, size_t count,
+                                struct ll_diags *diags);
+
+/* A sweep file whose points somebody else chooses; {0} to begin with. One thread at a time. */
+struct ll_sweep_points {
+    struct ll_arena arena;
+    struct ll_space *space;
+    struct ll_pool *pool;
+    struct ll_evaluator *evaluator;
+    const char *warning; /* ll_evaluator_warn; NULL: nothing */
+};
+
+/* Reads the file and its workloads. An exit status, other than LL_DONE after saying why; to be closed in any
+ * case. */
+int ll_sweep_points_open(const char *path, struct ll_sweep_points *points);
+void ll_sweep_points_close(struct ll_sweep_points *points);
+
+/* What varies: the parameters with their values, as they make up the number of a point (the last one turning
+ * fastest), and the objectives. */
+void ll_sweep_points_json(const struct ll_sweep_points *points, struct ll_json *json);
+
+/* A point that was evaluated: the document of `leadline sweep --point`. */
+void ll_sweep_point_json(const struct ll_space *space, const struct ll_evaluation *point, const char *warning,
+                         struct ll_json *json);
+
+/* Evaluates a point and writes its document; an exit status. */
+int ll_sweep_points_evaluate(struct ll_sweep_points *points, uint64_t number, struct ll_json *json);
 
 /* What the commands that explore have in common: bringing traces, shards. */
 

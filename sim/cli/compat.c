@@ -112,8 +112,7 @@ static void check_kind(struct compat *compat, const struct ll_contents *topology
         ll_complain(&compat->diags, (struct ll_place){.file = path},
                     "no row has the fields of a convolution; GEMMs of m, n and k are read with --input gemm");
     if (!holds_products && products && compat->layers)
-        fprintf(
-            stderr,
+        ll_cli_tell(
             "%s: rows with the fields of a convolution; --input gemm takes the first three numbers for m, n "
             "and k, as SCALE-Sim does, and leaves out the others\n",
             path);
@@ -146,7 +145,7 @@ static int read_layout(struct compat *compat)
     if (compat->diags.count)
         return LL_WRONG;
     if (!used)
-        fprintf(stderr, "%s: left out, since the configuration switches no custom layout on\n", path);
+        ll_cli_tell("%s: left out, since the configuration switches no custom layout on\n", path);
     return config->layout ? LL_DONE : ll_cli_fail("memory ran out");
 }
 
@@ -369,25 +368,25 @@ static void add_json(const struct compat *compat, struct ll_str *out)
 static void say_first_layer(const struct compat *compat)
 {
     if (compat->layers[0].line == 1)
-        fprintf(stderr, "%s:1: a layer, and simulated as one; SCALE-Sim takes the first line for a header\n",
-                compat->args->words[0]);
+        ll_cli_tell("%s:1: a layer, and simulated as one; SCALE-Sim takes the first line for a header\n",
+                    compat->args->words[0]);
 }
 
 static void say_what_is_left_out(const struct compat *compat)
 {
     const struct ll_scalesim_config *config = &compat->config;
     if (config->beyond && config->version3)
-        fprintf(stderr,
-                "%s:%" PRIu64 ": `%s` is left out: it reads latencies that Ramulator wrote. Leadline's own "
-                "simulation has a DRAM (key dram of a memory)\n",
-                ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
+        ll_cli_tell("%s:%" PRIu64
+                    ": `%s` is left out: it reads latencies that Ramulator wrote. Leadline's own "
+                    "simulation has a DRAM (key dram of a memory)\n",
+                    ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
     else if (config->beyond)
-        fprintf(stderr,
-                "%s:%" PRIu64 ": `%s` is of SCALE-Sim v3 and left out: these are the numbers of v2; --compat "
-                "scalesim3 has it. Leadline's own "
-                "simulation has pruned weights (sim --prune, key skips of a unit) and DRAM (key dram of a "
-                "memory)\n",
-                ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
+        ll_cli_tell(
+            "%s:%" PRIu64 ": `%s` is of SCALE-Sim v3 and left out: these are the numbers of v2; --compat "
+            "scalesim3 has it. Leadline's own "
+            "simulation has pruned weights (sim --prune, key skips of a unit) and DRAM (key dram of a "
+            "memory)\n",
+            ll_value(compat->args, "machine", ""), config->beyond_line, config->beyond);
 }
 
 static int run_compat(struct compat *compat)

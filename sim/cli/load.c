@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening what a command line names. The first section finds what the program ships with; then traces,
- * models, machines and overrides are read, each with its complaints; the last section holds options that
- * change a trace before it is simulated. */
+/* Opening what a command line names. Traces, models, machines and overrides are read, each with its
+ * complaints; the last section holds options that change a trace before it is simulated. Where shipped files
+ * lie, places.c finds. */
 #define _XOPEN_SOURCE 700
 #include "sim/cli/compat.h"
 #include "sim/cli/load.h"
@@ -29,108 +29,6 @@
 #include "tracer/ir/profile.h"
 #include "tracer/transform/dtype.h"
 #include "tracer/transform/rescale.h"
-
-/* No path is compiled in, so that an installed tree can be moved and a build leaves no trace of where it
- * was made: all follows from where the running program lies. */
-
-/* The build puts the program into BUILD/sim/cli, and makes BUILD/source a link to the source tree. */
-static const char build_folder[] = "/sim/cli";
-enum { FROM_BIN = 2, FROM_TREE = 3 }; /* names to drop from the program's path */
-
-static size_t colons(const char *path)
-{
-    size_t count = 0;
-    for (; (path = strchr(path, ':')); path++)
-        count++;
-    return count;
-}
-
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-    size_t end_length = strlen(end);
-    return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
-}
-
-/* The path without its last names, then `rest`: plain to read in messages, unlike "..". */
-static const char *climb(struct ll_arena *arena, const char *path, unsigned names, const char *rest)
-{
-    size_t length = strlen(path);
-    while (names && length)
-        names -= path[--length] == '/';
-    return ll_format(arena, "%.*s/%s", (int)length, path, rest);
-}
-
-const char *const *ll_machine_folders_of(struct ll_arena *arena, const char *program, const char *path)
-{
-    path = path ? path : "";
-    const char **folders = ll_alloc(arena, colons(path) + 4, sizeof *folders);
-    if (!folders)
-        return NULL;
-    size_t count = 0;
-    for (size_t length; *path; path += length + (path[length] == ':')) {
-        length = strcspn(path, ":");
-        if (length && !(folders[count++] = ll_copy_text(arena, path, length)))
-            return NULL;
-    }
-    const char *slash = program ? strrchr(program, '/') : NULL;
-    if (!slash)
-        return folders;
-    if (!(folders[count++] = climb(arena, program, FROM_BIN, "share/leadline/hwconfigs")))
-        return NULL;
-    if (ends_with(program, (size_t)(slash - program), build_folder)) {
-        const char *linked = climb(arena, program, FROM_TREE, "source/hwconfigs");
-        char plain[PATH_MAX]; /* how messages name it */
-        if (!linked)
-            return NULL;
-        if (realpath(linked, plain) && !(folders[count++] = ll_copy_text(arena, plain, strlen(plain))))
-            return NULL;
-    }
-    return folders;
-}
-
-/* Where this program lies; false when the system does not say. */
-static bool find_program(char program[static PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
-    if (length > 0)
-        program[length] = '\0';
-    return length > 0;
-}
-
-const char *const *ll_machine_folders(struct ll_arena *arena)
-{
-    char program[PATH_MAX];
-    bool found = find_program(program);
-    return ll_machine_folders_of(arena, found ? program : NULL, getenv("LEADLINE_PATH"));
-}
-
-const char *const *ll_folders_before(struct ll_arena *arena, const char *folder, const char *const *folders)
-{
-    assert(folder && folders);
-    size_t count = 0;
-    while (folders[count])
-        count++;
-    const char **all = ll_alloc(arena, count + 2, sizeof *all);
-    for (size_t i = 0; all && i < count; i++)
-        all[i + 1] = folders[i];
-    if (all)
-        all[0] = folder;
-    return all;
-}
-
-const char *ll_preload_library(struct ll_arena *arena)
-{
-    char program[PATH_MAX];
-    if (!find_program(program))
-        return NULL;
-    const char *const places[] = {
-        climb(arena, program, FROM_BIN, "lib/leadline/libleadline-preload.so"),
-        climb(arena, program, FROM_TREE, "tracer/interpose/preload/libleadline-preload.so")};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (places[i] && access(places[i], R_OK) == 0)
-            return places[i];
-    return NULL;
-}
 
 enum { MOST_BYTES = 1 << 30 }; /* of a data file */
 
@@ -298,7 +196,7 @@ struct ll_trace *ll_load_trace(const char *path, int *status)
     if (trace && !is_whole(trace)) {
         struct ll_str condition = {0};
         ll_add_condition(trace, &condition);
-        fprintf(stderr, "%s: %s\n", path, condition.failed ? "not whole" : condition.text);
+        ll_cli_tell("%s: %s\n", path, condition.failed ? "not whole" : condition.text);
         ll_str_release(&condition);
     }
     return trace;
@@ -384,7 +282,7 @@ const struct ll_model *ll_find_model(const char *name)
     if (!model)
         ll_cli_reject_unknown("model", name, &nearest, nearest != NULL, "leadline models");
     if (!model)
-        fprintf(stderr, "a language model's config.json becomes a trace by: leadline import hf FILE\n");
+        ll_cli_tell("a language model's config.json becomes a trace by: leadline import hf FILE\n");
     struct ll_diags diags = {0};
     if (ll_model_renamed(name))
         ll_remark(&diags, (struct ll_place){0}, "the model `%s` is called `%s` now", name,
@@ -400,7 +298,7 @@ static void count_mistakes(size_t count, const char *which)
     ll_str_addf(&line, "%zu mistake%s in %s\n", count, ll_plural(count), which);
     if (line.text && !line.failed && !ll_memory_ran_out()) {
         ll_hide_controls(line.text, line.length);
-        fputs(line.text, stderr);
+        ll_cli_tell("%s", line.text);
     }
     ll_str_release(&line);
 }

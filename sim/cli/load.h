@@ -18,8 +18,11 @@
 
 /* Folders in which a machine may be named by its stem, the first that has it wins:
  *   1. those of LEADLINE_PATH, separated by colons;
- *   2. share/leadline/hwconfigs beside the bin/ in which this program lies;
- *   3. hwconfigs/ of the source tree, when this program lies where the build puts it.
+ *   2. those that come with the library that this code is in: share/leadline/hwconfigs beside the lib/ in
+ * which
+ *      it lies, or beside itself; hwconfigs/ of the source tree where the build puts it;
+ *   3. share/leadline/hwconfigs beside the bin/ in which this program lies;
+ *   4. hwconfigs/ of the source tree, when this program lies where the build puts it.
  * They need not exist. A NULL-terminated list in the arena; NULL when memory ran out. */
 const char *const *ll_machine_folders(struct ll_arena *arena);
 

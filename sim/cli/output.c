@@ -24,9 +24,45 @@
 #include "tracer/base/num.h"
 #include "tracer/format/format.h"
 
-/* What the command line says of the output; one command runs in a process. */
-static struct ll_output output;
-static unsigned held_width; /* of ll_hold_screen_width; 0: as it is */
+/* What the command line says of the output: a thread runs one command at a time. */
+static _Thread_local struct ll_output output;
+static _Thread_local unsigned held_width;       /* of ll_hold_screen_width; 0: as it is */
+static _Thread_local bool hushed, refusal_told; /* refusal_told: that memory ran out, which is said once */
+static _Thread_local struct ll_kept_output *captured; /* NULL: the streams of the process */
+
+void ll_keep_output(struct ll_kept_output *capture)
+{
+    assert(!captured);
+    output = (struct ll_output){0};
+    held_width = 0;
+    hushed = refusal_told = false;
+    captured = capture;
+    ll_forget_no_memory();
+}
+
+void ll_keep_no_output(void)
+{
+    captured = NULL;
+}
+
+/* What is said to who called: on standard error, or kept. */
+static void tell(const char *text, size_t length)
+{
+    if (captured)
+        ll_str_add_bytes(&captured->said, text, length);
+    else
+        fwrite(text, 1, length, stderr);
+}
+
+void ll_cli_tell(const char *format, ...)
+{
+    char text[4096]; /* of its own: memory may have run out */
+    va_list arguments;
+    va_start(arguments, format);
+    ll_vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tell(text, strlen(text));
+}
 
 void ll_output_set(const struct ll_output *wanted)
 {
@@ -162,7 +198,7 @@ static void print_shown(const char *text)
 {
     while (*text) {
         size_t length = *text == '\n' ? 1 : character(text);
-        fprintf(stderr, "%.*s", length ? (int)length : 1, length ? text : *text == '\t' ? " " : "?");
+        tell(length ? text : *text == '\t' ? " " : "?", length ? length : 1);
         text += length ? length : 1;
     }
 }
@@ -174,20 +210,18 @@ static void print_caret(const struct ll_place *place)
     if (!place->source_line || !place->line || !place->column)
         return;
     uint64_t first = place->column > SHOWN ? place->column - BEFORE : 1, i = 1;
-    fprintf(stderr, "%6" PRIu64 " | ", place->line);
+    ll_cli_tell("%6" PRIu64 " | ", place->line);
     for (const char *at = place->source_line; *at && i < first + SHOWN; i++) {
         size_t length = character(at);
         if (i >= first)
-            fprintf(stderr, "%.*s", length ? (int)length : 1, length ? at : *at == '\t' ? " " : "?");
+            tell(length ? at : *at == '\t' ? " " : "?", length ? length : 1);
         at += length ? length : 1;
     }
-    fprintf(stderr, "\n       | %*s^", (int)(place->column - first), "");
+    ll_cli_tell("\n       | %*s^", (int)(place->column - first), "");
     for (i = place->column + 1; i < place->column + place->width && i < first + SHOWN; i++)
-        fputc('~', stderr);
-    fputc('\n', stderr);
+        tell("~", 1);
+    tell("\n", 1);
 }
-
-static bool hushed;
 
 void ll_cli_hush(bool hush)
 {
@@ -208,19 +242,19 @@ void ll_print_diags(const struct ll_diags *diags)
         unkept -= !diag->remark;
         if (diag->place.file) {
             print_shown(diag->place.file);
-            fputc(':', stderr);
+            tell(":", 1);
         }
         if (diag->place.line)
-            fprintf(stderr, "%" PRIu64 ":", diag->place.line);
+            ll_cli_tell("%" PRIu64 ":", diag->place.line);
         if (diag->place.line && diag->place.column)
-            fprintf(stderr, "%" PRIu64 ":", diag->place.column);
-        fputs(diag->place.file || diag->place.line ? " " : "leadline: ", stderr);
+            ll_cli_tell("%" PRIu64 ":", diag->place.column);
+        ll_cli_tell("%s", diag->place.file || diag->place.line ? " " : "leadline: ");
         print_shown(diag->message);
-        fputc('\n', stderr);
+        tell("\n", 1);
         print_caret(&diag->place);
     }
     if (unkept > 0)
-        fprintf(stderr, "... and %zu more\n", unkept);
+        ll_cli_tell("... and %zu more\n", unkept);
 }
 
 static const struct ll_option_place *origins;
@@ -245,15 +279,14 @@ static const char *origin_of(const char *text)
 /* Once memory ran out that is the only complaint: all others may stem from it. */
 static int say(int status, const char *format, va_list arguments)
 {
-    static bool said;
     char text[4096];
     ll_vsnprintf(text, sizeof text, format, arguments);
     if (ll_memory_ran_out()) {
         const char *why = ll_status_text(LL_NO_MEMORY);
         status = LL_FAILED;
-        if (said)
+        if (refusal_told)
             return status;
-        said = true;
+        refusal_told = true;
         if (!strstr(text, why))
             ll_snprintf(text, sizeof text, "%s", why);
     }
@@ -261,9 +294,9 @@ static int say(int status, const char *format, va_list arguments)
         return status;
     const char *origin = origin_of(text);
     print_shown(origin ? origin : "leadline");
-    fputs(": ", stderr);
+    ll_cli_tell(": ");
     print_shown(origin ? text + 2 : text);
-    fputc('\n', stderr);
+    tell("\n", 1);
     return status;
 }
 
@@ -392,6 +425,12 @@ static int print_bytes(struct ll_str *text)
 {
     bool whole = !text->failed && !ll_memory_ran_out(), written = whole;
     errno = 0;
+    if (captured) {
+        if (whole && text->length)
+            ll_str_add_bytes(&captured->printed, text->text, text->length);
+        ll_str_release(text);
+        return whole && !captured->printed.failed ? LL_DONE : ll_cli_fail("memory ran out");
+    }
     if (whole && text->length)
         written = fwrite(text->text, 1, text->length, stdout) == text->length;
     written = fflush(stdout) == 0 && written;
@@ -525,6 +564,8 @@ static void interrupt(int number)
 const volatile sig_atomic_t *ll_catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
+    if (captured)
+        return captured->stop;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     return &interrupted;
@@ -546,6 +587,8 @@ void ll_on_interrupt(const char *part, const char *format, ...)
     struct sigaction action = {.sa_handler = end_interrupted, .sa_flags = SA_RESETHAND};
     sigset_t both, before;
     va_list arguments;
+    if (captured) /* signals are the process's own */
+        return;
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
     sigaddset(&both, SIGTERM);
@@ -569,6 +612,7 @@ static const uint64_t LOGGED_NS = 10000000000;
 struct ll_ticker ll_ticker_new(bool reports)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
+    reports = reports && !captured;
     uint64_t now_ns = ll_now_ns();
     return (struct ll_ticker){.terminal = reports && terminal,
                               .log = reports && !terminal,

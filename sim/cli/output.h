@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reaches the streams of the program: tables and documents on standard output, complaints and progress
- * on standard error, files. Functions of this room run on one thread. */
+ * on standard error, files. What is set here holds for the thread that sets it, and so does what is captured:
+ * a process may run a command on each of its threads, and a command prints from the one that runs it. */
 #ifndef LL_SIM_CLI_OUTPUT_H
 #define LL_SIM_CLI_OUTPUT_H
 
@@ -33,6 +34,18 @@ struct ll_output {
 };
 void ll_output_set(const struct ll_output *output);
 
+/* What a command of this thread prints when it runs for another program (sim/api). {0} to begin with, but for
+ * `stop`; the texts are the caller's to release. */
+struct ll_kept_output {
+    struct ll_str printed, said;       /* in place of standard output, of standard error */
+    const volatile sig_atomic_t *stop; /* what ll_catch_interrupts returns; not NULL */
+};
+
+/* From now on this thread's commands print there, tell no progress, and leave signals alone. Not nested; what
+ * was set of the output before is forgotten. */
+void ll_keep_output(struct ll_kept_output *capture);
+void ll_keep_no_output(void);
+
 /* Rows of each table, as the user wants them; 0: nobody said. */
 uint64_t ll_output_top(void);
 
@@ -50,6 +63,9 @@ int ll_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same of what does not stop the command. */
 void ll_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* To standard error, as it is: what is no complaint, as what was done. At most 4095 bytes. */
+void ll_cli_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* While hushed, complaints are not printed, but for want of memory: of things that are tried out, whose
  * failures are no mistakes of the user. */

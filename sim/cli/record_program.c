@@ -480,7 +480,7 @@ static void tell_cores(const struct ll_session_trace *traces, size_t count, stru
 static void tell_signal(int number, const char *program)
 {
     if (number > 0 && number != SIGINT && number != SIGPIPE)
-        fprintf(stderr, "leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
+        ll_cli_tell("leadline: %s was ended by signal %d: %s\n", program, number, strsignal(number));
 }
 
 /* What PyTorch told of the process, where it is one with PyTorch. */
@@ -532,7 +532,7 @@ static void tell(const struct ll_session_trace *traces, size_t count, const stru
                    "leadline: nothing was recorded: no call of BLAS, LAPACK or oneDNN was seen; --coverage "
                    "lists the calls that can be intercepted, --mech chooses another mechanism\n");
     if (out.text)
-        fputs(out.text, stderr);
+        ll_cli_tell("%s", out.text);
     ll_str_release(&out);
 }
 
@@ -646,7 +646,7 @@ static bool is_of_before(const char *output)
 {
     bool there = access(output, F_OK) == 0;
     if (there)
-        fprintf(stderr, "leadline: %s was there before, and is of another recording\n", output);
+        ll_cli_tell("leadline: %s was there before, and is of another recording\n", output);
     return there;
 }
 
@@ -816,8 +816,8 @@ static void tell_plan(const struct ll_foreign_plan *plan)
     size_t seen = ll_coverage_seen(coverage, plan->mechanism);
     if (plan->mechanism == LL_MECHANISM_PRELOAD && seen == coverage->route_count)
         return;
-    fprintf(stderr, "leadline: mechanism %s sees %zu of %zu kinds of calls (--coverage lists them)\n",
-            ll_mechanism_name(plan->mechanism), seen, coverage->route_count);
+    ll_cli_tell("leadline: mechanism %s sees %zu of %zu kinds of calls (--coverage lists them)\n",
+                ll_mechanism_name(plan->mechanism), seen, coverage->route_count);
 }
 
 int ll_record_foreign(const struct ll_args *args)

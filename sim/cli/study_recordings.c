@@ -254,8 +254,8 @@ static int run_points(struct experiment_run *run, uint64_t count)
     if (!run->diags)
         ll_cli_fail("memory ran out");
     else if (load_machines(run)) {
-        fprintf(stderr, "simulating %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
-                count, run->experiment->platform_count);
+        ll_cli_tell("simulating %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
+                    count, run->experiment->platform_count);
         ll_pool_run(pool, count, CHUNK, take_points, run);
         status = finish(run, workers);
     }
@@ -276,8 +276,7 @@ static int ll_experiment_run(const struct ll_experiment *experiment, struct ll_e
     uint64_t size = ll_family_size(experiment->family);
     *result = NULL;
     if (!run.model) {
-        fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n",
-                experiment->family->model);
+        ll_cli_tell("there is no workload `%s`; what is made of it is left out\n", experiment->family->model);
         return LL_DONE;
     }
     struct ll_experiment_result *made = calloc(1, sizeof *made);
@@ -319,9 +318,9 @@ void ll_library_release(struct ll_library *library)
 
 static void tell(const struct ll_recording *recording, uint64_t number, uint64_t count)
 {
-    fprintf(stderr, "recording %" PRIu64 " of %" PRIu64 ": %s, %s%s, %" PRIu64 " step%s\n", number, count,
-            recording->model, recording->train ? "training" : "inference", recording->dry_run ? ", dry" : "",
-            recording->steps, ll_plural(recording->steps));
+    ll_cli_tell("recording %" PRIu64 " of %" PRIu64 ": %s, %s%s, %" PRIu64 " step%s\n", number, count,
+                recording->model, recording->train ? "training" : "inference",
+                recording->dry_run ? ", dry" : "", recording->steps, ll_plural(recording->steps));
 }
 
 /* With GEMMs in the type that the recording wants. */
@@ -472,7 +471,7 @@ int ll_bring_one(struct ll_library *library, const struct ll_recording *recordin
     if (model)
         status = record_quietly(library, model, entry);
     else
-        fprintf(stderr, "there is no workload `%s`; what is made of it is left out\n", recording->model);
+        ll_cli_tell("there is no workload `%s`; what is made of it is left out\n", recording->model);
     library->entry_count += status == LL_DONE;
     if (status != LL_DONE) {
         free(entry->losses);

@@ -19,7 +19,7 @@ breach '(atoi|atol|atof|atoll) *\(' none/ 'hides errors: use strtoull, strtod or
 breach '(strtod|strtof|strtold|vsnprintf|asprintf|vasprintf) *\(' 'tracer/base/str.c:|models/' 'goes by the locale of the program: use tracer/base/str.h'
 breach '(localtime|gmtime|setlocale|ctime|asctime) *\(' none/ 'results know neither time of day nor place'
 breach '(rand|srand|random|drand48|rand_r) *\(' none/ 'results repeat: draw from a seeded generator of ours'
-breach '(exit|_exit|quick_exit|abort) *\(' '(sim/cli/(main|record_program)|tracer/interpose/(probe/probe|preload/wrappers)).c:' 'only sim/cli/main.c ends the program, a child that did not become another, and what stands for _exit itself'
+breach '(exit|_exit|quick_exit|abort) *\(' '(sim/cli/record_program|tracer/interpose/(probe/probe|preload/wrappers)).c:' 'nothing ends the program but a child that did not become another, and what stands for _exit itself'
 breach '(printf|vprintf|fprintf|vfprintf|puts|putchar|perror|err|errx|warn|warnx) *\(' sim/cli/ 'only sim/cli prints'
 breach '(std(out|err))[^a-zA-Z0-9_]' sim/cli/ 'only sim/cli prints'
 

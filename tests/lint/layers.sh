@@ -37,6 +37,7 @@ models/micro   models/nn T
 sim/explore    sim/page sim/report sim/replay sim/fusion sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/study      sim/page sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine tracer/convert T
 sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/fusion sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
+sim/api        sim/cli sim/report sim/explore sim/validate sim/replay sim/parallel sim/machine tracer/interpose T
 END
 
 find tracer models sim -name '*.[ch]' -o -name '*.def' | sort |

@@ -25,13 +25,34 @@ built="$root/\(build\|models\|sim\|tracer\)"
 
 PKG_CONFIG_PATH=$tree/moved/lib/pkgconfig
 export PKG_CONFIG_PATH
-compile="$2 -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags leadline)"
+strict='-Wall -Wextra -Werror'
+compile="$2 -std=c11 $strict $(pkg-config --cflags leadline-rooms)"
 # shellcheck disable=SC2046 # words are meant to be split
-$compile "$here/use.c" -o use $(pkg-config --libs leadline)
+$compile "$here/use.c" -o use $(pkg-config --libs leadline-rooms)
 find moved/include/leadline -name '*.h' >headers
 while read -r header; do
     $compile -fsyntax-only "$header" || fail "$header does not compile alone"
 done <headers
+
+# What is exported is what was committed to: a name that goes, or one that nobody meant, breaks who links it.
+nm -D --defined-only moved/lib/libleadline.so.0 | sed -n 's/.* //; s/@@/ /p' | sort >exported
+diff -u "$here/symbols.txt" exported || fail "libleadline.so.0 exports other names than tests/package/symbols.txt has"
+
+# The examples, as C and as C++, and one that prints what the program does.
+cc="$2" cxx=$(command -v c++ || command -v clang++ || true)
+for example in "$root"/examples/c/*.c; do
+    name=$(basename "$example" .c)
+    # shellcheck disable=SC2046
+    $cc -std=c11 $strict "$example" -o "$name" $(pkg-config --cflags --libs leadline) -Wl,-rpath,"$tree/moved/lib" -pthread
+    # shellcheck disable=SC2046
+    [ -z "$cxx" ] || $cxx -x c++ $strict -fsyntax-only "$example" $(pkg-config --cflags leadline)
+done
+./simulate custom_example "$root/traces/alexnet_infer_b1.llt" what-if >of_library
+moved/bin/leadline sim -c custom_example --what-if --json "$root/traces/alexnet_infer_b1.llt" >of_program
+cmp of_library of_program || fail "the library's document is not the program's"
+[ "$(./threads "$root/traces/alexnet_infer_b1.llt" custom_example h100_sxm | wc -l)" = 2 ] || fail "threads"
+! ./simulate custom_example no.llt 2>told || fail "a trace that is not there was simulated"
+grep -q no.llt told || fail "the missing trace is not told of"
 
 # 2 m n k = 2 * 3 * 7 * 5
 [ "$(./use)" = 210 ] || fail "a program that uses the library says $(./use), expected 210"

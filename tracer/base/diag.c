@@ -12,16 +12,22 @@
 
 #include "tracer/base/str.h"
 
-static atomic_bool ran_out;
+static atomic_uint refusals;
+static _Thread_local unsigned forgotten; /* so many of them are over for this thread */
 
 void ll_note_no_memory(void)
 {
-    atomic_store(&ran_out, true);
+    atomic_fetch_add(&refusals, 1);
 }
 
 bool ll_memory_ran_out(void)
 {
-    return atomic_load(&ran_out);
+    return atomic_load(&refusals) != forgotten;
+}
+
+void ll_forget_no_memory(void)
+{
+    forgotten = atomic_load(&refusals);
 }
 
 enum ll_status ll_status_of(int error, enum ll_status otherwise)

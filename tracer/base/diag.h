@@ -50,6 +50,9 @@ enum ll_status ll_status_of(int error, enum ll_status otherwise);
 void ll_note_no_memory(void);
 bool ll_memory_ran_out(void);
 
+/* What was refused until now is over for this thread: a library's next call may find memory again. */
+void ll_forget_no_memory(void);
+
 /* The sentence of a status, without a final dot. Static storage, never NULL. */
 const char *ll_status_text(enum ll_status status);
 

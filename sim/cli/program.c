@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: finds the command and runs it. */
-#include "sim/cli/command.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "sim/cli/command.h"
 
 #include "sim/report/table.h"
 
@@ -20,6 +20,11 @@ static const struct ll_command *const commands[] = {
 #undef LL_COMMAND
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const struct ll_command *ll_command_at(size_t i)
+{
+    return i < COMMAND_COUNT ? commands[i] : NULL;
+}
 
 static void add_help(struct ll_str *out)
 {
@@ -38,7 +43,7 @@ static void add_help(struct ll_str *out)
         0, ll_screen_width());
 }
 
-static const struct ll_command *find_command(const char *name)
+const struct ll_command *ll_command_find(const char *name)
 {
     const char *successor = ll_new_command(name);
     if (successor)
@@ -68,7 +73,7 @@ static int answer(int argc, char **argv)
     static const char *const version_words[] = {"--version", "-V", NULL};
     struct ll_str out = {0};
     if (argc == 3 && strcmp(argv[1], "help") == 0) {
-        const struct ll_command *command = find_command(argv[2]);
+        const struct ll_command *command = ll_command_find(argv[2]);
         char *asked[] = {argv[2], (char[]){"--help"}, NULL};
         return command ? ll_command_run(command, 2, asked) : LL_WRONG;
     }
@@ -84,7 +89,7 @@ static int answer(int argc, char **argv)
         ll_str_add(&out, "leadline " LL_VERSION "\n");
         return ll_print(&out);
     }
-    const struct ll_command *command = find_command(argv[1]);
+    const struct ll_command *command = ll_command_find(argv[1]);
     if (argc == 3 && strcmp(argv[2], "help") == 0 && access("help", F_OK) != 0)
         argv[2] = asked_help;
     return command ? ll_command_run(command, argc - 1, argv + 1) : LL_WRONG;
@@ -92,7 +97,7 @@ static int answer(int argc, char **argv)
 
 /* A reader that went away ends the program quietly, as `| head` expects; a file that may not grow is an error
  * like a full disk. */
-int main(int argc, char **argv)
+int ll_program(int argc, char **argv)
 {
     if (!ll_hold_streams())
         return LL_FAILED;
