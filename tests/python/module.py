@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""module.py PROGRAM: the module as a researcher uses it. What it says is compared with what the program prints."""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import leadline
+
+PROGRAM = sys.argv.pop(1)
+TRACE = "traces/alexnet_infer_b1.llt"
+
+
+def printed(*words):
+    return subprocess.run([PROGRAM, *words], check=True, capture_output=True, text=True).stdout
+
+
+def has(module):
+    try:
+        __import__(module)
+        return True
+    except ImportError:
+        return False
+
+
+class Simulations(unittest.TestCase):
+    def setUp(self):
+        self.trace = leadline.Trace(TRACE)
+
+    def test_the_document_is_the_programs(self):
+        result = leadline.simulate(self.trace, "custom_example", what_if=True)
+        self.assertEqual(result.json_text, printed("sim", "-c", "custom_example", "--what-if", "--json", TRACE))
+        self.assertEqual(result.time_s, result["time_s"])
+        self.assertGreater(result["by_kind.conv2d.time_s"], 0)
+        self.assertIn("custom_example", str(result))
+
+    def test_what_is_wrong_is_an_error_that_says_it(self):
+        with self.assertRaisesRegex(leadline.InputError, "did you mean `custom_example`"):
+            leadline.Machine("custom_exampel")
+        with self.assertRaisesRegex(leadline.Error, "no/such.llt"):
+            leadline.Trace("no/such.llt")
+        with self.assertRaisesRegex(leadline.InputError, "what-if"):
+            leadline.simulate(self.trace, "custom_example", wath_if=True)
+        with self.assertRaisesRegex(AttributeError, "time_s"):
+            leadline.simulate(self.trace, "custom_example").tiem_s
+
+    def test_a_machine_is_changed_by_making_another(self):
+        base = leadline.Machine("custom_example")
+        faster = base.with_({"memory.hbm.bandwidth": "2TB/s"})
+        times = [leadline.simulate(self.trace, machine).time_s for machine in (base, faster, base)]
+        self.assertEqual(times[0], times[2])
+        self.assertLess(times[1], times[0])
+
+    def test_a_trace_is_changed_by_making_another(self):
+        larger = self.trace.change(batch=8)
+        self.assertEqual(leadline.simulate(larger, "custom_example").time_s,
+                         leadline.simulate(self.trace, "custom_example", batch=8).time_s)
+
+    def test_a_recorded_model_is_the_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "memnet.llt")
+            printed("record", "memnet", "--dry-run", "--infer", "-o", path)
+            recorded = leadline.Trace.record("memnet", infer=True)
+            self.assertEqual(leadline.simulate(recorded, "custom_example").time_s,
+                             leadline.simulate(path, "custom_example").time_s)
+
+    def test_a_sweep_has_a_row_for_each_design(self):
+        found = leadline.sweep(self.trace, "custom_example", {"units.array.rows": [32, 64], "clock": ["1GHz", "2GHz"]})
+        self.assertEqual(len(found), 4)
+        self.assertEqual(found[3][0], {"units.array.rows": 64, "clock": "2GHz"})
+        self.assertLess(found[3][1]["time_s"], found[2][1]["time_s"])
+        self.assertIn("<td>2GHz</td>", found._repr_html_())
+
+    def test_threads_find_the_same(self):
+        expected, found = leadline.simulate(self.trace, "custom_example").json_text, []
+        threads = [threading.Thread(target=lambda: found.append(
+            leadline.simulate(self.trace, "custom_example").json_text)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [expected] * 4)
+
+    def test_a_page_for_notebooks_shows_numbers_and_kinds(self):
+        page = leadline.simulate(self.trace, "custom_example")._repr_html_()
+        self.assertIn("<td>time_s</td>", page)
+        self.assertIn("<td>conv2d</td>", page)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_frames(self):
+        result = leadline.simulate(self.trace, "custom_example", per_op=True)
+        self.assertEqual(set(result.to_pandas("by_kind")["kind"]), {one["kind"] for one in result.by_kind})
+        self.assertEqual(len(result.to_pandas("ops")), len(result.ops))
+        frame = leadline.sweep(self.trace, "custom_example", {"clock": ["1GHz", "2GHz"]}).to_pandas()
+        self.assertEqual(list(frame["clock"]), ["1GHz", "2GHz"])
+        with self.assertRaisesRegex(KeyError, "by_kind"):
+            result.to_pandas("by_kidn")
+
+
+class OtherQuestions(unittest.TestCase):
+    def test_any_command_runs(self):
+        self.assertIn("Example accelerator", [machine["name"] for machine in leadline.machines()])
+        self.assertIn("resnet", [model["name"] for model in leadline.models()])
+        self.assertTrue(any(os.path.isdir(folder) for folder in leadline.folders()))
+
+    def test_a_server_is_the_programs(self):
+        result = leadline.serve("h100_sxm+vllm", "llama3.1-8b", rate=2, num_prompts=20)
+        self.assertEqual(result.json_text, printed("serve", "-c", "h100_sxm+vllm", "--model", "llama3.1-8b", "--rate", "2",
+                                                   "--num-prompts", "20", "--json"))
+        self.assertEqual(result["ttft_s.p99"], result.ttft_s["p99"])
+
+    def test_a_plan_is_the_programs(self):
+        result = leadline.plan(TRACE, "dgx_v100", devices=2, batch=2, simulate=1)
+        self.assertEqual(result.json_text, printed("plan", "-c", "dgx_v100", "--devices", "2", "--batch", "2",
+                                                   "--simulate", "1", "--json", TRACE))
+
+
+class Spaces(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        path = os.path.join(self.folder.name, "space.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"name: arrays\nbase: custom_example\ntraces: [{os.path.abspath(TRACE)}]\nvary:\n"
+                       "  units.array.rows: [16, 32, 64, 128]\n  units.array.cols: [16, 32, 64, 128]\n"
+                       "objectives: [min time_s, max flop_utilization]\n")
+        self.space = leadline.Space(path)
+
+    def test_a_point_is_asked_for_by_values_or_by_number(self):
+        values = {"units.array.rows": 64, "units.array.cols": 16}
+        self.assertEqual(len(self.space), 16)
+        self.assertEqual(self.space.number_of(values), 8)
+        self.assertEqual(self.space.point(values).json_text, self.space.point(8).json_text)
+        self.assertEqual(self.space.directions(), ["minimize", "maximize"])
+
+    def test_ask_and_tell_find_the_best(self):
+        time_of = {i: self.space.evaluate(i)[0] for i in range(16)}
+        search = leadline.Search(self.space.parameters, seed=3, beginning=4)
+        while (values := search.ask()) is not None:
+            search.tell(values, [self.space.evaluate(values)[0]])
+        self.assertEqual(search.front()[0][1][0], min(time_of.values()))
+
+    @unittest.skipUnless(has("optuna"), "optuna is not installed")
+    def test_optuna_asks_and_is_told(self):
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(directions=self.space.directions(), sampler=optuna.samplers.RandomSampler(seed=1))
+        for _ in range(8):
+            trial = study.ask()
+            study.tell(trial, self.space.evaluate(self.space.suggest(trial)))
+        self.assertTrue(study.best_trials)
+
+
+@unittest.skipUnless(has("torch"), "torch is not installed")
+class Torch(unittest.TestCase):
+    def test_a_module_becomes_a_trace(self):
+        import torch
+
+        model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+        trace = leadline.Trace.from_torch(model, torch.zeros(32, 64))
+        flops = leadline.simulate(trace, "custom_example", as_="bf16").flops
+        gemms = 2 * 32 * (64 * 128 + 128 * 10)
+        self.assertGreaterEqual(flops, gemms)
+        self.assertLess(flops, 1.1 * gemms)  # biases and the ReLU are the rest
+        trained = leadline.Trace.from_torch(model, torch.zeros(32, 64), backward=True)
+        self.assertGreater(leadline.simulate(trained, "custom_example", as_="bf16").flops, 2 * gemms)
+
+
+class Overhead(unittest.TestCase):
+    def test_a_call_costs_little_more_than_the_library_does(self):
+        """Of a machine that there is not the library makes nothing: what is left is what Python takes."""
+        trace, machine = leadline.Trace(TRACE), leadline.Machine.__new__(leadline.Machine)
+        best = math.inf
+        for _ in range(20):
+            begin = time.perf_counter()
+            for _ in range(50):
+                try:
+                    leadline.simulate(trace, machine, what_if=True, batch=1)
+                except leadline.InputError:
+                    pass
+            best = min(best, (time.perf_counter() - begin) / 50)
+        self.assertLess(best, 50e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
