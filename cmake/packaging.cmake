@@ -66,6 +66,26 @@ install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
   FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
+# What the program says of itself, where it can run: manual pages, completion, the schema of machine files.
+if(NOT LL_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  set(said ${PROJECT_BINARY_DIR}/said)
+  file(MAKE_DIRECTORY ${said})
+  add_custom_command(OUTPUT ${said}/leadline.bash ${said}/_leadline ${said}/leadline.fish ${said}/machine.schema.json
+      ${said}/man1/leadline.1
+    COMMAND leadline completion bash > ${said}/leadline.bash
+    COMMAND leadline completion zsh > ${said}/_leadline
+    COMMAND leadline completion fish > ${said}/leadline.fish
+    COMMAND leadline schema machine > ${said}/machine.schema.json
+    COMMAND leadline manual -o ${said}/man1
+    DEPENDS leadline leadline_shared VERBATIM)
+  add_custom_target(leadline_said ALL DEPENDS ${said}/man1/leadline.1)
+  install(DIRECTORY ${said}/man1 DESTINATION share/man)
+  install(FILES ${said}/leadline.bash DESTINATION share/bash-completion/completions RENAME leadline)
+  install(FILES ${said}/_leadline DESTINATION share/zsh/site-functions)
+  install(FILES ${said}/leadline.fish DESTINATION share/fish/vendor_completions.d)
+  install(FILES ${said}/machine.schema.json DESTINATION share/leadline)
+endif()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_CONTACT "The Leadline authors")

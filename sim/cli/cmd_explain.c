@@ -7,6 +7,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/serving_file.h"
 #include "sim/machine/machine.h"
+#include "sim/machine/schema.h"
 #include "sim/report/schemas.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -184,6 +185,9 @@ static int list_schemas(const struct ll_args *args)
     return ll_print(&out);
 }
 
+/* Of files that people write: for editors. */
+static const char file_schema[] = "machine";
+
 static int run_schema(const struct ll_args *args)
 {
     enum { MOST = 64 };
@@ -191,6 +195,12 @@ static int run_schema(const struct ll_args *args)
     size_t count = 0;
     if (args->word_count == 0)
         return list_schemas(args);
+    if (strcmp(args->words[0], file_schema) == 0) {
+        struct ll_str out = {0};
+        ll_machine_file_schema(&(struct ll_json){.out = &out, .indent = true});
+        return ll_print_data(&out);
+    }
+    names[count++] = file_schema;
     for (const struct ll_schema *schema = ll_schemas(); schema->name && count < MOST; schema++) {
         names[count++] = schema->name;
         if (strcmp(schema->name, args->words[0]) != 0)
@@ -208,10 +218,14 @@ const struct ll_command ll_command_schema = {
     .name = "schema",
     .rows = "schemas",
     .cuts_tables = true,
-    .synopsis = "[DOCUMENT]",
-    .summary = "print the JSON Schema of what --json prints",
-    .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n",
-    .details = "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
+    .synopsis = "[DOCUMENT | machine]",
+    .summary = "print the JSON Schema of what --json prints, or of machine files",
+    .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n"
+                "  leadline schema machine > machine.schema.json\n",
+    .details = "machine is the schema of machine files: an editor that knows yaml-language-server completes "
+               "and checks keys by it, where the file's first line names it: # yaml-language-server: "
+               "$schema=machine.schema.json\n"
+               "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
                "the one "
                "before would misread it; new keys alone do not change it.\n"
                "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "

@@ -57,6 +57,17 @@ static bool takes(const struct ll_command *command, const char *name)
     return strcmp(name, "top") != 0 || command->cuts_tables;
 }
 
+const struct ll_option *ll_option_at(const struct ll_command *command, size_t i)
+{
+    for (const struct ll_option *option = command->options; option && option->name; option++)
+        if (i-- == 0)
+            return option;
+    for (const struct ll_option *option = common; option->name; option++)
+        if (takes(command, option->name) && i-- == 0)
+            return option;
+    return NULL;
+}
+
 static void add_option_help(const struct ll_option *option, unsigned width, struct ll_str *out)
 {
     char left[64];

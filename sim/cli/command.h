@@ -95,6 +95,9 @@ const struct ll_command *ll_command_find(const char *name);
 /* The commands in the order of commands.def; NULL behind the last. */
 const struct ll_command *ll_command_at(size_t i);
 
+/* The options of a command, its own and then the common ones; NULL behind the last. */
+const struct ll_option *ll_option_at(const struct ll_command *command, size_t i);
+
 /* The whole program, from its command line to its exit status. Once in a process. */
 int ll_program(int argc, char **argv);
 

@@ -257,8 +257,8 @@ void ll_print_diags(const struct ll_diags *diags)
         ll_cli_tell("... and %zu more\n", unkept);
 }
 
-static const struct ll_option_place *origins;
-static size_t origin_count;
+static _Thread_local const struct ll_option_place *origins;
+static _Thread_local size_t origin_count;
 
 void ll_cli_origins(const struct ll_option_place *list, size_t count)
 {

@@ -119,6 +119,9 @@ bool ll_section_read(size_t i, struct ll_reading *reading);
 /* Whether a key of the machine's table was read without complaint. */
 bool ll_read_well(const struct ll_reading *reading, const char *key);
 
+/* The JSON Schema of machine files, for editors (file_schema.c). */
+void ll_machine_file_schema(struct ll_json *json);
+
 /* The variant of an object (its unit model's keys), or NULL. */
 const struct ll_field_table *ll_field_table_variant(const struct ll_field_table *table, const void *object);
 

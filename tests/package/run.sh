@@ -34,6 +34,18 @@ while read -r header; do
     $compile -fsyntax-only "$header" || fail "$header does not compile alone"
 done <headers
 
+# Tab after `-c custom_ex`, as bash asks for it; pages by man.
+if command -v bash >/dev/null; then
+    completed=$(PATH=$tree/moved/bin:$PATH bash -c '. moved/share/bash-completion/completions/leadline
+        COMP_WORDS=(leadline sim -c custom_exam) COMP_CWORD=3
+        _leadline
+        echo "${COMPREPLY[@]}"')
+    [ "$completed" = custom_example ] || fail "bash completes custom_exam to '$completed'"
+fi
+grep -q '^\.TH "LEADLINE-SIM" 1' moved/share/man/man1/leadline-sim.1 || fail "leadline-sim(1) is not there"
+! command -v man >/dev/null || LC_ALL=C.UTF-8 MANPATH=$tree/moved/share/man man --warnings leadline-sim 2>warned >/dev/null
+[ ! -s warned ] || { cat warned && fail "man warns of leadline-sim(1)"; }
+
 # What is exported is what was committed to: a name that goes, or one that nobody meant, breaks who links it.
 nm -D --defined-only moved/lib/libleadline.so.0 | sed -n 's/.* //; s/@@/ /p' | sort >exported
 diff -u "$here/symbols.txt" exported || fail "libleadline.so.0 exports other names than tests/package/symbols.txt has"
