@@ -14,7 +14,8 @@ usage() {
 ./do soak [N]    property tests with N fresh seeds under the sanitizers, and N programs and recorders killed
                  at random moments (20 when not given); then every command with every call for memory
                  and files refused, up to 5000 a command and a sample of 2000 beyond
-./do package     build a .deb below build/release
+./do install DIR install what is missing, build, install below DIR, as /usr/local
+./do package     build Debian packages below build/debian: program, library, headers, machines, Python module, pages
 ./do platforms   demo and tests on a fresh Debian 13; built for arm64, and tested as far as an emulator can (root)
 END
 }
@@ -210,6 +211,15 @@ soak() {
     done
 }
 
+# In a copy of the tree, beside which they are written.
+package() {
+    rm -rf build/debian
+    mkdir -p build/debian/leadline
+    find . -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name .git -print0 | xargs -0 cp -R -t build/debian/leadline
+    (cd build/debian/leadline && run dpkg-buildpackage -us -uc -b)
+    ls build/debian/*.deb
+}
+
 # On machines that are made for it, below build/platforms.
 platforms() {
     build release
@@ -224,7 +234,13 @@ host) prepare; host ;;
 fuzz) prepare; fuzz "${2:-100000}" ;;
 soak) prepare; soak "${2:-20}" ;;
 platforms) prepare; need debootstrap; platforms ;;
-package) prepare; need dpkg-dev file; build release; run cpack --config build/release/CPackConfig.cmake -B build/release ;;
+install)
+    [ $# = 2 ] || { usage >&2 && exit 2; }
+    prepare
+    build release
+    run cmake --install build/release --prefix "$2"
+    ;;
+package) prepare; need dpkg-dev debhelper; package ;;
 '') usage ;;
 *) say "no command '$1'" && usage >&2 && exit 2 ;;
 esac

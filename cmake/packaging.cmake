@@ -4,7 +4,7 @@
 #   lib/libleadline.so.0               the library, which is all of it; include/leadline.h, lib/pkgconfig/leadline.pc
 #   share/leadline/{hwconfigs,traces,examples}  machines, sample traces and sweep files, found from the library's own place
 #   lib/libleadline-rooms.a, include/leadline, lib/pkgconfig/leadline-rooms.pc   the rooms, for who builds on their structs
-# and `cpack` makes a Debian package of it.
+# debian/ makes packages of it, packaging/ has recipes for other systems.
 
 # One archive of all rooms but the models and the program's face; each room's foreign libraries are named in
 # leadline-rooms.pc, because an archive cannot carry them.
@@ -63,7 +63,7 @@ foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tra
   install(FILES ${header} DESTINATION include/leadline/${folder} COMPONENT dev)
 endforeach()
 install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.c" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
 # What the program says of itself, where it can run: manual pages, completion, the schema of machine files.
@@ -85,18 +85,3 @@ if(NOT LL_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATO
   install(FILES ${said}/leadline.fish DESTINATION share/fish/vendor_completions.d)
   install(FILES ${said}/machine.schema.json DESTINATION share/leadline)
 endif()
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGE_CONTACT "The Leadline authors")
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libopenblas0-pthread | libopenblas0") # opened at run time, so not seen by the above
-if(rsvg_FOUND)
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS librsvg2-2) # likewise, for figures as PNG and PDF
-endif()
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Record a workload once, where it really runs; then ask any machine that can be
-described, built or imagined, how long it would take, what would hold it back,
-and what to change.")
-include(CPack)
