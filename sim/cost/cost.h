@@ -113,6 +113,12 @@ struct ll_tabled {
     double least_bytes;          /* out of the outermost memory, on an empty machine */
 };
 
+/* Energy of an array of elements that is not arithmetic: of its registers, of hops between elements, and of
+ * each memory level what its reads and writes take beyond the energy of its bytes. All 0 of other units. */
+struct ll_array_energy {
+    double registers_j, hops_j, level_j[LL_MAX_LEVELS];
+};
+
 struct ll_cost {
     enum ll_reuse_sensitivity reuse_sensitivity;
     bool next_to_found;     /* chosen next to what earlier ops left */
@@ -135,12 +141,13 @@ struct ll_cost {
     double overhead_s;    /* what starting the op costs the software */
     double behind_s;      /* of that, what it takes while the device works already */
     double more_s;        /* beyond that, until the device begins what is done this way */
-    double made;       /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
-    double zeros;      /* multiplications by zero for each of these */
-    double array_j;    /* energy of an array beyond its multiplications and what bytes out of levels tell */
-    uint64_t mappings; /* that its search looked at */
-    struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
-    struct ll_tabled table;       /* the same, applied after the overlay */
+    double made;    /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
+    double zeros;   /* multiplications by zero for each of these */
+    double array_j; /* energy of an array beyond its multiplications and what bytes out of levels tell */
+    struct ll_array_energy array_parts; /* of that: where it is taken; the rest is arithmetic */
+    uint64_t mappings;                  /* that its search looked at */
+    struct ll_correction overlay;       /* to be applied when the op is timed; no other field depends on it */
+    struct ll_tabled table;             /* the same, applied after the overlay */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
     /* Of each level; those behind the machine's last are 0. */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */

@@ -6,7 +6,7 @@
  *       time = (cycles in which elements multiply or wait for a port + loading + draining) / clock
  *
  * What a level moves is what its inner side reads and updates. Energy that bytes out of levels do not tell
- * apart (registers, hops, reads and writes that differ) is `array_j`. */
+ * (registers, hops, reads and writes that differ) is `array_j`, and where it is taken `array_parts`. */
 #include "sim/cost/cost_parts.h"
 
 #include <math.h>
@@ -64,16 +64,33 @@ static void take_level(const struct ll_machine *machine, uint64_t l, const struc
     cost->level_pieces[l] = 1;
 }
 
-/* What is known of bytes already, so that both sums are the nest's. */
-static double told_by_bytes(const struct ll_machine *machine, const struct ll_cost *cost)
+/* What is known of bytes already is taken out of the levels between which they go, so that the sums of both
+ * are the nest's. */
+static void leave_out_bytes(const struct ll_machine *machine, const struct ll_cost *cost,
+                            double level_j[LL_MAX_LEVELS])
 {
-    double sum_j = 0;
     for (uint64_t l = 0; l < machine->level_count; l++) {
-        sum_j += cost->level_bytes[l] * ll_machine_level_j(machine, l);
-        for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
-            sum_j += cost->level_of[l][o] * ll_machine_inside_j(machine, l, o);
+        level_j[l] -= cost->level_bytes[l] * ll_machine_level_j(machine, l);
+        for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
+            int inside = ll_destination_level(machine, l, o);
+            if (inside != LL_CATCHER_UNIT)
+                level_j[inside] -= cost->level_of[l][o] * ll_machine_level_j(machine, (uint64_t)inside);
+        }
     }
-    return sum_j;
+}
+
+static void take_energy(const struct ll_machine *machine, const struct nest *n, struct ll_cost *cost)
+{
+    const struct ll_array_cost *nest = &n->found.cost;
+    struct ll_array_energy *parts = &cost->array_parts;
+    uint64_t inside = n->array.stores - machine->level_count;
+    for (uint64_t s = 0; s < n->array.stores; s++)
+        *(s < inside ? &parts->registers_j : &parts->level_j[s - inside]) += n->steps * nest->store_j[s];
+    parts->hops_j = n->steps * nest->network_j;
+    leave_out_bytes(machine, cost, parts->level_j);
+    cost->array_j = parts->registers_j + parts->hops_j;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        cost->array_j += parts->level_j[l];
 }
 
 static const char *array_whole(const struct ll_machine *machine, uint64_t u, const struct ll_work *work,
@@ -109,7 +126,7 @@ static const char *array_whole(const struct ll_machine *machine, uint64_t u, con
         }
     }
     if (machine->energy_given)
-        cost->array_j = n.steps * (nest->energy_j - nest->mac_j) - told_by_bytes(machine, cost);
+        take_energy(machine, &n, cost);
     return NULL;
 }
 

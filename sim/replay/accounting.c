@@ -112,6 +112,8 @@ void ll_energy_add(struct ll_energy_parts *sum, const struct ll_energy_parts *te
 {
     assert(times >= 0);
     sum->compute_j += times * term->compute_j;
+    sum->registers_j += times * term->registers_j;
+    sum->hops_j += times * term->hops_j;
     sum->host_j += times * term->host_j;
     sum->network_j += times * term->network_j;
     sum->static_j += times * term->static_j;
@@ -124,7 +126,8 @@ double ll_energy_sum(const struct ll_energy_parts *parts)
     double sum_j = 0;
     for (unsigned l = 0; l < LL_MAX_LEVELS; l++)
         sum_j += parts->level_j[l];
-    return sum_j + parts->compute_j + parts->host_j + parts->network_j + parts->static_j;
+    return sum_j + parts->compute_j + parts->registers_j + parts->hops_j + parts->host_j + parts->network_j +
+           parts->static_j;
 }
 
 /* That an op brings from the host, or takes there. */
@@ -135,7 +138,26 @@ static double host_bytes(const struct ll_work *work)
     return work->kind == LL_WORK_SWAP ? (double)ll_max(work->a_bytes, work->c_bytes) : 0;
 }
 
-/* Arithmetic, and bytes of the host, of all replayed steps together. Ops of a signature mostly go the same
+/* What a unit takes for an op: arithmetic, and what an array takes in its registers, between elements and of
+ * each level beyond the energy of bytes. */
+static void add_unit(double unit_j, const struct ll_cost *cost, struct ll_energy_parts *sum)
+{
+    const struct ll_array_energy *array = &cost->array_parts;
+    double apart_j = array->registers_j + array->hops_j;
+    if (cost->array_j == 0) {
+        sum->compute_j += unit_j;
+        return;
+    }
+    sum->registers_j += array->registers_j;
+    sum->hops_j += array->hops_j;
+    for (unsigned l = 0; l < LL_MAX_LEVELS; l++) {
+        sum->level_j[l] += array->level_j[l];
+        apart_j += array->level_j[l];
+    }
+    sum->compute_j += unit_j - apart_j;
+}
+
+/* Of units, and bytes of the host, of all replayed steps together. Ops of a signature mostly go the same
  * way, so the energy of the latest of each signature is kept. False when memory ran out. */
 static bool sum_ops(struct ll_result *result, const bool *idle)
 {
@@ -152,7 +174,7 @@ static bool sum_ops(struct ll_result *result, const bool *idle)
             continue;
         if (latest[signature].cost != cost)
             latest[signature] = (struct latest){cost, ll_cost_compute_j(result->machine, work, cost)};
-        result->energy.compute_j += latest[signature].compute_j;
+        add_unit(latest[signature].compute_j, cost, &result->energy);
         result->host_bytes += host_bytes(work);
     }
     free(latest);
@@ -219,11 +241,14 @@ static bool sum_energy(struct ll_result *result, const bool *idle, const double 
     if (!sum_ops(result, idle))
         return false;
     parts->compute_j /= steps;
+    parts->registers_j /= steps;
+    parts->hops_j /= steps;
     result->host_bytes /= steps;
     parts->host_j = result->host_bytes * result->machine->energy.host_j_per_byte;
     parts->network_j = result->network.links_j;
     for (uint64_t l = 0; l < result->machine->level_count; l++)
-        parts->level_j[l] = accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
+        parts->level_j[l] =
+            parts->level_j[l] / steps + accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
     result->energy_j = ll_energy_sum(parts);
     return true;

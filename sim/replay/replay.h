@@ -114,9 +114,10 @@ struct ll_kind_result {
     double rate, peak_share, bound_s;
 };
 
-/* What becomes of a step's energy, in J; of what the network's links take, this device's share. */
+/* What becomes of a step's energy, in J; of what the network's links take, this device's share. Registers and
+ * hops are those inside arrays of elements (`model: array`). */
 struct ll_energy_parts {
-    double compute_j, level_j[LL_MAX_LEVELS], host_j, network_j, static_j;
+    double compute_j, registers_j, hops_j, level_j[LL_MAX_LEVELS], host_j, network_j, static_j;
 };
 
 /* Adds so many times a term. */

@@ -312,6 +312,10 @@ static void report_energy_json(const struct ll_machine *machine, double energy_j
     ll_json_key(json, "energy_parts_j");
     ll_json_open_object(json);
     ll_json_put_number(json, "compute", parts->compute_j);
+    if (parts->registers_j > 0)
+        ll_json_put_number(json, "registers", parts->registers_j);
+    if (parts->hops_j > 0)
+        ll_json_put_number(json, "hops", parts->hops_j);
     for (uint64_t l = 0; l < machine->level_count; l++)
         ll_json_put_number(json, machine->levels[l].name, parts->level_j[l]);
     ll_json_put_number(json, "host", parts->host_j);

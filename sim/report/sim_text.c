@@ -565,7 +565,7 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
     if (result->prepared->flops > 0 && result->energy.compute_j == 0)
         gap("arithmetic", &gaps, line);
     for (uint64_t l = 0; l < machine->level_count; l++)
-        if (ll_machine_level_j(machine, l) == 0)
+        if (ll_machine_level_j(machine, l) == 0 && result->energy.level_j[l] == 0)
             gap(machine->levels[l].name, &gaps, line);
     for (uint64_t l = 0; l < machine->network_count; l++)
         if (machine->networks[l].j_per_byte == 0 && result->network.levels[l].busy_s > 0)
@@ -593,6 +593,8 @@ static void energy_words(const struct ll_result *result, double energy_j, const 
     }
     ll_str_addf(line, "%s%s", ll_format_si(&energy, energy_j, "J/step"), of_whom);
     energy_part("compute", parts->compute_j, energy_j, &some, line);
+    energy_part("registers", parts->registers_j, energy_j, &some, line);
+    energy_part("hops", parts->hops_j, energy_j, &some, line);
     for (uint64_t l = 0; l < machine->level_count; l++)
         energy_part(machine->levels[l].name, parts->level_j[l], energy_j, &some, line);
     energy_part("host", parts->host_j, energy_j, &some, line);
