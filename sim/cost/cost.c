@@ -390,6 +390,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     if (unit->sum_bytes > 0 && s->task.is_gemm)
         ll_sum_in(&s->task, unit->sum_bytes);
     ll_conv_core_pack(unit, &s->task);
+    ll_systolic_pack(unit, &s->task);
     s->unit.efficiency *= ll_rows_compute(s->kernel, work) * variant->rate;
     ll_variant_binds(variant, &s->task);
     if (variant->skips) {

@@ -319,6 +319,10 @@ struct ll_unit_model {
                     const struct ll_kernel_config *way, struct ll_explain *why);
 };
 
+/* Where the unit is a systolic array whose weights lie in memory in whole tiles, b of a GEMM has the bytes of
+ * these. Otherwise nothing changes. */
+void ll_systolic_pack(const struct ll_unit *unit, struct ll_task *task);
+
 #define LL_UNIT_MODEL(word, ...) extern const struct ll_unit_model ll_cost_##word;
 #include "sim/machine/unit_models.def"
 #undef LL_UNIT_MODEL

@@ -26,6 +26,13 @@
  * is cut into pieces whose sums find room, and the stationary operand is loaded again for each piece, which
  * costs max(T, pieces R) per fold behind the wavefront.
  *
+ * A convolution is a GEMM whose k has the channels of all taps of the filter, as im2col lays them out. An
+ * array that takes it tap by tap (`tap_by_tap`) has folds of channels alone along k:
+ *
+ *       folds along k = taps * ceil(channels / R)      for ceil(taps * channels / R)
+ *
+ * Where weights lie in memory in whole tiles (`whole_tiles`), there is room for folds R C of them, not k n.
+ *
  * Several arrays share the output: the batch first, then columns and rows in whole folds; the array with the
  * largest share counts. How the output is cut and how many arrays work are kernel configurations. Fewer
  * arrays can be better where each has a private memory, since more of them load more copies of the
@@ -57,7 +64,35 @@ static double pieces_of(const struct ll_systolic *array, double length)
     return array->dataflow == LL_OUTPUT_STATIONARY || room == 0 ? 1 : ceil(length / room);
 }
 
-static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, const struct ll_gemm *g,
+/* Taps of a filter whose channels make up k, where the array takes them one after the other; else 1. */
+static uint64_t taps_in_turn(const struct ll_systolic *array, const struct ll_task *task)
+{
+    const struct ll_work *work = task->work;
+    bool takes = array->tap_by_tap && work->kind == LL_WORK_CONV && work->conv.pass != LL_CONV_FILTER;
+    return takes ? ll_mul(work->conv.kernel_h, work->conv.kernel_w) : 1;
+}
+
+/* Folds along k. Of a strided gradient each phase has some of the taps: at most as many as there are of k. */
+static uint64_t folds_of_k(const struct ll_systolic *array, const struct ll_task *task, uint64_t k)
+{
+    uint64_t taps = ll_min(taps_in_turn(array, task), k);
+    return taps > 0 ? ll_mul(taps, ll_ceil_div(ll_ceil_div(k, taps), array->rows)) : 0;
+}
+
+void ll_systolic_pack(const struct ll_unit *unit, struct ll_task *task)
+{
+    const struct ll_systolic *array = &unit->systolic;
+    if (unit->model != LL_UNIT_SYSTOLIC || !task->is_gemm || !array->whole_tiles ||
+        array->dataflow != LL_WEIGHT_STATIONARY)
+        return;
+    const struct ll_gemm *d = &task->problem.dims;
+    double tiles = (double)folds_of_k(array, task, d->k) * (double)ll_ceil_div(d->n, array->cols);
+    double stored = tiles * (double)array->rows * (double)array->cols / ((double)d->k * (double)d->n);
+    task->problem.element[LL_OPERAND_B] *= stored;
+    task->unit_pass[LL_OPERAND_B] *= stored;
+}
+
+static struct folds lay(const struct ll_systolic *array, const struct ll_task *task, const struct ll_gemm *g,
                         bool in_pieces)
 {
     bool os = array->dataflow == LL_OUTPUT_STATIONARY, is = array->dataflow == LL_INPUT_STATIONARY;
@@ -65,9 +100,9 @@ static struct folds lay(const struct ll_systolic *array, enum ll_dtype dtype, co
     double length = (double)(os ? g->k : is ? g->n : g->m);
     struct folds f = {
         .length = length,
-        .rows = (double)ll_ceil_div(os ? g->m : g->k, array->rows),
+        .rows = (double)(os ? ll_ceil_div(g->m, array->rows) : folds_of_k(array, task, g->k)),
         .columns = (double)ll_ceil_div(is ? g->m : g->n, array->cols),
-        .streamed = ceil(length / array->macs[dtype]),
+        .streamed = ceil(length / array->macs[task->dtype]),
         .pieces = in_pieces ? pieces_of(array, length) : 1,
         .load = r,
     };
@@ -224,7 +259,7 @@ static bool systolic_way(const struct ll_unit *unit, const struct ll_task *task,
     if (!decode(unit, task, index % whole, &dealing))
         return false;
     struct ll_split split = deal(&unit->systolic, &task->problem.dims, &dealing);
-    struct folds f = lay(&unit->systolic, task->dtype, &split.share, in_pieces);
+    struct folds f = lay(&unit->systolic, task, &split.share, in_pieces);
     if (in_pieces && (f.pieces == 1 || f.rows == 1)) /* the same as whole, or no sums to come back */
         return false;
     *way = (struct ll_kernel_config){
@@ -271,12 +306,17 @@ static void explain_folds(const struct ll_unit *unit, const struct ll_task *task
     char load[32] = "";
     if (!os)
         ll_snprintf(load, sizeof load, "%.10g + ", f->load);
-    uint64_t on_rows = os ? g->m : g->k, on_columns = is ? g->m : g->n;
+    uint64_t on_rows = os ? g->m : g->k, on_columns = is ? g->m : g->n, taps = taps_in_turn(array, task);
     ll_say(why,
            "%s: %" PRIu64 " of %" PRIu64 " arrays work, each on %" PRIu64 " product%s of m %" PRIu64
            ", n %" PRIu64 ", k %" PRIu64 ", %s stationary",
            unit->name, split->used, unit->count, split->share.batch, split->share.batch == 1 ? "" : "s",
            split->share.m, split->share.n, split->share.k, names[array->dataflow]);
+    if (!os && taps > 1)
+        ll_say(why,
+               "folds along k, taps of a filter in turn: %" PRIu64 " * ceil(%" PRIu64 " / %" PRIu64
+               ") = %.10g",
+               ll_min(taps, g->k), ll_ceil_div(g->k, ll_min(taps, g->k)), array->rows, f->rows);
     ll_say(why, "folds of %" PRIu64 " x %" PRIu64 ": %" PRIu64 " * %.10g * %.10g = %.10g", array->rows,
            array->cols, split->share.batch, f->rows, f->columns, f->count);
     ll_say(why,
@@ -308,7 +348,7 @@ static void systolic_explain(const struct ll_unit *unit, const struct ll_task *t
 {
     uint32_t whole = dealings(unit, task);
     const struct ll_split split = {way->share, way->units_used};
-    const struct folds f = lay(&unit->systolic, task->dtype, &way->share, index >= whole);
+    const struct folds f = lay(&unit->systolic, task, &way->share, index >= whole);
     const struct first_piece p = first_piece_of(&unit->systolic, task);
     explain_folds(unit, task, &split, &f, why);
     ll_say(why, "first piece of an array: %.10g * %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = %.10g B",

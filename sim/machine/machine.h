@@ -302,6 +302,8 @@ struct ll_energy {
     double level_j_per_byte[LL_MAX_LEVELS]; /* of traffic out of a level, in the order of `levels` */
     double on_chip_j_per_byte;   /* of a level of 1 KiB; scaled for all on the chip without figure */
     uint64_t on_chip_bank_bytes; /* the largest size that this scaling assumes; 0: the level's own */
+    double register_j_per_bit;   /* of registers in arrays without figure: of a bit read or written */
+    double decode_j_per_bit;     /* and of a bit of the address, at each of their lines; both 0: on_chip */
     double off_chip_j_per_byte;  /* of levels outside of the chip without figure */
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */

@@ -101,6 +101,12 @@ static const struct ll_field systolic_fields[] = {
      .otherwise = "0",
      .help = "partial sums that each column keeps; further ones go to memory and back, or what streams comes in "
              "pieces, whichever is faster; 0: as many as needed"},
+    {.key = "tap_by_tap", .type = LL_TYPE_BOOL, AT(systolic.tap_by_tap), .otherwise = "false",
+     .help = "whether the taps of a convolution's filter follow one another, so that the array sums up channels alone; "
+             "if not, channels of all taps lie side by side, as im2col lays them"},
+    {.key = "whole_tiles", .type = LL_TYPE_BOOL, AT(systolic.whole_tiles), .otherwise = "false",
+     .help = "whether weights lie in memory in whole tiles of `rows` x `cols`, the last of which have zeros: more bytes come "
+             "where these do not divide a layer; for dataflow ws"},
     {.key = "macs", .type = LL_TYPE_DTYPES, AT(systolic.macs), .required = true, .min = POSITIVE, .max = MOST_RATE,
      .help = "multiply-accumulates per processing element and cycle, by dtype"},
 };
@@ -839,6 +845,12 @@ static const struct ll_field energy_fields[] = {
      .max = MOST_BYTES,
      .help = "levels larger than this count as this large for `on_chip_pj`; when not given, they count as "
              "large as they are"},
+    {.key = "register_pj_per_bit", .type = LL_TYPE_NUMBER, AT(register_j_per_bit), .unit = "pJ", .min = POSITIVE, .max = 1,
+     .help = "energy of a bit that is read from a register file of an array or written into it, in pJ, where the file has no "
+             "figures of its own; with `decode_pj_per_bit`. When not given, registers go by `on_chip_pj`"},
+    {.key = "decode_pj_per_bit", .type = LL_TYPE_NUMBER, AT(decode_j_per_bit), .unit = "pJ", .min = POSITIVE, .max = 1,
+     .help = "energy of comparing a bit of the address, in pJ: at each line of such a register file an access compares all "
+             "bits that tell its lines apart"},
     {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
      .help = "energy of a byte into or out of a level outside of the chip, if that has no figure of its own, in pJ"},
     {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,

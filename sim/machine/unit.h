@@ -31,8 +31,10 @@ enum ll_dataflow { LL_OUTPUT_STATIONARY, LL_WEIGHT_STATIONARY, LL_INPUT_STATIONA
 struct ll_systolic {
     uint64_t rows, cols;
     enum ll_dataflow dataflow;
-    bool overlap_folds;          /* the next stationary tile loads while this one computes */
-    uint64_t accumulators;       /* partial sums that a column keeps below the array; 0: as many as needed */
+    bool overlap_folds;    /* the next stationary tile loads while this one computes */
+    uint64_t accumulators; /* partial sums that a column keeps below the array; 0: as many as needed */
+    bool tap_by_tap;       /* taps of a convolution's filter follow one another; if not, as im2col */
+    bool whole_tiles;      /* weights lie in memory in whole tiles of the array, zeros in the last ones */
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per processing element and cycle; 0: cannot */
 };
 

@@ -82,9 +82,10 @@ static void save_activations(const struct ll_machine *machine, const struct ll_w
 }
 
 /* Layers one behind the other: a memory in front of the outermost one that software fills with activations
- * has what the layer before left, and keeps the result for the next, as much of both as fits. */
+ * has what the layer before left, and keeps the result for the next, as much of both as fits. The first layer
+ * of a network that is run again and again takes its image from outside. */
 static void save_chained(const struct ll_machine *machine, const struct ll_cost *cost, double weights_left,
-                         struct ll_warm_bytes *left)
+                         bool from_outside, struct ll_warm_bytes *left)
 {
     uint64_t outermost = machine->level_count - 1;
     const struct ll_level *memory = outermost > 0 ? &machine->levels[outermost - 1] : NULL;
@@ -93,7 +94,8 @@ static void save_chained(const struct ll_machine *machine, const struct ll_cost 
         return;
     const double *of = cost->level_of[outermost];
     double operands = of[LL_OPERAND_A] + of[LL_OPERAND_B] + of[LL_OPERAND_C];
-    double bytes = operands > 0 ? of[LL_OPERAND_A] + of[LL_OPERAND_C] : cost->level_bytes[outermost];
+    double bytes = operands > 0 ? (from_outside ? 0 : of[LL_OPERAND_A]) + of[LL_OPERAND_C]
+                                : cost->level_bytes[outermost];
     double *saved = &left->saved_bytes[outermost];
     *saved += fmin(fmax(0, bytes - *saved), (double)memory->size_bytes);
     *saved += weights_left * of[LL_OPERAND_B];
@@ -345,7 +347,7 @@ static bool predict_part(const struct ll_machine *machine, const struct ll_measu
         save_held(&part->work, &cost, machine->level_count, &left);
     if (repeats == LL_REPEATS_CHAINED || repeats == LL_REPEATS_RESIDENT)
         save_chained(machine, &cost, repeats == LL_REPEATS_RESIDENT ? weights_that_stay(machine, works) : 0,
-                     &left);
+                     repeats == LL_REPEATS_RESIDENT && i == 0, &left);
     cost_after_reuse(machine, part, &left, &cost);
     cost.gap_s = follows ? 0 : cost.gap_s;
     ll_cost_time(machine, &cost, &left, &timing);

@@ -222,6 +222,84 @@ static void cases_have_the_accesses_and_cycles_of_timeloop(void **state)
     close_table(&t);
 }
 
+/* A case's machine without its own figures of energy, by those of a technology and LPDDR4 instead. */
+static struct ll_machine *by_components(const char *stem, const char *node)
+{
+    static const char *const folders[] = {"hwconfigs", NULL};
+    char text[256], path[LL_MAX_REGISTERS + LL_MAX_LEVELS][2][96];
+    struct ll_override set[2 * (LL_MAX_REGISTERS + LL_MAX_LEVELS)];
+    struct ll_diags diags = {0};
+    size_t count = 0;
+    struct ll_array array;
+    enum ll_dtype dtype;
+    struct ll_machine *own = read_array(stem, &dtype, &array);
+    const struct ll_array_unit *unit = &own->units[ll_array_find(own)].array;
+    for (uint64_t i = 0; i < unit->register_count + own->level_count; i++)
+        for (int way = 0; way < 2; way++) {
+            bool inside = i < unit->register_count;
+            const char *name = inside ? unit->registers[i].name : own->levels[i - unit->register_count].name;
+            if (!inside && !own->levels[i - unit->register_count].accesses_given)
+                continue;
+            snprintf(path[i][way], sizeof path[i][way], "%s.%s.accesses.%s_pj",
+                     inside ? "units.array.registers" : "memory", name, way ? "write" : "read");
+            set[count++] = (struct ll_override){path[i][way], "0"};
+        }
+    int length = snprintf(text, sizeof text,
+                          "inherits: [accelerators/%s, technology/%s, technology/lpddr4]\n", stem, node);
+    struct ll_machine *machine =
+        ll_machine_parse(text, (size_t)length, "components.yaml", folders, set, count, &diags);
+    if (!machine)
+        fail_msg("%s: %s", stem, diags.kept_count ? diags.kept[0].message : "");
+    ll_diags_release(&diags);
+    ll_machine_free(own);
+    return machine;
+}
+
+/* The same mappings with energies that follow from sizes, widths and a technology. Printed for each case;
+ * docs/accuracy.md has them. */
+static void components_of_our_own_come_near_to_the_energy_of_timeloop(void **state)
+{
+    static const struct {
+        const char *name, *stem, *node;
+        double most; /* of the error, as docs/accuracy.md has it */
+    } rows[] = {
+        {"ex_simba_like", "timeloop_simba_like", "n45", 0.31},
+        {"ex_simple_output_stationary", "timeloop_simple_output_stationary", "n45", 0.155},
+        {"tut_timeloop+accelergy_intmac", "timeloop_eyeriss_intmac", "n65", 0.245},
+        {"tut_06-mapper-convlayer-eyeriss", "timeloop_eyeriss", "n65", 0.05},
+        {"tut_02_interface_and_design_space_exploration_2024", "timeloop_design_space_2024", "n45", 0.285}};
+    struct table t;
+    size_t checked = 0;
+    (void)state;
+    for (open_table("tests/peers/timeloop_cases.csv", &t); next_row(&t);) {
+        size_t r = 0;
+        while (r < sizeof rows / sizeof *rows && strcmp(rows[r].name, text_of(&t, "case")) != 0)
+            r++;
+        if (r == sizeof rows / sizeof *rows)
+            continue;
+        struct ll_array_problem problem;
+        struct ll_array_mapping mapping;
+        struct ll_array_cost cost;
+        struct ll_machine *machine = by_components(rows[r].stem, rows[r].node);
+        uint64_t u = ll_array_find(machine);
+        enum ll_dtype dtype = 0;
+        while (machine->units[u].array.macs[dtype] == 0)
+            ++dtype;
+        const struct ll_array array = ll_array_of(machine, u, dtype);
+        parse(&array, text_of(&t, "problem"), text_of(&t, "mapping"), &problem, &mapping);
+        for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++)
+            problem.operand[o].bits = problem.operand[o].sum_bits = (double)ll_dtype_bits(dtype);
+        ll_array_evaluate(&array, &problem, &mapping, &cost);
+        double theirs = number_of(&t, "energy_pj_sum_of_levels"), ours = (cost.energy_j - cost.leak_j) * 1e12;
+        print_message("%s: %+.0f %%\n", rows[r].name, 100 * (ours / theirs - 1));
+        assert_true(fabs(ours / theirs - 1) <= rows[r].most);
+        checked++;
+        ll_machine_free(machine);
+    }
+    assert_int_equal(checked, sizeof rows / sizeof *rows);
+    close_table(&t);
+}
+
 /* 0.33 pJ a byte of 1 KiB, half of it at a quarter of the size: a technology's figure, by hand. */
 static void registers_without_figures_cost_what_the_technology_says(void **state)
 {
@@ -255,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_take_the_cycles_and_energy_that_zigzag_counts),
         cmocka_unit_test(cases_have_the_accesses_and_cycles_of_timeloop),
+        cmocka_unit_test(components_of_our_own_come_near_to_the_energy_of_timeloop),
         cmocka_unit_test(registers_without_figures_cost_what_the_technology_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
