@@ -427,6 +427,33 @@ static void who_multiplies_less_often_takes_less_energy(void **state)
     }
 }
 
+/* Of a convolution on an array: multiplications, and what its registers take, which no byte of a level tells.
+ * Each of the 64 elements reads its register once a multiplication: 1 pJ. */
+static void registers_of_an_array_stand_apart_from_arithmetic(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "name: array\nclock: 1GHz\nunits:\n"
+        "  - {name: pes, model: array, axes: 8x8, macs: {f32: 1}, runs: [matrix, conv], registers: [{name: "
+        "rf, "
+        "size: 64B, holds: [weight], accesses: {width: 32, read_pj: 1, write_pj: 1}}], "
+        "limits: [\"rf: keep weight\"]}\n"
+        "  - {name: simd, model: vector, lanes: 4, flops: {f32: 1, i32: 1, bool: 1}}\n"
+        "memory: [{name: dram, size: 1GiB, bandwidth: 64B/cycle}]\n"
+        "software: {mapping: search}\n"
+        "energy: {mac_pj: {f32: 2}, off_chip_pj: 10}\n";
+    struct scene scene = open_scene(record_conv(), text);
+    play(&scene);
+    assert_non_null(scene.result);
+    const struct ll_energy_parts *parts = &scene.result->energy;
+    double macs = 64 * 9 * 16 * 16;
+    assert_near(parts->compute_j, macs * 2e-12, 1e-12);
+    assert_true(parts->registers_j >= macs * 1e-12 / 64 && parts->registers_j <= 3 * macs * 1e-12);
+    assert_true(parts->level_j[0] >= (10 * 10 * 16 + 9 * 16 * 16 + 64 * 16) * 4 * 10e-12 * (1 - 1e-12));
+    assert_near(scene.result->energy_j, ll_energy_sum(parts), 1e-12);
+    close_scene(&scene);
+}
+
 /* The square root of 16 KiB is 4, of a bank of 4 KiB 2. What comes from outside is written before it is
  * read; how much that is is the simulator's business. */
 static void a_memory_costs_by_the_root_of_its_size_or_its_banks(void **state)
@@ -484,6 +511,7 @@ int main(void)
         cmocka_unit_test(what_is_no_product_has_a_price_of_its_own),
         cmocka_unit_test(what_is_computed_in_a_wider_type_costs_what_that_costs),
         cmocka_unit_test(who_multiplies_less_often_takes_less_energy),
+        cmocka_unit_test(registers_of_an_array_stand_apart_from_arithmetic),
         cmocka_unit_test(a_memory_costs_by_the_root_of_its_size_or_its_banks),
         cmocka_unit_test(a_machine_that_does_not_compute_in_the_type_is_refused_once),
     };
