@@ -364,6 +364,38 @@ static void a_depthwise_convolution_uses_one_column(void **state)
 }
 
 /* 64 pixels of 9 * 64 inputs each; the gradient of the input forms its overlapping sums inside. */
+/* 3 x 3 taps of 3 channels on 16 rows: one fold of 27 by im2col in two, tap by tap nine folds; 64 pixels
+ * stream, and 16 cycles load and 30 fill in front of each. */
+static void taps_in_turn_take_a_fold_each(void **state)
+{
+    (void)state;
+    const struct ll_conv conv = {1, 10, 10, 3, 8, 8, 16, 3, 3, 1, 1, 1, LL_CONV_FORWARD, 1, 1};
+    struct ll_unit unit = array_of(16, 16, LL_WEIGHT_STATIONARY, 1);
+    struct ll_work work = conv_work(LL_F32, conv);
+    assert_near(way_of(&unit, &work).cycles, 2 * (64 + 16 + 30), 1e-12);
+    unit.systolic.tap_by_tap = true;
+    assert_near(way_of(&unit, &work).cycles, 9 * (64 + 16 + 30), 1e-12);
+    work = gemm_work(LL_F32, 1, 64, 16, 27); /* no taps: as ever */
+    assert_near(way_of(&unit, &work).cycles, 2 * (64 + 16 + 30), 1e-12);
+}
+
+/* Jouppi et al.: a matrix of 600 x 600 is nine tiles of 256 x 256. */
+static void weights_in_whole_tiles_have_their_bytes(void **state)
+{
+    (void)state;
+    struct ll_unit unit = array_of(256, 256, LL_WEIGHT_STATIONARY, 1);
+    const struct ll_work work = gemm_work(LL_INT8, 1, 96, 600, 600);
+    struct ll_task plain = ll_task_of(&work, LL_INT8), task = plain;
+    ll_systolic_pack(&unit, &task);
+    assert_near(task.problem.element[LL_OPERAND_B], plain.problem.element[LL_OPERAND_B], 0);
+    unit.systolic.whole_tiles = true;
+    ll_systolic_pack(&unit, &task);
+    assert_near(task.problem.element[LL_OPERAND_B] * 600 * 600, 9 * 65536, 1e-12);
+    assert_near(task.unit_pass[LL_OPERAND_B] / plain.unit_pass[LL_OPERAND_B], 9 * 65536.0 / (600 * 600),
+                1e-12);
+    assert_near(task.problem.element[LL_OPERAND_A], plain.problem.element[LL_OPERAND_A], 0);
+}
+
 static void an_array_reads_each_window_in_full(void **state)
 {
     (void)state;
@@ -442,6 +474,8 @@ int main(void)
         cmocka_unit_test(what_streams_comes_in_pieces_whose_sums_find_room),
         cmocka_unit_test(sums_of_an_output_stationary_array_stay_in_it),
         cmocka_unit_test(a_depthwise_convolution_uses_one_column),
+        cmocka_unit_test(taps_in_turn_take_a_fold_each),
+        cmocka_unit_test(weights_in_whole_tiles_have_their_bytes),
         cmocka_unit_test(an_array_reads_each_window_in_full),
         cmocka_unit_test(no_more_arrays_work_than_their_operands_are_worth),
         cmocka_unit_test(arrays_without_work_take_no_time),
