@@ -8,10 +8,10 @@
  *       time = max(tiles of a core * time of a tile, bytes of the outermost memory / its bandwidth)
  *              + bytes of the first tile / that bandwidth
  *
- * and the programs of the best few by the formula are made and played; so are, of a stack through which
- * columns can go block by block, those of the best few by a like formula. Stacks begin with an op that
- * multiplies matrices and end before one: what lies between belongs to the op before it. The cheapest cut
- * into stacks follows from the last op backwards. Stacks that do the same are searched once. */
+ * and the programs of the best few by the formula are made; so are, of a stack through which columns can go
+ * block by block, those of the best few by a like formula. Stacks begin with an op that multiplies matrices
+ * and end before one: what lies between belongs to the op before it. The cheapest cut into stacks follows
+ * from the last op backwards. Stacks that do the same are searched once. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,11 +20,11 @@
 
 #include "sim/fusion/search.h"
 
-/* Plans of one op that are priced and played; of several, with blocks of columns; tiles of a plan; ops that
- * multiply matrices, and ops, of a stack. */
+/* Plans of one op that are priced, and of which programs are made; the same of several, with blocks of
+ * columns; tiles of a plan; ops that multiply matrices, and ops, of a stack. */
 enum {
-    PRICED = 24,
-    PLAYED_ALONE = 6,
+    PRICED = 64,
+    MADE_ALONE = 16,
     FLOWING = 48,
     PLAYED_FLOWING = 8,
     MOST_TILES = 8192,
@@ -57,6 +57,30 @@ static int by_bound(const void *left, const void *right)
     if (a->bound_s != b->bound_s)
         return a->bound_s < b->bound_s ? -1 : 1;
     return a->order < b->order ? -1 : 1;
+}
+
+/* Adds a plan, with the bound of its program, to those that are played. */
+static void rank(struct search *search, const struct stack_plan *plan, double limit_s, uint64_t most_tiles,
+                 struct ranked *ranked, uint32_t *count)
+{
+    search->tried++;
+    if (*count == MOST_PLANS || !program_make(&search->program, plan, most_tiles)) {
+        search->failed = search->failed || search->program.failed;
+        return;
+    }
+    if (search->program.bound_s < limit_s) {
+        ranked[*count] = (struct ranked){*plan, search->program.bound_s, *count};
+        ++*count;
+    }
+}
+
+/* Plays plans in the order of their bounds, until none of them can be better than the best. */
+static void play_ranked(struct search *search, struct ranked *ranked, uint32_t count, struct choice *best)
+{
+    qsort(ranked, count, sizeof *ranked, by_bound);
+    for (uint32_t i = 0; i < count && ranked[i].bound_s < best->time_s; i++)
+        if (program_make(&search->program, &ranked[i].plan, MOST_TILES))
+            keep_best(search, &ranked[i].plan, best);
 }
 
 /* --- one op --- */
@@ -209,29 +233,14 @@ static void search_one(struct search *search, uint32_t n, struct choice *best)
             ranked[i].bound_s = estimate(search, &ranked[i].plan, true);
     }
     qsort(ranked, PRICED, sizeof *ranked, by_bound);
-    for (unsigned i = 0; i < PLAYED_ALONE && isfinite(ranked[i].bound_s); i++)
-        if (program_make(&search->program, &ranked[i].plan, MOST_TILES) &&
-            search->program.bound_s < best->time_s)
-            keep_best(search, &ranked[i].plan, best);
-        else
-            search->failed = search->failed || search->program.failed;
+    struct ranked made[MADE_ALONE];
+    uint32_t count = 0;
+    for (unsigned i = 0; i < MADE_ALONE && isfinite(ranked[i].bound_s); i++)
+        rank(search, &ranked[i].plan, best->time_s, MOST_TILES, made, &count);
+    play_ranked(search, made, count, best);
 }
 
 /* --- several ops --- */
-
-static void rank(struct search *search, const struct stack_plan *plan, double limit_s, struct ranked *ranked,
-                 uint32_t *count)
-{
-    search->tried++;
-    if (*count == MOST_PLANS || !program_make(&search->program, plan, MOST_FUSED)) {
-        search->failed = search->failed || search->program.failed;
-        return;
-    }
-    if (search->program.bound_s < limit_s) {
-        ranked[*count] = (struct ranked){*plan, search->program.bound_s, *count};
-        ++*count;
-    }
-}
 
 /* Whether nodes of a stack run on different kinds of cores. */
 static bool several_types(const struct search *search, uint32_t first, uint32_t last)
@@ -296,7 +305,7 @@ static void rank_all(struct search *search, struct stack_plan plan, double limit
                 plan.keep_weights = i % 2 == 0;
                 plan.weights_room = i % 2 == 0 ? 0 : room / 8;
                 plan.overlaps = i / 2;
-                rank(search, &plan, limit_s, ranked, count);
+                rank(search, &plan, limit_s, MOST_FUSED, ranked, count);
             }
     }
 }
@@ -449,11 +458,11 @@ static void rank_blocks(struct search *search, uint32_t first, uint32_t last, do
     for (uint32_t i = 0; i < FLOWING && *count < made + PLAYED_FLOWING && best[i].bound_s < limit_s; i++) {
         uint32_t before = *count;
         best[i].plan.overlaps = several_types(search, first, last);
-        rank(search, &best[i].plan, limit_s, ranked, count);
+        rank(search, &best[i].plan, limit_s, MOST_FUSED, ranked, count);
         if (*count > before || !best[i].plan.overlaps)
             continue;
         best[i].plan.overlaps = false; /* what waits in between found no room */
-        rank(search, &best[i].plan, limit_s, ranked, count);
+        rank(search, &best[i].plan, limit_s, MOST_FUSED, ranked, count);
     }
 }
 
@@ -467,11 +476,8 @@ static void search_several(struct search *search, uint32_t first, uint32_t last,
     if (ranked) {
         rank_all(search, (struct stack_plan){.first = first, .last = last}, limit_s, ranked, &count);
         rank_blocks(search, first, last, limit_s, ranked, &count);
-        qsort(ranked, count, sizeof *ranked, by_bound);
+        play_ranked(search, ranked, count, best);
     }
-    for (uint32_t i = 0; i < count && ranked[i].bound_s < best->time_s; i++)
-        if (program_make(&search->program, &ranked[i].plan, MOST_TILES))
-            keep_best(search, &ranked[i].plan, best);
     free(ranked);
 }
 
