@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the two networks of Stream's hardware test (Symons et al., tests/test_hardware_combinations.py of its
 version 1.13) as ONNX, in bf16, the second also of the 16 rows that Stream takes of it at a time (rows16), and a small one
-like it (gated): networks.py FOLDER makes NAME.onnx of each there. Weights have shapes alone; their data would lie in a file that nobody reads."""
+like it (gated): networks.py FOLDER makes NAME.onnx of each there; networks.py FOLDER HEADS TOKENS WIDTH attention.onnx. Weights have shapes alone; their data would lie in a file that nobody reads."""
 import sys
 
 BF16 = 16  # TensorProto.DataType
@@ -84,9 +84,25 @@ def gated():
     return gated_layer("gated", 64, 128, 2048)
 
 
+def attention(heads, tokens, width):
+    """Scores, softmax, weighted values, of so many heads."""
+    nodes = [
+        node("MatMul", ["q", "k"], ["s"]),
+        node("Softmax", ["s"], ["p"]),
+        node("MatMul", ["p", "v"], ["o"]),
+    ]
+    inputs = [("q", [heads, tokens, width]), ("k", [heads, width, tokens]), ("v", [heads, tokens, width])]
+    return model("attention", nodes, [], inputs, [("o", [heads, tokens, width])])
+
+
 def main():
+    folder, *sizes = sys.argv[1:]
+    if sizes:
+        with open(f"{folder}/attention.onnx", "wb") as file:
+            file.write(attention(*map(int, sizes)))
+        return
     for make in (two_conv, swiglu, rows16, gated):
-        with open(f"{sys.argv[1]}/{make.__name__}.onnx", "wb") as file:
+        with open(f"{folder}/{make.__name__}.onnx", "wb") as file:
             file.write(make())
 
 
