@@ -233,8 +233,7 @@ static bool finish(struct reading *r, struct ll_bench_result *result)
         {LL_BENCH_PROMPT_TOKENS, LL_BENCH_PROMPT_TOKENS, LL_BENCH_TEST_RATE},
         {LL_BENCH_PROMPT_TIME, LL_BENCH_NEW_TIME, LL_BENCH_NEW_TOKENS}};
     static const char *const lacks[LL_BENCH_KINDS] = {
-        "a server's result without its requests or tokens; expected completed, total_input_tokens and "
-        "total_output_tokens",
+        "a server's result without its requests or tokens; expected completed, total_{input,output}_tokens",
         "a log of LoadGen without latencies; expected a mean latency",
         "a test of llama-bench that does not say what it did; expected n_prompt, n_gen or test",
         "a row of batched-bench without its times; expected TG, T_PP s and T_TG s"};

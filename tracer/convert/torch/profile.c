@@ -75,12 +75,13 @@ static uint64_t size_ns(const struct ll_json_reader *json)
     if (json->token != LL_JSON_NUMBER && json->token != LL_JSON_TEXT)
         return 0;
     at += at < end && *at == '-';
-    bool plain = at < end && *at >= '0' && *at <= '9'; /* no NaN */
-    if (plain && (memchr(at, 'e', (size_t)(end - at)) || memchr(at, 'E', (size_t)(end - at)))) {
+    if (at == end || *at < '0' || *at > '9') /* infinite, or no number at all */
+        return json->token == LL_JSON_NUMBER && ll_json_as_integer(json) != 0 ? LL_NO_FIT : 0;
+    if (memchr(at, 'e', (size_t)(end - at)) || memchr(at, 'E', (size_t)(end - at))) {
         char number[64] = "";
         memcpy(number, at, ll_min((uint64_t)(end - at), sizeof number - 1));
         double ns = ll_strtod(number, NULL) * 1000 + 0.5;
-        return ns < 1e18 ? (uint64_t)ns : LL_NO_FIT;
+        return ns < 9e18 ? (uint64_t)ns : LL_NO_FIT;
     }
     for (; at < end && *at >= '0' && *at <= '9'; at++)
         value = ll_add(ll_mul(value, 10), (uint64_t)(*at - '0'));
