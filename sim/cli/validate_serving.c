@@ -33,6 +33,13 @@ static const char *first_line(const char *path, char line[static 4096])
     return read;
 }
 
+/* All of a file. False after saying what keeps it from being read. */
+static bool read_file(const char *path, struct ll_arena *arena, struct ll_contents *text)
+{
+    enum ll_status status = ll_read_whole(path, MOST_BYTES, arena, text);
+    return status == LL_OK || ll_cli_reject("%s: %s", path, ll_status_text(status)) == LL_DONE;
+}
+
 static bool has_column(const char *line, const char *name)
 {
     size_t length = strlen(name);
@@ -295,7 +302,7 @@ static bool score_settings(struct scoring *s, const char *path)
     struct ll_arena *arena = s->args->arena;
     struct ll_contents text;
     struct ll_diags diags = {0};
-    if (ll_read_whole(path, MOST_BYTES, arena, &text) != LL_OK)
+    if (!read_file(path, arena, &text))
         return false;
     struct ll_csv csv = {
         .file = path, .at = text.bytes, .end = text.bytes + text.length, .arena = arena, .diags = &diags};
@@ -332,7 +339,7 @@ static bool read_times(const char *path, struct ll_arena *arena, struct ll_quant
 {
     struct ll_contents text;
     struct ll_diags diags = {0};
-    if (ll_read_whole(path, MOST_BYTES, arena, &text) != LL_OK)
+    if (!read_file(path, arena, &text))
         return false;
     struct ll_csv csv = {
         .file = path, .at = text.bytes, .end = text.bytes + text.length, .arena = arena, .diags = &diags};
@@ -508,9 +515,7 @@ static uint64_t bench_count(double value)
     return (uint64_t)fmin(1 << 30, fmax(1, round(value)));
 }
 
-/* Why a run under load cannot be repeated; NULL where its load is given. More requests than this say no more
- * of a server in its steady state. */
-enum { MOST_REQUESTS = 16384 };
+/* The load of a server; else why the run cannot be repeated. */
 static const char *load_of_server(struct ll_serving_options *o, const struct ll_bench_result *r)
 {
     const double *n = r->number, requests = n[LL_BENCH_REQUESTS];
@@ -535,6 +540,9 @@ static const char *load_of_server(struct ll_serving_options *o, const struct ll_
     ll_serving_give_count(o, "output-tokens", bench_count(n[LL_BENCH_OUTPUT_TOTAL] / requests));
     return NULL;
 }
+
+/* More requests of one length say no more of a server in its steady state. */
+enum { MOST_REQUESTS = 16384 };
 
 /* LoadGen's scenarios (MLPerf Inference Rules, section 3): all samples at once, queries of a Poisson process,
  * one query after the other. Its logs do not say how long prompts are. */
@@ -668,14 +676,15 @@ static void add_server(struct scoring *s, const struct ll_bench_result *r, const
     const double *n = r->number;
     /* Where all is sent at once, latencies say how much that was. */
     const bool offline = r->kind == LL_BENCH_LOADGEN && strcmp(r->text[LL_BENCH_SCENARIO], "Offline") == 0;
+    const bool wordless = open && !(n[LL_BENCH_TOKENS_PER_S] > 0);
     if (n[LL_BENCH_TOKENS_PER_S] > 0)
         add(s, source, hardware, "serving_throughput", dims, n[LL_BENCH_TOKENS_PER_S],
             machine ? (double)served->output_tokens / served->duration_s : NAN,
             machine ? (double)roofline->output_tokens / roofline->duration_s : NAN, machine, open);
-    else if (open)
+    else if (wordless) /* one row for all that it says */
         add(s, source, hardware, "serving_latency", dims, n[LL_BENCH_LATENCY], NAN, NAN, NULL, open);
-    for (size_t i = 0; i < sizeof bench_times / sizeof *bench_times && !offline; i++)
-        if (n[bench_times[i].number] > 0 && n[LL_BENCH_TOKENS_PER_S] > 0)
+    for (size_t i = 0; i < sizeof bench_times / sizeof *bench_times && !offline && !wordless; i++)
+        if (n[bench_times[i].number] > 0)
             add(s, source, hardware, bench_times[i].family, dims, n[bench_times[i].number],
                 machine ? bench_time(i, served) : NAN, machine ? bench_time(i, roofline) : NAN, machine,
                 open);
@@ -748,7 +757,7 @@ static bool score_results(struct scoring *s, const char *path)
     struct ll_contents text;
     struct ll_diags diags = {0};
     struct ll_bench_results results;
-    if (ll_read_whole(path, MOST_BYTES, s->args->arena, &text) != LL_OK)
+    if (!read_file(path, s->args->arena, &text))
         return false;
     bool good = ll_bench_read(text.bytes, text.length, path, s->args->arena, &diags, &results);
     ll_print_diags(&diags);
@@ -756,7 +765,7 @@ static bool score_results(struct scoring *s, const char *path)
     for (uint64_t i = 0; good && i < results.count && !s->failed; i++) {
         score_bench(s, &results.at[i]);
         ll_ticker_tell(&s->ticker, "validate", (double)(i + 1) / (double)results.count, NAN,
-                       "%" PRIu64 " results", i + 1);
+                       "%" PRIu64 " result%s", i + 1, ll_plural(i + 1));
     }
     return good;
 }
@@ -774,6 +783,8 @@ int ll_validate_served(const struct ll_args *args)
             good = score_log(&s, path);
         else if (is_bench(path))
             good = score_results(&s, path);
+        else if (access(path, R_OK) != 0)
+            good = ll_cli_reject("%s: there is no such file, or it cannot be read", path) == LL_DONE;
         else
             good =
                 ll_cli_reject("%s: expected served settings, a log of requests or results of a benchmark, as "

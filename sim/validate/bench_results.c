@@ -255,6 +255,11 @@ static bool finish(struct reading *r, struct ll_bench_result *result)
             return ll_complain(r->diags, place, "%s is %g, which no run has; expected more than nothing",
                                name, n[i]);
         }
+    bool measured = result->kind != LL_BENCH_SERVER;
+    for (size_t i = LL_BENCH_TOKENS_PER_S; i <= LL_BENCH_LATENCY_P99; i++)
+        measured |= n[i] > 0;
+    if (!measured)
+        return ll_complain(r->diags, place, "a server's result without throughput and times; expected any");
     if (result->kind == LL_BENCH_LLAMA && n[LL_BENCH_PROMPT_TOKENS] + n[LL_BENCH_NEW_TOKENS] < 1)
         return ll_complain(r->diags, place, "a test reads or makes tokens; expected n_prompt or n_gen");
     return true;

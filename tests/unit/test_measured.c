@@ -631,6 +631,7 @@ static void what_no_run_has_is_refused(void **state)
     (void)state;
     static const char *const texts[] = {
         "{\"total_output_tokens\": 20, \"completed\": 4}",                             /* nothing went in */
+        "{\"total_output_tokens\": 20, \"total_input_tokens\": 4, \"completed\": 4}",  /* no times */
         "{\"total_output_tokens\": 20, \"total_input_tokens\": 4, \"completed\": -4}", /* fewer than none */
         "[{\"avg_ts\": 12}]",                                                          /* of what? */
         "| model | test | t/s |\n| m | xx512 | 10 |\n",                                /* an unknown test */
