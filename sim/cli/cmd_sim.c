@@ -94,7 +94,7 @@ bool ll_find_recorded_on(const struct ll_prepared *prepared, struct ll_arena *ar
         return true;
     const char *const *folders = ll_machine_folders(arena);
     struct ll_aliases *aliases = folders ? ll_load_aliases(folders, arena) : NULL;
-    const char *name = aliases ? ll_aliases_find(aliases, device) : NULL;
+    const char *name = aliases ? ll_machine_of_device(device, aliases, folders, arena) : NULL;
     if (name)
         *machine = ll_load_machine(name, folders, NULL, 0);
     if (aliases)

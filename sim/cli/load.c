@@ -7,6 +7,7 @@
 #include "sim/cli/load.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -415,6 +416,20 @@ struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *
         ll_diags_release(diags);
     free(diags);
     return aliases;
+}
+
+const char *ll_machine_of_device(const char *device, const struct ll_aliases *aliases,
+                                 const char *const *folders, struct ll_arena *arena)
+{
+    static const char *const brands[] = {"NVIDIA ", "GeForce ", "AMD ", "Instinct ", "Apple "};
+    assert(device && aliases && folders);
+    const char *known = ll_aliases_find(aliases, device);
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++)
+        device += strncmp(device, brands[i], strlen(brands[i])) == 0 ? strlen(brands[i]) : 0;
+    char *name = ll_copy_text(arena, device, strlen(device));
+    for (char *c = name; c && *c; c++)
+        *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
+    return known ? known : name && *name && ll_machine_is_known(name, folders) ? name : NULL;
 }
 
 struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,

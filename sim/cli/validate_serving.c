@@ -3,7 +3,6 @@
  * TPOT, as ai-dynamo/aiconfigurator collects them; runs whose requests were logged one by one; results of
  * benchmarks (sim/validate/bench_results.h). Each becomes a command line of `leadline serve`; what a row
  * leaves open is a reason not to score it. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -423,26 +422,6 @@ static bool score_log(struct scoring *s, const char *path)
 
 /* --- results of benchmarks --- */
 
-/* What -c calls the machine of a device by its vendor's name: as the table of names knows it, or the name
- * in small letters without its brand ("NVIDIA GeForce RTX 4090" is rtx_4090); NULL: none is known. */
-static const char *machine_of_device(struct scoring *s, const char *device)
-{
-    static const char *const brands[] = {"NVIDIA ", "GeForce ", "AMD ", "Instinct ", "Apple "};
-    struct ll_arena *arena = s->args->arena;
-    const char *const *folders = ll_machine_folders(arena);
-    if (!device || !folders)
-        return NULL;
-    if (!s->aliases)
-        s->aliases = ll_load_aliases(folders, arena);
-    const char *known = s->aliases ? ll_aliases_find(s->aliases, device) : NULL;
-    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++)
-        device += strncmp(device, brands[i], strlen(brands[i])) == 0 ? strlen(brands[i]) : 0;
-    char *name = ll_copy_text(arena, device, strlen(device));
-    for (char *c = name; c && *c; c++)
-        *c = *c == ' ' ? '_' : (char)tolower((unsigned char)*c);
-    return known ? known : name && *name && ll_machine_is_known(name, folders) ? name : NULL;
-}
-
 /* The name of a model of which llama.cpp says its type ("qwen3 8B Q4_K - Medium") and file
  * ("Qwen3-8B-Q4_K_M.gguf"); NULL: none comes along. */
 static const char *model_of_type(const struct ll_bench_result *r, struct ll_arena *arena)
@@ -708,7 +687,12 @@ static void score_bench(struct scoring *s, const struct ll_bench_result *r)
     const bool on_cpu = !r->text[LL_BENCH_GPU] || r->number[LL_BENCH_GPU_LAYERS] == 0;
     const char *device = on_cpu ? r->text[LL_BENCH_CPU] : r->text[LL_BENCH_GPU];
     const char *asked = ll_value(s->args, "machine", NULL), *name = ll_value(s->args, "model", NULL);
-    const char *which = asked ? asked : machine_of_device(s, device);
+    const char *const *folders = asked || !device ? NULL : ll_machine_folders(arena);
+    if (folders && !s->aliases)
+        s->aliases = ll_load_aliases(folders, arena);
+    const char *which = asked;
+    if (folders && s->aliases)
+        which = ll_machine_of_device(device, s->aliases, folders, arena);
     const char *hardware = asked ? asked : device ? device : "unknown";
     const char *said = r->text[LL_BENCH_MODEL]        ? r->text[LL_BENCH_MODEL]
                        : r->text[LL_BENCH_MODEL_TYPE] ? r->text[LL_BENCH_MODEL_TYPE]

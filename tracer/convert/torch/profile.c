@@ -685,10 +685,19 @@ static bool read_file(struct profile *p)
                                                   "there are no traceEvents in it"));
 }
 
-/* What the device is called on which the first kernel ran; NULL: not told. */
+/* What the device is called on which the first kernel ran; NULL: not told. Where a process sees some devices
+ * of a host, its events may number them as the host does: of devices that are all alike it is one. */
 static const char *device_of(const struct profile *p, uint64_t device)
 {
-    return device < MOST_DEVICES ? p->devices[device] : NULL;
+    const char *any = NULL;
+    if (device < MOST_DEVICES && p->devices[device])
+        return p->devices[device];
+    for (size_t i = 0; i < MOST_DEVICES; i++) {
+        if (any && p->devices[i] && p->devices[i] != any) /* equal names are one text */
+            return NULL;
+        any = p->devices[i] ? p->devices[i] : any;
+    }
+    return any;
 }
 
 /* One file: its operators, when it is the first, and its timeline. */
