@@ -95,9 +95,9 @@ const struct ll_model *ll_find_model(const char *name);
  * ll_aliases_free; the texts lie in the arena. */
 struct ll_aliases *ll_load_aliases(const char *const *folders, struct ll_arena *arena);
 
-/* What -c calls the machine of a device by its vendor's name: as the table of names knows it, or else the name
- * in small letters without its brand ("NVIDIA GeForce RTX 4090" is rtx_4090); NULL: none is known. In the
- * arena, or as long as the table. */
+/* What -c calls the machine of a device by its vendor's name: as the table of names knows it, or else the
+ * name in small letters without its brand ("NVIDIA GeForce RTX 4090" is rtx_4090); NULL: none is known. In
+ * the arena, or as long as the table. */
 const char *ll_machine_of_device(const char *device, const struct ll_aliases *aliases,
                                  const char *const *folders, struct ll_arena *arena);
 

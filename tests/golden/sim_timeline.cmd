@@ -27,3 +27,10 @@ leadline sim --as-recorded --drop nccl --json two.llt
 leadline import pytorch-profile r0.json | tail -1
 leadline sim --as-recorded --scale '*=0.5' --scale Memcpy=2 r0.llt | head -14
 leadline sim -c mi300x r0.llt | head -4
+# The process sees one device, whose number on the host is 3; of several that differ nobody knows which it is.
+sed 's/"device": 0/"device": 3/; s/NVIDIA H100 80GB HBM3/NVIDIA GeForce RTX 4090/' r0.json >host.json
+sed 's/"deviceProperties": \[/&{"id": 1, "name": "NVIDIA L4"}, /' host.json >differ.json
+for file in host differ; do
+    leadline import pytorch-profile $file.json >/dev/null
+    leadline sim -c h100_sxm $file.llt | head -3
+done
