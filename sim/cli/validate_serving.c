@@ -707,7 +707,8 @@ static void score_bench(struct scoring *s, const struct ll_bench_result *r)
     ll_serving_give(&o, "model", config);
     ll_serving_give(&o, "quantization", format);
     if (!which)
-        open = "no machine answers to its device; -c MACHINE says which one does";
+        open = device ? "no machine answers to its device; -c MACHINE says which one does"
+                      : "the file does not say on what it ran; -c MACHINE does";
     else if (!config)
         open = "no configuration of its model comes along; --model says one";
     else if (process && r->text[LL_BENCH_MODEL_TYPE] && !format && !ll_value(s->args, "quantization", NULL))
