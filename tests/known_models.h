@@ -37,6 +37,41 @@ static const struct known {
             {{"config", "tiny"}, {"ops", "computed"}, {"dtype", "f32"}, {"tokens", "8"}, {"rate", "10000"}},
         .steps = 60,
     },
+    /* Dao and Gu, 2024: of a layer 768 x (2 x 1536 + 2 x 128 + 24) + 1536 x 768 weights that a token meets, 24
+     * heads of 64 x 128, 1792 channels of 4 taps. FLOPs of 4096 tokens: 24 x (2 x 3,753,984 + 6 x 196,608 + 2 x
+     * 7168) + 2 x 768 x 50288 each. Ops of two small layers: 2 input; 61 forward (28 a layer, 5 of embedding,
+     * head, loss), 97 backward, 25 update. Constants more: the one of softplus, two states of zeros. */
+    {
+        .name = "llm",
+        .parameters = 128989632,
+        .forward_flops = UINT64_C(1171821428736),
+        .train_ops = 2 + 61 + 97 + 25,
+        .constants = 2 + 3,
+        .preset = {{"config", "mamba2-130m"}},
+        .small = {{"config", "tiny-mamba2"},
+                  {"ops", "computed"},
+                  {"dtype", "f32"},
+                  {"tokens", "8"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
+    /* Qwen3-Next's layers, a gated delta rule and a gated attention, each with experts: 2 input, 125 forward,
+     * 203 backward, 38 update (37 weights). Constants more: the one of softplus, two states of zeros, what keys
+     * and queries of length one are made by. */
+    {
+        .name = "llm",
+        .parameters = UINT64_C(34660610688),
+        .forward_flops = UINT64_C(25896975073280), /* 4096 times test_llm.c's fixed ones, and what is seen */
+        .train_ops = 2 + 125 + 203 + 38,
+        .constants = 2 + 5,
+        .preset = {{"config", "qwen3.5-35b-a3b"}},
+        .small = {{"config", "tiny-delta"},
+                  {"ops", "computed"},
+                  {"dtype", "f32"},
+                  {"tokens", "8"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
     /* test_towers.c has other sizes. Ops of two layers: 2 input; 29 a layer, 7 for squares and positions,
      * 12 for the norm, the head, loss and accuracy; 33 update (32 weights, Adam's powers). Constants:
      * Adam's betas, the one that gradients start from. */

@@ -149,6 +149,20 @@ static inline void draw_layer_norm(uint64_t *state, struct op_sample *s, enum ll
     add_real(s, LL_ATTR_EPSILON, 0.125);
 }
 
+static inline void draw_group_norm(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    const uint64_t groups = draw(state, 1, 3), channels = groups * draw(state, 1, 3);
+    const struct ll_shape image =
+        shape_of(dtype, 4, (uint64_t[]){draw(state, 1, 3), draw(state, 1, 3), draw(state, 1, 3), channels});
+    for (int i = 0; i < (s->view.kind == LL_OP_GROUP_NORM_GRAD ? 2 : 1); i++)
+        add_input(s, image);
+    add_input(s, shape_of(dtype, 1, &channels));
+    if (s->view.kind == LL_OP_GROUP_NORM && draw(state, 0, 1))
+        add_input(s, s->in[1]);
+    add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
+    add_real(s, LL_ATTR_EPSILON, 0.125);
+}
+
 /* Now and then all classes there are. Some kernels are tried with classes 0 and 1 alone: there are these. */
 static inline void draw_sampler(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
 {
@@ -449,7 +463,11 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
 {
     memset(s, 0, sizeof *s);
     s->view = (struct ll_op_view){.kind = kind, .in = s->in, .out = s->out, .attrs = s->attrs};
-    if (ll_op_class(kind) == LL_CLASS_CONV)
+    if (shape_word(kind, "SCAN") || shape_word(kind, "SCAN_GRAD"))
+        draw_scan(state, s, dtype, shape_word(kind, "SCAN_GRAD"));
+    else if (shape_word(kind, "CAUSAL_CONV") || shape_word(kind, "CAUSAL_CONV_GRAD"))
+        draw_causal_conv(state, s, dtype, shape_word(kind, "CAUSAL_CONV_GRAD"));
+    else if (ll_op_class(kind) == LL_CLASS_CONV)
         draw_conv(state, s, dtype);
     else if (kind == LL_OP_MATMUL)
         draw_product(state, s, dtype);
@@ -465,6 +483,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
     else if (kind == LL_OP_LAYER_NORM || kind == LL_OP_LAYER_NORM_GRAD || kind == LL_OP_RMS_NORM ||
              kind == LL_OP_RMS_NORM_GRAD)
         draw_layer_norm(state, s, dtype);
+    else if (kind == LL_OP_GROUP_NORM || kind == LL_OP_GROUP_NORM_GRAD)
+        draw_group_norm(state, s, dtype);
     else if (kind == LL_OP_LOG_UNIFORM_SAMPLE)
         draw_sampler(state, s, dtype);
     else if (shape_word(kind, "UPSAMPLE") || shape_word(kind, "SHRUNK"))

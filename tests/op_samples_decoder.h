@@ -71,4 +71,32 @@ static inline void draw_attention(uint64_t *state, struct op_sample *s, enum ll_
         add_attr(s, LL_ATTR_WINDOW, (int64_t)draw(state, 0, 4));
 }
 
+/* Few sequences, positions, heads; heads of keys are a divisor of them. A gradient's inputs begin with dy. */
+static inline void draw_scan(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, bool gradient)
+{
+    const uint64_t batch = draw(state, 1, 2), rows = batch * draw(state, 1, 4), keys = draw(state, 1, 2),
+                   heads = keys * draw(state, 1, 2), d = draw(state, 1, 3), e = draw(state, 1, 3);
+    const uint64_t widths[] = {heads, 2 * heads, heads * (d + 1)};
+    if (gradient)
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, heads * e}));
+    add_input(s, shape_of(dtype, 4, (uint64_t[]){batch, heads, d, e}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, keys * d}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, keys * d}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, heads * e}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, widths[draw(state, 0, 2)]}));
+}
+
+static inline void draw_causal_conv(uint64_t *state, struct op_sample *s, enum ll_dtype dtype, bool gradient)
+{
+    const uint64_t batch = draw(state, 1, 3), rows = batch * draw(state, 1, 5), taps = draw(state, 2, 4),
+                   channels = draw(state, 1, 4);
+    if (gradient)
+        add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, channels}));
+    add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, taps - 1, channels}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){rows, channels}));
+    add_input(s, shape_of(dtype, 2, (uint64_t[]){taps, channels}));
+    if (draw(state, 0, 1))
+        add_input(s, shape_of(dtype, 1, &channels));
+}
+
 #endif

@@ -84,4 +84,67 @@ static inline uint64_t twin_RMS_NORM_GRAD(const struct ll_op_view *op, double *c
     return twin_of_layer_grads(op, in, out, false);
 }
 
+/* Which group of channels of which sample element i of x belongs to. */
+static inline uint64_t group_of(const struct ll_op_view *op, const struct ll_shape *x, uint64_t i)
+{
+    const uint64_t channels = x->dim[x->rank - 1], groups = (uint64_t)ll_attr_count(op, LL_ATTR_GROUPS, 1),
+                   sample = ll_elements(x) / x->dim[0];
+    return i / sample * groups + i % channels / (channels / groups);
+}
+
+/* Mean and root of the group of element i. */
+static inline struct row_of_layer group_row(const struct ll_op_view *op, const struct ll_shape *shape,
+                                            const double *x, uint64_t i, double *count)
+{
+    struct row_of_layer row = {0, 0};
+    *count = 0;
+    for (uint64_t j = 0; j < ll_elements(shape); j++)
+        *count += group_of(op, shape, j) == group_of(op, shape, i);
+    for (uint64_t j = 0; j < ll_elements(shape); j++)
+        row.mean += group_of(op, shape, j) == group_of(op, shape, i) ? x[j] / *count : 0;
+    for (uint64_t j = 0; j < ll_elements(shape); j++)
+        row.root += group_of(op, shape, j) == group_of(op, shape, i)
+                        ? (x[j] - row.mean) * (x[j] - row.mean) / *count
+                        : 0;
+    row.root = sqrt(row.root + ll_attr_real(op, LL_ATTR_EPSILON, 1e-5));
+    return row;
+}
+
+static inline uint64_t twin_GROUP_NORM(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    const uint64_t channels = op->in[1].dim[0];
+    for (uint64_t i = 0; i < ll_elements(&op->out[0]); i++) {
+        double count;
+        struct row_of_layer row = group_row(op, &op->in[0], in[0], i, &count);
+        out[0][i] = in[1][i % channels] * (in[0][i] - row.mean) / row.root;
+        out[0][i] += op->input_count > 2 ? in[2][i % channels] : 0;
+    }
+    return 7 * ll_elements(&op->out[0]);
+}
+
+/* As of rows, over the elements of a group. */
+static inline uint64_t twin_GROUP_NORM_GRAD(const struct ll_op_view *op, double *const *in,
+                                            double *const *out)
+{
+    const double *dy = in[0], *x = in[1], *gamma = in[2];
+    const struct ll_shape *shape = &op->in[1];
+    const uint64_t channels = op->in[2].dim[0];
+    for (int k = 1; k < 3; k++)
+        memset(out[k], 0, channels * sizeof(double));
+    for (uint64_t i = 0; i < ll_elements(shape); i++) {
+        double n;
+        struct row_of_layer row = group_row(op, shape, x, i, &n);
+        const double s = row.root;
+        out[0][i] = 0;
+        for (uint64_t j = 0; j < ll_elements(shape); j++)
+            if (group_of(op, shape, j) == group_of(op, shape, i))
+                out[0][i] += gamma[j % channels] * dy[j] *
+                             ((i == j ? 1 / s : 0) - 1 / (n * s) -
+                              (x[j] - row.mean) * (x[i] - row.mean) / (n * s * s * s));
+        out[1][i % channels] += dy[i] * (x[i] - row.mean) / s;
+        out[2][i % channels] += dy[i];
+    }
+    return ll_op_flops(op);
+}
+
 #endif

@@ -32,10 +32,9 @@ struct ll_value *ll_llm_computed_dense(struct ll_decoder *d, const char *name, s
     return ll_decoder_dense(d, name, x, &(struct ll_decoder_dense){units, from, to, biased, deviation});
 }
 
-/* x of these features by a weight "NAME/scale": over the root of the mean square (Zhang and Sennrich, 2019,
- * equation 4). */
-static struct ll_value *rms_norm(struct ll_decoder *d, const char *name, struct ll_value *x, double epsilon,
-                                 enum ll_role role)
+/* Zhang and Sennrich, 2019, equation 4. */
+struct ll_value *ll_llm_computed_rms_norm(struct ll_decoder *d, const char *name, struct ll_value *x,
+                                          double epsilon, enum ll_role role)
 {
     struct ll_nn *nn = d->nn;
     if (nn->trouble)
@@ -58,7 +57,7 @@ struct ll_value *ll_llm_computed_norm(struct ll_decoder *d, const struct ll_llm 
                                       struct ll_value *x)
 {
     if (llm->norm == LL_LLM_RMS_NORM)
-        return rms_norm(d, name, x, llm->epsilon, LL_ROLE_HIDDEN);
+        return ll_llm_computed_rms_norm(d, name, x, llm->epsilon, LL_ROLE_HIDDEN);
     assert(llm->norm == LL_LLM_LAYER_NORM);
     return ll_layer_norm(d->nn, name, x, llm->epsilon);
 }
@@ -98,10 +97,10 @@ static struct ll_value *head_norm(struct ll_decoder *d, const struct ll_llm *llm
     if (l->qk_norm == LL_QK_PLAIN || d->nn->trouble)
         return x;
     if (l->qk_norm == LL_QK_WHOLE)
-        return rms_norm(d, name, x, llm->epsilon, LL_ROLE_HEADS);
+        return ll_llm_computed_rms_norm(d, name, x, llm->epsilon, LL_ROLE_HEADS);
     const struct ll_shape flat = x->shape,
                           apart = ll_nn_shape(d->nn, 3, (uint64_t[]){flat.dim[0], heads, l->head}, roles);
-    x = rms_norm(d, name, ll_nn_reshape(d->nn, x, &apart), llm->epsilon, LL_ROLE_PLAIN);
+    x = ll_llm_computed_rms_norm(d, name, ll_nn_reshape(d->nn, x, &apart), llm->epsilon, LL_ROLE_PLAIN);
     return ll_nn_reshape(d->nn, x, &flat);
 }
 
@@ -128,9 +127,9 @@ static void ask(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_
     parts[1] = head_norm(d, llm, l, "key_norm", parts[1], l->kv_heads);
 }
 
-/* x + (attention of queries, keys and values of norm(x)) W_o. */
+/* Attention of queries, keys and values of n, [rows, heads head]. */
 static struct ll_value *attended(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_llm_layer *l,
-                                 struct ll_value *x)
+                                 struct ll_value *n)
 {
     struct ll_value *parts[4];
     d->sizes.heads = l->heads;
@@ -138,12 +137,22 @@ static struct ll_value *attended(struct ll_decoder *d, const struct ll_llm *llm,
     d->sizes.head = l->head;
     d->window = l->window;
     d->rotary_base = l->rotary ? llm->rotary_base : 0;
-    ll_nn_push(d->nn, "attention");
-    ask(d, llm, l, before(d, llm, x), parts);
+    ask(d, llm, l, n, parts);
     struct ll_value *y = ll_decoder_attend(d, parts[0], parts[1], parts[2]);
-    if (l->gated)
-        y = ll_mul_of(d->nn, y, ll_nn_do1(d->nn, LL_OP_SIGMOID, parts[3]));
-    y = projected(d, llm, y, LL_ROLE_HEADS, l->out_biased);
+    return l->gated ? ll_mul_of(d->nn, y, ll_nn_do1(d->nn, LL_OP_SIGMOID, parts[3])) : y;
+}
+
+/* x + (what the mixer makes of norm(x)) W_o. */
+static struct ll_value *mixed(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_llm_layer *l,
+                              struct ll_value *x)
+{
+    if (l->mixer == LL_MIXER_NONE)
+        return x;
+    ll_nn_push(d->nn, "attention");
+    struct ll_value *n = before(d, llm, x);
+    struct ll_value *y =
+        l->mixer == LL_MIXER_ATTENTION ? attended(d, llm, l, n) : ll_llm_computed_recurrent(d, llm, l, n);
+    y = projected(d, llm, y, LL_ROLE_HEADS, l->mixer == LL_MIXER_ATTENTION && l->out_biased);
     x = added(d, llm, x, y, l->norms);
     ll_nn_pop(d->nn);
     return x;
@@ -316,6 +325,8 @@ static struct ll_value *shared(struct ll_decoder *d, const struct ll_llm *llm, c
 static struct ll_value *fed_forward(struct ll_decoder *d, const struct ll_llm *llm,
                                     const struct ll_llm_layer *l, struct ll_value *x)
 {
+    if (l->dense == 0 && l->experts == 0)
+        return x;
     ll_nn_push(d->nn, l->experts > 0 ? "experts" : "feed_forward");
     struct ll_value *n = before(d, llm, x), *y;
     if (l->experts > 0)
@@ -335,7 +346,7 @@ struct ll_value *ll_llm_computed_layers(struct ll_decoder *d, const struct ll_ll
 {
     for (uint64_t i = 0; i < llm->layer_count && !d->nn->trouble; i++) {
         ll_nn_push_numbered(d->nn, "layer", (unsigned)i);
-        x = fed_forward(d, llm, &llm->layers[i], attended(d, llm, &llm->layers[i], x));
+        x = fed_forward(d, llm, &llm->layers[i], mixed(d, llm, &llm->layers[i], x));
         ll_nn_pop(d->nn);
     }
     return x;
@@ -403,9 +414,10 @@ bool ll_llm_repeat(struct ll_nn *nn, uint64_t count, const struct ll_llm_layer *
 
 static const char *of_layer(const struct ll_llm_layer *l)
 {
-    if (l->mixer != LL_MIXER_ATTENTION)
-        return "a layer without attention to keys and values of each head";
-    if (l->head_v != l->head || l->value_is_key || l->kv_shared)
+    if (l->mixer == LL_MIXER_LATENT || l->mixer == LL_MIXER_COMPRESSED || l->mixer == LL_MIXER_KDA ||
+        l->mixer == LL_MIXER_LINEAR)
+        return "attention to latent or compressed keys, a decay of each feature, or a matrix in its place";
+    if ((l->mixer == LL_MIXER_ATTENTION && l->head_v != l->head) || l->value_is_key || l->kv_shared)
         return "values that are not of the size of keys, or not the layer's own";
     if (l->sinks || l->chunk > 0)
         return "attention with sinks or pieces";
@@ -413,8 +425,8 @@ static const char *of_layer(const struct ll_llm_layer *l)
         return "a norm of queries without weights";
     if (l->head % 2 != 0 && l->rotary)
         return "a head of an odd number of features that turn";
-    if (l->dense_linear || (l->dense == 0) == (l->experts == 0))
-        return "a layer whose feed-forward part is not one of dense and experts";
+    if (l->dense_linear || (l->dense > 0 && l->experts > 0))
+        return "a layer with a dense part beside experts, or with a matrix in its place";
     if (l->latent > 0 || l->expert_biased || l->router_scales || l->norms > 2)
         return "experts with biases, scales or a space of their own";
     if (l->head_gated || l->act_weights > 0)

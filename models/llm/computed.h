@@ -31,6 +31,15 @@ struct ll_value *ll_llm_computed_norm(struct ll_decoder *decoder, const struct l
 struct ll_value *ll_llm_computed_dense(struct ll_decoder *decoder, const char *name, struct ll_value *x,
                                        uint64_t units, enum ll_role from, enum ll_role to, bool biased);
 
+/* What a recurrent mixer (Mamba-2, gated delta rule, short convolution) makes of n [rows, hidden], before the
+ * matrix that leads back to hidden features (computed_recurrent.c). */
+struct ll_value *ll_llm_computed_recurrent(struct ll_decoder *decoder, const struct ll_llm *llm,
+                                           const struct ll_llm_layer *layer, struct ll_value *n);
+
+/* x [..., features] over the root of its mean square, by a weight "NAME/scale" of its last dimension. */
+struct ll_value *ll_llm_computed_rms_norm(struct ll_decoder *decoder, const char *name, struct ll_value *x,
+                                          double epsilon, enum ll_role role);
+
 /* A layer of attention with the heads of these sizes, and of a dense part of ffn_hidden features inside. */
 struct ll_llm_layer ll_llm_layer_of(const struct ll_decoder_sizes *sizes);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/llm/keys.h"
+#include "models/llm/tower.h"
 #include "tracer/base/num.h"
 #include "tracer/base/str.h"
 
@@ -713,9 +714,25 @@ static const char *type_of(const struct reading *r)
     return ll_key_text(&r->keys, "model_type", architecture);
 }
 
+/* A tower is left out; of one that is known it is said how large it is. */
+static void remark_on_tower(struct reading *r, const char *key, uint64_t hidden)
+{
+    struct ll_key *tower = find(r, key);
+    const uint64_t size = key[0] == 'v' ? ll_llm_tower_parameters(r->family->name, tower, hidden) : LL_NO_FIT;
+    const struct ll_place place = {.file = r->keys.file, .line = tower->line};
+    if (ll_fits(size))
+        ll_remark(r->keys.diags, place,
+                  "`%s`: the tower, of %" PRIu64
+                  " parameters, is left out; the language model alone is recorded",
+                  key, size);
+    else
+        ll_remark(r->keys.diags, place, "`%s`: the tower is left out; the language model alone is recorded",
+                  key);
+}
+
 /* Remarks on parts that are left out of the model; refuses keys that change its layers in a way that is not
  * known here. */
-static bool check_parts(struct reading *r)
+static bool check_parts(struct reading *r, uint64_t hidden)
 {
     static const char *const towers[] = {"vision_config", "audio_config"},
                              *const more[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
@@ -726,9 +743,7 @@ static bool check_parts(struct reading *r)
                              *const families_of[] = {"gemma4", "gemma4", "deepseek_v4", "", "minimax_m3"};
     for (size_t i = 0; i < sizeof towers / sizeof *towers; i++)
         if (find(r, towers[i]))
-            ll_remark(r->keys.diags,
-                      (struct ll_place){.file = r->keys.file, .line = find(r, towers[i])->line},
-                      "`%s`: the tower is left out; the language model alone is recorded", towers[i]);
+            remark_on_tower(r, towers[i], hidden);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (find(r, more[i]) && find(r, more[i])->number > 0)
             ll_remark(r->keys.diags, (struct ll_place){.file = r->keys.file, .line = find(r, more[i])->line},
@@ -822,7 +837,7 @@ static bool fill(struct reading *r, struct ll_llm *llm)
                            .layer_vocabulary = COUNT(r, 0, "vocab_size_per_layer_input", "vocab_size"),
                            .streams = is_family(r, "deepseek_v4") ? COUNT(r, 0, "hc_mult") : 0,
                            .formats = formats_of(r)};
-    if (!check_parts(r))
+    if (!check_parts(r, llm->hidden))
         return false;
     if (llm->streams > 64)
         return ll_complain(r->keys.diags, (struct ll_place){.file = r->keys.file},

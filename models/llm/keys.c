@@ -390,11 +390,16 @@ static const char *const settled[] = {"architectures",
                                       "state_size",
                                       "conv_kernel"};
 
-/* Parts of names of keys that give a model layers, or layers their sizes and parts. */
-static const char *const structural[] = {"num_",   "n_",    "_size", "_dim",  "dim_",      "_rank", "head",
-                                         "expert", "layer", "bias",  "norm",  "hidden",    "width", "block",
-                                         "conv",   "ssm",   "mamba", "attn",  "attention", "gate",  "mlp",
-                                         "ffn",    "moe",   "mtp",   "index", "sparse",    "embed", "ratio"};
+/* Parts of names of keys that give layers heads, experts, ranks, states, biases, norms or further parts.
+ * What is only another size has its spellings where it is read. */
+static const char *const structural[] = {
+    "experts",         "expert_",    "lora_rank", "_heads",    "heads_",  "_bias",
+    "layernorm",       "_norm",      "ssm",       "mamba",     "linear_", "sparse",
+    "compress",        "latent",     "altup",     "laurel",    "hc_",     "attn_res",
+    "per_layer",       "_layers",    "n_layer",   "layer_num", "conv_",   "gate",
+    "state_",          "block_conf", "index_",    "recurrent", "lru_",    "num_attention",
+    "attention_other", "qk_",        "cla_",      "use_mla",   "use_cla", "cross_",
+    "encoder",         "mixer",      "stack"};
 
 #define HAS(name, words) has_part((name), (words), sizeof(words) / sizeof *(words))
 

@@ -710,9 +710,9 @@ static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *
                                       : LESSON;
     const struct ll_decoder_options options = {.sizes = {.layers = llm->layer_count,
                                                          .hidden = llm->hidden,
-                                                         .heads = llm->layers[0].heads,
-                                                         .kv_heads = llm->layers[0].kv_heads,
-                                                         .head = llm->layers[0].head,
+                                                         .heads = 1, /* each layer has its own */
+                                                         .kv_heads = 1,
+                                                         .head = 1,
                                                          .seq = fresh,
                                                          .vocabulary = llm->vocabulary},
                                                .pass = decodes  ? LL_PASS_DECODE

@@ -173,7 +173,7 @@ void ll_recipe_line_norm(struct ll_bench *bench, enum ll_op_kind kind, uint64_t 
 {
     struct ll_matrix_size grid = bench_grid(elements);
     struct ll_value *row = bench_real(bench, "row", 1, &grid.dim[1]);
-    do_op(bench, kind, kind == LL_OP_LAYER_NORM ? 3 : 2,
+    do_op(bench, kind, kind == LL_OP_RMS_NORM ? 2 : 3,
           (struct ll_value *[]){matrix(bench, "x", elements), row, row});
 }
 
@@ -924,4 +924,41 @@ void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint6
                                  y,
                                  sums};
     ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 6, .inputs = inputs});
+}
+
+/* Of a few sequences with four heads of 16 x 16, whose keys two heads share; what flows back first. */
+static void scanned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, bool back)
+{
+    enum { BATCH = 2, HEADS = 4, KEYS = 2, SIZE = 16 };
+    const uint64_t rows = BATCH * ll_max(1, elements / (BATCH * HEADS * SIZE));
+    struct ll_value *inputs[] = {bench_real(bench, "dy", 2, (uint64_t[]){rows, HEADS * SIZE}),
+                                 bench_real(bench, "state", 4, (uint64_t[]){BATCH, HEADS, SIZE, SIZE}),
+                                 bench_real(bench, "keys", 2, (uint64_t[]){rows, KEYS * SIZE}),
+                                 bench_real(bench, "queries", 2, (uint64_t[]){rows, KEYS * SIZE}),
+                                 bench_real(bench, "values", 2, (uint64_t[]){rows, HEADS * SIZE}),
+                                 bench_real(bench, "gates", 2, (uint64_t[]){rows, HEADS})};
+    do_op(bench, kind, back ? 6 : 5, inputs + !back);
+}
+
+void ll_recipe_scan(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    scanned(bench, kind, elements, false);
+}
+
+void ll_recipe_scan_back(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    scanned(bench, kind, elements, true);
+}
+
+/* Four taps of 64 channels. */
+void ll_recipe_taps(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { BATCH = 2, TAPS = 4, CHANNELS = 64 };
+    const bool back = kind == LL_OP_CAUSAL_CONV_GRAD;
+    const uint64_t rows = BATCH * ll_max(1, elements / (BATCH * CHANNELS));
+    struct ll_value *inputs[] = {bench_real(bench, "dy", 2, (uint64_t[]){rows, CHANNELS}),
+                                 bench_real(bench, "state", 3, (uint64_t[]){BATCH, TAPS - 1, CHANNELS}),
+                                 bench_real(bench, "x", 2, (uint64_t[]){rows, CHANNELS}),
+                                 bench_real(bench, "filter", 2, (uint64_t[]){TAPS, CHANNELS})};
+    do_op(bench, kind, back ? 4 : 3, inputs + !back);
 }

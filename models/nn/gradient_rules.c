@@ -175,6 +175,11 @@ LL_GRADIENT(RMS_NORM)
     norm_of_rows(nn, LL_OP_RMS_NORM_GRAD, call);
 }
 
+LL_GRADIENT(GROUP_NORM)
+{
+    norm_of_rows(nn, LL_OP_GROUP_NORM_GRAD, call);
+}
+
 /* Mean and variance are those of other steps: nothing flows into them. */
 LL_GRADIENT(BATCH_NORM_FIXED)
 {
@@ -896,7 +901,7 @@ static void one_op(struct ll_nn *nn, const struct ll_gradient_call *call, enum l
 {
     const struct ll_nn_op *op = call->op;
     struct ll_value *inputs[LL_MAX_OUTPUTS + 4];
-    if (!call->dy[flows]) {
+    if (!call->dy[flows] || (flows > 0 && call->dy[0])) { /* nothing flows through states from step to step */
         ll_gradient_UNKNOWN(nn, call);
         return;
     }

@@ -88,10 +88,10 @@ ll_kernel *ll_kernel_of(enum ll_op_kind kind, enum ll_dtype real_type);
 /* Bytes of scratch memory that an op, whose outputs are known, wants when run on so many threads; LL_NO_FIT
  * past 64 bits. Pure. Each stands with the kernels that write to it; kernels.c says which ops have which. */
 typedef uint64_t ll_workspace(const struct ll_op_view *op, unsigned threads);
-ll_workspace ll_attention_workspace, ll_box_sample_workspace, ll_conv_workspace, ll_conv_data_workspace,
-    ll_conv_filter_workspace, ll_ctc_workspace, ll_layer_norm_workspace, ll_lrn_workspace,
-    ll_matmul_workspace, ll_nms_workspace, ll_norm_workspace, ll_rank_workspace, ll_reduce_workspace,
-    ll_route_workspace, ll_sampler_workspace;
+ll_workspace ll_attention_workspace, ll_box_sample_workspace, ll_causal_conv_workspace, ll_conv_workspace,
+    ll_conv_data_workspace, ll_conv_filter_workspace, ll_ctc_workspace, ll_group_norm_workspace,
+    ll_layer_norm_workspace, ll_lrn_workspace, ll_matmul_workspace, ll_nms_workspace, ll_norm_workspace,
+    ll_rank_workspace, ll_reduce_workspace, ll_route_workspace, ll_sampler_workspace, ll_scan_workspace;
 
 /* That of any op. */
 ll_workspace ll_kernel_workspace;

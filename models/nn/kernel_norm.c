@@ -9,6 +9,7 @@
  * two of them are joined without cancellation (Chan, Golub and LeVeque, 1983):
  *
  *     d = mean_b - mean_a      mean = mean_a + d n_b / n      m = m_a + m_b + d^2 n_a n_b / n */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -414,6 +415,140 @@ LL_KERNEL(LAYER_NORM_GRAD)
 LL_KERNEL(RMS_NORM_GRAD)
 {
     run_back(call, false);
+}
+
+/* Group normalisation (Wu and He, 2018): as that of rows, but a mean and a factor are those of a group of
+ * channels at all places of a sample, and gamma and beta are each channel's own. A thread has whole samples;
+ * what their channels add to dgamma and dbeta is added up in their order. */
+
+struct grouped {
+    const real *x, *dy, *gamma, *beta;
+    real *out, *partial;                      /* of each sample a line for dgamma and one for dbeta */
+    uint64_t samples, places, channels, each; /* each: channels of a group */
+    double epsilon;
+};
+
+#ifndef LL_DOUBLE
+uint64_t ll_group_norm_workspace(const struct ll_op_view *op, unsigned threads)
+{
+    (void)threads;
+    return ll_mul(ll_mul(2, op->in[1].dim[0]), ll_size_bytes(&op->in[2]));
+}
+#endif
+
+static struct grouped grouped_of(const struct ll_kernel_call *call)
+{
+    const struct ll_shape *x = &call->op->in[0];
+    const uint64_t channels = x->dim[x->rank - 1], samples = x->rank > 1 ? x->dim[0] : 1,
+                   groups = (uint64_t)ll_attr_count(call->op, LL_ATTR_GROUPS, 1);
+    assert(groups > 0 && channels % groups == 0);
+    return (struct grouped){.out = call->out[0],
+                            .partial = call->workspace,
+                            .samples = samples,
+                            .places = samples > 0 && channels > 0 ? ll_elements(x) / (samples * channels) : 0,
+                            .channels = channels,
+                            .each = channels / groups,
+                            .epsilon = ll_attr_real(call->op, LL_ATTR_EPSILON, 1e-5)};
+}
+
+/* Sums of a group, which begins at x and whose places are g->channels apart: mean, and factor around it. */
+struct spread {
+    real mean, factor;
+};
+
+static LL_INLINE struct spread spread_of(const struct grouped *g, const real *x)
+{
+    const double count = (double)g->places * (double)g->each;
+    double sum = 0, squares = 0;
+    for (uint64_t p = 0; p < g->places; p++)
+        for (uint64_t c = 0; c < g->each; c++)
+            sum += (double)x[p * g->channels + c];
+    const real mean = (real)(sum / count);
+    for (uint64_t p = 0; p < g->places; p++)
+        for (uint64_t c = 0; c < g->each; c++) {
+            const real far = x[p * g->channels + c] - mean;
+            squares += (double)(far * far);
+        }
+    return (struct spread){mean, (real)(1 / sqrt(squares / count + g->epsilon))};
+}
+
+LL_FAST static void group_normalise(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct grouped *g = context;
+    for (uint64_t n = begin; n < end; n++)
+        for (uint64_t first = 0; first < g->channels; first += g->each) {
+            const real *x = g->x + n * g->places * g->channels + first;
+            real *restrict y = g->out + n * g->places * g->channels + first;
+            const struct spread s = spread_of(g, x);
+            for (uint64_t p = 0; p < g->places; p++)
+                for (uint64_t c = 0; c < g->each; c++)
+                    y[p * g->channels + c] =
+                        g->gamma[first + c] * ((x[p * g->channels + c] - s.mean) * s.factor) +
+                        (g->beta ? g->beta[first + c] : 0);
+        }
+}
+
+LL_KERNEL(GROUP_NORM)
+{
+    struct grouped g = grouped_of(call);
+    g.x = call->in[0];
+    g.gamma = call->in[1];
+    g.beta = call->op->input_count > 2 ? call->in[2] : NULL;
+    ll_pool_run(call->pool, g.samples, 1, group_normalise, &g);
+}
+
+/* One group: dx, and what it adds to its channels' sums. */
+static LL_INLINE void group_flows_back(const struct grouped *g, uint64_t n, uint64_t first,
+                                       real *restrict dgamma, real *restrict dbeta)
+{
+    const uint64_t at = n * g->places * g->channels + first;
+    const real *x = g->x + at, *dy = g->dy + at, *gamma = g->gamma + first;
+    real *restrict dx = g->out + at;
+    const struct spread s = spread_of(g, x);
+    const double count = (double)g->places * (double)g->each;
+    double plain = 0, weighed = 0;
+    for (uint64_t p = 0; p < g->places; p++)
+        for (uint64_t c = 0; c < g->each; c++) {
+            const real h = (x[p * g->channels + c] - s.mean) * s.factor, flow = dy[p * g->channels + c];
+            plain += (double)(gamma[c] * flow);
+            weighed += (double)(gamma[c] * flow * h);
+            dgamma[first + c] += flow * h;
+            dbeta[first + c] += flow;
+        }
+    const real shift = (real)(plain / count), slope = (real)(weighed / count);
+    for (uint64_t p = 0; p < g->places; p++)
+        for (uint64_t c = 0; c < g->each; c++) {
+            const real h = (x[p * g->channels + c] - s.mean) * s.factor;
+            dx[p * g->channels + c] = s.factor * (gamma[c] * dy[p * g->channels + c] - shift - h * slope);
+        }
+}
+
+LL_FAST static void groups_flow_back(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    (void)chunk;
+    const struct grouped *g = context;
+    for (uint64_t n = begin; n < end; n++) {
+        real *dgamma = g->partial + n * 2 * g->channels, *dbeta = dgamma + g->channels;
+        memset(dgamma, 0, 2 * g->channels * sizeof(real));
+        for (uint64_t first = 0; first < g->channels; first += g->each)
+            group_flows_back(g, n, first, dgamma, dbeta);
+    }
+}
+
+LL_KERNEL(GROUP_NORM_GRAD)
+{
+    struct grouped g = grouped_of(call);
+    g.dy = call->in[0];
+    g.x = call->in[1];
+    g.gamma = call->in[2];
+    ll_pool_run(call->pool, g.samples, 1, groups_flow_back, &g);
+    for (uint64_t c = 0; c < 2 * g.channels; c++) {
+        double sum = 0;
+        for (uint64_t n = 0; n < g.samples; n++)
+            sum += (double)g.partial[n * 2 * g.channels + c];
+        ((real *)call->out[1 + (c >= g.channels)])[c % g.channels] = (real)sum;
+    }
 }
 
 /* Local response normalisation over neighbouring channels (Krizhevsky et al., 2012, section 3.3, with

@@ -461,7 +461,8 @@ static void spread(const struct ll_op_view *op, struct ll_axes *axes)
  * over rows. */
 static void rows(const struct ll_op_view *op, struct ll_axes *axes)
 {
-    unsigned rank = rank_of_first(op), most = op->kind == LL_OP_GROUP_NORM ? 1 : rank ? rank - 1 : 0;
+    const bool grouped = op->kind == LL_OP_GROUP_NORM || op->kind == LL_OP_GROUP_NORM_GRAD;
+    unsigned rank = rank_of_first(op), most = grouped ? 1 : rank ? rank - 1 : 0;
     set_axes_alike(op, axes, most);
     memset(axes->summed, true, sizeof axes->summed);
 }

@@ -69,15 +69,22 @@ static struct ll_value *weighed(struct ll_nn *nn, struct ll_value *y)
     return y->shape.rank == 0 ? product : ll_nn_do1(nn, LL_OP_MEAN, product);
 }
 
+/* Whether an op's first result is a state for later steps, and its first input that of earlier ones. */
+static bool has_state(enum ll_op_kind kind)
+{
+    return shape_word(kind, "SCAN") || shape_word(kind, "CAUSAL_CONV");
+}
+
 /* No gradient flows into the number of a step, which random ops read, nor into targets, nor into the mean and
- * the variance of other steps, nor into boxes. */
+ * the variance of other steps, nor into boxes, nor into states. */
 static bool takes_gradient(enum ll_op_kind kind, uint32_t input, const struct ll_shape *shape)
 {
     bool is_step = ll_op_class(kind) == LL_CLASS_RANDOM && shape->rank == 0;
     bool is_target = kind == LL_OP_SOFTMAX_XENT_DENSE && input == 1;
     bool is_moment = kind == LL_OP_BATCH_NORM_FIXED && input >= 3;
     bool is_box = kind == LL_OP_ROI_POOL && input == 1;
-    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment && !is_box;
+    bool is_state = has_state(kind) && input == 0;
+    return shape->dtype == LL_F64 && !is_step && !is_target && !is_moment && !is_box && !is_state;
 }
 
 /* How many rows indices may name, or classes labels. */
@@ -139,6 +146,8 @@ static bool begin_subject(struct subject *subject, uint64_t *random, enum ll_op_
                                                                   .attrs = sample.attrs,
                                                                   .given_count = given_count(&sample),
                                                                   .given = sample.out});
+    if (has_state(kind) && !ll_nn_trouble(check->nn))
+        y = y->producer->outputs[1];
     check->loss = weighed(check->nn, y);
     return true;
 }

@@ -13,6 +13,7 @@
 #include "twins_optimizer.h"
 #include "twins_pool.h"
 #include "twins_random.h"
+#include "twins_scan.h"
 
 #include "models/nn/blas.h"
 #include "models/nn/kernel.h"

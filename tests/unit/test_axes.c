@@ -50,6 +50,7 @@ static const struct row rows[] = {
     {LL_OP_LAYER_NORM, "234 4 4 > 234", "ab. . . > ab.", {{0}}},
     {LL_OP_LAYER_NORM_GRAD, "234 234 4 > 234 4 4", "AB. AB. . > AB. . .", {{0}}},
     {LL_OP_GROUP_NORM, "234 4 4 > 234", "a.. . . > a..", {{0}}}, /* statistics of an image */
+    {LL_OP_GROUP_NORM_GRAD, "234 234 4 > 234 4 4", "A.. A.. . > A.. . .", {{0}}},
     {LL_OP_BATCH_NORM, "234 4 4 > 234 4 4", "..c c c > ..c c c", {{0}}},
     {LL_OP_BATCH_NORM_GRAD, "234 234 4 4 4 > 234 4 4", "..c ..c c c c > ..c c c", {{0}}},
     {LL_OP_MAX_POOL,

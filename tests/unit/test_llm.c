@@ -425,6 +425,12 @@ static void test_what_cannot_be_read(void **state)
         {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
          " \"num_attention_heads\": 4, \"num_key_value_heads\": 3, \"intermediate_size\": 8}",
          "expected a divisor"},
+        {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"altup_num_inputs\": 4}",
+         "`altup_num_inputs`: not known here of a llama"},
+        {"{\"model_type\": \"opt\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"max_position_embeddings\": 8, \"word_embed_proj_dim\": 32}",
+         "expected as `hidden_size`"},
         {"{\"model_type\": \"gemma4_text\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 2,"
          " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"sliding_window\": 4,"
          " \"num_kv_shared_layers\": 1, \"layer_types\": [\"sliding_attention\", \"full_attention\"]}",
@@ -438,6 +444,46 @@ static void test_what_cannot_be_read(void **state)
         assert_true(diags.count == 1);
         if (!strstr(diags.kept[0].message, wrong[i].complaint))
             fail_msg("%s: expected %s", diags.kept[0].message, wrong[i].complaint);
+        ll_diags_release(&diags);
+        ll_arena_release(&arena);
+    }
+}
+
+/* What is left out is said: towers with their size (of Llama 4, 811,115,008 that look, 39,845,888 that
+ * shuffle and 20,971,520 that lead to tokens; of Qwen3.5 446,571,248), keys that mean nothing here. */
+static void test_what_is_left_out_is_said(void **state)
+{
+    (void)state;
+    static const char llama[] = "{\"model_type\": \"llama4\", \"text_config\": {\"hidden_size\": 5120,"
+                                " \"vocab_size\": 9, \"num_hidden_layers\": 1, \"num_attention_heads\": 40,"
+                                " \"intermediate_size\": 8, \"intermediate_size_mlp\": 8, \"shuffled\": 7},"
+                                " \"vision_config\": {\"hidden_size\": 1408, \"intermediate_size\": 5632,"
+                                " \"num_hidden_layers\": 34, \"patch_size\": 14, \"image_size\": 336,"
+                                " \"projector_input_dim\": 4096, \"projector_output_dim\": 4096,"
+                                " \"vision_output_dim\": 4096}}",
+                      qwen[] = "{\"model_type\": \"qwen3_5\", \"text_config\": {\"hidden_size\": 2048,"
+                               " \"vocab_size\": 9, \"num_hidden_layers\": 1, \"num_attention_heads\": 16,"
+                               " \"intermediate_size\": 8}, \"vision_config\": {\"hidden_size\": 1152,"
+                               " \"intermediate_size\": 4304, \"depth\": 27, \"patch_size\": 16,"
+                               " \"temporal_patch_size\": 2, \"num_position_embeddings\": 2304,"
+                               " \"spatial_merge_size\": 2, \"out_hidden_size\": 2048,"
+                               " \"deepstack_visual_indexes\": []}}";
+    static const struct {
+        const char *text, *remarks[2];
+    } told[] = {{llama, {"of 871932416 parameters", "`shuffled`: not known here"}},
+                {qwen, {"of 446571248 parameters", "of 446571248 parameters"}}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        struct ll_arena arena = {0};
+        struct ll_diags diags = {0};
+        struct ll_llm llm;
+        assert_true(ll_llm_read("config.json", told[i].text, strlen(told[i].text), &arena, &llm, &diags));
+        for (int k = 0; k < 2; k++) {
+            bool said = false;
+            for (size_t n = 0; n < diags.kept_count; n++)
+                said |= strstr(diags.kept[n].message, told[i].remarks[k]) != NULL;
+            if (!said)
+                fail_msg("expected to be told: %s", told[i].remarks[k]);
+        }
         ll_diags_release(&diags);
         ll_arena_release(&arena);
     }
@@ -458,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_shared_keys_and_embeddings_of_layers),
         cmocka_unit_test(test_other_families),
         cmocka_unit_test(test_published_models_of_many_families),
+        cmocka_unit_test(test_what_is_left_out_is_said),
         cmocka_unit_test(test_what_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
