@@ -23,10 +23,10 @@ static const struct known {
     bool dry;            /* nobody computes it here */
 } known_models[] = {
 #include "known_decoders.def"
-    /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x
-     * 4096 x 4097 / 2. test_llm.c has the other sizes. Small, Qwen3's layers: llama's with attention as one op,
-     * and of each layer two norms of heads, a weight each, seen otherwise before and behind, forward and back;
-     * one weight fewer, as the head's is that of the embedding, whose two gradients are added. */
+    /* Of 4096 tokens, by the sum in llm.c: 4096 x (2 x 6,979,321,856 + 2 x 525,336,576), and 524,288 x 4096
+     * x 4097 / 2. test_llm.c has the other sizes. Small, Qwen3's layers: llama's with attention as one op,
+     * and of each layer two norms of heads, a weight each, seen otherwise before and behind, forward and
+     * back; one weight fewer, as the head's is that of the embedding, whose two gradients are added. */
     {
         .name = "llm",
         .parameters = UINT64_C(8030261248),
@@ -37,10 +37,11 @@ static const struct known {
             {{"config", "tiny"}, {"ops", "computed"}, {"dtype", "f32"}, {"tokens", "8"}, {"rate", "10000"}},
         .steps = 60,
     },
-    /* Dao and Gu, 2024: of a layer 768 x (2 x 1536 + 2 x 128 + 24) + 1536 x 768 weights that a token meets, 24
-     * heads of 64 x 128, 1792 channels of 4 taps. FLOPs of 4096 tokens: 24 x (2 x 3,753,984 + 6 x 196,608 + 2 x
-     * 7168) + 2 x 768 x 50288 each. Ops of two small layers: 2 input; 61 forward (28 a layer, 5 of embedding,
-     * head, loss), 97 backward, 25 update. Constants more: the one of softplus, two states of zeros. */
+    /* Dao and Gu, 2024: of a layer 768 x (2 x 1536 + 2 x 128 + 24) + 1536 x 768 weights that a token meets,
+     * 24 heads of 64 x 128, 1792 channels of 4 taps. FLOPs of 4096 tokens: 24 x (2 x 3,753,984 + 6 x
+     * 196,608 + 2 x 7168) + 2 x 768 x 50288 each. Ops of two small layers: 2 input; 61 forward (28 a layer,
+     * 5 of embedding, head, loss), 97 backward, 25 update. Constants more: the one of softplus, two states
+     * of zeros. */
     {
         .name = "llm",
         .parameters = 128989632,
@@ -55,9 +56,9 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 60,
     },
-    /* Qwen3-Next's layers, a gated delta rule and a gated attention, each with experts: 2 input, 125 forward,
-     * 203 backward, 38 update (37 weights). Constants more: the one of softplus, two states of zeros, what keys
-     * and queries of length one are made by. */
+    /* Qwen3-Next's layers, a gated delta rule and a gated attention, each with experts: 2 input, 125
+     * forward, 203 backward, 38 update (37 weights). Constants more: the one of softplus, two states of
+     * zeros, what keys and queries of length one are made by. */
     {
         .name = "llm",
         .parameters = UINT64_C(34660610688),
@@ -179,6 +180,59 @@ static const struct known {
                   {"classes", "4"},
                   {"rate", "3000"}},
         .steps = 300,
+    },
+    /* Parameters and FLOPs by the sums of joint.c, the former as published; 64 x 64 squares and 154 or 512
+     * tokens. Ops of a layer of two streams: 5 input, 128 forward, 175 backward, 31 update (30 weights); of
+     * FLUX, whose text goes on through two layers of one stream, with norms of queries and keys and a
+     * guidance: 6, 297, 399, 65. Constants as of the plain one, what places
+     * add being one, too; FLUX's turn. */
+    {
+        .name = "dit",
+        .parameters = UINT64_C(2028328000),
+        .forward_flops = UINT64_C(8437355053056),
+        .train_ops = 5 + 128 + 175 + 31,
+        .constants = 7,
+        .preset = {{"preset", "sd3-medium"}},
+        .small = {{"preset", "sd3-medium"},
+                  {"image", "4"},
+                  {"channels", "2"},
+                  {"layers", "1"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"text", "3"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
+    {
+        .name = "dit",
+        .parameters = UINT64_C(11901408320),
+        .forward_flops = UINT64_C(74384653418496),
+        .train_ops = 6 + 297 + 399 + 65,
+        .constants = 6,
+        .preset = {{"preset", "flux-dev"}},
+        .small = {{"preset", "flux-dev"},
+                  {"image", "4"},
+                  {"channels", "2"},
+                  {"layers", "1"},
+                  {"hidden", "12"},
+                  {"heads", "3"},
+                  {"text", "3"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
+    {
+        .name = "dit",
+        .parameters = UINT64_C(8056627520),
+        .forward_flops = UINT64_C(29596766900224),
+        .preset = {{"preset", "sd3.5-large"}},
+        .dry = true,
+    },
+    {
+        .name = "dit",
+        .parameters = UINT64_C(11891178560),
+        .forward_flops = UINT64_C(74384632971264),
+        .preset = {{"preset", "flux-schnell"}},
+        .dry = true,
     },
     {
         .name = "unet",

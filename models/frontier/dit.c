@@ -10,30 +10,37 @@
  *
  * 675,129,632 and 237,242,843,136 of XL/2 at 256 x 256 pixels, whose latent image has 32 x 32. What comes
  * out is the noise and, not trained here, its variance. Here latent images are patterns of their classes
- * under noise. */
+ * under noise.
+ *
+ * Presets sd3 and flux are transformers of two streams (Esser et al., Stable Diffusion 3, 2024, section 4;
+ * Black Forest Labs, FLUX.1, 2024): joint.c. */
 #include <math.h>
 
 #include "models/feed.h"
+#include "models/frontier/joint.h"
 #include "models/frontier/tower.h"
 #include "models/nn/layers.h"
 #include "models/nn/runner.h"
 #include "models/nn/training.h"
 #include "tracer/base/random.h"
 
-enum { PRESET, IMAGE, CHANNELS, PATCH, LAYERS, HIDDEN, HEADS, CLASSES, DTYPE, RATE, PARAMS };
+enum { PRESET, IMAGE, CHANNELS, PATCH, LAYERS, HIDDEN, HEADS, CLASSES, DTYPE, RATE, TEXT, PARAMS };
 enum { UNSEEN_BATCHES = 4, TIMES = 1000, SINES = 256 };
 
 static const struct preset {
     uint64_t layers, hidden, heads;
 } presets[] = {{28, 1152, 16}, {24, 1024, 16}, {12, 768, 12}, {12, 384, 6}};
-static const char *const preset_words[] = {"xl", "l", "b", "s", NULL};
+enum { PLAIN_PRESETS = sizeof presets / sizeof *presets };
+static const char *const preset_words[] = {
+    "xl", "l", "b", "s", "sd3-medium", "sd3.5-large", "flux-dev", "flux-schnell", NULL};
 
 static const struct ll_model_param params[PARAMS] = {
-    [PRESET] = {"preset", 0, 0, sizeof presets / sizeof *presets - 1,
+    [PRESET] = {"preset", 0, 0, PLAIN_PRESETS + LL_JOINT_PRESETS - 1,
                 "whose sizes are taken where none is set"},
-    [IMAGE] = {"image", 32, 1, 1 << 12,
-               "pixels of the latent image in height and width, a multiple of patch"},
-    [CHANNELS] = {"channels", 4, 1, 1 << 10, "of the latent image"},
+    [IMAGE] =
+        {"image", 0, 0, 1 << 12,
+         "pixels of the latent image in height and width, a multiple of patch; 0: 32, of sd3 and flux 128"},
+    [CHANNELS] = {"channels", 0, 0, 1 << 10, "of the latent image; 0: 4, of sd3 and flux 16"},
     [PATCH] = {"patch", 2, 1, 1 << 10, "pixels of a square, a token"},
     [LAYERS] = {"layers", 0, 0, 1 << 12, "0: the preset's"},
     [HIDDEN] = {"hidden", 0, 0, 1 << 20, "features of each token, an even number; 0: the preset's"},
@@ -41,6 +48,7 @@ static const struct ll_model_param params[PARAMS] = {
     [CLASSES] = {"classes", 1000, 2, 1 << 20, "that images belong to"},
     [DTYPE] = {"dtype", 0, 0, 4, "of weights and activations; all but f32 with --dry-run"},
     [RATE] = {"rate", 1000, 1, 1000000, "of learning, in millionths"},
+    [TEXT] = {"text", 0, 0, 1 << 16, "tokens of a text, of sd3 and flux; 0: 154 and 512"},
 };
 static const char *const *const words[PARAMS] = {[PRESET] = preset_words, [DTYPE] = ll_decoder_dtypes};
 
@@ -301,7 +309,7 @@ static struct dit *begin(struct ll_nn *nn, const struct ll_build *build)
 {
     const int64_t *values = build->params;
     const struct preset *preset = &presets[values[PRESET]];
-    const uint64_t image = (uint64_t)values[IMAGE], patch = (uint64_t)values[PATCH];
+    const uint64_t image = ll_decoder_size(build, IMAGE, 32), patch = (uint64_t)values[PATCH];
     struct dit *m = ll_alloc(&nn->arena, 1, sizeof *m);
     if (!m) {
         ll_nn_fail(nn, "memory ran out");
@@ -318,7 +326,7 @@ static struct dit *begin(struct ll_nn *nn, const struct ll_build *build)
         .nn = nn,
         .decoder =
             ll_decoder_begin(nn, build, &(struct ll_decoder_options){.sizes = sizes, .dtype = values[DTYPE]}),
-        .images = {image, image, (uint64_t)values[CHANNELS], (uint64_t)values[CLASSES], build->seed,
+        .images = {image, image, ll_decoder_size(build, CHANNELS, 4), (uint64_t)values[CLASSES], build->seed,
                    LL_LEARNED, NULL},
         .patch = patch,
     };
@@ -339,6 +347,19 @@ static struct ll_value *build(struct ll_nn *nn, const struct ll_build *build)
                                       .beta1 = 0.9,
                                       .beta2 = 0.999,
                                       .epsilon = 1e-8};
+    if (build->params[PRESET] >= PLAIN_PRESETS)
+        return ll_joint_build(
+            nn, build,
+            &(struct ll_joint_settings){.preset = (size_t)(build->params[PRESET] - PLAIN_PRESETS),
+                                        .image = ll_decoder_size(build, IMAGE, 128),
+                                        .channels = ll_decoder_size(build, CHANNELS, 16),
+                                        .patch = (uint64_t)build->params[PATCH],
+                                        .layers = (uint64_t)build->params[LAYERS],
+                                        .hidden = (uint64_t)build->params[HIDDEN],
+                                        .heads = (uint64_t)build->params[HEADS],
+                                        .text = (uint64_t)build->params[TEXT],
+                                        .dtype = build->params[DTYPE]},
+            &adam);
     struct dit *m = begin(nn, build);
     if (!m)
         return &nn->nothing;
@@ -374,7 +395,7 @@ static bool evaluate(void *context, struct ll_runner *runner, struct ll_scores *
 const struct ll_model ll_model_dit = {
     .name = "dit",
     .suite = "frontier",
-    .doc = "image generation: a diffusion transformer (DiT)",
+    .doc = "image generation: a diffusion transformer (DiT; Stable Diffusion 3, FLUX.1)",
     .default_batch = 256,
     .inference_batch = 1,
     .params = params,
