@@ -15,15 +15,19 @@
 #include "sim/calibrate/calibrate.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/cli/served_model.h"
 #include "sim/machine/design.h"
 #include "sim/report/table.h"
+#include "sim/validate/layer_files.h"
 #include "sim/validate/tune.h"
+#include "tracer/base/file.h"
 #include "tracer/base/json.h"
 #include "tracer/base/map.h"
 
 struct tuning {
     const struct ll_args *args;
     struct ll_measured_rows rows;
+    bool has_layers;  /* of a server, measured one by one */
     const char *data; /* the files' names, without folders */
     struct ll_machine *machine;
     struct ll_aliases *aliases;
@@ -123,14 +127,70 @@ static int take_numbers(struct tuning *t, const char *given)
     return t->number_count > 0 ? LL_DONE : ll_cli_reject("--fit %s: there is nothing to fit", given);
 }
 
+/* --- layers of a server, measured one by one --- */
+
+enum { MOST_BYTES = 1 << 28 };
+
+/* Whether a file is one of measured layers; its text. */
+static bool is_layers(const struct tuning *t, const char *path, struct ll_contents *text)
+{
+    return ll_read_whole(path, MOST_BYTES, t->args->arena, text) == LL_OK && ll_is_layer_file(text->bytes);
+}
+
+static bool add_rows(struct tuning *t, const struct ll_measured *rows, size_t count)
+{
+    if (!ll_grow(&t->rows.at, &t->rows.capacity, t->rows.count + count, sizeof *t->rows.at))
+        return false;
+    memcpy(t->rows.at + t->rows.count, rows, count * sizeof *rows);
+    t->rows.count += count;
+    return true;
+}
+
+/* Adds the rows of a file of measured layers, which are the machine's. */
+static int read_layers(struct tuning *t, const char *path, const struct ll_contents *text)
+{
+    const char *model = ll_value(t->args, "model", NULL), *config = model ? ll_served_config(model) : NULL;
+    struct ll_diags diags = {0};
+    struct ll_layer_sizes sizes;
+    uint64_t tensor;
+    size_t count = 0, left_out = 0;
+    if (!ll_value_count(t->args, "tp", 1, 1 << 16, 1, &tensor))
+        return LL_WRONG;
+    if (!config)
+        return ll_cli_reject(
+            "%s: layers by their names; expected --model, a config.json or a model that comes "
+            "along, whose layers they are",
+            path);
+    const struct ll_measured *rows =
+        ll_served_layer_sizes(config, tensor, &sizes, &diags)
+            ? ll_layer_rows(text->bytes, text->length, path, &sizes, t->machine->stem,
+                            ll_value(t->args, "dtype", "bf16"), t->args->arena, &diags, &count, &left_out)
+            : NULL;
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    if (rows && left_out > 0)
+        fprintf(
+            stderr,
+            "leadline: %s: %zu row%s of layers or mixed batches that no kernel here stands for left out\n",
+            path, left_out, ll_plural(left_out));
+    t->has_layers = true;
+    return !rows ? LL_WRONG : add_rows(t, rows, count) ? LL_DONE : ll_cli_fail("memory ran out");
+}
+
 static int read_data(struct tuning *t)
 {
     struct ll_str names = {0};
     const char *path;
     for (size_t i = 0; (path = ll_value_at(t->args, "from", i)); i++) {
-        if (!ll_read_rows(&path, 1, t->args->arena, &t->rows)) {
+        struct ll_contents text;
+        int status = LL_DONE;
+        if (is_layers(t, path, &text))
+            status = read_layers(t, path, &text);
+        else if (!ll_read_rows(&path, 1, t->args->arena, &t->rows))
+            status = LL_WRONG;
+        if (status != LL_DONE) {
             ll_str_release(&names);
-            return LL_WRONG;
+            return status;
         }
         ll_str_addf(&names, "%s%s", i ? ", " : "", ll_base_name(path));
     }
@@ -265,6 +325,17 @@ static const char *output_of(const struct tuning *t)
     return ll_value(t->args, "output", "fitted.yaml");
 }
 
+/* Where a table of measured kernels goes: where it was asked for; for measured layers, beside the machine.
+ * NULL: there is none. */
+static const char *table_of(const struct tuning *t)
+{
+    const char *output = output_of(t), *dot = strrchr(ll_base_name(output), '.'),
+               *asked = ll_value(t->args, "table", NULL);
+    size_t length = dot ? (size_t)(dot - output) : strlen(output);
+    return asked || !t->has_layers ? asked
+                                   : ll_format(t->args->arena, "%.*s_kernels.csv", (int)length, output);
+}
+
 /* What the new file inherits: the machine as given, if it is a known one or lies beside; else its place. */
 static const char *base_of(const struct tuning *t, char *resolved)
 {
@@ -352,14 +423,14 @@ static int write_machine(const struct tuning *t)
 {
     struct ll_human before, after;
     const struct ll_tuning *r = &t->result;
-    const char *table = ll_value(t->args, "table", NULL);
+    const char *table = table_of(t);
     bool numbers = ll_tuning_is_better(r), tabled = table && r->table_count > 0;
     int status = numbers || tabled ? write_fit(t, tabled ? table : NULL) : LL_DONE;
     if (status == LL_DONE)
         status = (ll_flag(t->args, "json") ? report_json : report)(r);
     if (status != LL_DONE)
         return status;
-    if (!numbers) {
+    if (!numbers && t->number_count > 0) {
         ll_format_percent(&after, r->held_out.mape);
         ll_format_percent(&before, r->before.mape);
         status = ll_cli_fail("%s: of rows that a fit has not seen, the MAPE is %s, and %s as it was",
@@ -407,10 +478,11 @@ static int leave_to_others(struct tuning *t, const char *const *folders)
     return LL_DONE;
 }
 
+/* patterns NULL: no number is fitted, rows are dealt into folds for a table all the same. */
 static int fit_numbers(struct tuning *t, const char *patterns)
 {
     uint64_t folds;
-    int status = take_numbers(t, patterns);
+    int status = patterns ? take_numbers(t, patterns) : LL_DONE;
     if (status != LL_DONE)
         return status;
     if (!ll_value_count(t->args, "folds", 2, 1000, 5, &folds))
@@ -422,7 +494,7 @@ static int fit_numbers(struct tuning *t, const char *patterns)
                                         .numbers = t->numbers,
                                         .number_count = t->number_count,
                                         .folds = folds,
-                                        .table = ll_value(t->args, "table", NULL) != NULL};
+                                        .table = table_of(t) != NULL};
     struct ll_pool *pool = ll_pool_new(0);
     bool done = pool && ll_tune(&task, pool, t->args->arena, &t->result);
     bool enough = !pool || t->result.different >= folds;
@@ -437,6 +509,10 @@ static int fit_numbers(struct tuning *t, const char *patterns)
 static int tune(struct tuning *t)
 {
     const char *given = ll_value(t->args, "fit", NULL);
+    if (t->has_layers && !given) { /* the table alone: the numbers are those of more than one model */
+        int done = fit_numbers(t, NULL);
+        return done == LL_DONE ? write_machine(t) : done;
+    }
     int status = fit_numbers(t, given ? given : ll_fit_usual);
     const struct ll_tuning few = t->result;
     size_t few_numbers = t->number_count;
@@ -702,8 +778,10 @@ static int run(const struct ll_args *args)
     if (ll_value(args, "from", NULL))
         return run_tuning(args);
     if (ll_value(args, "machine", NULL) || ll_value(args, "fit", NULL) || ll_value(args, "folds", NULL) ||
-        ll_value(args, "table", NULL))
-        return ll_cli_reject("--machine, --fit, --folds and --table belong to --from");
+        ll_value(args, "table", NULL) || ll_value(args, "model", NULL) || ll_value(args, "tp", NULL) ||
+        ll_value(args, "dtype", NULL))
+        return ll_cli_reject(
+            "--machine, --fit, --folds, --table, --model, --tp and --dtype belong to --from");
     if (args->word_count > 0 &&
         !ll_without(args, of_measuring, "is for measuring; a trace was measured before"))
         return LL_WRONG;
@@ -736,6 +814,12 @@ static const struct ll_option options[] = {
     {"keep", 0, "TRACE", "keep the measurements, as a trace"},
     {"from", 0, "DATA.csv", "fit a machine to these measured times instead; may be repeated"},
     {"machine", 0, "MACHINE", "with --from: the machine to start from; the new file inherits from it"},
+    {"model", 'm', "MODEL",
+     "with --from of layers by vLLM's names (qkv_proj, ...): a config.json, or a model that comes along, "
+     "whose "
+     "they are"},
+    {"tp", 0, "N", "likewise: devices that shared each layer"},
+    {"dtype", 0, "TYPE", "likewise: of weights and activations (bf16)"},
     {"fit", 0, "PATH,...",
      "with --from: the numbers to fit, as paths that --set takes, * for any part (default: overheads and "
      "efficiencies of units and memory, alone or with the figures of GEMM, attention and expert kernels: "
@@ -746,7 +830,7 @@ static const struct ll_option options[] = {
     {"table", 0, "FILE.csv",
      "with --from: write a table of measured kernels too (key `measured` of a machine), of the families "
      "whose "
-     "left-out folds it improves"},
+     "left-out folds it improves; of layers always, beside the machine where no FILE is named"},
     {0},
 };
 

@@ -102,6 +102,7 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
                                            .chunks = true,
                                            .prefix_caching = true,
                                            .overlaps = true,
+                                           .captures_prompts = true,
                                            .block = 16,
                                            .memory_share = 0.9};
     const struct ll_server *server = machine->server_given ? &machine->server : &plain;
@@ -117,13 +118,19 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
                             .reserved_blocks = server->reserved_blocks,
                             .step_s = server->step_s,
                             .sequence_s = server->sequence_s,
-                            .eager_s = server->eager_layer_s,
-                            .captured = batch.captured,
+                            .eager_s = server->eager_op_s,
                             .request_s = server->request_s,
-                            .overlaps = server->overlaps};
-    *captured = batch.captured;
+                            .overlaps = server->overlaps,
+                            .captures_prompts = server->captures_prompts,
+                            .receive_steps = server->receive_steps,
+                            .wait_steps = server->wait_steps,
+                            .wait_share = server->wait_share,
+                            .balance_steps = server->balance_steps};
     uint64_t speculated;
     double request_s;
+    if (!ll_value_count(args, "max-cudagraph-capture-size", 0, 1 << 20, batch.captured, captured))
+        return false;
+    e->captured = *captured;
     if (!ll_serving_time(args, "request-overhead", &request_s))
         return false;
     e->request_s = isfinite(request_s) ? request_s : e->request_s;
@@ -189,16 +196,95 @@ static bool read_group(struct ll_serving_setup *s, int which, const char *text, 
     return good;
 }
 
-/* The devices of an instance as a plan; its machine, or the system that several of it make. */
-static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, const char *which)
+/* A machine with a model's plan that servings share. */
+struct ll_shared_group {
+    const char *key;
+    struct ll_machine *machine;
+    struct ll_served_model model;
+    struct ll_shared_group *next;
+};
+
+void ll_serving_shared_release(struct ll_serving_shared *shared)
+{
+    for (struct ll_shared_group *g = shared->first; g; g = g->next) {
+        ll_served_release(&g->model);
+        ll_machine_free(g->machine);
+    }
+    ll_arena_release(&shared->arena);
+    shared->first = NULL;
+}
+
+const struct ll_machine *ll_serving_shared_machine(const struct ll_serving_shared *shared, const char *stem)
+{
+    const struct ll_machine *machine = NULL;
+    for (const struct ll_shared_group *g = shared->first; g; g = g->next)
+        if (strcmp(g->machine->stem, stem) == 0)
+            machine = g->machine; /* the last is the first that was read */
+    return machine;
+}
+
+/* All that a group's machine and model follow from; NULL when memory ran out. */
+static const char *key_of(const struct ll_serving_setup *s, const struct ll_serving_group *g,
+                          const char *which)
+{
+    static const char *const options[] = {"dtype", "quantization", "kv-cache-dtype"};
+    struct ll_arena *arena = s->args->arena;
+    const char *key =
+        ll_format(arena, "%s|%s|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%d", which, s->config,
+                  g->tensor, g->pipeline, g->data, g->expert, ll_value(s->args, "prefill", NULL) != NULL);
+    for (size_t i = 0; key && i < sizeof options / sizeof *options; i++)
+        key = ll_format(arena, "%s|%s", key, ll_value(s->args, options[i], ""));
+    const char *set;
+    for (size_t i = 0; key && (set = ll_value_at(s->args, "set", i)); i++)
+        key = ll_format(arena, "%s|%s", key, set);
+    return key;
+}
+
+static bool find_shared(struct ll_serving_setup *s, struct ll_serving_group *g, const char *key)
+{
+    for (struct ll_shared_group *at = s->shared->first; at; at = at->next)
+        if (strcmp(at->key, key) == 0) {
+            g->machine = at->machine;
+            g->model = &at->model;
+            g->model->diags = &s->diags;
+            return true;
+        }
+    return false;
+}
+
+/* Keeps the group's machine and model for other servings; the model moves. */
+static bool share(struct ll_serving_setup *s, struct ll_serving_group *g, const char *key)
+{
+    struct ll_shared_group *kept = ll_alloc(&s->shared->arena, 1, sizeof *kept);
+    const char *copy = ll_copy_text(&s->shared->arena, key, strlen(key));
+    if (!kept || !copy)
+        return false;
+    *kept = (struct ll_shared_group){
+        .key = copy, .machine = g->machine, .model = *g->model, .next = s->shared->first};
+    s->shared->first = kept;
+    g->model = &kept->model;
+    return true;
+}
+
+/* The machine, or the system that several of it make. */
+static struct ll_machine *machine_of(const struct ll_serving_setup *s, const char *which, uint64_t devices)
 {
     size_t override_count;
     const char *const *folders = ll_machine_folders(s->args->arena);
     const struct ll_override *overrides = ll_read_overrides(s->args, &override_count);
-    const uint64_t devices = g->tensor * g->pipeline * g->data;
-    if (!folders || !overrides || !(g->machine = ll_load_machine(which, folders, overrides, override_count)))
-        return false;
+    struct ll_machine *machine =
+        folders && overrides ? ll_load_machine(which, folders, overrides, override_count) : NULL;
+    if (machine && (devices > 1 || ll_value(s->args, "prefill", NULL))) /* keys and values go over links */
+        machine = ll_load_system(machine, folders, overrides, override_count);
+    return machine;
+}
+
+/* The devices of an instance as a plan; its machine, or the system that several of it make. */
+static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, const char *which)
+{
     const uint64_t shared = g->tensor * g->data;
+    struct ll_arena *arena = s->shared ? &s->shared->arena : s->args->arena;
+    const char *key = s->shared ? key_of(s, g, which) : NULL;
     if (g->expert > 1 && shared % g->expert != 0) {
         ll_cli_reject("--ep %" PRIu64
                       ": experts are spread over devices that share a layer; expected a divisor of tp x dp, "
@@ -206,24 +292,23 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
                       g->expert, shared);
         return false;
     }
-    if (devices > 1 || ll_value(s->args, "prefill", NULL)) /* keys and values go from one to another */
-        g->machine = ll_load_system(g->machine, folders, overrides, override_count);
-    if (!g->machine)
+    if (key && find_shared(s, g, key))
+        return true;
+    g->model = ll_alloc(arena, 1, sizeof *g->model);
+    if (!g->model || !(g->machine = machine_of(s, which, shared * g->pipeline)))
         return false;
-    g->model.machine = g->machine;
-    g->model.plan = ll_plan_of_one();
-    g->model.plan.tensor = g->tensor;
-    g->model.plan.pipeline = g->pipeline;
-    g->model.plan.data = g->data;
-    g->model.plan.expert = ll_max(1, ll_min(g->expert, g->data));
-    g->model.plan.whole_experts =
+    g->machine->software.serves = true;
+    *g->model = (struct ll_served_model){
+        .machine = g->machine, .plan = ll_plan_of_one(), .config = s->config, .diags = &s->diags};
+    g->model->plan.tensor = g->tensor;
+    g->model->plan.pipeline = g->pipeline;
+    g->model->plan.data = g->data;
+    g->model->plan.expert = ll_max(1, ll_min(g->expert, g->data));
+    g->model->plan.whole_experts =
         g->expert > g->data; /* experts lie whole on devices that share GEMMs, too */
-    g->model.diags = &s->diags;
-    g->model.roofline = s->roofline;
-    g->model.config = s->config;
-    if (!read_types(s->args, &g->model))
+    if (!read_types(s->args, g->model))
         return false;
-    bool known = ll_served_look(&g->model, s->args->arena);
+    bool known = ll_served_look(g->model, arena) && (!s->shared || (key && share(s, g, key)));
     ll_print_diags(&s->diags);
     return known;
 }
@@ -305,8 +390,13 @@ static bool make_pool(struct ll_serving_setup *s, int which)
         !ll_serving_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share,
                            &server.memory_share))
         return false;
-    pool->engine.eager_s *= (double)g->model.layers / (double)g->pipeline;
-    if (!ll_served_memory(&g->model, &server, pool->engine.most_tokens, ll_serving_usual_length(&s->load),
+    uint64_t ops = 0;
+    if (pool->engine.eager_s > 0 && !ll_served_ops(g->model, &ops)) {
+        ll_print_diags(&s->diags);
+        return false;
+    }
+    pool->engine.eager_s *= (double)ops / (double)g->pipeline;
+    if (!ll_served_memory(g->model, &server, pool->engine.most_tokens, ll_serving_usual_length(&s->load),
                           &g->memory)) {
         ll_print_diags(&s->diags);
         return false;
@@ -328,7 +418,8 @@ static bool make_pool(struct ll_serving_setup *s, int which)
         pool->engine.most_sequences = ll_max(1, pool->kv_tokens);
     if (!read_tiers(s, which, pool))
         return false;
-    g->costs = ll_step_costs_make(captured, ll_served_form, &g->model, s->args->arena);
+    g->costs = ll_step_costs_make(captured, s->roofline ? ll_served_roofline : ll_served_form, g->model,
+                                  s->args->arena);
     pool->cost = ll_step_cost;
     pool->context = g->costs;
     return g->costs != NULL;
@@ -432,7 +523,10 @@ void ll_serving_release(struct ll_serving_setup *s)
 {
     for (int i = 0; i < POOLS; i++) {
         ll_step_costs_release(s->groups[i].costs);
-        ll_remembered_release(&s->groups[i].model.remembered);
+        if (s->shared)
+            continue;
+        if (s->groups[i].model)
+            ll_served_release(s->groups[i].model);
         if (s->groups[i].machine)
             ll_machine_free(s->groups[i].machine);
     }
@@ -709,6 +803,7 @@ static const struct ll_option options[] = {
     {"max-num-seqs", 0, "N", "sequences in a step"},
     {"max-num-batched-tokens", 0, "N", "new tokens in a step"},
     {"long-prefill-token-threshold", 0, "N", "new tokens of one prompt in a step"},
+    {"max-cudagraph-capture-size", 0, "N", "tokens of the largest batch that a captured graph computes"},
     {"block-size", 0, "N", "tokens of a block of the KV cache"},
     {"kv-blocks", 0, "N", "blocks of the KV cache of a rank"},
     {"gpu-memory-utilization", 0, "SHARE", "of a device's memory"},

@@ -37,7 +37,9 @@ static void errors_json(const struct ll_errors *errors, const char *prefix, stru
         double value;
     } numbers[] = {{"mape", errors->mape},
                    {"median_ape", errors->median_ape},
+                   {"within_10pct", errors->within_10pct},
                    {"within_20pct", errors->within_20pct},
+                   {"within_30pct", errors->within_30pct},
                    {"bias", errors->bias}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         snprintf(key, sizeof key, "%s%s", prefix, numbers[i].name);
@@ -85,6 +87,8 @@ static void family_json(const struct ll_family_errors *family, const struct ll_f
     ll_json_put_text(json, "hardware", family->hardware);
     ll_json_put_text(json, "machine", family->machine->stem);
     ll_json_put_text(json, "family", family->family);
+    if (family->workload)
+        ll_json_put_text(json, "workload", family->workload);
     ll_json_put_count(json, "points", family->errors.ours.points);
     errors_json(&family->errors.ours, "", json);
     errors_json(&family->errors.roofline, "roofline_", json);
@@ -276,6 +280,8 @@ static void report_json(const struct ll_validation *v, const struct beside *besi
     ll_json_open_document(&json, "validate", 1);
     families_json("families", v->families, v->family_count, NULL, &json);
     families_json("machines", v->machines, v->machine_count, beside->fitted, &json);
+    if (v->workload_count > 0)
+        families_json("workloads", v->workloads, v->workload_count, NULL, &json);
     ll_json_key(&json, "overall");
     ll_json_open_object(&json);
     ll_json_put_count(&json, "points", v->overall.ours.points);
@@ -447,6 +453,24 @@ static void report_held_out(const struct ll_held_out *held_out, struct ll_str *o
                     held_out->left_out);
 }
 
+/* Errors by what servers served. */
+static void report_workloads(const struct ll_validation *v, struct ll_str *out)
+{
+    struct ll_table *table =
+        ll_table_new("hardware|workload|family|>points|>MAPE|>median|>within 30 %|>bias");
+    for (size_t i = 0; i < v->workload_count; i++) {
+        const struct ll_family_errors *at = &v->workloads[i];
+        const struct ll_errors *e = &at->errors.ours;
+        struct ll_human text[4];
+        ll_table_row(table, "%s|%s|%s|%" PRIu64 "|%s|%s|%s|%s", at->hardware, at->workload, at->family,
+                     e->points, ll_format_percent(&text[0], e->mape),
+                     ll_format_percent(&text[1], e->median_ape), ll_format_percent(&text[2], e->within_30pct),
+                     ll_format_percent(&text[3], e->bias));
+    }
+    ll_str_add(out, "\n");
+    ll_show_table(table, out);
+}
+
 static void report(const struct ll_validation *v, const struct beside *beside, struct ll_str *out)
 {
     char hardware[256];
@@ -468,6 +492,8 @@ static void report(const struct ll_validation *v, const struct beside *beside, s
         ll_table_print(errors, ll_screen_width(), out);
         print_parts(&v->overall, out);
         print_operands(v, out);
+        if (v->workload_count > 0)
+            report_workloads(v, out);
     }
     if (v->unscored_count > 0) {
         ll_str_add(out, v->family_count > 0 ? "\n" : "");

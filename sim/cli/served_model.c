@@ -12,6 +12,7 @@
 #include "models/llm/config.h"
 #include "sim/validate/predict.h"
 #include "tracer/base/file.h"
+#include "tracer/base/map.h"
 #include "tracer/base/num.h"
 
 static bool read_config(const char *config, struct ll_arena *arena, struct ll_llm *llm,
@@ -41,11 +42,97 @@ bool ll_served_has_experts(const char *config)
     return has;
 }
 
+bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_sizes *sizes,
+                           struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_llm llm;
+    bool known = read_config(config, &arena, &llm, diags), found = false;
+    for (uint64_t i = 0; known && i < llm.layer_count && !found; i++) {
+        const struct ll_llm_layer *l = &llm.layers[i];
+        if (!(found = l->mixer == LL_MIXER_ATTENTION))
+            continue;
+        const uint64_t heads = l->heads / tensor, kv_heads = ll_max(1, l->kv_heads / tensor),
+                       inner = l->dense / tensor;
+        *sizes = (struct ll_layer_sizes){.hidden = llm.hidden,
+                                         .qkv = (heads + 2 * kv_heads) * l->head,
+                                         .attended = heads * l->head_v,
+                                         .inner = inner,
+                                         .gate_up = 2 * inner,
+                                         .vocabulary = ll_ceil_div(llm.vocabulary, tensor),
+                                         .experts = l->experts,
+                                         .heads = heads,
+                                         .kv_heads = kv_heads,
+                                         .head = l->head};
+    }
+    if (known && !found)
+        ll_complain(diags, (struct ll_place){.file = config},
+                    "no layer has keys and values of each head; expected a model with such attention");
+    ll_arena_release(&arena);
+    return found;
+}
+
+/* --- what is remembered --- */
+
+/* What a program holds, in bytes: weights, what outlives a step and is none, the most at any time; and what
+ * outlives a step on all stages. */
+struct held {
+    double weights, kept, peak, kept_all;
+};
+
+/* A form that was asked for: its costs, those of a roofline, what it holds. */
+struct known_form {
+    struct ll_form_cost ours, roofline;
+    uint64_t ops;
+    struct held held;
+    enum { NOT_ASKED, GOOD, BAD } costed, held_is;
+};
+
+struct ll_served_memo {
+    struct ll_arena *arena;
+    struct ll_map forms;
+    struct known_form *known; /* by id of the form */
+    uint64_t capacity;
+};
+
+/* What is known of a form, good until another is asked for; NULL when memory ran out. */
+static struct known_form *recall(struct ll_served_memo *memo, const struct ll_form *form)
+{
+    const uint64_t key[] = {form->decoding, form->count, form->tokens, form->past};
+    bool is_new;
+    uint32_t id = ll_map_intern(&memo->forms, key, sizeof key, &is_new);
+    if (id == LL_NO_ID)
+        return NULL;
+    if (id >= memo->capacity) {
+        uint64_t capacity = ll_max(256, 2 * memo->capacity);
+        struct known_form *more = ll_alloc(memo->arena, capacity, sizeof *more);
+        if (!more)
+            return NULL;
+        if (memo->capacity > 0)
+            memcpy(more, memo->known, memo->capacity * sizeof *more);
+        memo->known = more;
+        memo->capacity = capacity;
+    }
+    if (is_new)
+        memo->known[id] = (struct known_form){0};
+    return &memo->known[id];
+}
+
+void ll_served_release(struct ll_served_model *m)
+{
+    if (m->memo)
+        ll_map_release(&m->memo->forms);
+    ll_remembered_release(&m->remembered);
+}
+
+/* --- the trace of a form --- */
+
 bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
 {
     struct ll_llm llm;
-    if (!read_config(m->config, arena, &llm, m->diags))
+    if (!read_config(m->config, arena, &llm, m->diags) || !(m->memo = ll_alloc(arena, 1, sizeof *m->memo)))
         return false;
+    *m->memo = (struct ll_served_memo){.arena = arena};
     m->layers = llm.layer_count;
     m->period = 0;
     /* From the last layer backwards as far as each is the one a period before it. */
@@ -96,9 +183,27 @@ static double roofline_of(const struct ll_result *result, uint32_t op)
     return ll_work_roofline_s(result->machine, &prepared->works[prepared->trace->ops[op].signature]);
 }
 
-/* Shares of a replay's time: attention, and what stands in the scope of the head. */
-static void share_out(const struct ll_result *result, double time_s, bool roofline, struct ll_form_cost *cost)
+/* --- costs --- */
+
+/* A form's costs and those of a roofline; its ops. */
+struct both {
+    struct ll_form_cost ours, roofline;
+    uint64_t ops;
+};
+
+/* Ops that compute or move something. */
+static uint64_t count_ops(const struct ll_trace *trace)
 {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < trace->op_count; i++)
+        count += trace->signatures[trace->ops[i].signature].view.kind != LL_OP_SEEN_AS;
+    return count;
+}
+
+/* Shares of a replay's time: attention, and what stands in the scope of the head. */
+static struct ll_form_cost share_out(const struct ll_result *result, double time_s, bool roofline)
+{
+    struct ll_form_cost cost = {.energy_j = result->energy_j};
     const struct ll_prepared *prepared = result->prepared;
     const struct ll_trace *trace = prepared->trace;
     double attention = 0, head = 0, all = 0;
@@ -114,11 +219,12 @@ static void share_out(const struct ll_result *result, double time_s, bool roofli
         head += !attends && strncmp(scope, "head", 4) == 0 ? op_s : 0;
     }
     if (!(all > 0))
-        return;
+        return cost;
     time_s = roofline ? all : time_s;
-    cost->attention_s = time_s * attention / all;
-    cost->head_s = time_s * head / all;
-    cost->rest_s = fmax(0, time_s - cost->attention_s - cost->head_s);
+    cost.attention_s = time_s * attention / all;
+    cost.head_s = time_s * head / all;
+    cost.rest_s = fmax(0, time_s - cost.attention_s - cost.head_s);
+    return cost;
 }
 
 static bool is_alone(const struct ll_parallel *plan)
@@ -128,32 +234,34 @@ static bool is_alone(const struct ll_parallel *plan)
 
 /* bound_s: seconds by what bounds the form; NULL: nobody asks. */
 static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
-                      struct ll_form_cost *cost, double *bound_s)
+                      struct both *cost, double *bound_s)
 {
     struct ll_trace *trace = trace_of(m, form, layers);
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
     bool done = false;
-    *cost = (struct ll_form_cost){.energy_j = NAN};
     if (trace && is_alone(&m->plan)) {
         const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
         const struct ll_result *result =
             prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
-            share_out(result, result->time_s, m->roofline, cost);
+            cost->ops = count_ops(trace);
+            cost->ours = share_out(result, result->time_s, false);
+            cost->roofline = share_out(result, result->time_s, true);
             for (int i = 0; bound_s && i < LL_BOUND_COUNT; i++)
                 bound_s[i] = result->time_s * result->shares[i];
-            cost->energy_j = result->energy_j;
         }
     } else if (trace) {
         spread = ll_spread_trace(trace, &m->plan, ll_machine_devices(m->machine), m->diags);
         const struct ll_parallel_result *result =
             spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
-            share_out(result->result, result->step_s, m->roofline, cost);
+            cost->ops = count_ops(trace);
+            cost->ours = share_out(result->result, result->step_s, false);
+            cost->roofline = share_out(result->result, result->step_s, true);
+            cost->ours.energy_j = cost->roofline.energy_j = result->energy_j;
             for (int i = 0; bound_s && i < LL_BOUND_COUNT; i++)
                 bound_s[i] = result->step_s * result->result->shares[i];
-            cost->energy_j = result->energy_j;
         }
     }
     ll_spread_free(spread);
@@ -162,26 +270,72 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
     return done;
 }
 
+/* Adds layers of which the model has so many more than `cost`, by what one period of them takes; without
+ * periods the trace has all. A guess ahead is made by a layer like the last. */
+static void complete(const struct ll_served_model *m, struct ll_form_cost *cost,
+                     const struct ll_form_cost *more)
+{
+    if (m->period == 0) {
+        cost->layer_s = (cost->attention_s + cost->rest_s) / (double)m->layers;
+        return;
+    }
+    const double periods = (double)(m->layers - m->base) / (double)m->period;
+    const double attention_s = more->attention_s - cost->attention_s, rest_s = more->rest_s - cost->rest_s;
+    cost->layer_s = fmax(0, attention_s + rest_s) / (double)m->period;
+    cost->attention_s += periods * attention_s;
+    cost->rest_s += periods * rest_s;
+    cost->head_s += periods * (more->head_s - cost->head_s);
+    cost->energy_j += periods * (more->energy_j - cost->energy_j);
+}
+
+static const struct known_form *costed(struct ll_served_model *m, const struct ll_form *form)
+{
+    struct known_form *known = recall(m->memo, form);
+    struct both cost, more = {0};
+    if (!known || known->costed != NOT_ASKED)
+        return known && known->costed == GOOD ? known : NULL;
+    known->costed = BAD;
+    if (!cost_with(m, form, m->period > 0 ? m->base : 0, &cost, NULL) ||
+        (m->period > 0 && !cost_with(m, form, m->base + m->period, &more, NULL)))
+        return NULL;
+    complete(m, &cost.ours, &more.ours);
+    complete(m, &cost.roofline, &more.roofline);
+    known->ours = cost.ours;
+    known->roofline = cost.roofline;
+    known->ops =
+        m->period == 0 ? cost.ops : cost.ops + (m->layers - m->base) / m->period * (more.ops - cost.ops);
+    known->costed = GOOD;
+    return known;
+}
+
 bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_cost *cost)
 {
-    struct ll_served_model *m = context;
-    struct ll_form_cost more;
-    if (m->period == 0)
-        return cost_with(m, form, 0, cost, NULL);
-    if (!cost_with(m, form, m->base, cost, NULL) || !cost_with(m, form, m->base + m->period, &more, NULL))
-        return false;
-    double periods = (double)(m->layers - m->base) / (double)m->period;
-    cost->attention_s += periods * (more.attention_s - cost->attention_s);
-    cost->head_s += periods * (more.head_s - cost->head_s);
-    cost->rest_s += periods * (more.rest_s - cost->rest_s);
-    cost->energy_j += periods * (more.energy_j - cost->energy_j);
-    return true;
+    const struct known_form *known = costed(context, form);
+    if (known)
+        *cost = known->ours;
+    return known != NULL;
+}
+
+bool ll_served_roofline(void *context, const struct ll_form *form, struct ll_form_cost *cost)
+{
+    const struct known_form *known = costed(context, form);
+    if (known)
+        *cost = known->roofline;
+    return known != NULL;
+}
+
+bool ll_served_ops(struct ll_served_model *m, uint64_t *count)
+{
+    enum { SOME_TOKENS = 64 };
+    const struct known_form *known = costed(m, &(struct ll_form){false, 1, SOME_TOKENS, 0});
+    *count = known ? known->ops : 0;
+    return known != NULL;
 }
 
 bool ll_served_bounds(struct ll_served_model *m, const struct ll_form *form,
                       double shares[static LL_BOUND_COUNT])
 {
-    struct ll_form_cost cost;
+    struct both cost;
     double more[LL_BOUND_COUNT], sum = 0;
     if (!cost_with(m, form, m->period > 0 ? m->base : 0, &cost, shares) ||
         (m->period > 0 && !cost_with(m, form, m->base + m->period, &cost, more)))
@@ -198,11 +352,6 @@ bool ll_served_bounds(struct ll_served_model *m, const struct ll_form *form,
 
 /* --- memory --- */
 
-struct held {
-    double weights, kept, peak; /* bytes of a device */
-};
-
-/* What a program holds: weights, what outlives a step and is none, and the most at any time. */
 static struct held held_of(const struct ll_trace *trace, const struct ll_footprint *footprint)
 {
     struct held h = {.peak = (double)footprint->peak_bytes};
@@ -219,20 +368,20 @@ static struct held held_of(const struct ll_trace *trace, const struct ll_footpri
     return h;
 }
 
-/* Of the fullest program of the plan; *kept_all is summed over the stages. */
-static bool hold(struct ll_served_model *m, const struct ll_form *form, struct held *held, double *kept_all)
+/* Of the fullest program of the plan. */
+static bool hold(struct ll_served_model *m, const struct ll_form *form, struct held *held)
 {
     struct ll_trace *trace = trace_of(m, form, 0);
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
     bool done = false;
+    double kept_all = 0;
     *held = (struct held){0};
-    *kept_all = 0;
     if (trace && is_alone(&m->plan)) {
         const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
         if ((done = prepared != NULL)) {
             *held = held_of(trace, &prepared->footprint);
-            *kept_all = held->kept;
+            kept_all = held->kept;
         }
     } else if (trace &&
                (spread = ll_spread_trace(trace, &m->plan, ll_machine_devices(m->machine), m->diags))) {
@@ -240,15 +389,27 @@ static bool hold(struct ll_served_model *m, const struct ll_form *form, struct h
         for (uint32_t i = 0; i < spread->vstage_count; i++) {
             const struct ll_device_program *program = &spread->programs[spread->program_of[i]];
             struct held h = held_of(program->trace, &program->prepared->footprint);
-            *kept_all += h.kept * (double)m->plan.tensor;
+            kept_all += h.kept * (double)m->plan.tensor;
             if (h.peak > held->peak)
                 *held = h;
         }
     }
+    held->kept_all = kept_all;
     ll_spread_free(spread);
     ll_arena_release(&arena);
     ll_trace_free(trace);
     return done;
+}
+
+static bool held_by(struct ll_served_model *m, const struct ll_form *form, struct held *held)
+{
+    struct known_form *known = recall(m->memo, form);
+    if (!known)
+        return false;
+    if (known->held_is == NOT_ASKED)
+        known->held_is = hold(m, form, &known->held) ? GOOD : BAD;
+    *held = known->held;
+    return known->held_is == GOOD;
 }
 
 bool ll_served_memory(struct ll_served_model *m, const struct ll_server *server, uint64_t tokens,
@@ -257,16 +418,15 @@ bool ll_served_memory(struct ll_served_model *m, const struct ll_server *server,
     const struct ll_form prompt = {false, 1, tokens, 0}, decode = {true, 1, 1, length - 1};
     const double all = (double)m->machine->levels[m->machine->level_count - 1].size_bytes;
     struct held of_prompt, of_decode;
-    double kept_all;
     assert(length > 1);
-    if (!hold(m, &prompt, &of_prompt, &kept_all) || !hold(m, &decode, &of_decode, &kept_all))
+    if (!held_by(m, &prompt, &of_prompt) || !held_by(m, &decode, &of_decode))
         return false;
     *memory =
         (struct ll_served_memory){.weights = of_prompt.weights,
                                   .activations = fmax(0, of_prompt.peak - of_prompt.weights - of_prompt.kept),
                                   .context = server->context_bytes,
                                   .kv_token = of_decode.kept / (double)length,
-                                  .kv_all = kept_all / (double)length};
+                                  .kv_all = of_decode.kept_all / (double)length};
     double taken = memory->weights + memory->activations + memory->context;
     memory->left =
         server->share_of_rest ? (all - taken) * server->memory_share : all * server->memory_share - taken;

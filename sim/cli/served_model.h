@@ -8,17 +8,18 @@
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/serve/costs.h"
+#include "sim/validate/layer_files.h"
 
 struct ll_served_model {
     const char *config;                     /* a file, or a configuration that comes along */
     const char *dtype, *weights, *kv_dtype; /* as -p of llm takes them; NULL: as the model has them */
     const struct ll_machine *machine;
     struct ll_parallel plan; /* data: ranks whose attention works on requests of their own */
-    bool roofline;           /* forms cost what a plain roofline says */
     /* Layers that the model has; its traces have `base` of them and a `period` more, by which layers repeat,
      * from which the others follow. period 0: traces have all. Set by ll_served_look. */
     uint64_t layers, base, period;
-    struct ll_remembered remembered; /* to be released */
+    struct ll_remembered remembered;
+    struct ll_served_memo *memo; /* forms that were asked for; by ll_served_look */
     struct ll_diags *diags;
 };
 
@@ -30,16 +31,23 @@ struct ll_served_memory {
     uint64_t layers;                            /* that the plan's stages have together, as scopes say */
 };
 
-/* Reads the configuration and finds by what its layers repeat; plan and config are set. False after
- * complaints. */
+/* Reads the configuration and finds by what its layers repeat; plan and config are set. What is remembered
+ * from form to form lives in the arena, but for what ll_served_release frees. False after complaints. */
 bool ll_served_look(struct ll_served_model *model, struct ll_arena *arena);
+void ll_served_release(struct ll_served_model *model);
 
-/* An ll_cost_of_form; `context` is the struct ll_served_model. */
+/* An ll_cost_of_form; `context` is the struct ll_served_model. Each form is replayed once. */
 bool ll_served_form(void *context, const struct ll_form *form, struct ll_form_cost *cost);
 
 /* What bounds a form: shares of its time, by LL_BOUND_..., that sum to 1. False after complaints. */
 bool ll_served_bounds(struct ll_served_model *model, const struct ll_form *form,
                       double shares[static LL_BOUND_COUNT]);
+
+/* The same where each op takes what a plain roofline says. */
+bool ll_served_roofline(void *context, const struct ll_form *form, struct ll_form_cost *cost);
+
+/* How many ops a step with a prompt has. False after complaints. */
+bool ll_served_ops(struct ll_served_model *model, uint64_t *count);
 
 /* Memory with steps of so many tokens and sequences; keys and values at sequences of `length` tokens. False
  * after complaints. */
@@ -49,6 +57,11 @@ bool ll_served_memory(struct ll_served_model *model, const struct ll_server *ser
 /* The configuration that a name stands for: a file, a name that comes along, or a Hugging Face name of one
  * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. Static, or the name. */
 const char *ll_served_config(const char *name);
+
+/* The sizes of a configuration's layers on one of `tensor` devices that share GEMMs, by its first layer with
+ * attention. False after complaints. */
+bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_sizes *sizes,
+                           struct ll_diags *diags);
 
 /* Whether a configuration's model has experts; false also where it cannot be read. */
 bool ll_served_has_experts(const char *config);

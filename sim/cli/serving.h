@@ -16,15 +16,27 @@ enum { LL_POOL_WHOLE, LL_POOL_PREFILL, LL_POOL_DECODE, LL_SERVING_POOLS };
 struct ll_serving_group {
     uint64_t instances, tensor, pipeline, data, expert;
     struct ll_machine *machine;
-    struct ll_served_model model;
+    struct ll_served_model *model;
     struct ll_served_memory memory;
     struct ll_step_costs *costs;
     struct ll_server_pool *pool; /* NULL: there are none */
 };
 
+/* Machines and models that several servings have in common, by what options say of them: read once, and what
+ * a form costs is known from one to the next. It starts as {0}; to be released; one thread at a time. */
+struct ll_serving_shared {
+    struct ll_arena arena;
+    struct ll_shared_group *first;
+};
+void ll_serving_shared_release(struct ll_serving_shared *shared);
+
+/* The first machine of this name among them, NULL: there is none. */
+const struct ll_machine *ll_serving_shared_machine(const struct ll_serving_shared *shared, const char *stem);
+
 struct ll_serving_setup {
-    const struct ll_args *args; /* options of ll_command_serve */
-    bool roofline;              /* steps cost what a plain roofline says */
+    const struct ll_args *args;       /* options of ll_command_serve */
+    bool roofline;                    /* steps cost what a plain roofline says */
+    struct ll_serving_shared *shared; /* outlives the setup; NULL: nothing is kept */
     struct ll_serving_group groups[LL_SERVING_POOLS];
     struct ll_deployment deployment;
     struct ll_load load;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sim/cli/load.h"
+#include "sim/cli/served_settings.h"
 #include "sim/cli/serving.h"
 #include "sim/serve/quantiles.h"
 #include "sim/serve/request_file.h"
@@ -82,17 +83,15 @@ struct scoring {
     uint64_t listed_count;
     struct ll_prediction *predictions;
     size_t count, capacity;
-    struct ll_machine *machines[512]; /* that predictions refer to */
-    size_t machine_count;
-    struct ll_aliases *aliases; /* NULL: not read yet; to be freed */
+    struct ll_serving_shared shared; /* machines that predictions refer to */
+    struct ll_aliases *aliases;      /* NULL: not read yet; to be freed */
     struct ll_ticker ticker;
     bool failed;
 };
 
 /* One more prediction of a row; machine NULL: it is not scored, for that reason. */
-static void add(struct scoring *s, const char *source, const char *hardware, const char *family,
-                const char *dims, double measured, double predicted, double roofline,
-                const struct ll_machine *machine, const char *reason)
+static void add_row(struct scoring *s, const struct ll_measured *row, const char *workload, double predicted,
+                    double roofline, const struct ll_machine *machine, const char *reason)
 {
     struct ll_arena *arena = s->args->arena;
     if (s->count == s->capacity) {
@@ -106,53 +105,55 @@ static void add(struct scoring *s, const char *source, const char *hardware, con
         s->predictions = more;
         s->capacity = capacity;
     }
-    struct ll_measured *row = ll_alloc(arena, 1, sizeof *row);
-    if (!row) {
+    struct ll_measured *kept = ll_alloc(arena, 1, sizeof *kept);
+    if (!kept) {
         s->failed = true;
         return;
     }
-    *row = (struct ll_measured){.source = source,
-                                .hardware = hardware,
-                                .op = family,
-                                .dtype = "",
-                                .dims = dims,
-                                .notes = "",
-                                .time_s = measured};
-    s->predictions[s->count++] = (struct ll_prediction){.row = row,
+    *kept = *row;
+    s->predictions[s->count++] = (struct ll_prediction){.row = kept,
                                                         .machine = machine,
                                                         .unscored = reason,
-                                                        .family = family,
+                                                        .family = row->op,
+                                                        .workload = workload,
                                                         .time_s = predicted,
                                                         .roofline_s = roofline};
 }
 
-/* Serves with the options; the machine is kept where predictions refer to it. NULL after complaints. */
-static const struct ll_serving *serve(struct ll_serving_options *o, bool roofline, struct scoring *s,
-                                      const struct ll_serve_watch *watch, const struct ll_machine **machine)
+/* The same of a row that is put together. */
+static void add(struct scoring *s, const char *source, const char *hardware, const char *family,
+                const char *dims, double measured, double predicted, double roofline,
+                const struct ll_machine *machine, const char *reason)
 {
-    struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline};
+    const struct ll_measured row = {.source = source,
+                                    .hardware = hardware,
+                                    .op = family,
+                                    .dtype = "",
+                                    .dims = dims,
+                                    .notes = "",
+                                    .time_s = measured};
+    add_row(s, &row, NULL, predicted, roofline, machine, reason);
+}
+
+/* Serves with the options, in their arena; *machine is one of those that are shared. NULL after
+ * complaints. */
+static const struct ll_serving *serve(struct ll_serving_options *o, bool roofline, struct scoring *s,
+                                      const struct ll_machine **machine)
+{
+    static const struct ll_serve_watch watch = {0};
+    struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline, .shared = &s->shared};
     const struct ll_serving *r = NULL;
     if (ll_serving_read(&setup)) {
         if (s->listed) {
             setup.load.listed = s->listed;
             setup.load.count = s->listed_count;
         }
-        r = ll_serving_run(&setup, watch, s->args->arena);
+        r = ll_serving_run(&setup, &watch, o->args.arena);
     }
     int first = setup.groups[LL_POOL_WHOLE].pool ? LL_POOL_WHOLE : LL_POOL_PREFILL;
     ll_print_diags(&setup.diags);
-    if (machine)
-        *machine = NULL;
-    if (machine && r) { /* one of each name is enough */
-        struct ll_machine *own = setup.groups[first].machine;
-        for (size_t i = 0; i < s->machine_count; i++)
-            if (strcmp(s->machines[i]->stem, own->stem) == 0)
-                *machine = s->machines[i];
-        if (!*machine && s->machine_count < sizeof s->machines / sizeof *s->machines) {
-            *machine = s->machines[s->machine_count++] = own;
-            setup.groups[first].machine = NULL;
-        }
-    }
+    if (r)
+        *machine = ll_serving_shared_machine(&s->shared, setup.groups[first].machine->stem);
     ll_serving_release(&setup);
     return r;
 }
@@ -205,95 +206,128 @@ static const char *workers_of(const struct table *t, const char *which, struct l
                      values[0], values[1], values[2], values[3], values[4]);
 }
 
-/* The closed loop of InferenceMAX's client: ten prompts a client, lengths between 0.8 of what is said and
- * that (benchmark_serving.py --random-range-ratio 0.8), no prefix in common. */
-static void give_load(struct ll_serving_options *o, const struct table *t)
+/* A closed loop of ten prompts a client, of the lengths that the row has, or that its benchmark draws. */
+static void give_load(struct ll_serving_options *o, const struct ll_served_setting *s)
 {
     enum { PROMPTS_A_CLIENT = 10 };
-    const uint64_t input = number(t, "isl", 0), output = number(t, "osl", 0),
-                   clients = number(t, "concurrency", 0);
-    const bool drawn = (input == 1024 && output == 1024) || (input == 1024 && output == 8192) ||
-                       (input == 8192 && output == 1024);
-    const uint64_t parts = drawn ? 4 : 5;
-    ll_serving_give(o, "input-tokens",
-                    ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, input * parts / 5), input));
-    ll_serving_give(o, "output-tokens",
-                    ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, output * parts / 5), output));
-    ll_serving_give_count(o, "concurrency", clients);
-    ll_serving_give_count(o, "num-prompts", PROMPTS_A_CLIENT * clients);
-    ll_serving_give(o, "no-prefix-caching", "");
+    const uint64_t parts = ll_served_is_drawn(s) ? 4 : 5;
+    ll_serving_give(
+        o, "input-tokens",
+        ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, s->input * parts / 5), s->input));
+    ll_serving_give(
+        o, "output-tokens",
+        ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, s->output * parts / 5), s->output));
+    ll_serving_give_count(o, "concurrency", s->clients);
+    ll_serving_give_count(o, "num-prompts", PROMPTS_A_CLIENT * s->clients);
 }
 
-static const char *open_of(const struct table *t)
+/* What a row leaves open; NULL: nothing. */
+static const char *open_of(const struct table *t, bool apart)
 {
-    static const char *const needed[] = {"system", "backend", "model_path", "isl", "osl", "concurrency"};
+    static const char *const needed[] = {"system", "backend", "model_path", "isl", "osl"};
+    static const char *const workers[] = {"prefill_num_workers", "decode_num_workers"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (*field(t, needed[i]) == '\0')
-            return "the row does not say its system, backend, model, lengths or concurrency";
+            return "the row does not say its system, backend, model or lengths";
+    if (number(t, "concurrency", 0) == 0)
+        return "the row does not say how many clients there were";
+    for (size_t i = 0; apart && i < sizeof workers / sizeof *workers; i++)
+        if (number(t, workers[i], 0) == 0)
+            return "the row does not say how many workers prefilled or decoded";
     if (!ll_served_config(field(t, "model_path")))
         return "no configuration of its model comes along";
     return NULL;
 }
 
+static struct ll_served_setting setting_of(const struct table *t)
+{
+    return (struct ll_served_setting){.system = field(t, "system"),
+                                      .backend = field(t, "backend"),
+                                      .version = field(t, "backend_version"),
+                                      .model = field(t, "model_path"),
+                                      .precision = field(t, "precision"),
+                                      .apart = strcmp(field(t, "mode"), "disagg") == 0,
+                                      .input = number(t, "isl", 1),
+                                      .output = number(t, "osl", 1),
+                                      .clients = number(t, "concurrency", 1),
+                                      .tensor = number(t, "tp_size", 1),
+                                      .pipeline = number(t, "pp_size", 1),
+                                      .data = number(t, "attention_dp_size", 1),
+                                      .expert = number(t, "moe_ep_size", 1)};
+}
+
+/* The row's server as options; *devices is how many it has. NULL, or what nobody knows of it. */
+static const char *give_server(struct ll_serving_options *o, const struct table *t,
+                               const struct ll_served_setting *s, uint64_t *devices)
+{
+    *devices = 0;
+    ll_serving_give(o, "machine", ll_format(o->args.arena, "%s+%s", s->system, s->backend));
+    ll_serving_give(o, "model", s->model);
+    ll_serving_give(o, "quantization", format_of(t));
+    if (s->apart) {
+        ll_serving_give(o, "prefill", workers_of(t, "prefill", o->args.arena, devices));
+        ll_serving_give(o, "decode", workers_of(t, "decode", o->args.arena, devices));
+    } else {
+        *devices = s->tensor * s->pipeline * s->data;
+        ll_serving_give_count(o, "tp", s->tensor);
+        ll_serving_give_count(o, "pp", s->pipeline);
+        ll_serving_give_count(o, "dp", s->data);
+        ll_serving_give_count(o, "ep", s->expert);
+    }
+    return ll_served_settings(s, o);
+}
+
+/* Tokens a second and a device where so many clients each wait for all of their tokens: rows have none of
+ * their own. */
+static double throughput(const struct ll_served_setting *s, double ttft_s, double tpot_s, uint64_t devices)
+{
+    const double output = (double)s->output;
+    return (double)s->clients * output / (ttft_s + (output - 1) * tpot_s) / (double)devices;
+}
+
 static void score_setting(struct scoring *s, const struct table *t)
 {
+    struct ll_arena own = {0}, *arena = s->args->arena;
     struct ll_serving_options o;
-    struct ll_arena *arena = s->args->arena;
-    const bool apart = strcmp(field(t, "mode"), "disagg") == 0;
-    const char *open = open_of(t);
-    const char *hardware = ll_format(arena, "%s+%s", field(t, "system"), field(t, "backend"));
-    const char *dims = ll_format(arena, "model=%s;mode=%s;isl=%s;osl=%s;concurrency=%s;tp=%s",
-                                 field(t, "model_path"), field(t, "mode"), field(t, "isl"), field(t, "osl"),
-                                 field(t, "concurrency"), field(t, "tp_size"));
+    const struct ll_served_setting setting = setting_of(t);
     const double ttft = ll_strtod(field(t, "silicon_ttft_ms"), NULL) / 1e3,
                  tpot = ll_strtod(field(t, "silicon_tpot_ms"), NULL) / 1e3;
-    uint64_t devices = 0;
-    const struct ll_serve_watch watch = {0};
+    const char *config = ll_served_config(setting.model), *open = open_of(t, setting.apart), *unknown;
+    const char *dims =
+        ll_format(arena,
+                  "model=%s;mode=%s;version=%s;precision=%s;isl=%s;osl=%s;concurrency=%s;tp=%" PRIu64
+                  ";dp=%" PRIu64 ";ep=%" PRIu64,
+                  setting.model, field(t, "mode"), setting.version, setting.precision, field(t, "isl"),
+                  field(t, "osl"), field(t, "concurrency"), setting.tensor, setting.data, setting.expert);
+    uint64_t devices;
     const struct ll_machine *machine = NULL;
-    const struct ll_serving *r = NULL, *roofline = NULL;
-    ll_serving_begin(&o, arena);
-    ll_serving_give(&o, "machine", hardware);
-    ll_serving_give(&o, "model", field(t, "model_path"));
-    ll_serving_give(&o, "quantization", format_of(t));
-    if (apart) {
-        ll_serving_give(&o, "prefill", workers_of(t, "prefill", arena, &devices));
-        ll_serving_give(&o, "decode", workers_of(t, "decode", arena, &devices));
-    } else {
-        const uint64_t dp = number(t, "attention_dp_size", 1);
-        devices = number(t, "tp_size", 1) * number(t, "pp_size", 1) * dp;
-        ll_serving_give_count(&o, "tp", number(t, "tp_size", 1));
-        ll_serving_give_count(&o, "pp", number(t, "pp_size", 1));
-        ll_serving_give_count(&o, "dp", dp);
-        ll_serving_give_count(&o, "ep", number(t, "moe_ep_size", 1));
+    const struct ll_serving *r[2] = {NULL, NULL}; /* ours, a roofline's */
+    ll_serving_begin(&o, &own);
+    unknown = give_server(&o, t, &setting, &devices);
+    open = open ? open : unknown;
+    give_load(&o, &setting);
+    for (int i = 0; i < 2 && !open; i++)
+        if (!(r[i] = serve(&o, i == 1, s, &machine)))
+            open = "the deployment cannot be served here";
+    struct ll_measured row = {.source = "served_points",
+                              .hardware = ll_format(arena, "%s+%s", setting.system, setting.backend),
+                              .dtype = "",
+                              .dims = dims,
+                              .notes = ""};
+    static const char *const families[] = {"serving_tpot", "serving_ttft", "serving_throughput"};
+    const double measured[] = {tpot, ttft, throughput(&setting, ttft, tpot, devices)};
+    double ours[2][3] = {{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+    for (int i = 0; i < 2 && !open; i++) {
+        ours[i][0] = ll_quantiles_mean(r[i]->tpot);
+        ours[i][1] = ll_quantiles_mean(r[i]->ttft);
+        ours[i][2] = throughput(&setting, ours[i][1], ours[i][0], devices);
     }
-    give_load(&o, t);
-    if (!open)
-        r = serve(&o, false, s, &watch, &machine);
-    if (r && machine)
-        roofline = serve(&o, true, s, &watch, NULL);
-    if (!open && (!r || !machine || !roofline))
-        open = "the deployment cannot be served here";
-    machine = open ? NULL : machine;
-    const double osl = (double)number(t, "osl", 1), clients = (double)number(t, "concurrency", 1);
-    struct {
-        const char *family;
-        double measured, ours, roofline;
-    } values[] = {{"serving_tpot", tpot, NAN, NAN},
-                  {"serving_ttft", ttft, NAN, NAN},
-                  {"serving_throughput",
-                   clients * osl / (ttft + (osl - 1) * tpot) / (double)ll_max(1, devices), NAN, NAN}};
-    for (int i = 0; i < 2 && machine; i++) {
-        const struct ll_serving *x = i == 0 ? r : roofline;
-        double *const at[] = {i == 0 ? &values[0].ours : &values[0].roofline,
-                              i == 0 ? &values[1].ours : &values[1].roofline,
-                              i == 0 ? &values[2].ours : &values[2].roofline};
-        *at[0] = ll_quantiles_mean(x->tpot);
-        *at[1] = ll_quantiles_mean(x->ttft);
-        *at[2] = clients * osl / (*at[1] + (osl - 1) * *at[0]) / (double)ll_max(1, devices);
+    for (int i = 0; i < 3; i++) {
+        row.op = families[i];
+        row.time_s = measured[i];
+        add_row(s, &row, config, ours[0][i], ours[1][i], open ? NULL : machine, open);
     }
-    for (int i = 0; i < 3; i++)
-        add(s, "served_points", hardware, values[i].family, dims, values[i].measured, values[i].ours,
-            values[i].roofline, machine, open);
+    ll_arena_release(&own);
 }
 
 static bool score_settings(struct scoring *s, const char *path)
@@ -398,8 +432,7 @@ static bool score_log(struct scoring *s, const char *path)
     ll_serving_give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
     for (int i = 1; i < 3; i++) {
-        const struct ll_serve_watch watch = {0};
-        const struct ll_serving *r = serve(&o, i == 2, s, &watch, i == 1 ? &machine : NULL);
+        const struct ll_serving *r = serve(&o, i == 2, s, &machine);
         if (!r)
             return false;
         times[i][0] = r->ttft;
@@ -721,14 +754,13 @@ static void score_bench(struct scoring *s, const struct ll_bench_result *r)
                                              : load_of_process(&o, r);
     give_options(&o, s->args);
     const char *dims = ll_format(arena, "model=%s;line=%" PRIu64, said ? said : "unknown", r->line);
-    const struct ll_serve_watch watch = {0};
     const struct ll_machine *machine = NULL;
     const struct ll_serving *served = NULL, *roofline = NULL;
     if (!open) {
         if (r->kind == LL_BENCH_SERVER)
             list_requests(s, r);
-        served = serve(&o, false, s, &watch, &machine);
-        roofline = served && machine ? serve(&o, true, s, &watch, NULL) : NULL;
+        served = serve(&o, false, s, &machine);
+        roofline = served ? serve(&o, true, s, &machine) : NULL;
         s->listed = NULL;
     }
     if (!open && !roofline)
@@ -780,8 +812,7 @@ int ll_validate_served(const struct ll_args *args)
     const struct ll_validation *v =
         good && !s.failed ? ll_validation_of(s.predictions, s.count, args->arena) : NULL;
     int status = v ? ll_show_validation(args, v, NULL) : s.failed ? ll_cli_fail("memory ran out") : LL_WRONG;
-    for (size_t i = 0; i < s.machine_count; i++)
-        ll_machine_free(s.machines[i]);
+    ll_serving_shared_release(&s.shared);
     ll_aliases_free(s.aliases);
     return status;
 }

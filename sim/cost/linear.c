@@ -104,7 +104,7 @@ struct ll_quantizing ll_quantize(const struct ll_machine *machine, const struct 
     const struct ll_gemm *d = &task->problem.dims;
     if (!formats[task->work->linear - 1].quantizes || kernel->quantize_bandwidth == 0)
         return (struct ll_quantizing){.time_s = kernel->quantize_s};
-    if (task->work->quantized)
+    if (task->work->quantized || (machine->software.serves && kernel->quantize_fused))
         return (struct ll_quantizing){0};
     double rows = (double)d->batch * (double)d->m;
     return quantize(machine, unit, kernel, rows, 2 * rows * (double)d->k, (double)task->work->a_bytes);
@@ -141,10 +141,15 @@ static bool solve(const struct ll_machine *machine, const struct ll_work *work, 
     return true;
 }
 
-/* What earlier ops left on the chip comes off when the op is timed, so all bytes count here. */
+/* What earlier ops left on the chip comes off when the op is timed, so all bytes count here. In a server's
+ * step what is cast goes into the KV cache, by the kernel that writes it. */
 bool ll_quantize_cost(const struct ll_machine *machine, const struct ll_work *work, struct ll_cost *cost)
 {
     struct alone a;
+    if (machine->software.serves) {
+        *cost = (struct ll_cost){.unit = LL_NO_UNIT, .ways = 1};
+        return true;
+    }
     if (!solve(machine, work, &a))
         return false;
     uint64_t outermost = machine->level_count - 1;

@@ -145,6 +145,7 @@ struct ll_linear_kernel {
     double quantize_s;         /* to launch it, and whatever else runs beside the GEMM */
     double quantize_bandwidth; /* bytes that a unit moves in a cycle; 0: they come quantized */
     double quantize_passes;    /* times that it reads the activations */
+    bool quantize_fused;       /* in a server's step the kernel before it quantizes them, in no more time */
     double quantize_row_s;     /* life of a block, of which a unit holds two */
     uint64_t row_blocks;       /* blocks that share a row */
 

@@ -209,6 +209,9 @@ struct ll_training {
 };
 
 struct ll_software {
+    /* Ops are those of a server's steps, not single ones: what writes the KV cache converts keys and values,
+     * and kernels that are fused with others are (key quantize_fused). Set by who replays such steps. */
+    bool serves;
     double op_overhead_s;   /* to start one op */
     uint64_t queue;         /* ops that the host may start ahead of the device; 0: none */
     double loop_overhead_s; /* idle time of the device before each further turn of a loop over time */
@@ -355,14 +358,17 @@ struct ll_server_batch {
 /* What a language-model server does beside computing: sim/serve. */
 struct ll_server {
     enum ll_admission admission;
-    bool prompts_first, chunks, prefix_caching, overlaps;
+    bool prompts_first, chunks, prefix_caching, overlaps, captures_prompts;
     uint64_t block, reserved_blocks;
     double memory_share;  /* of the memory, that weights, activations and the KV cache may take */
     bool share_of_rest;   /* the share is of what weights and activations leave, and all goes to the cache */
     double context_bytes; /* of libraries and the framework */
     double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
-    double eager_layer_s;      /* to start the kernels of a layer where no captured graph holds them */
+    double eager_op_s;         /* to start an op's kernels where no captured graph holds them */
     double request_s;          /* before a request is in the queue */
+    /* Steps: until new requests are looked for, that prompts wait for more, that they wait for other ranks'. */
+    uint64_t receive_steps, wait_steps, balance_steps;
+    double wait_share;                                     /* of a step's tokens, for which prompts wait */
     struct ll_server_batch batches[LL_MAX_SERVER_BATCHES]; /* the last whose memory a device has counts */
     uint64_t batch_count;
 };

@@ -158,6 +158,17 @@ static void add_head(struct ll_step_costs *c, uint64_t asked, struct part *sum)
     add(sum, time_s, energy_of(high, time_s));
 }
 
+/* Tokens guessed ahead, by a layer and the head for each sequence, so many times. */
+static void add_guesses(struct ll_step_costs *c, uint64_t sequences, uint64_t times, struct part *sum)
+{
+    struct bracket b = batch_tokens(c, sequences);
+    const struct ll_form_cost *low = &look_up(c, true, ll_max(1, b.low), 1, USUAL_CONTEXT)->cost;
+    double low_s = low->layer_s + low->head_s;
+    const struct ll_form_cost *high = &look_up(c, true, ll_max(1, b.high), 1, USUAL_CONTEXT)->cost;
+    double time_s = (double)times * mixed(b, low_s, high->layer_s + high->head_s);
+    add(sum, time_s, energy_of(high, time_s));
+}
+
 /* Attention at the four points of a grid around (x, y). */
 static void add_attention(struct ll_step_costs *c, bool decoding, struct bracket x, struct bracket y,
                           uint64_t each, struct part *sum)
@@ -196,7 +207,7 @@ struct ll_step_cost ll_step_cost(void *costs, const struct ll_server_step *steps
 {
     struct ll_step_costs *c = costs;
     struct part sum = {0}, attention = {0};
-    uint64_t tokens = 0, asked = 0, each = 1;
+    uint64_t tokens = 0, asked = 0, each = 1, sequences = 0;
     bool prompts = false;
     for (uint64_t r = 0; r < ranks; r++) {
         uint64_t of_rank = steps[r].sequences * steps[r].each;
@@ -206,6 +217,7 @@ struct ll_step_cost ll_step_cost(void *costs, const struct ll_server_step *steps
         tokens = ll_max(tokens, of_rank);
         asked = ll_max(asked, steps[r].asked);
         each = ll_max(each, steps[r].each);
+        sequences = ll_max(sequences, steps[r].sequences);
         prompts |= steps[r].chunk_count > 0;
         if (own.time_s > attention.time_s)
             attention = own;
@@ -213,6 +225,8 @@ struct ll_step_cost ll_step_cost(void *costs, const struct ll_server_step *steps
     assert(tokens > 0);
     add_rest(c, tokens, each, !prompts, &sum);
     add_head(c, asked, &sum);
+    if (each > 1 && sequences > 0)
+        add_guesses(c, sequences, each - 1, &sum);
     add(&sum, attention.time_s, attention.energy_j);
     return (struct ll_step_cost){c->failed ? 0 : sum.time_s, sum.energy_j};
 }

@@ -6,7 +6,8 @@
  * depends on how many tokens there are. Each part is known at the points of a grid from a replay of one form,
  * which is asked for when it is first needed, and interpolated linearly between them. Up to the largest
  * captured graph a batch is padded to the next captured size, as servers do. tests/unit/test_served_model.c
- * compares steps with replays of the same batch.
+ * compares steps with replays of the same batch. Where tokens are guessed ahead, each guess takes one more
+ * layer and the head for each sequence, one after another (DeepSeek-AI, 2024, section 2.2; Li et al., 2024).
  *
  * What is neglected: sequences that decode are taken to be as long as their mean; in mixed steps latent
  * attention's projections are those of prompts. */
@@ -21,9 +22,10 @@ struct ll_form {
     uint64_t count, tokens, past;
 };
 
-/* Seconds of the devices; energy of all of them, in J, NaN where not known. */
+/* Seconds of the devices: of attention, the head, all else; of one more layer like the last. Energy of all
+ * devices, in J, NaN where not known. */
 struct ll_form_cost {
-    double attention_s, head_s, rest_s, energy_j;
+    double attention_s, head_s, rest_s, layer_s, energy_j;
 };
 
 /* False after complaints. */

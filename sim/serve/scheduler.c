@@ -23,6 +23,9 @@ struct ll_rank {
     uint64_t running_count;
     struct ll_sequence **waiting; /* a ring */
     uint64_t waiting_first, waiting_count, waiting_capacity;
+    uint64_t ready;            /* of those that wait, from the first on: the scheduler knows of them */
+    uint64_t quiet_steps;      /* that decoded alone since it looked for new ones */
+    uint64_t waited;           /* steps that prompts waited for more of them */
     struct ll_sequence *ended; /* to be used again */
     double still_made;         /* SGLang's share of what running sequences may still make */
 };
@@ -105,12 +108,18 @@ static bool queue_in_front(struct ll_rank *rank, struct ll_sequence *s)
     rank->waiting_first = (rank->waiting_first + rank->waiting_capacity - 1) % rank->waiting_capacity;
     rank->waiting[rank->waiting_first] = s;
     rank->waiting_count++;
+    rank->ready++;
     return true;
 }
 
 bool ll_rank_holds(const struct ll_rank *rank, uint64_t tokens)
 {
     return ll_ceil_div(tokens, rank->engine->block) <= ll_kv_count(rank->blocks);
+}
+
+bool ll_rank_may_admit(const struct ll_rank *rank)
+{
+    return (rank->loaded || rank->ready > 0) && rank->running_count < rank->engine->most_sequences;
 }
 
 uint64_t ll_rank_running(const struct ll_rank *rank)
@@ -452,6 +461,7 @@ static void leave_waiting(struct ll_rank *rank)
     }
     rank->waiting_first = (rank->waiting_first + 1) % rank->waiting_capacity;
     rank->waiting_count--;
+    rank->ready--;
 }
 
 /* Lets waiting sequences in, in order, until one does not fit. */
@@ -459,8 +469,7 @@ static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_
                              struct ll_rank_batch *batch)
 {
     const struct ll_engine *e = rank->engine;
-    while (*budget > 0 && rank->running_count < e->most_sequences &&
-           (rank->loaded || rank->waiting_count > 0)) {
+    while (*budget > 0 && ll_rank_may_admit(rank)) {
         struct ll_sequence *s = next_waiting(rank);
         const bool loaded = rank->loaded;
         uint64_t revived = 0, hits = s->computed == 0 ? hit_blocks(rank, s, &revived) : 0;
@@ -500,7 +509,24 @@ static bool schedule_waiting(struct ll_rank *rank, uint64_t *budget, double now_
     return true;
 }
 
-bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *batch)
+/* Whether prompts wait for more of them: TensorRT-LLM's batch_wait_timeout_iters and
+ * batch_wait_max_tokens_ratio (pyexecutor/py_executor.py). */
+static bool waits_for_more(struct ll_rank *rank, const struct ll_server_step *step)
+{
+    const struct ll_engine *e = rank->engine;
+    const double enough = e->wait_share * (double)e->most_tokens;
+    double tokens = (double)(step->sequences * step->each);
+    if (e->wait_steps == 0 || step->sequences == 0 || rank->ready == 0)
+        return false;
+    for (uint64_t i = 0; i < rank->ready && tokens < enough; i++)
+        tokens += (double)ll_known(rank->waiting[(rank->waiting_first + i) % rank->waiting_capacity]);
+    bool waits = tokens < enough && rank->waited < e->wait_steps;
+    rank->waited = waits ? rank->waited + 1 : 0;
+    return waits;
+}
+
+/* The batch of a step of those that the scheduler knows of. */
+static bool choose(struct ll_rank *rank, double now_s, bool admits, struct ll_rank_batch *batch)
 {
     const struct ll_engine *e = rank->engine;
     uint64_t budget = e->most_tokens;
@@ -510,7 +536,7 @@ bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *
     batch->step = (struct ll_server_step){.each = 1 + e->speculated, .chunks = batch->chunks};
     if (e->prompts_first) {
         if (!schedule_running(rank, true, false, &budget, now_s, batch) ||
-            !schedule_waiting(rank, &budget, now_s, batch))
+            (admits && !schedule_waiting(rank, &budget, now_s, batch)))
             return false;
         if (batch->count > 0)
             return true;
@@ -523,7 +549,43 @@ bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *
     }
     if (!schedule_running(rank, true, true, &budget, now_s, batch))
         return false;
-    return batch->preemptions > 0 || schedule_waiting(rank, &budget, now_s, batch);
+    if (batch->preemptions > 0 || !admits || waits_for_more(rank, &batch->step))
+        return true;
+    return schedule_waiting(rank, &budget, now_s, batch);
+}
+
+/* Looks for new requests, unless few steps that decode alone have gone by: SGLang's scheduler_recv_interval
+ * (managers/scheduler_recv_skipper.py). */
+static void look(struct ll_rank *rank, bool prompts)
+{
+    rank->quiet_steps = prompts ? 0 : rank->quiet_steps + 1;
+    if (!prompts && rank->quiet_steps < rank->engine->receive_steps)
+        return;
+    rank->quiet_steps = 0;
+    rank->ready = rank->waiting_count;
+}
+
+bool ll_rank_schedule(struct ll_rank *rank, double now_s, bool admits, struct ll_rank_batch *batch)
+{
+    const bool overlaps = rank->engine->overlaps;
+    if (!overlaps)
+        look(rank, batch->step.chunk_count > 0);
+    if (!choose(rank, now_s, admits, batch))
+        return false;
+    if (batch->count == 0 && rank->ready < rank->waiting_count) { /* idle, it looks all the time */
+        const struct ll_rank_batch first = *batch;
+        rank->ready = rank->waiting_count;
+        if (!choose(rank, now_s, admits, batch))
+            return false;
+        batch->preemptions += first.preemptions;
+        batch->admitted_tokens += first.admitted_tokens; /* of those whose keys and values come from a tier */
+        batch->hit_tokens += first.hit_tokens;
+        for (int i = 0; i < LL_MOST_KV_TIERS; i++)
+            batch->tier_tokens[i] += first.tier_tokens[i];
+    }
+    if (overlaps)
+        look(rank, batch->step.chunk_count > 0);
+    return true;
 }
 
 /* --- after a step --- */

@@ -99,9 +99,10 @@ struct ll_rank_batch {
     uint64_t admitted_tokens, hit_tokens, tier_tokens[LL_MOST_KV_TIERS]; /* of prompts that were let in */
 };
 
-/* Chooses the next batch, at this time; of no sequence when there is nothing to compute. False when memory
- * ran out. The batch's arrays have room for the engine's most_sequences. */
-bool ll_rank_schedule(struct ll_rank *rank, double now_s, struct ll_rank_batch *batch);
+/* Chooses the next batch, at this time; of no sequence when there is nothing to compute. admits: those that
+ * wait may be let in. False when memory ran out. The batch's arrays have room for the engine's
+ * most_sequences. */
+bool ll_rank_schedule(struct ll_rank *rank, double now_s, bool admits, struct ll_rank_batch *batch);
 
 /* What the sequence of a batch that was computed made: its new tokens, 0 when its prompt goes on. `draw` is
  * uniform in (0, 1) for each guess. Where it made its last one it leaves the rank, and *ended is true. */
@@ -109,6 +110,9 @@ uint64_t ll_rank_complete(struct ll_rank *rank, struct ll_sequence *sequence, ui
 
 /* Gives back what a sequence that left the rank is kept in. */
 void ll_sequence_give(struct ll_rank *rank, struct ll_sequence *sequence);
+
+/* Whether the scheduler knows of a sequence that waits and has a place for it. */
+bool ll_rank_may_admit(const struct ll_rank *rank);
 
 /* Sequences that run, that wait; the share of the cache's blocks that are held. */
 uint64_t ll_rank_running(const struct ll_rank *rank);

@@ -26,15 +26,18 @@ struct instance {
     double wake_s;             /* while it waits: when keys and values come from a tier; infinite: none do */
     struct batches *under_way; /* a ring of pool->stages */
     uint64_t first, count;
+    double interface_s;           /* when its interface is done with the requests that it has */
     double free_s;                /* when the first stage, or the host, takes another batch */
     bool waits;                   /* there was nothing to compute when it was asked last */
     uint64_t load;                /* requests that it has */
+    uint64_t held_steps;          /* that prompts have waited until each rank has one */
     struct ll_server_step *steps; /* of the ranks, for asking what they cost */
 };
 
-/* A sequence on its way from prefill to decode. */
+/* A sequence on its way: through the interface of an instance to its queue, or from prefill to decode. */
 struct handed {
     double at_s;
+    struct instance *to; /* NULL: to an instance for decoding that is chosen then */
     struct ll_sequence sequence;
 };
 
@@ -52,9 +55,10 @@ struct server {
     struct ll_request next; /* of them the next to arrive, where there is one */
     /* When the load says that it comes, and the one before it: later where all places are taken. */
     double nominal_s, previous_s;
-    bool over;        /* none is left to arrive */
-    double request_s; /* between arrival and queue */
-    uint64_t places;  /* in a closed loop: how many more may come now */
+    bool over; /* none is left to arrive */
+    /* In a closed loop: since when there have been places that no request has taken, a ring in order of time. */
+    double *places;
+    uint64_t place_count, first_place, place_capacity;
     struct ll_serving *result;
     double step_time, kv_sum, running_sum, waiting_sum;
     double now_s;
@@ -70,7 +74,7 @@ static struct ll_request request_at(const struct server *s, uint64_t i)
 }
 
 /* The request after the one at hand; in a closed loop it comes when one ends. */
-static void turn_to_next(struct server *s, double now_s)
+static void turn_to_next(struct server *s)
 {
     const struct ll_load *load = s->load;
     if (s->over || s->next_request == load->count) {
@@ -80,9 +84,10 @@ static void turn_to_next(struct server *s, double now_s)
     s->next = request_at(s, s->next_request);
     s->nominal_s = s->next.arrival_s;
     if (load->concurrency > 0) {
-        double earliest_s = load->rate_Hz > 0 && !load->listed ? fmax(now_s, s->nominal_s) : now_s;
-        s->next.arrival_s = s->places > 0 ? earliest_s : INFINITY;
-        s->places -= s->places > 0;
+        double free_s = s->place_count > 0 ? s->places[s->first_place] : INFINITY;
+        s->next.arrival_s = load->rate_Hz > 0 && !load->listed ? fmax(free_s, s->nominal_s) : free_s;
+        s->first_place = (s->first_place + (s->place_count > 0)) % s->place_capacity;
+        s->place_count -= s->place_count > 0;
     }
     s->over = load->duration_s > 0 && s->next.arrival_s > load->duration_s && isfinite(s->next.arrival_s);
 }
@@ -91,6 +96,27 @@ static void turn_to_next(struct server *s, double now_s)
 static bool counts(const struct server *s, double at_s)
 {
     return at_s >= s->load->warmup_s;
+}
+
+/* A request has ended: the next may come. */
+static void free_place(struct server *s)
+{
+    if (s->load->concurrency == 0)
+        return;
+    assert(s->place_count < s->place_capacity);
+    s->places[(s->first_place + s->place_count++) % s->place_capacity] = s->now_s;
+    if (isinf(s->next.arrival_s))
+        turn_to_next(s);
+}
+
+/* All places are free at the start. */
+static bool make_places(struct server *s)
+{
+    s->place_capacity = s->place_count = s->load->concurrency;
+    s->places = ll_alloc(s->arena, s->place_capacity, sizeof *s->places);
+    for (uint64_t i = 0; s->places && i < s->place_count; i++)
+        s->places[i] = 0;
+    return s->places != NULL;
 }
 
 static uint64_t load_of(const struct ll_rank *rank)
@@ -155,19 +181,7 @@ static void take_in(struct server *s, struct instance *instance, const struct ll
     copy->instance = instance->number;
     copy->prefill_instance = sequence->instance;
     copy->handed_s = sequence->handed_s;
-    instance->load++;
     instance->waits = false;
-}
-
-static void arrive(struct server *s)
-{
-    struct ll_sequence sequence = {.request = s->next, .number = s->next_request++, .scheduled_s = -1};
-    struct instance *instance = route(s, &sequence.request, 0, s->first_decode);
-    if (instance->free_s < s->now_s)
-        instance->free_s = s->now_s;
-    take_in(s, instance, &sequence);
-    s->previous_s = s->nominal_s;
-    turn_to_next(s, s->now_s);
 }
 
 /* --- from prefill to decode --- */
@@ -185,12 +199,9 @@ static bool handed_before(const struct server *s, uint64_t a, uint64_t b)
     return x->at_s < y->at_s || (x->at_s == y->at_s && x->sequence.number < y->sequence.number);
 }
 
-static void hand_over(struct server *s, const struct ll_sequence *sequence, double prefill_s)
+/* Puts a sequence on its way, to be there at this time. */
+static void send(struct server *s, const struct ll_sequence *sequence, struct instance *to, double at_s)
 {
-    const struct ll_deployment *d = s->deployment;
-    double bytes_s = d->kv_bytes * (double)sequence->request.input / d->transfer_Bps;
-    if (d->by_layer) /* all but the last layer's share goes while the prompt is computed */
-        bytes_s = fmax(bytes_s / (double)ll_max(1, d->layers), bytes_s - prefill_s);
     if (s->handed_count == s->handed_capacity) {
         uint64_t capacity = ll_max(64, 2 * s->handed_capacity);
         struct handed *more = ll_alloc(s->arena, capacity, sizeof *more);
@@ -204,15 +215,36 @@ static void hand_over(struct server *s, const struct ll_sequence *sequence, doub
         s->handed_capacity = capacity;
     }
     uint64_t i = s->handed_count++;
-    s->handed[i] = (struct handed){s->now_s + d->transfer_latency_s + bytes_s, *sequence};
+    s->handed[i] = (struct handed){at_s, to, *sequence};
     for (; i > 0 && handed_before(s, i, (i - 1) / 2); i = (i - 1) / 2)
         swap_handed(s, i, (i - 1) / 2);
+}
+
+/* A request comes to the interface of an instance, which works on one after another. */
+static void arrive(struct server *s)
+{
+    struct ll_sequence sequence = {.request = s->next, .number = s->next_request++, .scheduled_s = -1};
+    struct instance *instance = route(s, &sequence.request, 0, s->first_decode);
+    instance->interface_s = fmax(instance->interface_s, s->now_s) + instance->pool->engine.request_s;
+    instance->load++;
+    send(s, &sequence, instance, instance->interface_s);
+    s->previous_s = s->nominal_s;
+    turn_to_next(s);
+}
+
+static void hand_over(struct server *s, const struct ll_sequence *sequence, double prefill_s)
+{
+    const struct ll_deployment *d = s->deployment;
+    double bytes_s = d->kv_bytes * (double)sequence->request.input / d->transfer_Bps;
+    if (d->by_layer) /* all but the last layer's share goes while the prompt is computed */
+        bytes_s = fmax(bytes_s / (double)ll_max(1, d->layers), bytes_s - prefill_s);
+    send(s, sequence, NULL, s->now_s + d->transfer_latency_s + bytes_s);
 }
 
 static void receive(struct server *s)
 {
     struct ll_sequence sequence = s->handed[0].sequence;
-    sequence.handed_s = s->now_s;
+    struct instance *instance = s->handed[0].to;
     s->handed[0] = s->handed[--s->handed_count];
     for (uint64_t i = 0, child; (child = 2 * i + 1) < s->handed_count; i = child) {
         child += child + 1 < s->handed_count && handed_before(s, child + 1, child);
@@ -220,7 +252,11 @@ static void receive(struct server *s)
             break;
         swap_handed(s, i, child);
     }
-    struct instance *instance = route(s, &sequence.request, s->first_decode, s->instance_count);
+    if (!instance) {
+        sequence.handed_s = s->now_s;
+        instance = route(s, &sequence.request, s->first_decode, s->instance_count);
+        instance->load++;
+    }
     if (instance->free_s < s->now_s)
         instance->free_s = s->now_s;
     take_in(s, instance, &sequence);
@@ -255,9 +291,7 @@ static void count_served(struct server *s, const struct ll_sequence *q)
                          &(struct ll_served){q->number, q->request, q->scheduled_s, q->first_token_s,
                                              q->last_token_s, q->preemptions, q->hit_tokens, q->instance,
                                              q->prefill_instance, q->handed_s, q->resumed_s});
-    s->places += s->load->concurrency > 0;
-    if (s->load->concurrency > 0 && isinf(s->next.arrival_s))
-        turn_to_next(s, s->now_s);
+    free_place(s);
     if (s->watch->progress && (++s->ended & 0x3ff) == 0)
         s->watch->progress(s->watch->context, s->ended, s->load->count);
 }
@@ -320,15 +354,23 @@ static uint64_t tokens_of(const struct ll_rank_batch *ranks, uint64_t count)
     return most;
 }
 
+static bool has_prompts(const struct ll_rank_batch *ranks, uint64_t count)
+{
+    for (uint64_t r = 0; r < count; r++)
+        if (ranks[r].step.chunk_count > 0)
+            return true;
+    return false;
+}
+
 /* What a step costs, and what of it the tokens of prompts add. */
 static struct ll_step_cost cost_of(struct instance *instance, const struct ll_rank_batch *ranks,
                                    double *prompts_s)
 {
     const struct ll_server_pool *pool = instance->pool;
-    bool prompts = false, sequences = false;
+    bool sequences = false;
+    const bool prompts = has_prompts(ranks, pool->ranks);
     for (uint64_t r = 0; r < pool->ranks; r++) {
         instance->steps[r] = ranks[r].step;
-        prompts |= ranks[r].step.chunk_count > 0;
         sequences |= ranks[r].step.sequences > 0;
     }
     struct ll_step_cost cost = pool->cost(pool->context, instance->steps, pool->ranks);
@@ -384,6 +426,25 @@ static void see_step(struct server *s, const struct instance *instance, struct b
     s->waiting_sum += (double)seen->waiting * length;
 }
 
+/* Whether prompts wait until each rank has one to begin, while some decode: TensorRT-LLM's
+ * attention_dp_config (pyexecutor/py_executor.py, timeout_iters). */
+static bool holds_prompts(struct instance *instance)
+{
+    const struct ll_server_pool *pool = instance->pool;
+    bool some = false, all = true, decodes = false;
+    if (pool->engine.balance_steps == 0 || pool->ranks == 1)
+        return false;
+    for (uint64_t r = 0; r < pool->ranks; r++) {
+        bool has = ll_rank_may_admit(instance->ranks[r]);
+        some |= has;
+        all &= has || ll_rank_running(instance->ranks[r]) == pool->engine.most_sequences;
+        decodes |= ll_rank_running(instance->ranks[r]) > 0;
+    }
+    bool holds = some && !all && decodes && instance->held_steps < pool->engine.balance_steps;
+    instance->held_steps = holds ? instance->held_steps + 1 : 0;
+    return holds;
+}
+
 /* Begins the next batches of an instance that is free; it waits where there are none. */
 static void begin_batches(struct server *s, struct instance *instance)
 {
@@ -392,9 +453,10 @@ static void begin_batches(struct server *s, struct instance *instance)
     uint64_t sequences = 0;
     double prompts_s;
     s->now_s = fmax(s->now_s, instance->free_s); /* all places may have been taken until now */
+    const bool admits = !holds_prompts(instance);
     for (uint64_t r = 0; r < instance->pool->ranks; r++) {
         struct ll_rank_batch *batch = &b->ranks[r];
-        if (!ll_rank_schedule(instance->ranks[r], s->now_s, batch)) {
+        if (!ll_rank_schedule(instance->ranks[r], s->now_s, admits, batch)) {
             s->failed = true;
             return;
         }
@@ -416,7 +478,8 @@ static void begin_batches(struct server *s, struct instance *instance)
     if (sequences == 0)
         return;
     struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
-    if (tokens_of(b->ranks, instance->pool->ranks) > e->captured)
+    if (tokens_of(b->ranks, instance->pool->ranks) > e->captured ||
+        (!e->captures_prompts && has_prompts(b->ranks, instance->pool->ranks)))
         cost.time_s = fmax(cost.time_s, e->eager_s);
     double host_s = e->step_s + e->sequence_s * (double)sequences,
            taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
@@ -461,7 +524,7 @@ static bool take_event(struct server *s)
             at_s = next_s;
         }
     }
-    double arrival_s = !s->over ? s->next.arrival_s + s->request_s : INFINITY,
+    double arrival_s = !s->over ? s->next.arrival_s : INFINITY,
            handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
     if (isinf(at_s) && isinf(arrival_s) && isinf(handed_s))
         return false;
@@ -550,11 +613,9 @@ const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const 
     uint64_t at = 0;
     *trouble = NULL;
     if (!s.instances || !make_instances(&s, whole, 0, &at) || !make_instances(&s, prefill, 1, &at) ||
-        !make_instances(&s, decode, 2, &at) || !make_result(&s))
+        !make_instances(&s, decode, 2, &at) || !make_result(&s) || !make_places(&s))
         return NULL;
-    s.places = load->concurrency;
-    s.request_s = whole->instances > 0 ? whole->engine.request_s : prefill->engine.request_s;
-    turn_to_next(&s, 0);
+    turn_to_next(&s);
     while (!s.failed && !s.trouble && !(watch->stop && *watch->stop) && take_event(&s))
         ;
     *trouble = s.trouble;

@@ -33,12 +33,21 @@ struct ll_engine {
     uint64_t block;            /* tokens of a block of the KV cache, at least 1 */
     uint64_t reserved_blocks;  /* of the cache, that no sequence gets */
     double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
-    double eager_s;            /* the least time of a step of more than `captured` tokens */
-    uint64_t captured;
-    double request_s;      /* between a request's arrival and its place in the queue */
-    bool overlaps;         /* the host prepares a step while the device computes the one before */
-    unsigned speculated;   /* tokens that are guessed ahead, for each step that makes one */
-    double acceptance[16]; /* how often guess i is taken where those before were; at most 16 guesses */
+    double eager_s;            /* the least time of a step that no captured graph computes */
+    uint64_t captured;         /* tokens of the largest step that one does */
+    bool captures_prompts;     /* also of steps with tokens of prompts */
+    double request_s; /* of its interface, which works on one after another, before it is in the queue */
+    /* The host prepares a step while the device computes the one before, so that what comes during a step
+     * misses the next one, too. */
+    bool overlaps;
+    uint64_t receive_steps; /* that decode alone, until new requests are looked for again; 0, 1: after each */
+    /* While sequences decode, prompts wait until these and they are such a share of most_tokens, but no more
+     * than so many steps; 0: no such waiting. */
+    uint64_t wait_steps;
+    double wait_share;
+    uint64_t balance_steps; /* the most that prompts wait until each rank has one to begin; 0: they do not */
+    unsigned speculated;    /* tokens that are guessed ahead, for each step that makes one */
+    double acceptance[16];  /* how often guess i is taken where those before were; at most 16 guesses */
 };
 
 /* --- requests --- */

@@ -17,7 +17,9 @@ bool ll_error_add(struct ll_error_list *list, double predicted_s, double measure
     list->size[list->count++] = fabs(error);
     list->sum += error;
     list->size_sum += fabs(error);
-    list->near += fabs(error) <= 0.2;
+    list->near[0] += fabs(error) <= 0.1;
+    list->near[1] += fabs(error) <= 0.2;
+    list->near[2] += fabs(error) <= 0.3;
     return true;
 }
 
@@ -25,9 +27,14 @@ struct ll_errors ll_errors_of(struct ll_error_list *list)
 {
     uint64_t n = list->count;
     if (n == 0)
-        return (struct ll_errors){0, NAN, NAN, NAN, NAN};
-    return (struct ll_errors){n, list->size_sum / (double)n, ll_median(list->size, n),
-                              (double)list->near / (double)n, list->sum / (double)n};
+        return (struct ll_errors){0, NAN, NAN, NAN, NAN, NAN, NAN};
+    return (struct ll_errors){.points = n,
+                              .mape = list->size_sum / (double)n,
+                              .median_ape = ll_median(list->size, n),
+                              .within_10pct = (double)list->near[0] / (double)n,
+                              .within_20pct = (double)list->near[1] / (double)n,
+                              .within_30pct = (double)list->near[2] / (double)n,
+                              .bias = list->sum / (double)n};
 }
 
 void ll_errors_release(struct ll_error_list *list)

@@ -13,16 +13,16 @@ struct ll_prediction;
 /* Of a set of rows; NaN where there are none. Shares and errors are fractions. */
 struct ll_errors {
     uint64_t points;
-    double mape;         /* mean of the errors' size */
-    double median_ape;   /* median of it */
-    double within_20pct; /* share of rows */
-    double bias;         /* mean of the errors: above zero when predictions are too long */
+    double mape;                                     /* mean of the errors' size */
+    double median_ape;                               /* median of it */
+    double within_10pct, within_20pct, within_30pct; /* shares of rows */
+    double bias; /* mean of the errors: above zero when predictions are too long */
 };
 
 /* Errors of some rows, as they come. Starts zeroed. */
 struct ll_error_list {
     double *size, sum, size_sum;
-    uint64_t count, capacity, near;
+    uint64_t count, capacity, near[3]; /* within 10, 20, 30 % */
 };
 
 /* The error is (predicted - measured) / measured. False when memory ran out. */

@@ -244,6 +244,8 @@ static struct ll_errors sum_up(double *logs, size_t count)
         double error = expm1(logs[i]);
         errors.bias += error / (double)count;
         errors.mape += fabs(error) / (double)count;
+        errors.within_10pct += (fabs(error) <= 0.1) / (double)count;
+        errors.within_30pct += (fabs(error) <= 0.3) / (double)count;
         errors.within_20pct += (fabs(error) <= 0.2) / (double)count;
         logs[i] = fabs(error);
     }

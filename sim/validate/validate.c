@@ -220,7 +220,7 @@ static bool is_variant(const struct ll_machine *machine, const struct ll_aliases
                        const char *hardware)
 {
     const char *meant = aliases ? ll_aliases_find(aliases, hardware) : NULL;
-    return meant && machine->base && strcmp(machine->base, meant) == 0;
+    return machine->base && strcmp(machine->base, meant ? meant : hardware) == 0;
 }
 
 static bool is_named(const struct ll_machine *machine, const struct ll_aliases *aliases, const char *hardware)
@@ -489,7 +489,7 @@ static struct ll_score_set score(struct ll_error_cell *cell)
 
 struct validating {
     struct ll_arena *arena;
-    struct ll_error_cells families, machines;
+    struct ll_error_cells families, machines, workloads;
     struct ll_error_cell overall;
     struct ll_map reasons;
     uint64_t *reason_counts, reason_capacity;
@@ -514,6 +514,9 @@ static void gather_row(struct validating *v, const struct ll_prediction *p)
     const char *machine = family ? ll_format(v->arena, "%s|%s", family, p->machine->stem) : NULL;
     v->failed |= !add_errors(ll_error_cell_of(&v->families, family, p), p) ||
                  !add_errors(ll_error_cell_of(&v->machines, machine, p), p) || !add_errors(&v->overall, p);
+    if (p->workload)
+        v->failed |= !add_errors(
+            ll_error_cell_of(&v->workloads, ll_format(v->arena, "%s|%s", family, p->workload), p), p);
 }
 
 static const struct ll_unscored *list_unscored(struct validating *v)
@@ -529,7 +532,8 @@ static const struct ll_unscored *list_unscored(struct validating *v)
     return unscored;
 }
 
-static const struct ll_family_errors *list_families(struct validating *v, struct ll_error_cells *cells)
+static const struct ll_family_errors *list_families(struct validating *v, struct ll_error_cells *cells,
+                                                    bool by_workload)
 {
     struct ll_family_errors *families = ll_alloc(v->arena, cells->keys.count, sizeof *families);
     for (uint32_t i = 0; families && i < cells->keys.count; i++) {
@@ -537,6 +541,7 @@ static const struct ll_family_errors *list_families(struct validating *v, struct
         families[i] = (struct ll_family_errors){
             .hardware = cell->first->row->hardware,
             .family = cell->first->family,
+            .workload = by_workload ? cell->first->workload : NULL,
             .machine = cell->first->machine,
             .errors = score(cell),
         };
@@ -549,6 +554,7 @@ static void release_scoring(struct validating *v)
 {
     ll_error_cells_release(&v->families);
     ll_error_cells_release(&v->machines);
+    ll_error_cells_release(&v->workloads);
     ll_error_cell_release(&v->overall);
     free(v->reason_counts);
     ll_map_release(&v->reasons);
@@ -708,10 +714,12 @@ const struct ll_validation *ll_validation_of(struct ll_prediction *predictions, 
         *result = (struct ll_validation){
             .predictions = predictions,
             .count = count,
-            .families = list_families(&v, &v.families),
+            .families = list_families(&v, &v.families, false),
             .family_count = v.families.keys.count,
-            .machines = list_families(&v, &v.machines),
+            .machines = list_families(&v, &v.machines, false),
             .machine_count = v.machines.keys.count,
+            .workloads = list_families(&v, &v.workloads, true),
+            .workload_count = v.workloads.keys.count,
             .overall = score(&v.overall),
             .unscored = list_unscored(&v),
             .unscored_count = v.reasons.count,

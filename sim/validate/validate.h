@@ -34,6 +34,7 @@ struct ll_prediction {
     const struct ll_machine *machine; /* NULL: not scored */
     const char *unscored;             /* then why */
     const char *family;
+    const char *workload; /* that a server served; NULL: errors are not summed up by workloads */
     double time_s, roofline_s;
     double model_s;      /* the time without the machine's tables; 0 where it has none */
     double flops, bytes; /* what a roofline goes by */
@@ -42,6 +43,7 @@ struct ll_prediction {
 
 struct ll_family_errors {
     const char *hardware, *family;
+    const char *workload; /* NULL: of all */
     const struct ll_machine *machine;
     struct ll_score_set errors;
 };
@@ -60,6 +62,8 @@ struct ll_validation {
     size_t family_count;
     const struct ll_family_errors *machines; /* and by machine */
     size_t machine_count;
+    const struct ll_family_errors *workloads; /* and by workload, of rows that have one */
+    size_t workload_count;
     struct ll_score_set overall;
     const struct ll_unscored *unscored;
     size_t unscored_count;

@@ -75,7 +75,7 @@ static void test_steps_are_as_replays_have_them(void **state)
                          binned, exact);
         }
         ll_step_costs_release(costs);
-        ll_remembered_release(&model.remembered);
+        ll_served_release(&model);
         ll_arena_release(&arena);
         ll_diags_release(diags);
         free(diags);
