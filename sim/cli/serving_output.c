@@ -85,7 +85,7 @@ static bool find_bounds(struct ll_serving_group *group, const struct ll_form *fo
                         struct ll_serving_bounds *bounds)
 {
     bounds->group = group;
-    return ll_served_bounds(&group->model, form, bounds->shares);
+    return ll_served_bounds(group->model, form, bounds->shares);
 }
 
 bool ll_serving_sum_up(struct ll_serving_shown *s)

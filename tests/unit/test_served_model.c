@@ -83,9 +83,9 @@ static void test_steps_are_as_replays_have_them(void **state)
     }
 }
 
-/* ai-dynamo/aiconfigurator's README: Qwen3-32B in FP8 on H200 with TensorRT-LLM. A prompt's last 3,500 of 4,000
- * tokens take 164 ms on two devices (295.7 ms to the first token over its factor of 1.8), a step of 68 sequences
- * 9.97 ms on four. */
+/* ai-dynamo/aiconfigurator's README: Qwen3-32B in FP8 on H200 with TensorRT-LLM. A prompt's last 3,500 of
+ * 4,000 tokens take 164 ms on two devices (295.7 ms to the first token over its factor of 1.8), a step of 68
+ * sequences 9.97 ms on four. */
 static void test_steps_of_a_published_deployment(void **state)
 {
     (void)state;
