@@ -222,16 +222,17 @@ const struct ll_command ll_command_schema = {
     .summary = "print the JSON Schema of what --json prints, or of machine files",
     .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n"
                 "  leadline schema machine > machine.schema.json\n",
-    .details = "machine is the schema of machine files: an editor that knows yaml-language-server completes "
-               "and checks keys by it, where the file's first line names it: # yaml-language-server: "
-               "$schema=machine.schema.json\n"
-               "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
-               "the one "
-               "before would misread it; new keys alone do not change it.\n"
-               "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "
-               "--json is the "
-               "machine itself, with the keys that machines --keys lists. The schema of serve also has, under "
-               "$defs/settings, the file that serve --settings reads.",
+    .details =
+        "machine is the schema of machine files: an editor that knows yaml-language-server completes "
+        "and checks keys by it, where the file's first line names it: # yaml-language-server: "
+        "$schema=machine.schema.json\n"
+        "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
+        "the one "
+        "before would misread it; new keys alone do not change it.\n"
+        "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "
+        "--json is the "
+        "machine itself, with the keys that machines --keys lists. The schema of serve also has, under "
+        "$defs/settings, the file that serve --settings reads.",
     .most_words = 1,
     .run = run_schema,
 };

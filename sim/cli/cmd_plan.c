@@ -377,6 +377,24 @@ static int run(const struct ll_args *args)
                                      : ll_cli_reject("plan --serve: expected no trace, but --model");
     if (args->word_count == 0)
         return ll_cli_reject("plan: expected a TRACE, or --serve");
+    static const char *const of_serving[] = {"model",
+                                             "rate",
+                                             "input-tokens",
+                                             "output-tokens",
+                                             "prefix-tokens",
+                                             "quantization",
+                                             "kv-cache-dtype",
+                                             "max-num-seqs",
+                                             "max-num-batched-tokens",
+                                             "gpu-memory-utilization",
+                                             "ttft",
+                                             "tpot",
+                                             "e2e",
+                                             "percentile",
+                                             "dynamo",
+                                             NULL};
+    if (!ll_without(args, of_serving, "is of deployments; expected --serve with it, and no TRACE"))
+        return LL_WRONG;
     const char *const *folders = ll_machine_folders(args->arena);
     const struct ll_override *overrides = ll_read_overrides(args, &count);
     const char *which = ll_value(args, "machine", NULL);
@@ -420,10 +438,14 @@ static const struct ll_option options[] = {
     {"prefix-tokens", 0, "N", "of --serve: that all prompts begin with"},
     {"quantization", 'q', "FORMAT", "of --serve: how weights are stored"},
     {"kv-cache-dtype", 0, "TYPE", "of --serve: of keys and values"},
+    {"max-num-seqs", 0, "N", "of --serve: sequences in a step"},
+    {"max-num-batched-tokens", 0, "N", "of --serve: new tokens in a step"},
+    {"gpu-memory-utilization", 0, "SHARE", "of --serve: of a device's memory"},
     {"ttft", 0, "TIME", "of --serve: limit of the time to the first token"},
     {"tpot", 0, "TIME", "of --serve: limit of the time for a token"},
     {"e2e", 0, "TIME", "of --serve: limit from arrival to last token"},
     {"percentile", 0, "P", "of --serve: at which limits hold (90)"},
+    {"dynamo", 0, "FILE", "of --serve: writes the first deployment as a graph for NVIDIA Dynamo"},
     {0},
 };
 
@@ -452,7 +474,7 @@ const struct ll_command ll_command_plan = {
         "A trace of an external program does not say its batch; --batch-was does.\n",
     .options = options,
     .repeated = (const char *const[]){"set", NULL},
-    .writes = (const char *const[]){"html", NULL},
+    .writes = (const char *const[]){"html", "dynamo", NULL},
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 0,
     .most_words = 1,

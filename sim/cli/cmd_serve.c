@@ -555,30 +555,23 @@ static bool holds(const struct ll_serving_setup *s, const struct ll_serving *r, 
 
 /* By doubling, then by halving the interval on a logarithmic scale. */
 bool ll_serving_find_rate(struct ll_serving_setup *s, double percentile, const struct ll_serve_watch *watch,
-                          struct ll_arena *arena, double *rate_Hz, const struct ll_serving **best)
+                          double *rate_Hz)
 {
     double good = 0, bad = 0, rate = s->load.rate_Hz > 0 ? s->load.rate_Hz : 1;
-    enum { MOST_RUNS = 60 };
-    *best = NULL;
-    for (int i = 0; i < MOST_RUNS && (bad == 0 || good == 0 || bad > 1.01 * good) && rate > 1e-4; i++) {
+    const double all_at_once = 1e3 * (double)s->load.count; /* within a millisecond */
+    while ((bad == 0 ? good < all_at_once : good == 0 || bad > 1.01 * good) && rate > 1e-4) {
+        struct ll_arena arena = {0};
         s->load.rate_Hz = rate;
-        const struct ll_serving *r = ll_serving_run(s, watch, arena);
-        if (!r || (watch->stop && *watch->stop))
+        const struct ll_serving *r = ll_serving_run(s, watch, &arena);
+        const bool served = r && !(watch->stop && *watch->stop), good_now = served && holds(s, r, percentile);
+        ll_arena_release(&arena);
+        if (!served)
             return false;
-        if (holds(s, r, percentile)) {
-            good = rate;
-            *best = r;
-        } else {
-            bad = rate;
-        }
+        *(good_now ? &good : &bad) = rate;
         rate = bad == 0 ? 2 * good : good == 0 ? bad / 2 : sqrt(good * bad);
     }
-    *rate_Hz = good;
-    if (*best && bad == 0)
-        return ll_cli_reject("the limits hold even where all %" PRIu64
-                             " requests come at once; expected more of them (--num-prompts)",
-                             s->load.count),
-               false;
+    s->load.rate_Hz = good;
+    *rate_Hz = bad == 0 ? INFINITY : good;
     return true;
 }
 
@@ -643,16 +636,16 @@ static const struct ll_serving *run(struct serving *s, const volatile sig_atomic
 static const struct ll_serving *find_rate(struct serving *s, const volatile sig_atomic_t *stop, double *found)
 {
     const struct ll_serve_watch watch = {.progress = progressed, .context = s, .stop = stop};
-    const struct ll_serving *best;
-    bool done = ll_serving_find_rate(s->setup, s->percentile, &watch, s->setup->args->arena, found, &best);
+    bool done = ll_serving_find_rate(s->setup, s->percentile, &watch, found);
     ll_ticker_clear(&s->ticker);
     ll_print_diags(&s->setup->diags);
-    if (done && !best)
+    if (done && *found == 0)
         ll_cli_reject("no rate holds these limits: they are missed by single requests");
-    if (!best || (!s->per_request && !s->history && !s->timeline))
-        return best;
-    s->setup->load.rate_Hz = *found; /* the same again, for the files */
-    return run(s, stop);
+    if (done && isinf(*found))
+        ll_cli_reject("the limits hold even where all %" PRIu64
+                      " requests come at once; expected more of them (--num-prompts)",
+                      s->setup->load.count);
+    return done && *found > 0 && isfinite(*found) ? run(s, stop) : NULL;
 }
 
 /* --- the command --- */

@@ -15,6 +15,7 @@
 
 #include "sim/cli/load.h"
 #include "sim/cli/serving.h"
+#include "sim/cli/serving_commands.h"
 #include "sim/cli/serving_output.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -98,8 +99,8 @@ static bool try_deployment(struct planning *p, const struct layout *l, const str
     ll_serving_give_count(&o, "num-prompts", PROMPTS * (rate_Hz > 0 ? ll_min(instances + decodes, 8) : 1));
     bool done = ll_serving_read(&setup);
     if (done && rate_Hz == 0)
-        done = ll_serving_find_rate(&setup, p->percentile, &watch, &arena, found_Hz, &r) && r;
-    else if (done)
+        done = ll_serving_find_rate(&setup, p->percentile, &watch, found_Hz) && *found_Hz > 0;
+    if (done)
         r = ll_serving_run(&setup, &watch, &arena);
     if (r) {
         const double share = p->percentile / 100, output = (double)r->output_tokens;
@@ -145,7 +146,7 @@ static void consider(struct planning *p, const struct layout *l, double *rate_Hz
     if (!try_deployment(p, l, &none, 1, 0, 0, rate_Hz, &f))
         return;
     f.rate_Hz = *rate_Hz;
-    f.replicas = (uint64_t)ceil(p->rate_Hz / *rate_Hz);
+    f.replicas = ll_max(1, (uint64_t)ceil(p->rate_Hz / *rate_Hz));
     if (f.replicas * devices_of(l) <= p->most_devices &&
         try_deployment(p, l, &none, f.replicas, 0, p->rate_Hz, NULL, &f))
         keep(p, &f);
@@ -164,8 +165,8 @@ static void consider_apart(struct planning *p, const struct layout *l, const str
         !try_deployment(p, l, decode, WIDE, 1, 0, &of_decode, &f))
         return;
     f.rate_Hz = fmin(of_prefill, of_decode);
-    f.replicas = (uint64_t)ceil(p->rate_Hz / of_prefill);
-    f.decodes = (uint64_t)ceil(p->rate_Hz / of_decode);
+    f.replicas = ll_max(1, (uint64_t)ceil(p->rate_Hz / of_prefill));
+    f.decodes = ll_max(1, (uint64_t)ceil(p->rate_Hz / of_decode));
     if (f.replicas * devices_of(l) + f.decodes * devices_of(decode) <= p->most_devices &&
         try_deployment(p, l, decode, f.replicas, f.decodes, p->rate_Hz, NULL, &f))
         keep(p, &f);
@@ -179,27 +180,13 @@ static int by_devices(const void *a, const void *b)
     return (x->tpot_s > y->tpot_s) - (x->tpot_s < y->tpot_s);
 }
 
-/* The server's own command for one instance. */
-static const char *command_of(const struct planning *p, const struct layout *l)
+/* A deployment as its servers are started. */
+static struct ll_deployed deployed_of(const struct planning *p, const struct found *f)
 {
-    const char *machine = ll_value(p->args, "machine", ""), *model = ll_value(p->args, "model", "");
-    struct ll_arena *arena = p->args->arena;
-    if (strstr(machine, "+sglang"))
-        return l->dp > 1 ? ll_format(arena,
-                                     "python3 -m sglang.launch_server --model-path %s --tp %" PRIu64
-                                     " --dp %" PRIu64 " --ep %" PRIu64 " --enable-dp-attention",
-                                     model, l->tp * l->dp, l->dp, l->ep)
-                         : ll_format(arena, "python3 -m sglang.launch_server --model-path %s --tp %" PRIu64,
-                                     model, l->tp);
-    if (strstr(machine, "+trtllm"))
-        return ll_format(arena, "trtllm-serve %s --tp_size %" PRIu64 " --ep_size %" PRIu64, model,
-                         l->tp * l->dp, l->ep);
-    return l->dp > 1 ? ll_format(arena,
-                                 "vllm serve %s --tensor-parallel-size %" PRIu64
-                                 " --data-parallel-size %" PRIu64 " --enable-expert-parallel",
-                                 model, l->tp, l->dp)
-                     : ll_format(arena, "vllm serve %s --tensor-parallel-size %" PRIu64 "%s", model, l->tp,
-                                 l->ep > 1 ? " --enable-expert-parallel" : "");
+    const struct layout *l = &f->layout, *d = &f->decode;
+    return (struct ll_deployed){.args = p->args,
+                                .first = {f->replicas, l->tp, 1, l->dp, l->ep},
+                                .decode = {devices_of(d) > 0 ? f->decodes : 0, d->tp, 1, d->dp, d->ep}};
 }
 
 static void add_json(const struct planning *p, struct ll_str *out)
@@ -231,7 +218,12 @@ static void add_json(const struct planning *p, struct ll_str *out)
         ll_json_put_number(&json, "usd_per_m_input_tokens", f->usd_per_m_input);
         ll_json_put_number(&json, "usd_per_m_output_tokens", f->usd_per_m_output);
         ll_json_put_bool(&json, "simulated", true);
-        ll_json_put_text(&json, "command", command_of(p, &f->layout));
+        const struct ll_deployed deployed = deployed_of(p, f);
+        struct ll_str graph = {0};
+        ll_serving_dynamo(&deployed, &graph);
+        ll_json_put_text(&json, "command", ll_serving_command(&deployed));
+        ll_json_put_text(&json, "dynamo", graph.failed ? NULL : graph.text);
+        ll_str_release(&graph);
         ll_json_close_object(&json);
     }
     ll_json_close_list(&json);
@@ -269,8 +261,13 @@ static void add_text(const struct planning *p, struct ll_str *out)
     }
     if (p->count > 0) {
         ll_table_print(table, ll_screen_width(), out);
-        ll_str_addf(out, "\n  A + B: prefill and decode apart. The first, of one instance:\n  %s\n",
-                    command_of(p, &p->found[0].layout));
+        const struct ll_deployed first = deployed_of(p, &p->found[0]);
+        ll_str_addf(out, "\n  A + B: prefill and decode apart. A server of the first:\n");
+        for (const char *at = ll_serving_command(&first); at && *at;) {
+            int length = (int)strcspn(at, "\n");
+            ll_str_addf(out, "  %.*s\n", length, at);
+            at += length + (at[length] == '\n');
+        }
     } else {
         ll_str_addf(out, "no deployment of at most %" PRIu64 " devices holds the limits at this rate\n",
                     p->most_devices);
@@ -290,7 +287,10 @@ int ll_plan_serving(const struct ll_args *args)
     p.percentile = ll_strtod(percentile, NULL);
     if (!(p.rate_Hz > 0) || !(p.percentile >= 0 && p.percentile <= 100))
         return ll_cli_reject("--rate and --percentile: expected numbers above 0, and from 0 to 100");
-    if (!ll_value_count(args, "devices", 1, 1 << 16, 256, &p.most_devices))
+    static const char *const of_training[] = {"html",       "batch",      "batch-was", "simulate", "as",
+                                              "gemm-dtype", "weights-as", "prune",     "gaps",     NULL};
+    if (!ll_value_count(args, "devices", 1, 1 << 16, 256, &p.most_devices) ||
+        !ll_without(args, of_training, "is of plans of a trace; expected no --serve with it"))
         return LL_WRONG;
     const char *config = ll_served_config(ll_value(args, "model", ""));
     if (!config)
@@ -314,7 +314,21 @@ int ll_plan_serving(const struct ll_args *args)
     if (*p.stop)
         return LL_INTERRUPTED;
     qsort(p.found, p.count, sizeof *p.found, by_devices);
-    struct ll_str out = {0};
+    struct ll_str out = {0}, graph = {0};
+    const char *dynamo = ll_value(args, "dynamo", NULL);
+    const struct ll_deployed first = deployed_of(&p, &p.found[0]);
     (ll_flag(args, "json") ? add_json : add_text)(&p, &out);
+    if (dynamo && p.count == 0) {
+        ll_str_release(&out);
+        return ll_cli_reject("--dynamo %s: no deployment holds the limits, so there is none to write",
+                             dynamo);
+    }
+    if (dynamo) {
+        ll_serving_dynamo(&first, &graph);
+        if (!ll_write_file(dynamo, &graph)) {
+            ll_str_release(&out);
+            return LL_FAILED;
+        }
+    }
     return ll_print(&out);
 }

@@ -76,11 +76,11 @@ void ll_serving_release(struct ll_serving_setup *setup);
 const struct ll_serving *ll_serving_run(struct ll_serving_setup *setup, const struct ll_serve_watch *watch,
                                         struct ll_arena *arena);
 
-/* The largest rate at which the limits hold at this percentile, to 1 %; 0: none does. *best is what was
- * served at it, in the arena. False after saying why nothing could be served. */
+/* The largest rate at which the limits hold at this percentile, to 1 %; 0: none does; infinite: also where
+ * all requests come at once. The load is then at this rate. False after saying why nothing could be
+ * served. */
 bool ll_serving_find_rate(struct ll_serving_setup *setup, double percentile,
-                          const struct ll_serve_watch *watch, struct ll_arena *arena, double *rate_Hz,
-                          const struct ll_serving **best);
+                          const struct ll_serve_watch *watch, double *rate_Hz);
 
 /* What renting the devices of a group costs; NaN where the machine does not say. */
 double ll_serving_usd_per_hour(const struct ll_serving_group *group);

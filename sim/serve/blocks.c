@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of a KV cache (scheduler.h): a list of free ones, longest free first, and a table from contents to
- * blocks, open addressing with linear probing. */
+ * blocks, open addressing with linear probing. Memory is touched as blocks are taken. */
 #include <assert.h>
-#include <string.h>
 
 #include "sim/serve/scheduler.h"
 #include "tracer/base/num.h"
@@ -16,28 +15,27 @@ struct block {
 struct ll_kv_blocks {
     struct block *at; /* `count`, and one more as the list's ends */
     uint32_t count, free;
-    uint32_t *slots; /* block + 1; 0: empty */
-    uint32_t mask;
+    uint32_t fresh;  /* blocks from this one on were never taken: they are free, ahead of the list */
+    uint32_t *slots; /* block + 1; 0: empty; at most half of them are taken, while memory lasts */
+    uint32_t mask, taken;
+    struct ll_arena *arena;
 };
 
 struct ll_kv_blocks *ll_kv_make(uint64_t count, struct ll_arena *arena)
 {
     struct ll_kv_blocks *b = ll_alloc(arena, 1, sizeof *b);
-    uint64_t slots = 16;
+    enum { FIRST_SLOTS = 1024 };
     if (!b || count >= (1u << 30))
         return NULL;
-    while (slots < 2 * count)
-        slots *= 2;
     *b = (struct ll_kv_blocks){.at = ll_alloc(arena, count + 1, sizeof *b->at),
                                .count = (uint32_t)count,
                                .free = (uint32_t)count,
-                               .slots = ll_alloc(arena, slots, sizeof *b->slots),
-                               .mask = (uint32_t)slots - 1};
+                               .slots = ll_alloc(arena, FIRST_SLOTS, sizeof *b->slots),
+                               .mask = FIRST_SLOTS - 1,
+                               .arena = arena};
     if (!b->at || !b->slots)
         return NULL;
-    memset(b->slots, 0, slots * sizeof *b->slots);
-    for (uint32_t i = 0; i <= count; i++)
-        b->at[i] = (struct block){.before = i == 0 ? b->count : i - 1, .behind = i == count ? 0 : i + 1};
+    b->at[count] = (struct block){.before = b->count, .behind = b->count};
     return b;
 }
 
@@ -64,6 +62,7 @@ static void forget(struct ll_kv_blocks *b, uint32_t block)
     uint32_t slot = slot_of(b, b->at[block].content), next = slot;
     assert(b->slots[slot] == block + 1);
     b->slots[slot] = 0;
+    b->taken--;
     b->at[block].content = 0;
     for (;;) { /* those behind it that a hole would hide move up */
         next = (next + 1) & b->mask;
@@ -88,9 +87,14 @@ static void unlink_free(struct ll_kv_blocks *b, uint32_t block)
 
 uint32_t ll_kv_take(struct ll_kv_blocks *b)
 {
-    uint32_t block = b->at[b->count].behind;
+    uint32_t block = b->fresh;
     assert(b->free > 0);
-    unlink_free(b, block);
+    if (block < b->count) {
+        b->fresh++;
+        b->free--;
+    } else {
+        unlink_free(b, block = b->at[b->count].behind);
+    }
     if (b->at[block].content != 0)
         forget(b, block);
     b->at[block].holders = 1;
@@ -116,14 +120,34 @@ void ll_kv_give(struct ll_kv_blocks *b, uint32_t block)
     b->free++;
 }
 
+/* Twice the slots. Without memory they fill up to all but one, and further contents are not named. */
+static bool has_room(struct ll_kv_blocks *b)
+{
+    if (2 * (uint64_t)b->taken < b->mask)
+        return true;
+    const uint32_t *old = b->slots, count = b->mask + 1;
+    uint32_t *more = b->mask < UINT32_MAX / 4 ? ll_alloc(b->arena, 2 * (size_t)count, sizeof *more) : NULL;
+    if (!more)
+        return b->taken < b->mask;
+    b->slots = more;
+    b->mask = 2 * count - 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (old[i] != 0)
+            more[slot_of(b, b->at[old[i] - 1].content)] = old[i];
+    return true;
+}
+
 void ll_kv_name(struct ll_kv_blocks *b, uint32_t block, uint64_t content)
 {
+    if (!has_room(b))
+        return;
     uint32_t slot = slot_of(b, content);
     assert(content != 0 && b->at[block].content == 0);
     if (b->slots[slot] != 0)
         return;
     b->at[block].content = content;
     b->slots[slot] = block + 1;
+    b->taken++;
 }
 
 uint32_t ll_kv_find(const struct ll_kv_blocks *b, uint64_t content, bool *is_free)

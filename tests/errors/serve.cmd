@@ -56,3 +56,5 @@ leadline serve --settings settings.yaml
 leadline serve --settings none.yaml
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100:3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100GiB:3GB/s --no-prefix-caching
+leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 3 --html p.html
+leadline plan --rate 3 "$PWD/traces/alexnet_infer_b1.llt"
