@@ -65,8 +65,10 @@ static bool time_of(const char *text, double *time_s)
     char *end;
     int used = 0;
     if (sscanf(text, "%4ld-%2ld-%2ld%*1[ T]%2ld:%2ld:%lf%n", &year, &month, &day, &hour, &minute, &second,
-               &used) == 6 &&
-        month >= 1 && month <= 12) {
+               &used) == 6) {
+        if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+            !(second >= 0 && second < 61))
+            return false;
         *time_s = days_of(year, month, day) * 86400 + (double)hour * 3600 + (double)minute * 60 + second;
         return text[used] == '\0' || text[used] == '+' || text[used] == 'Z';
     }
@@ -100,16 +102,24 @@ static bool read_csv(struct reading *r, const struct ll_contents *text)
     const struct ll_csv_field *fields = ll_csv_next(&csv, &count);
     for (size_t i = 0; fields && i < count; i++)
         for (int c = 0; c < COLUMNS; c++)
-            for (const char *const *name = names[c]; *name; name++)
-                if (strcmp(fields[i].text, *name) == 0)
-                    column[c] = i;
+            for (const char *const *name = names[c]; *name; name++) {
+                if (strcmp(fields[i].text, *name) != 0)
+                    continue;
+                if (column[c] != SIZE_MAX)
+                    return ll_complain(r->diags, ll_csv_place(&csv, &fields[i]),
+                                       "`%s`: another column says the same already", fields[i].text);
+                column[c] = i;
+            }
     if (csv.failed)
         return false;
+    const char *output_name = column[OUTPUT] != SIZE_MAX ? fields[column[OUTPUT]].text : "";
     if (column[INPUT] == SIZE_MAX || column[OUTPUT] == SIZE_MAX)
         return ll_complain(
             r->diags, (struct ll_place){.file = r->path, .line = 1},
             "expected columns arrival_s, input_tokens and output_tokens, or those of Azure's or "
             "BurstGPT's traces");
+    /* BurstGPT's requests without response failed. */
+    const bool may_fail = strcmp(output_name, "Response tokens") == 0;
     while ((fields = ll_csv_next(&csv, &count))) {
         struct ll_request request = {0};
         struct ll_place place = ll_csv_place(&csv, NULL);
@@ -123,6 +133,8 @@ static bool read_csv(struct reading *r, const struct ll_contents *text)
             if (!count_in(fields[column[c]].text, c == INPUT ? &request.input : &request.output))
                 return ll_complain(r->diags, ll_csv_place(&csv, &fields[column[c]]),
                                    "expected a number of tokens");
+        if (request.output == 0 && may_fail)
+            continue;
         if (!add(r, place, &request))
             return false;
     }
@@ -187,6 +199,69 @@ static bool read_object(struct reading *r, struct ll_json_reader *json)
     return !json->failed && add(r, place, &request);
 }
 
+/* --- conversations --- */
+
+/* Tokens of a text without its tokenizer: four bytes each, as English has them in the mean. */
+static uint64_t tokens_of_text(const struct ll_json_reader *json, struct ll_arena *arena)
+{
+    enum { BYTES_OF_A_TOKEN = 4 };
+    const char *text = ll_json_copy(json, arena);
+    return text ? ll_ceil_div(strlen(text), BYTES_OF_A_TOKEN) : 0;
+}
+
+/* A turn, {"from": ..., "value": text}: its tokens. */
+static bool read_turn(struct reading *r, struct ll_json_reader *json, uint64_t *tokens)
+{
+    if (json->token != LL_JSON_OBJECT)
+        return ll_json_expected(json, "a turn, as {\"from\": \"human\", \"value\": \"...\"}");
+    while (ll_json_read(json) == LL_JSON_KEY) {
+        if (!ll_json_says(json, "value")) {
+            ll_json_pass(json);
+            continue;
+        }
+        if (ll_json_read(json) != LL_JSON_TEXT)
+            return ll_json_expected(json, "text");
+        *tokens = tokens_of_text(json, r->arena);
+    }
+    return !json->failed;
+}
+
+/* ShareGPT's list: of each conversation the first turn is a prompt, the second what is made. Those without
+ * two turns that say something are left out. */
+static bool read_conversations(struct reading *r, const struct ll_contents *text)
+{
+    struct ll_json_reader reader = {.file = r->path,
+                                    .begin = text->bytes,
+                                    .at = text->bytes,
+                                    .end = text->bytes + text->length,
+                                    .diags = r->diags},
+                          *json = &reader;
+    ll_json_read(json);
+    while (ll_json_read(json) == LL_JSON_OBJECT) {
+        uint64_t tokens[2] = {0}, turns = 0, more;
+        struct ll_place place = ll_json_place(json);
+        while (ll_json_read(json) == LL_JSON_KEY) {
+            if (!ll_json_says(json, "conversations")) {
+                ll_json_pass(json);
+                continue;
+            }
+            if (ll_json_read(json) != LL_JSON_LIST)
+                return ll_json_expected(json, "a list of turns");
+            for (; ll_json_read(json) == LL_JSON_OBJECT; turns++)
+                if (!read_turn(r, json, turns < 2 ? &tokens[turns] : &more))
+                    return false;
+            if (json->token != LL_JSON_LIST_END)
+                return ll_json_expected(json, "a turn");
+        }
+        if (json->failed)
+            return false;
+        if (tokens[0] > 0 && tokens[1] > 0 &&
+            !add(r, place, &(struct ll_request){.input = tokens[0], .output = tokens[1]}))
+            return false;
+    }
+    return json->token == LL_JSON_LIST_END || ll_json_expected(json, "a conversation");
+}
+
 static bool read_json(struct reading *r, const struct ll_contents *text)
 {
     const char *at = text->bytes, *end = text->bytes + text->length;
@@ -221,7 +296,6 @@ static int by_arrival(const void *a, const void *b)
 const struct ll_request *ll_read_requests(const char *path, struct ll_arena *arena, uint64_t *count,
                                           struct ll_diags *diags)
 {
-    struct reading r = {.path = path, .arena = arena, .diags = diags};
     struct ll_contents text;
     enum ll_status status = ll_read_whole(path, UINT64_C(1) << 34, arena, &text);
     if (status != LL_OK) {
@@ -229,8 +303,19 @@ const struct ll_request *ll_read_requests(const char *path, struct ll_arena *are
                     ll_status_text(status));
         return NULL;
     }
-    const char *first = text.bytes + strspn(text.bytes, " \t\r\n");
-    if (!(*first == '{' ? read_json(&r, &text) : read_csv(&r, &text)))
+    return ll_parse_requests(path, text.bytes, text.length, arena, count, diags);
+}
+
+const struct ll_request *ll_parse_requests(const char *path, const char *bytes, size_t length,
+                                           struct ll_arena *arena, uint64_t *count, struct ll_diags *diags)
+{
+    struct reading r = {.path = path, .arena = arena, .diags = diags};
+    const struct ll_contents text = {bytes, length};
+    const char *first = bytes + strspn(bytes, " \t\r\n");
+    assert(bytes[length] == '\0');
+    if (!(*first == '{'   ? read_json(&r, &text)
+          : *first == '[' ? read_conversations(&r, &text)
+                          : read_csv(&r, &text)))
         return NULL;
     if (r.count == 0) {
         ll_complain(diags, (struct ll_place){.file = path}, "expected at least one request");

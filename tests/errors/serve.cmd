@@ -58,3 +58,9 @@ leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100:3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --kv-tier host:100GiB:3GB/s --no-prefix-caching
 leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 3 --html p.html
 leadline plan --rate 3 "$PWD/traces/alexnet_infer_b1.llt"
+printf 'arrival_s,input_tokens,output_tokens,output_tokens\n0,10,5,6\n' >twice.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests twice.csv
+printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-41 28:75:46.68,10,5\n' >day.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests day.csv
+echo '[{"conversations": [1]}]' >turn.json
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests turn.json

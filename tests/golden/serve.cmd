@@ -36,3 +36,9 @@ for i in 0 1 2 3 4 5; do
     done
 done >turns.jsonl
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests turns.jsonl --kv-blocks 250 --kv-tier host:8GiB:20GB/s --kv-tier store:1TiB:5GB/s:shared | grep 'TTFT\|KV tier'
+# Conversations, of which one has no answer; requests of which one failed.
+echo '[{"id": "a", "conversations": [{"from": "human", "value": "Say it once more."}, {"from": "gpt", "value": "Once more"}]}, {"conversations": [{"value": "?"}]}]' >share.json
+printf 'Timestamp,Request tokens,Response tokens,Log Type\n5,472,18,Conversation log\n45,1087,0,Conversation log\n' >burst.csv
+for file in share.json burst.csv; do
+    leadline serve -c h100_sxm+vllm --model qwen3-8b --requests $file --per-request out.csv >/dev/null && cat out.csv
+done
