@@ -44,8 +44,8 @@ static bool reads_wide(const struct widening *w, uint32_t op)
     return reads;
 }
 
-/* Whether an output becomes wide: a gradient of a weight, or what an exchange or an update makes of one, but for the
- * weight and its states. */
+/* Whether an output becomes wide: a gradient of a weight, or what an exchange or an update makes of one,
+ * but for the weight and its states. */
 static bool becomes_wide(const struct widening *w, uint32_t op, uint32_t tensor)
 {
     const struct ll_trace *trace = w->rewrite.old;
@@ -351,11 +351,11 @@ static void count_unused(const struct ll_trace *program, uint32_t op, struct sha
 /* Rows of T tokens with k experts each, h features, f inside: what the first GEMM reads (2 R h), makes (4
  * R f) and the second one reads (2 R f), with R = T k rows, and a probability of 32 bits for each; logits
  * and probabilities of the router of 32 bits, about three a token and expert, and the map of fused
- * permutation, two and one numbers of 32 bits. The backward pass has four times the rows at once: as they
- * come, exchanged, sorted, and multiplied. */
+ * permutation, two and one numbers of 32 bits. The backward pass has three times the rows at once,
+ * beside those that it reads: exchanged, sorted, and multiplied. */
 static void count_expert_rows(const struct ll_op_view *view, bool backward, uint64_t *kept, uint64_t *passing)
 {
-    enum { ROWS_AT_ONCE = 4, PER_EXPERT = 12 + 4 * 2, PER_TOKEN = 4 };
+    enum { ROWS_AT_ONCE = 3, PER_EXPERT = 12 + 4 * 2, PER_TOKEN = 4 };
     const struct ll_shape *x = &view->in[backward], *chosen = &view->in[backward + 2u],
                           *up = &view->in[backward + 3u], *down = &view->in[backward + 4u];
     const uint64_t rows = ll_mul(x->dim[0], chosen->dim[1]),

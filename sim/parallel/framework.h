@@ -18,8 +18,9 @@ struct ll_trace *ll_main_gradients(const struct ll_trace *trace, const char **tr
  * read stay as they are. A copy where there is no such loss. Ownership and trouble as above. */
 struct ll_trace *ll_fuse_loss(const struct ll_trace *trace, const char **trouble);
 
-/* A trace in which no op of a pass begins while an exchange of the pass is under way, nor an exchange before all ops
- * that came before have ended; messages between stages are left alone. Ownership and trouble as above. */
+/* A trace in which no op of a pass begins while an exchange of the pass is under way, nor an exchange
+ * before all ops that came before have ended; messages between stages are left alone. Ownership and
+ * trouble as above. */
 struct ll_trace *ll_wait_for_exchanges(const struct ll_trace *trace, const char **trouble);
 
 /* What the framework has on the device beside the tensors of a program. */

@@ -359,6 +359,7 @@ struct spreading {
     struct ll_rewrite rewrite;
     const struct ll_trace *trace;
     uint64_t replicas, stride;
+    bool trains;
     uint8_t *where;    /* by old tensor: enum where */
     uint32_t *fetched; /* by old tensor: the new one that is here though it is away, or the other way */
     struct ll_arena scratch;
@@ -596,6 +597,22 @@ static enum ll_dtype dispatched_as(const struct spreading *s, const struct ll_sh
     return ll_expert_activation_bytes(format) < 2 ? LL_F8 : (enum ll_dtype)x->dtype;
 }
 
+/* Rows laid out anew: by experts before they go, by the experts of the device when they have come, and
+ * back. Where a trace only infers, the kernels of experts and exchanges do it by the way. */
+static uint32_t reorder(struct spreading *s, uint32_t tensor, uint32_t desc)
+{
+    if (!s->trains)
+        return tensor;
+    return ll_rewrite_add(&s->rewrite,
+                          &(struct ll_record){.kind = LL_OP_COPY,
+                                              .phase = s->signature->phase,
+                                              .scope = ll_rewrite_string(&s->rewrite, s->signature->scope),
+                                              .inputs = &tensor,
+                                              .input_count = 1,
+                                              .outputs = &desc,
+                                              .output_count = 1});
+}
+
 /* Tokens [tokens, features] there or back: as [tokens k, features] of this type, exchanged, and seen as
  * tokens again. */
 static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t old_desc, uint64_t k,
@@ -615,7 +632,7 @@ static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t o
                              .input_count = 1,
                              .outputs = &sent,
                              .output_count = 1};
-    uint32_t now = ll_rewrite_add(&s->rewrite, &look);
+    uint32_t now = reorder(s, ll_rewrite_add(&s->rewrite, &look), sent);
     const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)s->replicas},
                                     {.key = LL_ATTR_STRIDE, .count = (int64_t)s->stride},
                                     {.key = LL_ATTR_COPIES, .count = (int64_t)k}};
@@ -628,6 +645,7 @@ static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t o
                                                           .input_count = 1,
                                                           .outputs = &sent,
                                                           .output_count = 1});
+    now = reorder(s, now, sent);
     look.inputs = &now;
     look.outputs = &seen;
     return ll_rewrite_add(&s->rewrite, &look);
@@ -704,7 +722,11 @@ struct ll_trace *ll_spread_experts(const struct ll_trace *trace, const struct ll
                                    struct ll_diags *diags)
 {
     assert(plan->expert > 0);
-    struct spreading s = {.trace = trace, .replicas = plan->expert, .stride = plan->tensor, .divides = true};
+    struct spreading s = {.trace = trace,
+                          .replicas = plan->expert,
+                          .stride = plan->tensor,
+                          .trains = ll_trains(trace),
+                          .divides = true};
     const char *trouble = "memory ran out";
     char replicas[24];
     snprintf(replicas, sizeof replicas, "%" PRIu64, plan->expert);

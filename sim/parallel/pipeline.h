@@ -358,8 +358,8 @@ bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
 bool *ll_find_carried(const struct ll_trace *program, struct ll_arena *arena);
 
 /* *bytes of the gradients that are accumulated over micro-batches: made by the backward pass, read once a
- * step. False when memory ran out. */
-bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes);
+ * step; *of_experts: those of experts' weights among them. False when memory ran out. */
+bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes, uint64_t *of_experts);
 
 /* The last op of the first step's forward pass; LL_NONE without any. */
 uint32_t ll_end_of_forward(const struct ll_trace *program);

@@ -477,21 +477,38 @@ static uint32_t desc_by_heads(struct sharing *c, uint32_t tensor)
     return ll_rewrite_reshaped(&placement->rewrite, c->sharding.trace->tensors[tensor].desc, &shape);
 }
 
-/* What arrives is seen as a share along the other dimension. */
+static uint32_t laid_out(struct sharing *c, uint32_t tensor, uint32_t desc)
+{
+    struct ll_shard_placement *placement = &c->sharding.placement;
+    const struct ll_op_signature *signature = c->sharding.signature;
+    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_COPY,
+                                                                   .phase = signature->phase,
+                                                                   .scope = ll_rewrite_string(
+                                                                       &placement->rewrite, signature->scope),
+                                                                   .inputs = &tensor,
+                                                                   .input_count = 1,
+                                                                   .outputs = &desc,
+                                                                   .output_count = 1});
+}
+
+/* What arrives is seen as a share along the other dimension. It is laid out by devices before and by
+ * positions after (Transformer Engine, flash_attn_a2a_communicate). */
 static uint32_t all_to_all(struct sharing *c, uint32_t from, uint32_t sent_as, uint32_t seen_as)
 {
     struct ll_shard_placement *placement = &c->sharding.placement;
     const struct ll_op_signature *signature = c->sharding.signature;
     const struct ll_exchange_place group = {ll_rewrite_string(&placement->rewrite, signature->scope),
                                             signature->phase, placement->ranks, placement->stride};
-    uint32_t there = ll_rewrite_exchange(&placement->rewrite, LL_OP_ALL_TO_ALL, from, sent_as, &group);
-    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
-                                                                   .phase = group.phase,
-                                                                   .scope = group.scope,
-                                                                   .inputs = &there,
-                                                                   .input_count = 1,
-                                                                   .outputs = &seen_as,
-                                                                   .output_count = 1});
+    uint32_t there = ll_rewrite_exchange(&placement->rewrite, LL_OP_ALL_TO_ALL, laid_out(c, from, sent_as),
+                                         sent_as, &group);
+    there = ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_SEEN_AS,
+                                                                    .phase = group.phase,
+                                                                    .scope = group.scope,
+                                                                    .inputs = &there,
+                                                                    .input_count = 1,
+                                                                    .outputs = &seen_as,
+                                                                    .output_count = 1});
+    return laid_out(c, there, seen_as);
 }
 
 static uint32_t desc_by_positions(struct sharing *c, uint32_t tensor)

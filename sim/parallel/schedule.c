@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/memory/footprint.h"
+#include "sim/parallel/exchange.h"
 #include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
@@ -344,11 +345,11 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
 /* Peak memory of a pipeline stage with several micro-batches in flight. The first section finds the rank that
  * needs most in a trace of several ranks. */
 
-bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
+bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes, uint64_t *of_experts)
 {
     struct ll_arena scratch = {0};
     bool *added = ll_alloc(&scratch, program->storage_count + 1, sizeof *added);
-    *bytes = 0;
+    *bytes = *of_experts = 0;
     for (uint32_t op = 0; added && op < program->op_count; op++) {
         const struct ll_op_signature *signature = &program->signatures[program->ops[op].signature];
         for (uint32_t i = 0; ll_is_per_step(program, signature) && i < signature->view.input_count; i++) {
@@ -361,6 +362,7 @@ bool ll_added_gradients(const struct ll_trace *program, uint64_t *bytes)
                 continue;
             added[tensor->storage] = true;
             *bytes = ll_add(*bytes, ll_size_bytes(&desc->shape));
+            *of_experts = ll_add(*of_experts, ll_is_of_experts(desc) ? ll_size_bytes(&desc->shape) : 0);
         }
     }
     ll_arena_release(&scratch);

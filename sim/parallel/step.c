@@ -358,17 +358,19 @@ static bool add_up(const struct run *run, const struct ll_device_program *progra
 {
     const struct ll_training *training = &run->machine->software.training;
     const bool replicas = ll_replicas(&run->spread->plan) > 1;
-    uint64_t bytes;
-    if (!ll_added_gradients(program->trace, &bytes))
+    uint64_t bytes, of_experts;
+    if (!ll_added_gradients(program->trace, &bytes, &of_experts))
         return false;
     measured->swept_bytes = (training->gradient_passes + (replicas ? training->averaging_passes : 0)) *
                             (double)bytes / (double)program->prepared->steps;
     measured->swept_s = measured->swept_bytes / ll_machine_memory_Bps(run->machine);
     if (run->spread->sizes.micro_batches < 2)
         return true;
-    /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more. */
+    /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more; of
+     * experts, which have few rows each, tiles are too short for either to be hidden. */
     measured->added_bytes =
-        (run->spread->plan.main_grads ? 1 : 2) * (double)bytes / (double)program->prepared->steps;
+        (run->spread->plan.main_grads ? (double)bytes + (double)of_experts : 2 * (double)bytes) /
+        (double)program->prepared->steps;
     measured->added_s = measured->added_bytes / ll_machine_memory_Bps(run->machine);
     return true;
 }
@@ -515,9 +517,10 @@ static double weights_s(const struct ll_result *result)
 static double between_models_s(const struct run *run, uint32_t vstage)
 {
     const struct ll_parallel *plan = &run->spread->plan;
-    uint64_t bytes, stage = vstage % plan->pipeline, other = plan->pipeline - 1 - stage;
+    uint64_t bytes, of_experts, stage = vstage % plan->pipeline, other = plan->pipeline - 1 - stage;
     if (ll_schedule_placement(plan->schedule) != LL_PLACED_BOTH_WAYS || vstage >= plan->pipeline ||
-        !ll_added_gradients(run->spread->programs[run->spread->program_of[vstage]].trace, &bytes))
+        !ll_added_gradients(run->spread->programs[run->spread->program_of[vstage]].trace, &bytes,
+                            &of_experts))
         return 0;
     struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
                              .bytes = plan->zero ? bytes / ll_replicas(plan) : bytes,
