@@ -149,7 +149,7 @@ static void fitted_json(const struct ll_fitted_rooflines *fitted, struct ll_json
 /* Whether the row was scored and is that of an op, not of a step or a server. */
 static bool is_op(const struct ll_prediction *p)
 {
-    static const char *const others[] = {"end_to_end", "serving_", "llm_"};
+    static const char *const others[] = {"end_to_end", "serving_", "llm_", "training_"};
     bool op = p->machine && p->row->source;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         op = op && strncmp(p->family, others[i], strlen(others[i])) != 0;

@@ -113,7 +113,8 @@ static void want_model(struct table *t, struct ll_dry_workload *wanted)
     while (i < count && strcmp(models[i].name, text_of(t, "model")) != 0)
         i++;
     if (i == count) {
-        t->trouble = "its model is none of sim/validate/trained.def";
+        t->trouble =
+            "its model is not known: expected llama3_8b, llama3_70b, llama3_405b, deepseekv2 or deepseekv3";
         return;
     }
     const uint64_t layers = count_of(t, "layers", 0), dense = count_of(t, "dense_layers", layers);
@@ -155,7 +156,8 @@ static void read_plan(struct table *t, struct ll_parallel *plan)
     plan->batch = ll_mul(ll_mul(plan->micro_batch, count_of(t, "micro_batches", 1)), plan->data);
     plan->sequence =
         plan->tensor > 1 && choice_of(t, "seq_parallel", flags, "seq_parallel is neither 0 nor 1") == 1;
-    plan->cp_comm = choice_of(t, "cp_comm", comms, "its exchange of keys and values is not known") == 1
+    plan->cp_comm = choice_of(t, "cp_comm", comms,
+                              "its exchange of keys and values is not known: expected a2a or all_gather") == 1
                         ? LL_CP_COMM_ALL_TO_ALL
                         : LL_CP_COMM_ALL_GATHER;
     plan->main_grads = choice_of(t, "grad_accum", accumulators, "its type of gradients is not known") == 0;
