@@ -15,6 +15,7 @@ usage() {
                  at random moments (20 when not given); then every command with every call for memory
                  and files refused, up to 5000 a command and a sample of 2000 beyond
 ./do install DIR install what is missing, build, install below DIR, as /usr/local
+./do docs        build, then the documentation as a site, build/site/index.html
 ./do package     build Debian packages below build/debian: program, library, headers, machines, Python module, pages
 ./do platforms   demo and tests on a fresh Debian 13; built for arm64, and tested as far as an emulator can (root)
 END
@@ -239,6 +240,12 @@ install)
     prepare
     build release
     run cmake --install build/release --prefix "$2"
+    ;;
+docs)
+    prepare
+    need mkdocs python3
+    build release
+    run python3 packaging/site/site.py build/release build/site
     ;;
 package) prepare; need dpkg-dev debhelper; package ;;
 '') usage ;;

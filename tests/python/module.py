@@ -172,6 +172,19 @@ class Torch(unittest.TestCase):
         self.assertGreater(leadline.simulate(trained, "custom_example", as_="bf16").flops, 2 * gemms)
 
 
+class Notebook(unittest.TestCase):
+    def test_the_notebook_answers_its_questions(self):
+        with open("examples/three_questions.ipynb", encoding="utf-8") as file:
+            cells = ["".join(cell["source"]) for cell in json.load(file)["cells"] if cell["cell_type"] == "code"]
+        seen = {}
+        for cell in cells:
+            exec(cell, seen)
+        self.assertAlmostEqual(sum(seen["step"].bottlenecks.values()), 1)
+        self.assertEqual(seen["best"][0], {"units.array.rows": 128, "memory.hbm.bandwidth": "1800GB/s"})
+        self.assertLess(seen["held"]["ttft_s.p99"], 0.5)
+        self.assertGreater(seen["held"].found_rate, 0)
+
+
 class Overhead(unittest.TestCase):
     def test_a_call_costs_little_more_than_the_library_does(self):
         """Of a machine that there is not the library makes nothing: what is left is what Python takes."""

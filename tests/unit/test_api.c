@@ -57,9 +57,13 @@ static void numbers_are_there_by_name(void **state)
     leadline_trace *trace = leadline_trace_read(trace_path);
     leadline_result *result = simulated("custom_example", trace, NULL);
     double time_s = 0, peak = 0, fits = 0, none = 5;
+    char written[64];
     (void)state;
     leadline_trace_free(trace); /* the result keeps what it needs */
     assert_true(leadline_number(result, "time_s", &time_s) && time_s > 0);
+    const char *in_document = strstr(leadline_json(result), "\"time_s\": ");
+    assert_true(in_document && sscanf(in_document + 10, "%63[^,]", written) == 1);
+    assert_true(strtod(written, NULL) == time_s);
     assert_true(leadline_number(result, "memory.peak_bytes", &peak) && peak > 1e6);
     assert_true(leadline_number(result, "memory.fits", &fits) && fits == 1);
     assert_false(leadline_number(result, "memory.fit", &none) || none != 5);
