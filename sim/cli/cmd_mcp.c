@@ -395,6 +395,8 @@ static int run(const struct ll_args *args)
     struct ll_diags *diags = ll_alloc(args->arena, 1, sizeof *diags);
     char *line = NULL;
     size_t room = 0;
+    if (ll_keeps_output())
+        return ll_cli_reject("mcp answers on standard input and output; it is a program of its own");
     int status = diags ? LL_DONE : ll_cli_fail("memory ran out");
     for (ssize_t length; status == LL_DONE && (length = getline(&line, &room, stdin)) > 0;) {
         read_message(&session, line, (size_t)length, diags);

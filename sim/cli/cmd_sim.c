@@ -635,7 +635,7 @@ const struct ll_command ll_command_sim = {
         "own beside them. --compat scalesim3 takes those of v3, with sparse filters, layouts and banks.\n",
     .options = options,
     .repeated = (const char *const[]){"machine", "set", "check", "figure", "kind", "scale", "drop", NULL},
-    .writes = (const char *const[]){"figure", "html", "output", NULL},
+    .writes = (const char *const[]){"figure", "html", "output", "tiles", NULL},
     .reads = (const char *const[]){"machine", "mapping", "plan", "layout", NULL},
     .least_words = 1,
     .most_words = 1000,

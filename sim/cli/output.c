@@ -26,30 +26,35 @@
 
 /* What the command line says of the output: a thread runs one command at a time. */
 static _Thread_local struct ll_output output;
-static _Thread_local unsigned held_width;       /* of ll_hold_screen_width; 0: as it is */
-static _Thread_local bool hushed, refusal_told; /* refusal_told: that memory ran out, which is said once */
-static _Thread_local struct ll_kept_output *captured; /* NULL: the streams of the process */
+static _Thread_local unsigned held_width;         /* of ll_hold_screen_width; 0: as it is */
+static _Thread_local bool hushed, refusal_told;   /* refusal_told: that memory ran out, which is said once */
+static _Thread_local struct ll_kept_output *kept; /* NULL: the streams of the process */
 
 void ll_keep_output(struct ll_kept_output *capture)
 {
-    assert(!captured);
+    assert(!kept);
     output = (struct ll_output){0};
     held_width = 0;
     hushed = refusal_told = false;
-    captured = capture;
+    kept = capture;
     ll_forget_no_memory();
 }
 
 void ll_keep_no_output(void)
 {
-    captured = NULL;
+    kept = NULL;
+}
+
+bool ll_keeps_output(void)
+{
+    return kept != NULL;
 }
 
 /* What is said to who called: on standard error, or kept. */
 static void tell(const char *text, size_t length)
 {
-    if (captured)
-        ll_str_add_bytes(&captured->said, text, length);
+    if (kept)
+        ll_str_add_bytes(&kept->said, text, length);
     else
         fwrite(text, 1, length, stderr);
 }
@@ -425,11 +430,11 @@ static int print_bytes(struct ll_str *text)
 {
     bool whole = !text->failed && !ll_memory_ran_out(), written = whole;
     errno = 0;
-    if (captured) {
+    if (kept) {
         if (whole && text->length)
-            ll_str_add_bytes(&captured->printed, text->text, text->length);
+            ll_str_add_bytes(&kept->printed, text->text, text->length);
         ll_str_release(text);
-        return whole && !captured->printed.failed ? LL_DONE : ll_cli_fail("memory ran out");
+        return whole && !kept->printed.failed ? LL_DONE : ll_cli_fail("memory ran out");
     }
     if (whole && text->length)
         written = fwrite(text->text, 1, text->length, stdout) == text->length;
@@ -564,8 +569,8 @@ static void interrupt(int number)
 const volatile sig_atomic_t *ll_catch_interrupts(void)
 {
     struct sigaction action = {.sa_handler = interrupt, .sa_flags = SA_RESETHAND};
-    if (captured)
-        return captured->stop;
+    if (kept)
+        return kept->stop;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     return &interrupted;
@@ -587,7 +592,7 @@ void ll_on_interrupt(const char *part, const char *format, ...)
     struct sigaction action = {.sa_handler = end_interrupted, .sa_flags = SA_RESETHAND};
     sigset_t both, before;
     va_list arguments;
-    if (captured) /* signals are the process's own */
+    if (kept) /* signals are the process's own */
         return;
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
@@ -612,7 +617,7 @@ static const uint64_t LOGGED_NS = 10000000000;
 struct ll_ticker ll_ticker_new(bool reports)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
-    reports = reports && !captured;
+    reports = reports && !kept;
     uint64_t now_ns = ll_now_ns();
     return (struct ll_ticker){.terminal = reports && terminal,
                               .log = reports && !terminal,

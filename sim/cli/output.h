@@ -46,6 +46,9 @@ struct ll_kept_output {
 void ll_keep_output(struct ll_kept_output *capture);
 void ll_keep_no_output(void);
 
+/* Whether this thread's output is kept. */
+bool ll_keeps_output(void);
+
 /* Rows of each table, as the user wants them; 0: nobody said. */
 uint64_t ll_output_top(void);
 

@@ -94,6 +94,7 @@ static void mistakes_are_told_with_what_was_expected(void **state)
     assert_null(leadline_trace_read("no/such.llt"));
     assert_non_null(strstr(leadline_messages(), "no/such.llt"));
     assert_null(leadline_run("smi", NULL, NULL));
+    assert_null(leadline_run("mcp", NULL, NULL));
     assert_non_null(leadline_version());
     leadline_machine_free(machine);
     leadline_trace_free(trace);
