@@ -7,6 +7,7 @@
 #include "models/llm/config.h"
 #include "models/model.h"
 #include "sim/cli/command.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/fields.h"
 #include "sim/cli/load.h"
 #include "sim/report/schemas.h"
@@ -203,10 +204,12 @@ static void offer_words(struct place *place, const char *command)
     else if (!strcmp(command, "ops"))
         for (unsigned kind = 0; kind < LL_OP_NONE; kind++)
             offer(place, ll_op_name((enum ll_op_kind)kind), "");
-    else if (!strcmp(command, "schema"))
+    else if (!strcmp(command, "schema")) {
+        for (size_t i = 0; ll_file_schema_name(i); i++)
+            offer(place, ll_file_schema_name(i), "files that people write");
         for (const struct ll_schema *schema = ll_schemas(); schema->name; schema++)
             offer(place, schema->name, ll_format(place->args->arena, "leadline %s", schema->command));
-    else if (!strcmp(command, "completion"))
+    } else if (!strcmp(command, "completion"))
         for (size_t i = 0; i < SHELL_COUNT; i++)
             offer(place, shells[i][0], "");
     else if (!strcmp(command, "study"))

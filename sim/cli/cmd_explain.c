@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "sim/cli/command.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/serving_file.h"
 #include "sim/machine/machine.h"
+#include "sim/explore/space.h"
 #include "sim/machine/schema.h"
+#include "sim/parallel/plan.h"
 #include "sim/report/schemas.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -185,8 +188,71 @@ static int list_schemas(const struct ll_args *args)
     return ll_print(&out);
 }
 
-/* Of files that people write: for editors. */
-static const char file_schema[] = "machine";
+/* Schemas of files that people write, for editors (draft 7, which these know). */
+
+static void open_file_schema(const char *title, struct ll_json *json)
+{
+    ll_json_open_object(json);
+    ll_json_put_text(json, "$schema", "http://json-schema.org/draft-07/schema#");
+    ll_json_put_text(json, "title", title);
+    ll_json_put_text(json, "type", "object");
+    ll_json_put_bool(json, "additionalProperties", false);
+}
+
+static void plan_file_schema(struct ll_json *json)
+{
+    open_file_schema("a plan of Leadline: sim --plan FILE", json);
+    ll_json_key(json, "properties");
+    ll_json_open_object(json);
+    for (size_t i = 0; i < ll_plan_key_count(); i++) {
+        const struct ll_plan_key key = ll_plan_key_at(i);
+        bool counts = key.value && strlen(key.value) == 1; /* N, V, Z */
+        ll_json_key(json, key.key);
+        ll_json_open_object(json);
+        if (!key.value || counts)
+            ll_json_put_text(json, "type", counts ? "integer" : "boolean");
+        ll_json_put_text(json, "description", key.help);
+        ll_json_close_object(json);
+    }
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
+static void sweep_file_schema(struct ll_json *json)
+{
+    struct ll_space_key key;
+    open_file_schema("a sweep of Leadline: leadline sweep FILE", json);
+    ll_json_key(json, "properties");
+    ll_json_open_object(json);
+    for (size_t i = 0; ll_space_key_at(i, &key); i++) {
+        ll_json_key(json, key.key);
+        ll_json_open_object(json);
+        if (key.type)
+            ll_json_put_text(json, "type", key.type);
+        ll_json_put_text(json, "description", key.help);
+        ll_json_close_object(json);
+    }
+    ll_json_close_object(json);
+    ll_json_key(json, "required");
+    ll_json_open_list(json);
+    for (size_t i = 0; ll_space_key_at(i, &key); i++)
+        if (key.required)
+            ll_json_text(json, key.key);
+    ll_json_close_list(json);
+    ll_json_close_object(json);
+}
+
+static const struct {
+    const char *name;
+    void (*write)(struct ll_json *json);
+} file_schemas[] = {
+    {"machine", ll_machine_file_schema}, {"plan_file", plan_file_schema}, {"sweep_file", sweep_file_schema}};
+enum { FILE_SCHEMAS = sizeof file_schemas / sizeof *file_schemas };
+
+const char *ll_file_schema_name(size_t i)
+{
+    return i < FILE_SCHEMAS ? file_schemas[i].name : NULL;
+}
 
 static int run_schema(const struct ll_args *args)
 {
@@ -195,12 +261,14 @@ static int run_schema(const struct ll_args *args)
     size_t count = 0;
     if (args->word_count == 0)
         return list_schemas(args);
-    if (strcmp(args->words[0], file_schema) == 0) {
-        struct ll_str out = {0};
-        ll_machine_file_schema(&(struct ll_json){.out = &out, .indent = true});
-        return ll_print_data(&out);
+    for (size_t i = 0; i < FILE_SCHEMAS; i++) {
+        names[count++] = file_schemas[i].name;
+        if (strcmp(file_schemas[i].name, args->words[0]) == 0) {
+            struct ll_str out = {0};
+            file_schemas[i].write(&(struct ll_json){.out = &out, .indent = true});
+            return ll_print_data(&out);
+        }
     }
-    names[count++] = file_schema;
     for (const struct ll_schema *schema = ll_schemas(); schema->name && count < MOST; schema++) {
         names[count++] = schema->name;
         if (strcmp(schema->name, args->words[0]) != 0)
@@ -218,14 +286,14 @@ const struct ll_command ll_command_schema = {
     .name = "schema",
     .rows = "schemas",
     .cuts_tables = true,
-    .synopsis = "[DOCUMENT | machine]",
-    .summary = "print the JSON Schema of what --json prints, or of machine files",
+    .synopsis = "[DOCUMENT | machine | plan_file | sweep_file]",
+    .summary = "print the JSON Schema of what --json prints, or of files that people write",
     .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n"
                 "  leadline schema machine > machine.schema.json\n",
     .details =
-        "machine is the schema of machine files: an editor that knows yaml-language-server completes "
-        "and checks keys by it, where the file's first line names it: # yaml-language-server: "
-        "$schema=machine.schema.json\n"
+        "machine, plan_file and sweep_file are the schemas of files that people write: an editor that "
+        "knows yaml-language-server completes and checks keys by them, where a line of the file names "
+        "one: # yaml-language-server: $schema=machine.schema.json\n"
         "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
         "the one "
         "before would misread it; new keys alone do not change it.\n"

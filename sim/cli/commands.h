@@ -84,6 +84,9 @@ void ll_add_troubles(const char *path, struct ll_arena *arena, struct ll_str *ou
 void ll_add_warning(const char *warning, struct ll_str *out);
 void ll_put_warning(const char *warning, struct ll_json *json);
 
+/* Files that people write whose schema `leadline schema` prints; NULL behind the last. Static storage. */
+const char *ll_file_schema_name(size_t i);
+
 /* Bringing what the plan of a study lists: workloads recorded, machines read.
  *
  * Recordings are kept until the end, so that what several studies want is recorded once. */

@@ -535,25 +535,40 @@ static bool read_search(struct ll_space_reading *reading, const struct ll_node *
 static const struct section {
     const char *key;
     bool (*read)(struct ll_space_reading *reading, const struct ll_node *node);
-    const char *need; /* what is missing without it; NULL: it may be left out */
+    const char *need;        /* what is missing without it; NULL: it may be left out */
+    const char *type, *help; /* for editors: of JSON; NULL: any */
 } sections[] = {
-    {"name", read_name, NULL},
-    {"base", read_base, "the machine that is varied"},
-    {"dtype", read_dtype, NULL},
-    {"gemm_dtype", read_gemm_dtype, NULL},
-    {"weights", read_weights, NULL},
-    {"pruned", read_pruned, NULL},
-    {"gaps", read_gaps, NULL},
-    {"traces", space_read_traces, NULL},
-    {"models", space_read_models, NULL},
-    {"vary", ll_space_read_axes, "what varies, paths and their values"},
-    {"define", read_definitions, NULL},
-    {"constraints", read_constraints, NULL},
-    {"objectives", read_objectives, "what is wanted, as [min time_s]"},
-    {"search", read_search, NULL},
-    {"products", read_products, NULL}, /* of version 0.1, known but not proposed */
+    {"name", read_name, NULL, "string", "what the sweep is called"},
+    {"base", read_base, "the machine that is varied", "string",
+     "the machine that is varied: a name, or a file beside this one"},
+    {"dtype", read_dtype, NULL, "string", "all floating-point tensors in this type, as --as"},
+    {"gemm_dtype", read_gemm_dtype, NULL, "string", "operands of GEMMs with weights, as --gemm-dtype"},
+    {"weights", read_weights, NULL, "string", "type to which weights are quantized, as --weights-as"},
+    {"pruned", read_pruned, NULL, NULL, "zeros of weights, as --prune"},
+    {"gaps", read_gaps, NULL, NULL, "time of recorded programs outside of calls, as --gaps"},
+    {"traces", space_read_traces, NULL, "array", "trace files, beside this file or where the program runs"},
+    {"models", space_read_models, NULL, "array",
+     "reference models, recorded dry: names, or maps with parameters"},
+    {"vary", ll_space_read_axes, "what varies, paths and their values", "object",
+     "what varies: paths of the machine, model.KEY, plan.KEY, and their values"},
+    {"define", read_definitions, NULL, "object", "names for expressions"},
+    {"constraints", read_constraints, NULL, NULL, "expressions that hold of each workload"},
+    {"objectives", read_objectives, "what is wanted, as [min time_s]", NULL,
+     "what is wanted, as [min time_s]"},
+    {"search", read_search, NULL, "object",
+     "how points are chosen: kind, points, seed, prune; a grid without it"},
+    {"products", read_products, NULL, NULL, NULL}, /* of version 0.1, known but not proposed */
 };
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+bool ll_space_key_at(size_t i, struct ll_space_key *key)
+{
+    if (i >= SECTION_COUNT || !sections[i].help)
+        return false;
+    *key =
+        (struct ll_space_key){sections[i].key, sections[i].type, sections[i].help, sections[i].need != NULL};
+    return true;
+}
 
 static bool check_keys(struct ll_space_reading *reading)
 {

@@ -246,6 +246,13 @@ struct ll_space *ll_space_parse(const char *text, size_t length, const char *nam
                                 struct ll_diags *diags);
 void ll_space_free(struct ll_space *space);
 
+/* What a sweep file may say: its keys, for editors. False behind the last. Static storage. */
+struct ll_space_key {
+    const char *key, *type, *help; /* type: of JSON; NULL: any */
+    bool required;
+};
+bool ll_space_key_at(size_t i, struct ll_space_key *key);
+
 /* The point of a number below point_count: point[a] is the index of the value of axis a. Pure. */
 void ll_space_point(const struct ll_space *space, uint64_t number, uint32_t *point);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""machine_files.py LEADLINE: the schema of machine files takes every shipped one, and finds mistakes that an editor is to
-show, each where it stands."""
+"""machine_files.py LEADLINE: the schemas of machine, plan and sweep files take every shipped one, and find mistakes that an
+editor is to show, each where it stands."""
 import glob
 import json
 import subprocess
@@ -55,6 +55,19 @@ for text, where in MISTAKES.items():
     found = [list(error.absolute_path) for error in validator.iter_errors(yaml.load(text, Loader))]
     if where not in found:
         print(f"{text}: expected a mistake at {where}, found {found}")
+        failed += 1
+sweep = json.loads(subprocess.run([sys.argv[1], "schema", "sweep_file"], check=True, capture_output=True).stdout)
+plan = json.loads(subprocess.run([sys.argv[1], "schema", "plan_file"], check=True, capture_output=True).stdout)
+for path in sorted(glob.glob("examples/*.yaml")):
+    with open(path, encoding="utf-8") as file:
+        for error in jsonschema.Draft7Validator(sweep).iter_errors(yaml.load(file, Loader)):
+            print(f"{path}: {error.message[:200]}")
+            failed += 1
+for one, right, text in [(sweep, False, "base: x"), (sweep, False, "{base: x, vary: {}, objectives: [], traecs: []}"),
+                         (plan, True, "{tp: 8, schedule: zb_h1, overlap: false}"), (plan, False, "{tp: many}"),
+                         (plan, False, "{pt: 8}")]:
+    if jsonschema.Draft7Validator(one).is_valid(yaml.load(text, Loader)) != right:
+        print(f"{text}: expected to be {'right' if right else 'wrong'}")
         failed += 1
 print(f"{len(files)} files, {len(MISTAKES)} mistakes")
 sys.exit(failed > 0)
