@@ -535,8 +535,9 @@ int main(int argc, char **argv)
     run_shell("cp -r '%s/tests/faults/in' '%s'", all.sources, path);
     snprintf(path, sizeof path, "%s/in/machines", all.root);
     setenv("LEADLINE_PATH", path, 1);
-    run_shell("mkdir -p '%1$s/bin' '%1$s/lib/leadline'; cp '%2$s' '%1$s/bin/leadline'", all.root,
-              all.program);
+    run_shell("mkdir -p '%1$s/bin' '%1$s/api' '%1$s/lib/leadline'; cp '%2$s' '%1$s/bin/leadline'; "
+              "cp \"$(dirname '%2$s')\"/../api/libleadline.so.0 '%1$s/api/'",
+              all.root, all.program);
     run_shell(
         "cp \"$(dirname '%2$s')\"/../../tracer/interpose/preload/libleadline-preload.so '%1$s/lib/leadline/'",
         all.root, all.program);

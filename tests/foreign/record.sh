@@ -136,8 +136,9 @@ echo | OPENBLAS_CORETYPE=Prescott "$leadline" record -o "$here/c.llt" -- "$produ
 expect "$(grep -c OPENBLAS_CORETYPE "$here/err" | sed 's/^0$/1/')" 1 "remarks on the kernels of two processes"
 
 # Installed in a folder whose name LD_PRELOAD cannot hold.
-mkdir -p "$here/my: tools/bin" "$here/my: tools/lib/leadline"
-cp "$leadline" "$here/my: tools/bin" && cp "$(dirname "$leadline")"/../../tracer/interpose/preload/lib*.so "$here/my: tools/lib/leadline"
+mkdir -p "$here/my: tools/bin" "$here/my: tools/api" "$here/my: tools/lib/leadline"
+cp "$leadline" "$here/my: tools/bin" && cp "$(dirname "$leadline")"/../api/libleadline.so.0 "$here/my: tools/api" &&
+    cp "$(dirname "$leadline")"/../../tracer/interpose/preload/lib*.so "$here/my: tools/lib/leadline"
 said=$(echo away | "$here/my: tools/bin/leadline" record -o "$here/i.llt" -- "$products" 50 7 0 2>"$here/err")
 expect "$said" "50 away" "output where the recorder has an odd name"
 expect "$(calls "$here/i.llt")" 7 "calls where the recorder has an odd name"

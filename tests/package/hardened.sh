@@ -28,8 +28,8 @@ $2 -O2 -U_FORTIFY_SOURCE -fno-stack-protector -fno-pie -no-pie -Wl,-z,norelro,-z
     "$tree/soft.c" -o "$tree/soft" 2>/dev/null
 [ "$(lacks "$tree/soft" | wc -l)" = "$([ "$configuration" = Debug ] && echo 5 || echo 6)" ] || { echo "a program without any of it is found to lack only:" && lacks "$tree/soft" && exit 1; }
 
-files() {
-    find "$1" -type f \( -name leadline -o -name leadline-mpi -o -name leadline-probe -o -name 'libleadline-*.so' -o -name 'libleadline.so.*' \)
+files() { # what else bears such a name, as what shells complete by, is a text
+    find "$1" -type f ! -path '*/share/*' \( -name leadline -o -name leadline-mpi -o -name leadline-probe -o -name 'libleadline-*.so' -o -name 'libleadline.so.*' \)
 }
 files "$build/sim" >"$tree/files"
 files "$build/tracer" >>"$tree/files"
