@@ -56,7 +56,7 @@ static void tell(const char *text, size_t length)
     if (kept)
         ll_str_add_bytes(&kept->said, text, length);
     else
-        fwrite(text, 1, length, stderr);
+        fprintf(stderr, "%.*s", (int)length, text);
 }
 
 void ll_cli_tell(const char *format, ...)
