@@ -486,8 +486,17 @@ static bool in_doubt(const struct ll_scalesim_prefetch *prefetch, uint64_t row_f
            first_in_doubt(prefetch, &line, first_place(prefetch, &line), 0) < line.count;
 }
 
+/* Words of lines [first, until) of a stationary operand lie one behind the other, the last line's first. */
+static bool rest_is_active(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                           uint64_t column_fold, uint64_t first, uint64_t until)
+{
+    const struct span last = span_of(prefetch, row_fold, column_fold, until - 1),
+                      begin = span_of(prefetch, row_fold, column_fold, first);
+    return is_active(prefetch, (struct span){last.low, begin.high});
+}
+
 /* Sets rise from line to line of a moving operand, so that the first line that leaves the active half is
- * found by halving; of a stationary one lines are few. */
+ * found by halving. */
 static uint64_t leaves(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold, uint64_t column_fold,
                        uint64_t first, uint64_t until)
 {
@@ -523,6 +532,8 @@ uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, 
         from = first;
         if (!ramp.flat)
             first = leaves(prefetch, row_fold, column_fold, first, until);
+        else if (rest_is_active(prefetch, row_fold, column_fold, first, until))
+            first = until;
         while (first < until && !in_doubt(prefetch, row_fold, column_fold, first))
             first++;
     }
