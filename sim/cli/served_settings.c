@@ -29,6 +29,12 @@ static bool is(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
+/* Scripts are one for all GPUs of a generation. */
+static bool is_blackwell(const struct ll_served_setting *s)
+{
+    return strstr(s->system, "b200") || strstr(s->system, "b300");
+}
+
 static void set(struct ll_serving_options *o, const char *override)
 {
     ll_serving_give(o, "set", override);
@@ -40,25 +46,31 @@ static void guess(struct ll_serving_options *o, uint64_t guesses)
     ll_serving_give(o, "acceptance", acceptance);
 }
 
-/* 70b_fp8_h100, 70b_fp4_b200, gptoss_fp4_b200, gptoss_fp4_h100. */
+/* 70b_fp8_h100, 70b_fp8_h200, 70b_fp4_b200, gptoss_fp4_b200, gptoss_fp4_h100, gptoss_fp4_h200. */
 static void start_vllm(const struct ll_served_setting *s, struct ll_serving_options *o)
 {
-    const bool on_h100 = is(s->system, "h100"), gpt = strstr(s->model, "gpt-oss") != NULL;
+    const bool blackwell = is_blackwell(s), gpt = strstr(s->model, "gpt-oss") != NULL;
     ll_serving_give_count(o, "max-num-batched-tokens", 8192);
-    ll_serving_give_count(o, "max-num-seqs", on_h100 ? s->clients : 512);
+    ll_serving_give_count(o, "max-num-seqs", blackwell ? 512 : s->clients);
     if (gpt)
         ll_serving_give_count(o, "max-cudagraph-capture-size", 2048);
-    if (!gpt || !on_h100)
+    if (!gpt || blackwell)
         ll_serving_give(o, "kv-cache-dtype", "fp8");
     set(o, "server.overlaps=true");
 }
 
-/* dsr1_fp8_b200, dsr1_fp4_b200, dsr1_fp8_b200_mtp. */
+/* dsr1_fp8_b200, dsr1_fp4_b200, dsr1_fp8_b200_mtp, dsr1_fp8_h200. */
 static const char *start_sglang(const struct ll_served_setting *s, struct ll_serving_options *o)
 {
     const bool fp4 = is(s->precision, "fp4"), wide = s->tensor == 8;
     if (!strstr(s->model, "DeepSeek"))
         return NULL;
+    if (!is_blackwell(s)) {
+        ll_serving_give_count(o, "max-num-batched-tokens", 32768);
+        ll_serving_give_count(o, "max-num-seqs", s->input == 1024 && s->output == 1024 ? 512 : 256);
+        ll_serving_give(o, "gpu-memory-utilization", "0.82");
+        return NULL;
+    }
     ll_serving_give(o, "kv-cache-dtype", "fp8");
     ll_serving_give_count(o, "max-num-batched-tokens", fp4 ? 16384 : wide ? 32768 : 8192);
     ll_serving_give_count(o, "max-num-seqs", fp4 ? 256 : wide ? 128 : 32);
@@ -69,7 +81,7 @@ static const char *start_sglang(const struct ll_served_setting *s, struct ll_ser
     return NULL;
 }
 
-/* dsr1_fp8_b200_trt, dsr1_fp8_b200_trt_mtp, and the same for fp4. */
+/* dsr1_fp8_b200_trt, dsr1_fp8_b200_trt_mtp, the same for fp4, dsr1_fp8_h200_trt. */
 static const char *start_trtllm_deepseek(const struct ll_served_setting *s, struct ll_serving_options *o)
 {
     const bool guesses = is(s->version, "1.2.0rc6.post3");
@@ -79,16 +91,16 @@ static const char *start_trtllm_deepseek(const struct ll_served_setting *s, stru
                    most = guesses && s->data > 1 ? ll_max(1, s->clients / s->data) : s->clients,
                    tokens = ((ahead + 1) * most + s->input + 127) / 64 * 64;
     ll_serving_give_count(o, "max-num-batched-tokens", guesses ? tokens : ll_max(tokens, 8192));
-    ll_serving_give(o, "gpu-memory-utilization", "0.8");
-    ll_serving_give_count(o, "max-cudagraph-capture-size", 512);
+    ll_serving_give(o, "gpu-memory-utilization", is_blackwell(s) ? "0.8" : "0.75");
+    ll_serving_give_count(o, "max-cudagraph-capture-size", is_blackwell(s) ? 512 : 128);
     if (guesses) {
         ll_serving_give_count(o, "max-num-seqs", most);
         guess(o, ahead);
     }
     if (s->data > 1)
         set(o, "server.balance_steps=60");
-    if (is(s->precision, "fp8") && !guesses && s->input == 1024 && s->output == 1024 && s->clients >= 64 &&
-        s->clients < 256) {
+    if (is_blackwell(s) && is(s->precision, "fp8") && !guesses && s->input == 1024 && s->output == 1024 &&
+        s->clients >= 64 && s->clients < 256) {
         set(o, "server.wait_steps=40");
         set(o, "server.wait_share=0.8");
     }
@@ -97,15 +109,17 @@ static const char *start_trtllm_deepseek(const struct ll_served_setting *s, stru
                : NULL;
 }
 
-/* 70b_fp8_b200_trt, 70b_fp4_b200_trt, gptoss_fp4_b200_trt. */
+/* 70b_fp8_b200_trt, 70b_fp4_b200_trt, gptoss_fp4_b200_trt, gptoss_fp4_h200_trt. */
 static const char *start_trtllm(const struct ll_served_setting *s, struct ll_serving_options *o)
 {
-    ll_serving_give(o, "kv-cache-dtype", "fp8");
+    const bool gpt = strstr(s->model, "gpt-oss") != NULL;
+    if (!gpt || is_blackwell(s))
+        ll_serving_give(o, "kv-cache-dtype", "fp8");
     if (strstr(s->model, "DeepSeek"))
         return start_trtllm_deepseek(s, o);
-    if (strstr(s->model, "gpt-oss")) {
+    if (gpt) {
         ll_serving_give_count(o, "max-num-batched-tokens", 20000);
-        ll_serving_give_count(o, "max-num-seqs", 512);
+        ll_serving_give_count(o, "max-num-seqs", is_blackwell(s) ? 512 : s->clients);
         ll_serving_give(o, "gpu-memory-utilization", "0.85");
         ll_serving_give_count(o, "max-cudagraph-capture-size", s->clients);
         if (s->data > 1)
