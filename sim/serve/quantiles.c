@@ -69,7 +69,7 @@ static double value_at(const struct ll_quantiles *q, uint64_t before)
         return q->values[before];
     for (uint64_t seen = q->bins[0]; seen <= before && i + 1 < BINS; seen += q->bins[i])
         i++;
-    double middle = least * exp(((double)i + 0.5) * width);
+    double middle = i > 0 ? least * exp(((double)i + 0.5) * width) : q->smallest;
     return fmin(fmax(middle, q->smallest), q->largest);
 }
 

@@ -296,7 +296,8 @@ static void count_served(struct server *s, const struct ll_sequence *q)
         s->watch->progress(s->watch->context, s->ended, s->load->count);
 }
 
-/* New tokens of a sequence at the end of its step. Several at once have no gap between them. */
+/* New tokens of a sequence at the end of its step. Several at once reach a client together: a gap lies
+ * between steps, as vLLM's benchmark counts chunks. */
 static void count_tokens(struct server *s, struct ll_sequence *q, uint64_t made)
 {
     if (made == 0)
@@ -306,8 +307,6 @@ static void count_tokens(struct server *s, struct ll_sequence *q, uint64_t made)
         q->first_token_s = s->now_s;
     else if (counted)
         ll_quantiles_add(s->result->itl, s->now_s - q->last_token_s, 1);
-    if (counted)
-        ll_quantiles_add(s->result->itl, 0, made - 1);
     q->last_token_s = s->now_s;
 }
 
@@ -478,9 +477,12 @@ static void begin_batches(struct server *s, struct instance *instance)
     if (sequences == 0)
         return;
     struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
-    if (tokens_of(b->ranks, instance->pool->ranks) > e->captured ||
-        (!e->captures_prompts && has_prompts(b->ranks, instance->pool->ranks)))
-        cost.time_s = fmax(cost.time_s, e->eager_s);
+    const bool eager = tokens_of(b->ranks, instance->pool->ranks) > e->captured ||
+                       (!e->captures_prompts && has_prompts(b->ranks, instance->pool->ranks));
+    if (eager && e->eager_s > cost.time_s) {
+        prompts_s += prompts_s > 0 ? e->eager_s - cost.time_s : 0; /* it is for them that it has no graph */
+        cost.time_s = e->eager_s;
+    }
     double host_s = e->step_s + e->sequence_s * (double)sequences,
            taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
     double end_s = s->now_s + taken_s;

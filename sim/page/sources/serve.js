@@ -94,9 +94,9 @@ class RequestPlot {
       zoom: (f, x) => { const b = this.box, t = this.v[0] + (x - b.l) / (b.r - b.l) * (this.v[1] - this.v[0]); this.v = [t + (this.v[0] - t) / f, t + (this.v[1] - t) / f]; }, pan: dx => { const b = this.box, d = -dx / (b.r - b.l) * (this.v[1] - this.v[0]); this.v = [this.v[0] + d, this.v[1] + d]; }, fit: () => this.fit(),
       hover: (x, y) => { const i = this.near(x, y); return i < 0 ? null : this.words(i); }, pick: (x, y) => pick(this.near(x, y)) });
   }
-  set(o) { Object.assign(this, o); this.fit(); repaint(this.plot); }   /* x, y, slot: by request; words(i) */
+  set(o) { Object.assign(this, o); this.fit(); repaint(this.plot); }   /* x, y, slot: by request; words(i); end of the serving */
   fit() {
-    const xs = this.x, ys = this.y.filter(v => v > 0), most = Math.max(...xs, 1e-9);
+    const xs = this.x, ys = this.y.filter(v => v > 0), most = Math.max(...xs) || this.end;   /* all at the start: the whole time */
     this.v = [-0.01 * most, 1.01 * most]; this.low = ys.length ? Math.log10(Math.min(...ys)) - 0.1 : -6; this.high = ys.length ? Math.log10(Math.max(...ys)) + 0.1 : 0;
   }
   get box() { return { l: 62, r: this.plot.width - 12, t: 10, b: this.plot.height - 40 }; }
@@ -176,7 +176,7 @@ class ServePage {
     const slot = r => r[at("preemptions")] ? "orange" : "blue", words = i => { const r = rows[i]; return `request ${count(r[0])}, ${count(r[2])} tokens in, ${count(r[3])} out\nqueued ${seconds(r[4])}, TTFT ${seconds(r[5])}` + (r[6] === null ? "" : `, TPOT ${seconds(r[6])}`) + `\nend to end ${seconds(r[7])}` + (r[8] ? `\npreempted ${r[8]} time${r[8] === 1 ? "" : "s"}` : ""); };
     const plot = new RequestPlot(i => choose(i)), table = new DataTable({ by: "e2e", label: "Requests one by one", noun: "requests", file: "requests.csv", button: i => "Show request " + count(rows[i][0]), pick: i => choose(i) });
     const choose = i => { plot.picked = i; table.mark(i); repaint(plot.plot); if (i >= 0) announce(words(i)); };
-    const show = () => plot.set({ x: rows.map(r => r[1]), y: rows.map(r => r[of[what]] === null ? NaN : r[of[what]]), slot: rows.map(slot), words });
+    const show = () => plot.set({ x: rows.map(r => r[1]), y: rows.map(r => r[of[what]] === null ? NaN : r[of[what]]), slot: rows.map(slot), words, end: m.end_s });
     const slowest = rows.reduce((a, b) => !a || b[7] > a[7] ? b : a, null);
     this.parts.requests.append(answer("The slowest request is ", find(`number ${count(slowest[0])}`), `, with ${seconds(slowest[7])} from arrival to its last token.`, m.stride > 1 ? ` Shown is every ${count(m.stride)}th request.` : ""), el("div", { class: "panel", style: "margin-bottom:16px" }, el("div", { class: "controls", style: "margin-bottom:8px" }, choice("points", "Latency of points", kinds, what, v => { what = v; remember("points", v === "end to end" ? "" : v); show(); })), plot.plot.node, legendOf([["never preempted", "blue"], ["preempted", "orange"]])), table.node);
     const time = (key, name, k, csv) => ({ key, name, csv, value: i => rows[i][k], text: (i, x) => x === null ? "none" : seconds(x) }), number = (key, name, k) => ({ key, name, value: i => rows[i][k], text: (i, x) => count(x) });
