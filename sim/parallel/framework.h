@@ -6,6 +6,7 @@
 #define LL_SIM_PARALLEL_FRAMEWORK_H
 
 #include "sim/machine/machine.h"
+#include "sim/parallel/parallel.h"
 #include "tracer/ir/trace.h"
 
 /* A trace whose gradients of weights, where they have 16 bits, have 32: GEMMs write them so, exchanges send
@@ -23,22 +24,11 @@ struct ll_trace *ll_fuse_loss(const struct ll_trace *trace, const char **trouble
  * trouble as above. */
 struct ll_trace *ll_wait_for_exchanges(const struct ll_trace *trace, const char **trouble);
 
-/* What the framework has on the device beside the tensors of a program. */
-enum ll_framework_part {
-    LL_FRAMEWORK_UNUSED,      /* lasting: a tensor for each distinct shape of weights */
-    LL_FRAMEWORK_WORKSPACE,   /* lasting: of GEMM libraries */
-    LL_FRAMEWORK_STATISTICS,  /* kept by each pass in flight: of norms */
-    LL_FRAMEWORK_EXPERT_ROWS, /* likewise: of experts and of what routes tokens to them */
-    LL_FRAMEWORK_PARTS
-};
-
+/* What the framework has on the device beside the tensors of a program (enum ll_framework_part). */
 struct ll_framework_memory {
     uint64_t part_bytes[LL_FRAMEWORK_PARTS];
     uint64_t *passing_bytes; /* by op: while it runs */
 };
-
-/* What a part is called; static. */
-const char *ll_framework_part_name(enum ll_framework_part part);
 
 /* Fills *memory for a program whose device runs such software; the list lives in the arena. False when
  * memory ran out. Pure otherwise. */

@@ -116,6 +116,19 @@ enum ll_traffic_kind {
 /* As in the list; static storage. */
 const char *ll_traffic_name(enum ll_traffic_kind traffic);
 
+/* Memory that a training framework has beside the tensors of a program, as the machine's software.training
+ * says. */
+enum ll_framework_part {
+    LL_FRAMEWORK_UNUSED,      /* lasting: a tensor for each distinct shape of weights */
+    LL_FRAMEWORK_WORKSPACE,   /* lasting: of GEMM libraries */
+    LL_FRAMEWORK_STATISTICS,  /* kept by each pass in flight: of norms */
+    LL_FRAMEWORK_EXPERT_ROWS, /* likewise: of experts and of what routes tokens to them */
+    LL_FRAMEWORK_PARTS
+};
+
+/* What a part is called; static. */
+const char *ll_framework_part_name(enum ll_framework_part part);
+
 /* What one device of a pipeline stage does in a step. */
 struct ll_stage_use {
     double forward_s;      /* forward pass of one micro-batch through all its virtual stages */
@@ -128,6 +141,8 @@ struct ll_stage_use {
     uint64_t in_flight;    /* the largest number of passes whose activations it keeps at once, at least 1 */
     uint64_t memory_bytes; /* peak memory */
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
+    /* Of these bytes what no tensor of the trace has, with as many passes in flight as there are at most. */
+    uint64_t framework_bytes[LL_FRAMEWORK_PARTS];
 };
 
 /* How a program was replayed. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/parallel/framework.h"
 #include "sim/parallel/pipeline.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
@@ -687,6 +688,29 @@ static double update_s(const struct ll_result *result)
     return sum_s / (double)prepared->steps;
 }
 
+/* Sums what the framework has beside tensors, over the virtual stages of a stage. */
+static bool sum_framework(const struct run *run, uint64_t stage, struct ll_stage_use *use)
+{
+    const struct ll_spread *spread = run->spread;
+    const struct ll_parallel *plan = &spread->plan;
+    struct ll_arena scratch = {0};
+    bool done = true;
+    for (uint64_t c = 0; done && c < plan->chunks; c++) {
+        const uint64_t vstage = ll_vstage_at(plan->schedule, plan->pipeline, stage, c);
+        struct ll_framework_memory memory;
+        done = ll_framework_memory(spread->programs[spread->program_of[vstage]].trace,
+                                   &run->machine->software.training, &scratch, &memory);
+        for (int part = 0; done && part < LL_FRAMEWORK_PARTS; part++) {
+            const bool lasts = part == LL_FRAMEWORK_UNUSED || part == LL_FRAMEWORK_WORKSPACE;
+            uint64_t bytes =
+                ll_mul(memory.part_bytes[part], lasts ? 1 : use->in_flight) / (lasts ? 1 : plan->chunks);
+            use->framework_bytes[part] = ll_add(use->framework_bytes[part], bytes);
+        }
+    }
+    ll_arena_release(&scratch);
+    return done;
+}
+
 static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms,
                       struct ll_footprint *footprint, struct ll_stage_use *use)
 {
@@ -706,7 +730,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
            use->in_flight <= shape.micro_batches * shape.chunks);
-    bool done = stage_memory(run, stage, terms[0].result->footprint, footprint);
+    bool done =
+        stage_memory(run, stage, terms[0].result->footprint, footprint) && sum_framework(run, stage, use);
     footprint->unknown = terms[0].result->footprint->unknown;
     use->memory_bytes = footprint->peak_bytes;
     memcpy(use->class_bytes, footprint->class_bytes, sizeof use->class_bytes);

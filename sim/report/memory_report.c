@@ -66,6 +66,8 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
     if (!report)
         return NULL;
     uint64_t pass_bytes = report->footprint.peak_bytes;
+    for (int i = 0; i < LL_FRAMEWORK_PARTS; i++)
+        pass_bytes = ll_add(pass_bytes, parallel->stages[parallel->fullest].framework_bytes[i]);
     uint32_t peak_op = report->footprint.peak_op;
     report->beside_bytes = footprint->peak_bytes - ll_min(pass_bytes, footprint->peak_bytes);
     report->footprint = *footprint;
@@ -153,6 +155,23 @@ static void cures_json(const struct ll_memory_report *report, struct ll_json *js
     ll_json_close_list(json);
 }
 
+/* What no tensor of the trace has, by part. */
+static void framework_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    ll_json_key(json, "framework");
+    ll_json_open_list(json);
+    for (int i = 0; i < LL_FRAMEWORK_PARTS; i++) {
+        uint64_t bytes = report->parallel->stages[report->parallel->fullest].framework_bytes[i];
+        if (bytes == 0)
+            continue;
+        ll_json_open_object(json);
+        ll_json_put_text(json, "part", ll_framework_part_name((enum ll_framework_part)i));
+        ll_json_put_count(json, "bytes", bytes);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
 void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 {
     if (report->capacity_bytes)
@@ -161,6 +180,7 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
         ll_json_put_count(json, "stage", report->parallel->fullest);
         ll_json_put_count(json, "in_flight", report->parallel->stages[report->parallel->fullest].in_flight);
         ll_json_put_count(json, "other_passes_bytes", report->beside_bytes);
+        framework_json(report, json);
     }
     ll_json_put_count(json, "peak_seq", report->footprint.peak_op);
     alive_json(report, json);
@@ -221,6 +241,12 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, u
     if (alive->count > most)
         ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - most,
                      ll_format_binary(&rest, (double)rest_bytes));
+    for (int i = 0; report->parallel && i < LL_FRAMEWORK_PARTS; i++) {
+        uint64_t bytes = report->parallel->stages[report->parallel->fullest].framework_bytes[i];
+        if (bytes > 0)
+            ll_table_row(table, "  %s|framework|%s||", ll_framework_part_name((enum ll_framework_part)i),
+                         ll_format_binary(&rest, (double)bytes));
+    }
     if (report->beside_bytes > 0)
         ll_table_row(table, "  of other passes in flight||%s||",
                      ll_format_binary(&rest, (double)report->beside_bytes));
