@@ -71,7 +71,7 @@ class Trace(_Handle):
                **options: Value) -> "Trace":
         """Records a model that comes along (`leadline.models()`), or a language model by its name.
 
-        dry_run: without computing, which any size can be; else steps run on this machine, with times.
+        dry_run: without computing, so that a workload of any size can be recorded; else steps run on this machine, with times.
         params: the model's own parameters. Options are those of `leadline record`: train, infer, batch, steps."""
         given = dict(options, dry_run=dry_run, param=[f"{key}={value}" for key, value in (params or {}).items()])
         return cls._of(library.leadline_trace_record(encoded(model), options_of(given)))

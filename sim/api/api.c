@@ -107,6 +107,14 @@ const char *leadline_folders(void)
     return folders_text.text ? folders_text.text : "";
 }
 
+static size_t count_of(const char *const *texts)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
 /* --- traces --- */
 
 /* A trace made ready for replays, once for all machines. */
@@ -252,9 +260,7 @@ static int import_beside(const char *format, const char *path, const char *const
     const char *folder = getenv("TMPDIR");
     char *file = ll_format(arena, "%s/leadline-XXXXXX", folder && *folder ? folder : "/tmp");
     const char *const words[] = {format ? format : path, format ? path : NULL, NULL};
-    size_t count = 0;
-    while (options && options[count])
-        count++;
+    const size_t count = count_of(options);
     const char **all = ll_alloc(arena, count + 2, sizeof *all);
     if (!file || !all)
         return ll_cli_fail("memory ran out");
@@ -393,14 +399,6 @@ static bool add_overrides(leadline_machine *machine, const char *const *override
         machine->overrides[machine->override_count++] = copy;
     }
     return true;
-}
-
-static size_t count_of(const char *const *texts)
-{
-    size_t count = 0;
-    while (texts && texts[count])
-        count++;
-    return count;
 }
 
 /* Those of both lists, taken apart. */

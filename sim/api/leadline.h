@@ -81,8 +81,7 @@ LEADLINE_API const char *leadline_messages(void);
 LEADLINE_API enum leadline_outcome leadline_status(void);
 
 /** Where machines are looked for by name: folders separated by colons, the first that has one wins: those of
- * the environment's LEADLINE_PATH, then those that came with the library. Good until the thread's next call.
- * */
+ * the environment's LEADLINE_PATH, then those that came with the library. Good until the next call. */
 LEADLINE_API const char *leadline_folders(void);
 
 /** From now on long calls of this thread (record, plan, serve, run) end early once *stop is not 0, as a
@@ -97,7 +96,7 @@ LEADLINE_API leadline_trace *leadline_trace_read(const char *path);
 
 /** Records a model that comes along (`leadline models`), or a language model by its name ("qwen3-8b").
  * Options are those of `leadline record MODEL`: "train", "infer", "batch=8", "steps=1", "param=key=value";
- * with "dry-run" nothing is computed, which any size can be. */
+ * with "dry-run" nothing is computed, so that a workload of any size can be recorded. */
 LEADLINE_API leadline_trace *leadline_trace_record(const char *model, const char *const *options);
 
 /** Reads a file of another tool: ONNX, PyTorch's traces and graphs, Chakra, XLA's HLO, ... (`leadline import
@@ -111,8 +110,8 @@ LEADLINE_API leadline_trace *leadline_trace_import(const char *format, const cha
  * "gemm-dtype=f8", "weights-as=int4"), with zeros ("prune=2:4"), without gaps ("gaps=drop"). */
 LEADLINE_API leadline_trace *leadline_trace_change(const leadline_trace *trace, const char *const *options);
 
-/** Writes a trace to a file; what was there is replaced when the new one is whole, if it is no trace of a
- * recording that may have taken hours. Nonzero when it is done. */
+/** Writes a trace to a file; what was there is replaced when the new one is whole, but for a trace or a
+ * database, over which nothing is written. Nonzero when it is done. */
 LEADLINE_API int leadline_trace_write(const leadline_trace *trace, const char *path);
 
 /** Frees a trace. NULL is fine. */
@@ -144,8 +143,8 @@ LEADLINE_API void leadline_machine_free(leadline_machine *machine);
 LEADLINE_API leadline_result *leadline_simulate(const leadline_machine *machine, const leadline_trace *trace,
                                                 const char *const *options);
 
-/** The fastest ways to spread a step over devices: options of `leadline plan`, as "devices=64", "batch=1024".
- * */
+/** The fastest ways to spread a step over devices: options of `leadline plan`, as "devices=64",
+ * "batch=1024". */
 LEADLINE_API leadline_result *leadline_plan(const leadline_machine *machine, const leadline_trace *trace,
                                             const char *const *options);
 
