@@ -698,6 +698,8 @@ static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *
     if (formats->linear > 0 || formats->expert != LL_EXPERTS_BF16 || values[LLM_KV_DTYPE] > 0)
         ll_nn_fail(nn, "quantized weights and caches are not computed here; expected -p weights=16bit and no "
                        "-p kv_dtype with -p ops=computed");
+    if (values[LLM_CLIP] > 0)
+        ll_nn_fail(nn, "gradients are not clipped there; expected no -p clip with -p ops=computed");
     if (values[LLM_PASS] == MIXED)
         ll_nn_fail(nn, "a mixed pass is not computed here; expected -p pass=prefill or decode with -p "
                        "ops=computed");
