@@ -71,13 +71,14 @@ if(NOT LL_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATO
   set(said ${PROJECT_BINARY_DIR}/said)
   file(MAKE_DIRECTORY ${said})
   add_custom_command(OUTPUT ${said}/leadline.bash ${said}/_leadline ${said}/leadline.fish ${said}/machine.schema.json
-      ${said}/plan.schema.json ${said}/sweep.schema.json ${said}/man1/leadline.1
+      ${said}/plan.schema.json ${said}/sweep.schema.json ${said}/serve.schema.json ${said}/man1/leadline.1
     COMMAND leadline completion bash > ${said}/leadline.bash
     COMMAND leadline completion zsh > ${said}/_leadline
     COMMAND leadline completion fish > ${said}/leadline.fish
     COMMAND leadline schema machine > ${said}/machine.schema.json
     COMMAND leadline schema plan_file > ${said}/plan.schema.json
     COMMAND leadline schema sweep_file > ${said}/sweep.schema.json
+    COMMAND leadline schema serve_file > ${said}/serve.schema.json
     COMMAND leadline manual -o ${said}/man1
     DEPENDS leadline leadline_shared VERBATIM)
   add_custom_target(leadline_said ALL DEPENDS ${said}/man1/leadline.1)
@@ -85,5 +86,6 @@ if(NOT LL_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATO
   install(FILES ${said}/leadline.bash DESTINATION share/bash-completion/completions RENAME leadline)
   install(FILES ${said}/_leadline DESTINATION share/zsh/site-functions)
   install(FILES ${said}/leadline.fish DESTINATION share/fish/vendor_completions.d)
-  install(FILES ${said}/machine.schema.json ${said}/plan.schema.json ${said}/sweep.schema.json DESTINATION share/leadline)
+  install(FILES ${said}/machine.schema.json ${said}/plan.schema.json ${said}/sweep.schema.json
+      ${said}/serve.schema.json DESTINATION share/leadline)
 endif()

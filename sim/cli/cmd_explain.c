@@ -242,11 +242,23 @@ static void sweep_file_schema(struct ll_json *json)
     ll_json_close_object(json);
 }
 
+static void serve_file_schema(struct ll_json *json)
+{
+    open_file_schema("a server under load: leadline serve --settings FILE", json);
+    ll_json_key(json, "properties");
+    ll_json_open_object(json);
+    ll_serving_file_schema(json);
+    ll_json_close_object(json);
+    ll_json_close_object(json);
+}
+
 static const struct {
     const char *name;
     void (*write)(struct ll_json *json);
-} file_schemas[] = {
-    {"machine", ll_machine_file_schema}, {"plan_file", plan_file_schema}, {"sweep_file", sweep_file_schema}};
+} file_schemas[] = {{"machine", ll_machine_file_schema},
+                    {"plan_file", plan_file_schema},
+                    {"sweep_file", sweep_file_schema},
+                    {"serve_file", serve_file_schema}};
 enum { FILE_SCHEMAS = sizeof file_schemas / sizeof *file_schemas };
 
 const char *ll_file_schema_name(size_t i)
@@ -275,8 +287,7 @@ static int run_schema(const struct ll_args *args)
             continue;
         struct ll_str out = {0};
         struct ll_json json = {.out = &out, .indent = true};
-        ll_schema_json(schema, meaning_of_key,
-                       strcmp(schema->name, "serve") == 0 ? ll_serving_file_schema : NULL, &json);
+        ll_schema_json(schema, meaning_of_key, &json);
         return ll_print_data(&out);
     }
     return ll_cli_reject_unknown("document", args->words[0], names, count, "leadline schema");
@@ -286,21 +297,20 @@ const struct ll_command ll_command_schema = {
     .name = "schema",
     .rows = "schemas",
     .cuts_tables = true,
-    .synopsis = "[DOCUMENT | machine | plan_file | sweep_file]",
+    .synopsis = "[DOCUMENT | machine | plan_file | sweep_file | serve_file]",
     .summary = "print the JSON Schema of what --json prints, or of files that people write",
     .examples = "  leadline schema\n  leadline schema sim > sim.schema.json\n"
                 "  leadline schema machine > machine.schema.json\n",
     .details =
-        "machine, plan_file and sweep_file are the schemas of files that people write: an editor that "
-        "knows yaml-language-server completes and checks keys by them, where a line of the file names "
-        "one: # yaml-language-server: $schema=machine.schema.json\n"
+        "machine, plan_file, sweep_file and serve_file are the schemas of files that people write: an "
+        "editor that knows yaml-language-server completes and checks keys by them, where a line of the "
+        "file names one: # yaml-language-server: $schema=machine.schema.json\n"
         "Every document begins with its name, `schema`, and a `version`, which grows when a reader of "
         "the one "
         "before would misread it; new keys alone do not change it.\n"
         "Two outputs are no such documents: a dump is JSON lines, one op each, and machines NAME "
         "--json is the "
-        "machine itself, with the keys that machines --keys lists. The schema of serve also has, under "
-        "$defs/settings, the file that serve --settings reads.",
+        "machine itself, with the keys that machines --keys lists.",
     .most_words = 1,
     .run = run_schema,
 };

@@ -251,14 +251,6 @@ static const char *type_of(const struct ll_option *option)
 void ll_serving_file_schema(struct ll_json *json)
 {
     struct ll_arena arena = {0};
-    ll_json_key(json, "$defs");
-    ll_json_open_object(json);
-    ll_json_key(json, "settings");
-    ll_json_open_object(json);
-    ll_json_put_text(json, "title", "leadline serve --settings FILE");
-    ll_json_put_text(json, "type", "object");
-    ll_json_key(json, "properties");
-    ll_json_open_object(json);
     for (const struct ll_option *row = ll_command_serve.options; row->name; row++) {
         const char *key = is_key(row) ? key_of(row, &arena) : NULL;
         if (!key)
@@ -277,9 +269,5 @@ void ll_serving_file_schema(struct ll_json *json)
         ll_json_put_text(json, "description", row->help);
         ll_json_close_object(json);
     }
-    ll_json_close_object(json);
-    ll_json_put_bool(json, "additionalProperties", false);
-    ll_json_close_object(json);
-    ll_json_close_object(json);
     ll_arena_release(&arena);
 }

@@ -22,7 +22,7 @@
  * args->arena. */
 bool ll_serving_settings(const struct ll_args *args, struct ll_args *all);
 
-/* Adds the key "$defs", under which is the JSON Schema of such a file. */
+/* Adds what the JSON Schema of such a file has for each key. */
 void ll_serving_file_schema(struct ll_json *json);
 
 #endif

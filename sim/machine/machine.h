@@ -200,11 +200,11 @@ struct ll_training {
                                  return that add up gradients by themselves */
     bool gather_buffer;          /* with sequence parallelism, one for the largest tensor that is gathered */
     bool norm_statistics;        /* a number of 32 bits for each row of a norm, until its backward pass */
-    bool expert_rows;         /* of experts: rows as they were dispatched, and both sides of the activation */
+    bool expert_rows; /* of experts: rows as they were dispatched, and both sides of the activation */
     /* How often gradients are read or written once a step beside their exchange and the update: to be zeroed and
      * checked, and, where there are replicas, averaged. */
     double gradient_passes, averaging_passes;
-    uint64_t workspace_bytes; /* of GEMM libraries, from the first call on */
+    uint64_t workspace_bytes;        /* of GEMM libraries, from the first call on */
     uint64_t expert_workspace_bytes; /* the same of grouped GEMMs, where there are experts */
 };
 

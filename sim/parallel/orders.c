@@ -51,7 +51,7 @@ uint64_t ll_vstage_at(enum ll_schedule schedule, uint64_t stages, uint64_t stage
     return chunk * stages + (back ? stages - 1 - stage : stage);
 }
 
-uint64_t ll_stage_of(enum ll_schedule schedule, uint64_t stages, uint64_t vstage)
+uint64_t ll_vstage_lies_on(enum ll_schedule schedule, uint64_t stages, uint64_t vstage)
 {
     return ll_vstage_at(schedule, stages, vstage % stages, vstage / stages) % stages;
 }

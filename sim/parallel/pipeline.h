@@ -127,7 +127,7 @@ struct ll_tie {
 struct ll_virtual_stages {
     uint32_t count;            /* number of virtual stages */
     uint32_t stages;           /* number of devices */
-    enum ll_schedule schedule; /* on which of them a virtual stage lies: ll_stage_of */
+    enum ll_schedule schedule; /* on which of them a virtual stage lies: ll_vstage_lies_on */
     uint32_t *vstage_of;       /* by op: its virtual stage; LL_NONE: each virtual stage runs it for itself */
     bool *is_view;             /* by form: it makes a view of the same memory, which costs nothing anywhere */
     uint32_t *tie_of;          /* by op: index of the tie whose weight it updates; LL_NONE: of none */
@@ -193,7 +193,7 @@ bool ll_schedule_splits(enum ll_schedule schedule);
 
 /* The virtual stage that a stage has as a chunk, and the stage on which a virtual stage lies. */
 uint64_t ll_vstage_at(enum ll_schedule schedule, uint64_t stages, uint64_t stage, uint64_t chunk);
-uint64_t ll_stage_of(enum ll_schedule schedule, uint64_t stages, uint64_t vstage);
+uint64_t ll_vstage_lies_on(enum ll_schedule schedule, uint64_t stages, uint64_t vstage);
 
 /* One pass of one micro-batch through one virtual stage of a device. */
 struct ll_schedule_slot {

@@ -596,8 +596,8 @@ static bool list_transfers(struct partitioning *c)
 static int64_t distance_to(const struct partitioning *c, uint32_t vstage)
 {
     const enum ll_schedule schedule = c->partition->schedule;
-    int64_t here = (int64_t)ll_stage_of(schedule, c->partition->stages, c->partition->vstage),
-            there = (int64_t)ll_stage_of(schedule, c->partition->stages, vstage);
+    int64_t here = (int64_t)ll_vstage_lies_on(schedule, c->partition->stages, c->partition->vstage),
+            there = (int64_t)ll_vstage_lies_on(schedule, c->partition->stages, vstage);
     return (there - here) * (int64_t)c->partition->distance;
 }
 

@@ -140,7 +140,7 @@ struct builder {
 
 static uint64_t stage_of(const struct ll_pipeline *pipeline, uint64_t vstage)
 {
-    return ll_stage_of(pipeline->shape.schedule, pipeline->shape.stages, vstage);
+    return ll_vstage_lies_on(pipeline->shape.schedule, pipeline->shape.stages, vstage);
 }
 
 static uint64_t vstage_of(const struct ll_pipeline *pipeline, uint64_t stage, uint64_t chunk)

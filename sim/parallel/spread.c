@@ -745,7 +745,7 @@ static struct inside *find_inside(struct chain *chain, struct ll_arena *arena)
         bool surrounded = layer > equal.first && layer + 1 < equal.first + equal.count;
         struct inside *vstage = &inside[part_of[layer]];
         vstage->count = surrounded ? vstage->count : 0;
-        const uint64_t stage = ll_stage_of(plan->schedule, stages, part_of[layer]);
+        const uint64_t stage = ll_vstage_lies_on(plan->schedule, stages, part_of[layer]);
         vstage->first_stage = stage == 0;
         vstage->last_stage = stage == stages - 1;
         vstage->turn = ll_schedule_placement(plan->schedule) == LL_PLACED_FOLDED ? part_of[layer] : 0;

@@ -396,7 +396,7 @@ static bool measure(struct run *run)
 
 static uint64_t stage_of(const struct ll_spread *spread, uint64_t vstage)
 {
-    return ll_stage_of(spread->plan.schedule, spread->plan.pipeline, vstage);
+    return ll_vstage_lies_on(spread->plan.schedule, spread->plan.pipeline, vstage);
 }
 
 /* The virtual stage to which one sends: the next on the way that is on that stage. With two models, the

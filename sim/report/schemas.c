@@ -182,7 +182,7 @@ static const char *put_type(const struct writer *writer, const char *at, const c
 }
 
 void ll_schema_json(const struct ll_schema *schema, const char *(*meaning)(const char *key),
-                    void (*more)(struct ll_json *json), struct ll_json *json)
+                    struct ll_json *json)
 {
     const struct writer writer = {.meaning = meaning, .json = json};
     char title[128];
@@ -192,7 +192,5 @@ void ll_schema_json(const struct ll_schema *schema, const char *(*meaning)(const
     ll_json_put_text(json, "title", title);
     ll_json_put_text(json, "type", "object");
     put_object(&writer, schema->members, schema);
-    if (more)
-        more(json);
     ll_json_close_object(json);
 }

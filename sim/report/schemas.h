@@ -16,8 +16,8 @@ struct ll_schema {
 const struct ll_schema *ll_schemas(void);
 
 /* Writes the JSON Schema. Objects have no members but those that it names, unless it says so. `meaning` says
- * what a key means, NULL where nothing is known; `more` adds keys at the end. Both may be NULL. */
+ * what a key means, NULL where nothing is known; it may be NULL. */
 void ll_schema_json(const struct ll_schema *schema, const char *(*meaning)(const char *key),
-                    void (*more)(struct ll_json *json), struct ll_json *json);
+                    struct ll_json *json);
 
 #endif

@@ -454,7 +454,8 @@ static void set_slot(struct scene *scene)
     static struct ll_vstage_times vstages[STAGES];
     static struct ll_vstage_message messages[2 * (STAGES - 1)];
     for (uint32_t i = 0; i < STAGES; i++)
-        vstages[i] = (struct ll_vstage_times){.forward_s = 1 + 0.01 * i, .backward_s = 2 + 0.03 * i, .tail_s = 0.5};
+        vstages[i] =
+            (struct ll_vstage_times){.forward_s = 1 + 0.01 * i, .backward_s = 2 + 0.03 * i, .tail_s = 0.5};
     for (uint32_t i = 0; i + 1 < STAGES; i++) {
         messages[2 * i] = (struct ll_vstage_message){i, i + 1, false, 0.1};
         messages[2 * i + 1] = (struct ll_vstage_message){i + 1, i, true, 0.1};

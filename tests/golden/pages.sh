@@ -42,7 +42,7 @@ for page in README.md docs/*.md; do
         !inside { if ($0 != "") last = $0; next }
         skip { next }
         kind == "yaml" { if (/^# [a-z_]*\.yaml$/) file = $2; else if (file) print >file; next }
-        /^(\$ )?leadline/ { close_command(); sub(/^\$ /, ""); command = ++count; text = sprintf(".%03d.txt", count)
+        /^(\$ )?leadline / { close_command(); sub(/^\$ /, ""); command = ++count; text = sprintf(".%03d.txt", count)
                             printf "" >text; print NR " " $0 >".commands"; next }
         command { print >text }' "$root/$page"
     number=0

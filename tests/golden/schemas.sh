@@ -41,6 +41,7 @@ try record alexnet --batch 2 --steps 1 -p image=67 -o b.llt
 try train autoenc --steps 2 --batch 8
 try map -c zigzag_gemm_l1 M=16 N=16 K=16
 try serve -c h100_sxm --model qwen3-8b --rate 2 --input-tokens 512 --output-tokens 32 --num-prompts 8
+try goodput --interruptions 466 --over 54d --checkpoint 12s
 try plan --serve -c h100_sxm --model qwen3-8b --rate 1 --ttft 1s --tpot 50ms --input-tokens 512 --output-tokens 32 --devices 1
 printf '%s' '{"traceEvents": [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": 10, "dur": 5,' \
     '"args": {"correlation": 4}}, {"ph": "X", "cat": "kernel", "name": "gemm", "tid": 7, "ts": 40, "dur": 30,' \

@@ -41,6 +41,7 @@ fits sim -c dgx_h100 --dp 4 --pp 2 --batch 64 --micro-batch 4 $train
 fits compare -c h100_sxm $train $infer
 fits similarity -c v100_sxm_16gb $train $infer
 fits plan -c dgx_h100 --batch 64 $train
+fits goodput --interruptions 466 --over 54d --checkpoint 12s
 fits serve -c h100_sxm --model qwen3-8b --rate 2 --input-tokens 512 --output-tokens 32 --num-prompts 8
 fits plan --serve -c h100_sxm --model qwen3-8b --rate 1 --ttft 1s --tpot 50ms --input-tokens 512 --output-tokens 32 --devices 1
 fits map -c zigzag_gemm_l1 M=64 N=64 K=64

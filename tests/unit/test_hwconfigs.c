@@ -147,6 +147,21 @@ static void add_files(const char *folder, struct ll_str *text)
     pclose(files);
 }
 
+/* The keys of servers that published benchmarks set, "server.KEY=VALUE" in the source, as lines of a file. */
+static void add_settings(const char *path, struct ll_str *text)
+{
+    static const char section[] = "\"server.";
+    char line[4096];
+    FILE *source = fopen(path, "re");
+    assert_non_null(source);
+    while (fgets(line, sizeof line, source))
+        for (const char *at = strstr(line, section); at; at = strstr(at + 1, section)) {
+            const char *key = at + sizeof section - 1;
+            ll_str_addf(text, " %.*s:\n", (int)strcspn(key, "="), key);
+        }
+    fclose(source);
+}
+
 /* Whether some line sets the key: behind white space, a brace, a comma or a dash, before a colon. */
 static bool is_set(const char *text, const char *key)
 {
@@ -188,6 +203,7 @@ static void every_key_is_set_by_a_shipped_machine_and_there_are_few(void **state
     (void)state;
     add_files("hwconfigs", &text);
     add_files("examples", &text);
+    add_settings("sim/cli/served_settings.c", &text);
     assert_false(text.failed);
     assert_int_equal(unset_keys(&ll_machine_table, text.text, &count), 0);
     assert_in_range(count, 1, MOST_KEYS);
