@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole commands in the process of a fuzz target: any bytes become a file or words of a command line, and
- * the program's own `main` goes on from there, in a folder of its own that has a trace, a machine and a
+ * the program's own chapter goes on from there, in a folder of its own that has a trace, a machine and a
  * sweep's database. Its status is 0, 1 or 2. */
 #ifndef LL_FUZZ_COMMAND_H
 #define LL_FUZZ_COMMAND_H
 
 #define _GNU_SOURCE
-int leadline_main(int argc, char **argv);
-#define main leadline_main
-#include "sim/cli/main.c"
-#undef main
+#include "sim/cli/program.c"
 
 #include <fcntl.h>
 #include <getopt.h>
