@@ -39,6 +39,7 @@ const struct ll_array_rules ll_array_rules_zigzag = {.latches = true,
                                                      .sums_start_read = true,
                                                      .halo_shared = true,
                                                      .loads_in_turn = true,
+                                                     .serial_apart = true,
                                                      .floors = true,
                                                      .gated = true};
 
@@ -215,6 +216,7 @@ static void find_chain(struct ll_array_walk *w, enum ll_operand o)
 {
     struct ll_array_chain *chain = &w->chain[o];
     const struct ll_array *array = w->array;
+    double each = ll_array_port_cycles_each(array);
     chain->count = 0;
     chain->held[0] = 0;
     chain->axes[0] = 0;
@@ -236,7 +238,7 @@ static void find_chain(struct ll_array_walk *w, enum ll_operand o)
         by_axes(w, chain->axes[i], by);
         chain->tile[i] = words_of(w, o, by);
         chain->lasting[i] = i > 0 || latched ? lasting(w, o, chain->held[i]) : 0;
-        chain->period[i] = product_of(w, 0, chain->lasting[i]);
+        chain->period[i] = each * product_of(w, 0, chain->lasting[i]);
         if (i < chain->count)
             chain->beside[i] = tiles_beside(w, o, chain->axes[i], chain->axes[i + 1]);
     }
@@ -348,7 +350,7 @@ static void count_result(const struct ll_array_walk *w)
 static void walk_all(struct ll_array_walk *w, bool whole)
 {
     const struct ll_array_mapping *mapping = w->mapping;
-    w->cycles = product_of(w, 0, mapping->loops);
+    w->cycles = ll_array_port_cycles_each(w->array) * product_of(w, 0, mapping->loops);
     for (int i = 0; i < mapping->unrolls; i++)
         w->by[i] = !whole                   ? mapping->unroll[i].by
                    : w->array->rules.floors ? fmax(1, floor(mapping->unroll[i].by + 1e-9))
@@ -508,7 +510,7 @@ double ll_array_operand_j(const struct ll_array *array, const struct ll_array_pr
     struct ll_array_cost cost; /* of which only this operand's moves are looked at */
     struct ll_array_walk w = {.array = array, .problem = problem, .mapping = mapping, .cost = &cost};
     double sum_j = 0;
-    w.cycles = product_of(&w, 0, mapping->loops);
+    w.cycles = ll_array_port_cycles_each(array) * product_of(&w, 0, mapping->loops);
     for (int i = 0; i < mapping->unrolls; i++)
         w.by[i] = mapping->unroll[i].by;
     find_chain(&w, o);
@@ -661,7 +663,7 @@ struct ll_array_bound ll_array_least(const struct ll_array *array, const struct 
         elements *= (double)array->axis[a];
     for (int d = 0; d < problem->dims; d++)
         by[d] = (double)problem->of[d];
-    bound.cycles = problem->macs / elements;
+    bound.cycles = problem->macs / elements * ll_array_cycles_each(array);
     for (enum ll_operand o = 0; o < LL_OPERAND_COUNT; o++) {
         enum ll_array_way way = o == LL_OPERAND_C ? LL_ARRAY_UPDATE : LL_ARRAY_READ;
         double bits = words_of(&w, o, by) * problem->operand[o].bits;

@@ -102,6 +102,9 @@ struct ll_array_rules {
      * (ZigZag 3.8, reduce_balanced), down to a tile of the innermost store; else each down to what the first
      * cycle needs. */
     bool loads_in_turn;
+    /* Where an iteration takes several cycles, ports get no more time than if it took one: the rest is added to
+     * the time (ZigZag 3.8, CostModelEvaluationForIMC). Else transfers go on in all cycles of an iteration. */
+    bool serial_apart;
 };
 extern const struct ll_array_rules ll_array_rules_leadline, ll_array_rules_timeloop, ll_array_rules_zigzag;
 
@@ -112,7 +115,7 @@ struct ll_array {
     uint8_t stores;
     double mac_j;
     double hop_j;          /* of a bit from one element to the next along an axis; 0: not described */
-    double macs_per_cycle; /* of an element; at most 1 counts the cycles of one */
+    double macs_per_cycle; /* of an element; below 1 an iteration takes several cycles; 0: 1 */
     struct ll_array_rules rules;
 };
 

@@ -12,7 +12,7 @@ struct ll_array_walk {
     const struct ll_array_mapping *mapping;
     struct ll_array_cost *cost;
     double by[LL_ARRAY_LOOPS]; /* of each unrolling: the mean, or whole */
-    double cycles;             /* all temporal iterations */
+    double cycles;             /* of all temporal iterations, as ports see them */
     struct ll_array_chain {
         uint8_t store[LL_ARRAY_STORES], count;
         /* Of place i, 0 the multipliers, i + 1 store[i]: */
@@ -34,6 +34,18 @@ static inline bool ll_array_indexes(const struct ll_array_walk *w, enum ll_opera
 /* Whether loops that a result is summed over run outside: further than `held` loops, or over axes that are
  * not served. */
 bool ll_array_is_partial(const struct ll_array_walk *w, uint8_t held, uint32_t axes);
+
+/* Cycles in which an element multiplies once: several where it takes operands bit by bit. */
+static inline double ll_array_cycles_each(const struct ll_array *array)
+{
+    return array->macs_per_cycle > 0 && array->macs_per_cycle < 1 ? 1 / array->macs_per_cycle : 1;
+}
+
+/* Cycles of one iteration, as ports see it. */
+static inline double ll_array_port_cycles_each(const struct ll_array *array)
+{
+    return array->rules.serial_apart ? 1 : ll_array_cycles_each(array);
+}
 
 /* Bits of an operand's tile in a place: of its result at full width while sums are not whole outside of
  * it. */

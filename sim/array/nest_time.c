@@ -315,6 +315,8 @@ void ll_array_time(struct ll_array_walk *w)
         time_ports(&t);
         time_ends(&t);
     }
+    if (w->array->rules.serial_apart)
+        cost->compute_cycles *= ll_array_cycles_each(w->array);
     cost->cycles = cost->compute_cycles + cost->stall_cycles + cost->load_cycles + cost->drain_cycles;
     for (uint8_t s = 0; s < w->array->stores && !w->array->rules.loads_in_turn; s++)
         if (cost->busy_cycles[s] > cost->cycles) { /* no port does more than it can */

@@ -104,13 +104,13 @@ static const char *array_whole(const struct ll_machine *machine, uint64_t u, con
                    ? "the tiles of the mapping that is given for such work are larger than the array's stores"
                    : "no mapping of such work fits the stores of the array and its limits";
     const struct ll_array_cost *nest = &n.found.cost;
-    double rate = fmin(1, unit->array.macs[dtype]) * unit->efficiency, cycle_s = 1 / unit->clock_hz;
-    double busy = n.steps * (nest->compute_cycles / rate + nest->stall_cycles);
+    double cycle_s = 1 / unit->clock_hz, multiplying = n.steps * nest->compute_cycles / unit->efficiency;
+    double busy = multiplying + n.steps * nest->stall_cycles;
     uint64_t inside = n.array.stores - machine->level_count;
     cost->units_used = unit->count;
     cost->clock_hz = unit->clock_hz;
     cost->made = 1;
-    cost->compute_cycles = n.steps * nest->compute_cycles / rate;
+    cost->compute_cycles = multiplying;
     cost->compute_s = busy * cycle_s;
     cost->apart_s = n.steps * (nest->load_cycles + nest->drain_cycles) * cycle_s;
     cost->utilization =

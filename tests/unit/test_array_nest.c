@@ -191,6 +191,31 @@ static void a_gemm_takes_the_cycles_and_energy_of_zigzag(void **state)
     assert_near(cost.energy_j, 511349.76, 1e-9);
 }
 
+/* 64 multiplications of 4 cycles; a port that takes 2 cycles for the word of each. Where transfers go on
+ * in all cycles of a multiplication, nothing waits; ZigZag lets each but the first wait for a cycle. */
+static void transfers_hide_behind_multiplications_of_several_cycles(void **state)
+{
+    (void)state;
+    struct ll_array array = {.stores = 2, .macs_per_cycle = 0.25, .rules = ll_array_rules_leadline};
+    array.store[0] = store("rf", "W", 0, 4, 1);
+    array.store[1] = store("dram", "IWO", 0, INFINITY, 1);
+    array.store[1].port[0] = port(4, 4, 0, 1u << LL_ARRAY_READ, 0);
+    array.store[1].ports = 1;
+    const char *const mapping = "@dram N64 @rf[weight]";
+    struct ll_array_cost cost = evaluate(&array, "M=1 N=64 K=1", mapping);
+    assert_near(cost.compute_cycles, 256, 0);
+    assert_near(cost.stall_cycles, 0, 0);
+    array.rules = ll_array_rules_zigzag;
+    cost = evaluate(&array, "M=1 N=64 K=1", mapping);
+    assert_near(cost.compute_cycles, 256, 0);
+    assert_near(cost.stall_cycles, 63, 0);
+    /* A word that takes 8 cycles is waited for. */
+    array.rules = ll_array_rules_leadline;
+    array.store[1].port[0] = port(1, 1, 0, 1u << LL_ARRAY_READ, 0);
+    cost = evaluate(&array, "M=1 N=64 K=1", mapping);
+    assert_near(cost.stall_cycles, 4 * 63, 0);
+}
+
 /* AccelForge's own test of hops (tests/network/test_network.py): 4 elements of 2 multipliers. */
 static void copies_hop_from_element_to_element(void **state)
 {
@@ -255,6 +280,7 @@ int main(void)
         cmocka_unit_test(sums_of_elements_side_by_side_are_reduced_on_their_way),
         cmocka_unit_test(eyeriss_is_counted_as_timeloop_does),
         cmocka_unit_test(a_gemm_takes_the_cycles_and_energy_of_zigzag),
+        cmocka_unit_test(transfers_hide_behind_multiplications_of_several_cycles),
         cmocka_unit_test(copies_hop_from_element_to_element),
         cmocka_unit_test(mappings_read_back_as_they_were_written),
     };
