@@ -58,16 +58,18 @@ static void take_bandwidth(const struct ll_machine *machine, uint64_t l, double 
 
 /* What the technology says of an access of so many bits. Of a register file of D lines of W bits
  *
- *       W * bit + D * log2(D) * decode
+ *       W * bit + D * B * decode,  B = log2(D) where the file does not say
  *
  * as the components of Aladdin's tables make it up (Shao et al., ISCA 2014): the register that is read or
- * written, and at each line a comparator of the address. Else what a memory of that size takes
+ * written, and at each line a comparator of B bits of the address. Else what a memory of that size takes
  * (ll_machine_level_j). */
-static double register_j(const struct ll_energy *energy, double size_bits, double width_bits)
+static double register_j(const struct ll_energy *energy, double size_bits, double width_bits,
+                         double decode_bits)
 {
     double lines = fmax(1, size_bits / width_bits);
+    double compared = decode_bits > 0 ? decode_bits : log2(lines);
     if (energy->register_j_per_bit > 0)
-        return width_bits * energy->register_j_per_bit + lines * log2(lines) * energy->decode_j_per_bit;
+        return width_bits * energy->register_j_per_bit + lines * compared * energy->decode_j_per_bit;
     return energy->on_chip_j_per_byte * sqrt(size_bits / 8 / 1024) * width_bits / 8;
 }
 
@@ -78,13 +80,15 @@ static void cost_all_ways(struct ll_array_store *store, double access_j)
 
 /* Registers, and levels whose accesses are described, without figures of energy; a byte at a time where the
  * width is not known either. */
-static void take_technology(const struct ll_machine *machine, struct ll_array_store *store, double byte_j)
+static void take_technology(const struct ll_machine *machine, struct ll_array_store *store,
+                            double decode_bits, double byte_j)
 {
     if (store->width_bits == 0)
         store->width_bits = store->ports > 0 ? store->port[0].width_bits : 8;
     store->min_bits = store->min_bits > 0 ? store->min_bits : store->width_bits;
-    cost_all_ways(store, byte_j > 0 ? byte_j * store->width_bits / 8
-                                    : register_j(&machine->energy, store->size_bits, store->width_bits));
+    cost_all_ways(
+        store, byte_j > 0 ? byte_j * store->width_bits / 8
+                          : register_j(&machine->energy, store->size_bits, store->width_bits, decode_bits));
 }
 
 static double instances_of(const struct ll_array *array, uint32_t serves)
@@ -124,7 +128,7 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
         store->instances = instances_of(&array, store->serves);
         take_accesses(&r->accesses, store);
         if (r->accesses.read_j == 0 && r->accesses.write_j == 0)
-            take_technology(machine, store, 0);
+            take_technology(machine, store, r->decode_bits, 0);
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
@@ -140,7 +144,7 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
         if (level->accesses_given)
             take_accesses(&level->accesses, store);
         if (level->accesses_given && store->read_j == 0 && store->write_j == 0)
-            take_technology(machine, store, ll_machine_level_j(machine, l));
+            take_technology(machine, store, 0, ll_machine_level_j(machine, l));
         if (!level->accesses_given)
             take_bandwidth(machine, l, unit->clock_hz, store);
     }

@@ -163,6 +163,9 @@ static const struct ll_field register_fields[] = {
     {.key = "serves", .type = LL_TYPE_WORDS, AT(serves), .choices = axes,
      .help = "axes along which all elements share an instance, as [D2]; along every other each position has its own; when "
              "not given, each element has one"},
+    {.key = "decode_bits", .type = LL_TYPE_NUMBER, AT(decode_bits), .min = 0, .max = 64, .otherwise = "0",
+     .help = "bits of an address that each line compares, where energies follow from the technology's `decode_pj_per_bit`; "
+             "0: those that tell its lines apart"},
     {.key = "accesses", .type = LL_TYPE_OBJECT, AT(accesses), .table = &ll_accesses_table,
      .given_offset = offsetof(struct ll_register, accesses_given),
      .help = "width, ports and energy of an access; when not given, accesses take no time, and the energy that `on_chip_pj` says of memories of this size"},

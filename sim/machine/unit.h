@@ -183,7 +183,8 @@ struct ll_register {
     const char *name;
     uint64_t size_bytes; /* of one instance */
     bool holds[LL_OPERAND_COUNT], holds_given;
-    uint64_t serves; /* a bit for each axis along which all elements share an instance */
+    uint64_t serves;    /* a bit for each axis along which all elements share an instance */
+    double decode_bits; /* of an address, that each line compares; 0: those that tell its lines apart */
     struct ll_accesses accesses;
     bool accesses_given;
 };
