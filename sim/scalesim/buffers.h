@@ -35,6 +35,9 @@ struct ll_scalesim_prefetch {
     uint64_t advances, words_per_cycle;
     uint64_t fill_lines, advance_lines; /* memory cycles of the first fill, of an advance */
     bool all_hit;                       /* in the fold at hand */
+    /* Lines of the fold at hand before this one, from the one that was asked for on, that miss nothing while
+     * there are so many advances. */
+    uint64_t quiet_from, quiet_until, quiet_advances;
     int64_t down,
         right;     /* where `computed`: how far off lay the window that held an element found elsewhere */
     bool version3; /* waits are counted as version 3 does, on the line at hand */
@@ -57,7 +60,7 @@ void ll_scalesim_prefetch_fold(struct ll_scalesim_prefetch *prefetch, uint64_t r
 
 /* The first line from t on, before `end`, that may find something missing; `end` where none does. Where sets
  * are not computed every line may. */
-uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+uint64_t ll_scalesim_prefetch_next(struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
                                    uint64_t column_fold, uint64_t t, uint64_t end);
 
 /* Serves one line, which asks for something in this cycle; the cycle in which it is served. */

@@ -252,6 +252,7 @@ void ll_scalesim_prefetch_fold(struct ll_scalesim_prefetch *prefetch, uint64_t r
     uint64_t *walked = &prefetch->walked[demand->across_rows ? row_fold : column_fold];
     prefetch->all_hit = !demand->stationary && *walked == prefetch->advances + 1;
     *walked = prefetch->advances + 1;
+    prefetch->quiet_from = prefetch->quiet_until = 0;
 }
 
 /* How far behind the first active set, cyclically. */
@@ -294,6 +295,13 @@ static uint64_t miss(struct ll_scalesim_prefetch *prefetch, uint32_t address)
     return advance_to(prefetch, prefetch->set[address]);
 }
 
+/* Whether a stride divides a distance, and how often: most strides are 1, and a division is slow. */
+static bool divides(uint64_t distance_of_taps, uint64_t stride, uint64_t *times)
+{
+    *times = stride == 1 ? distance_of_taps : distance_of_taps / stride;
+    return *times * stride == distance_of_taps;
+}
+
 /* As nearest_set, of an ifmap whose sets are computed: windows that hold the pixel of output m and tap k, by
  * the tap that meets it. The first that is active will do. */
 static uint32_t nearest_window(struct ll_scalesim_prefetch *prefetch, uint64_t address, uint64_t own_m,
@@ -303,10 +311,13 @@ static uint32_t nearest_window(struct ll_scalesim_prefetch *prefetch, uint64_t a
     uint64_t channel = address % d->channels, pixel = address / d->channels;
     uint64_t h = pixel / d->plane_w, w = pixel % d->plane_w;
     uint32_t nearest = own;
-    for (uint64_t y = 0; y < d->filter_h && y <= h; y++)
+    for (uint64_t y = 0; y < d->filter_h && y <= h; y++) {
+        uint64_t row;
+        if (!divides(h - y, d->stride_h, &row) || row >= d->out_h)
+            continue;
         for (uint64_t x = 0; x < d->filter_w && x <= w; x++) {
-            uint64_t row = (h - y) / d->stride_h, column = (w - x) / d->stride_w;
-            if ((h - y) % d->stride_h || (w - x) % d->stride_w || row >= d->out_h || column >= d->out_w)
+            uint64_t column;
+            if (!divides(w - x, d->stride_w, &column) || column >= d->out_w)
                 continue;
             uint64_t m = row * d->out_w + column, k = (y * d->filter_w + x) * d->channels + channel;
             uint32_t set = d->k_across ? own_set(prefetch, k, m) : own_set(prefetch, m, k);
@@ -318,6 +329,7 @@ static uint32_t nearest_window(struct ll_scalesim_prefetch *prefetch, uint64_t a
             if (distance(prefetch, set) < prefetch->active)
                 return set;
         }
+    }
     return nearest;
 }
 
@@ -398,8 +410,23 @@ static bool are_active(const struct ll_scalesim_prefetch *prefetch, uint64_t acr
     return active;
 }
 
-/* Whether the window in which a word was found last that was not active in its own has these words of a
- * line, all of them active. */
+/* How far off the words of a line are in the window in which a word was found last that was not active in its
+ * own. */
+struct shift {
+    int64_t across, along;
+};
+
+static struct shift shift_of(const struct ll_scalesim_prefetch *prefetch)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    const int64_t taps =
+        prefetch->down * (int64_t)(d->stride_h * d->filter_w) + prefetch->right * (int64_t)d->stride_w;
+    const int64_t m_by = prefetch->down * (int64_t)d->out_w + prefetch->right,
+                  k_by = -taps * (int64_t)d->channels;
+    return d->k_across ? (struct shift){k_by, m_by} : (struct shift){m_by, k_by};
+}
+
+/* Whether that window has these words of a line, all of them active. */
 static bool is_elsewhere(const struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line,
                          uint64_t from, uint64_t count)
 {
@@ -411,15 +438,55 @@ static bool is_elsewhere(const struct ll_scalesim_prefetch *prefetch, const stru
     const int64_t along = line->along - d->along - (int64_t)(line->back * from);
     const struct reach rising = {across, across + last},
                        falling = {along - last * (int64_t)line->back, along};
-    const int64_t m_by = prefetch->down * (int64_t)d->out_w + prefetch->right;
-    const int64_t taps =
-        prefetch->down * (int64_t)(d->stride_h * d->filter_w) + prefetch->right * (int64_t)d->stride_w;
-    const int64_t k_by = -taps * (int64_t)d->channels;
+    const struct shift by = shift_of(prefetch);
     if (!has_outputs(prefetch, d->k_across ? falling : rising) ||
         !has_taps(prefetch, d->k_across ? rising : falling))
         return false;
-    return are_active(prefetch, (uint64_t)(across + (d->k_across ? k_by : m_by)),
-                      (uint64_t)(along + (d->k_across ? m_by : k_by)), line->back, count);
+    return are_active(prefetch, (uint64_t)(across + by.across), (uint64_t)(along + by.along), line->back,
+                      count);
+}
+
+/* Whether the words of `count` columns of a stationary operand from this one on are active in all lines from
+ * `low` to `high` along: in a fold, line by line, places follow one another. */
+static bool block_is_active(const struct ll_scalesim_prefetch *prefetch, uint64_t across, uint64_t low,
+                            uint64_t high, uint64_t count)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    bool active = true;
+    assert(d->stationary && low <= high && high < d->along_count);
+    while (active && count > 0) {
+        uint64_t piece = ll_min(count, d->width - across % d->width);
+        uint64_t first = stationary_place(d, across, low),
+                 last = stationary_place(d, across + piece - 1, high);
+        active = is_active(prefetch, (struct span){(uint32_t)(first / prefetch->set_words),
+                                                   (uint32_t)(last / prefetch->set_words)});
+        across += piece;
+        count -= piece;
+    }
+    return active;
+}
+
+/* Lines of a stationary operand from this one on, of one tap or one row of outputs, that the window has in
+ * which a word was found last (is_elsewhere), as far as halving finds them; 0: no two of them. */
+static uint64_t lines_elsewhere(const struct ll_scalesim_prefetch *prefetch,
+                                const struct ll_scalesim_line *line, uint64_t lines)
+{
+    const struct ll_scalesim_demand *d = prefetch->demand;
+    if (d->once || (prefetch->down == 0 && prefetch->right == 0))
+        return 0;
+    const int64_t across = line->across - d->across, high = line->along - d->along;
+    const struct reach columns = {across, across + (int64_t)line->count - 1};
+    const struct shift by = shift_of(prefetch);
+    lines = ll_min(lines, (uint64_t)high % (d->k_across ? d->out_w : d->channels) + 1);
+    for (; lines > 1; lines /= 2) {
+        const struct reach rows = {high - (int64_t)lines + 1, high};
+        if (has_outputs(prefetch, d->k_across ? rows : columns) &&
+            has_taps(prefetch, d->k_across ? columns : rows) &&
+            block_is_active(prefetch, (uint64_t)(across + by.across), (uint64_t)(rows.low + by.along),
+                            (uint64_t)(rows.high + by.along), line->count))
+            return lines;
+    }
+    return 0;
 }
 
 /* How many words of a line from this one on lie in the row of outputs and the tap of this one. */
@@ -478,21 +545,20 @@ static struct span span_of(const struct ll_scalesim_prefetch *prefetch, uint64_t
 }
 
 /* Whether a word of this line may be missing. */
-static bool in_doubt(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold, uint64_t column_fold,
-                     uint64_t t)
+static bool in_doubt(const struct ll_scalesim_prefetch *prefetch, const struct ll_scalesim_line *line)
 {
-    const struct ll_scalesim_line line = asked_line(prefetch->demand, row_fold, column_fold, t);
-    return !is_elsewhere(prefetch, &line, 0, line.count) &&
-           first_in_doubt(prefetch, &line, first_place(prefetch, &line), 0) < line.count;
+    return !is_elsewhere(prefetch, line, 0, line->count) &&
+           first_in_doubt(prefetch, line, first_place(prefetch, line), 0) < line->count;
 }
 
 /* Words of lines [first, until) of a stationary operand lie one behind the other, the last line's first. */
 static bool rest_is_active(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
                            uint64_t column_fold, uint64_t first, uint64_t until)
 {
-    const struct span last = span_of(prefetch, row_fold, column_fold, until - 1),
-                      begin = span_of(prefetch, row_fold, column_fold, first);
-    return is_active(prefetch, (struct span){last.low, begin.high});
+    const struct span begin = span_of(prefetch, row_fold, column_fold, first);
+    return distance(prefetch, begin.high) < prefetch->active &&
+           is_active(prefetch,
+                     (struct span){span_of(prefetch, row_fold, column_fold, until - 1).low, begin.high});
 }
 
 /* Sets rise from line to line of a moving operand, so that the first line that leaves the active half is
@@ -503,6 +569,9 @@ static uint64_t leaves(const struct ll_scalesim_prefetch *prefetch, uint64_t row
     const struct span begin = span_of(prefetch, row_fold, column_fold, first);
     if (!is_active(prefetch, begin))
         return first;
+    const struct span end = span_of(prefetch, row_fold, column_fold, until - 1);
+    if (end.high >= begin.low && is_active(prefetch, (struct span){begin.low, end.high}))
+        return until;                                 /* it mostly has all */
     uint64_t low = first + 1, high = until, step = 1; /* all before low are active; high is not, or the end */
     while (low < high) {
         uint64_t middle = ll_min(low + step, low + (high - low) / 2);
@@ -517,7 +586,26 @@ static uint64_t leaves(const struct ll_scalesim_prefetch *prefetch, uint64_t row
     return low;
 }
 
-uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+/* As ll_scalesim_prefetch_next, of lines [first, until) in which something is asked. */
+static uint64_t next_in_doubt(const struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
+                              uint64_t column_fold, uint64_t first, uint64_t until, bool flat)
+{
+    if (!flat)
+        first = leaves(prefetch, row_fold, column_fold, first, until);
+    else if (rest_is_active(prefetch, row_fold, column_fold, first, until))
+        return until;
+    while (first < until) {
+        const struct ll_scalesim_line line = asked_line(prefetch->demand, row_fold, column_fold, first);
+        uint64_t lines = flat ? lines_elsewhere(prefetch, &line, until - first) : 0;
+        if (lines == 0 && in_doubt(prefetch, &line))
+            break;
+        first += ll_max(lines, 1);
+    }
+    return first;
+}
+
+/* What is active stays so until the window advances, and so what was found is found but once. */
+uint64_t ll_scalesim_prefetch_next(struct ll_scalesim_prefetch *prefetch, uint64_t row_fold,
                                    uint64_t column_fold, uint64_t t, uint64_t end)
 {
     if (prefetch->all_hit)
@@ -526,17 +614,17 @@ uint64_t ll_scalesim_prefetch_next(const struct ll_scalesim_prefetch *prefetch, 
         return t;
     struct ll_scalesim_ramp ramp = ask_ramp(prefetch->demand, row_fold, column_fold);
     uint64_t first = ll_max(t, ramp.delay), until = ll_min(end, ramp_last(&ramp) + 1);
+    bool known = prefetch->quiet_advances == prefetch->advances && first >= prefetch->quiet_from;
+    if (known)
+        first = ll_max(first, prefetch->quiet_until);
     if (first >= until)
         return end;
-    for (uint64_t from = until; from != first && first < until;) {
-        from = first;
-        if (!ramp.flat)
-            first = leaves(prefetch, row_fold, column_fold, first, until);
-        else if (rest_is_active(prefetch, row_fold, column_fold, first, until))
-            first = until;
-        while (first < until && !in_doubt(prefetch, row_fold, column_fold, first))
-            first++;
-    }
+    uint64_t last = ramp.flat ? until : ramp_last(&ramp) + 1; /* of a moving operand all is found at once */
+    if (!known || t > prefetch->quiet_until)
+        prefetch->quiet_from = t;
+    first = next_in_doubt(prefetch, row_fold, column_fold, first, last, ramp.flat);
+    prefetch->quiet_until = first;
+    prefetch->quiet_advances = prefetch->advances;
     return first < until ? first : end;
 }
 
