@@ -165,9 +165,10 @@ static uint32_t receive_all(struct builder *b, uint64_t stage, const struct ll_s
                             uint32_t count)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
+    const uint64_t here = vstage_of(pipeline, stage, slot->chunk);
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
         const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->to != vstage_of(pipeline, stage, slot->chunk) || !exchanges(slot, message))
+        if (message->to != here || !exchanges(slot, message))
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
                                     .rank = (uint32_t)stage,
@@ -183,9 +184,10 @@ static uint32_t receive_all(struct builder *b, uint64_t stage, const struct ll_s
 static void send_all(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slot, uint32_t done)
 {
     const struct ll_pipeline *pipeline = b->pipeline;
+    const uint64_t here = vstage_of(pipeline, stage, slot->chunk);
     for (uint64_t i = 0; i < pipeline->message_count; i++) {
         const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->from != vstage_of(pipeline, stage, slot->chunk) || !exchanges(slot, message))
+        if (message->from != here || !exchanges(slot, message))
             continue;
         struct ll_rank_task task = {.kind = LL_TASK_SEND,
                                     .rank = (uint32_t)stage,

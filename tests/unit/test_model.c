@@ -88,6 +88,7 @@ static void models_have_the_size_of_their_papers(void **state)
         expect(known, "parameters", size.parameters, known->parameters);
         expect(known, "FLOPs forward a sample", size.forward_flops, known->forward_flops);
     }
+    ll_diags_release(&diags); /* remarks on what is left out */
 }
 
 /* Runs a model small and, with a trace, reads it back. */

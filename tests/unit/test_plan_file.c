@@ -61,7 +61,8 @@ static void a_plan_is_one_object_of_json(void **state)
         "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"grads_in_fp32\":false,"
         "\"fused_loss\":false,\"sequence_parallel\":true,"
         "\"whole_experts\":false,"
-        "\"overlap\":false,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"],\"micro_batches_"
+        "\"overlap\":false,\"pass_overlap\":true,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"]"
+        ",\"micro_batches_"
         "overlapped\":1}");
     ll_str_release(&text);
     ll_diags_release(&scene.diags);
