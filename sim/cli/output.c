@@ -28,6 +28,7 @@
 static _Thread_local struct ll_output output;
 static _Thread_local unsigned held_width;         /* of ll_hold_screen_width; 0: as it is */
 static _Thread_local bool hushed, refusal_told;   /* refusal_told: that memory ran out, which is said once */
+static _Thread_local char hushed_text[1024];      /* the first complaint that was not printed */
 static _Thread_local struct ll_kept_output *kept; /* NULL: the streams of the process */
 
 void ll_keep_output(struct ll_kept_output *capture)
@@ -231,12 +232,23 @@ static void print_caret(const struct ll_place *place)
 void ll_cli_hush(bool hush)
 {
     hushed = hush;
+    if (hush)
+        *hushed_text = '\0';
+}
+
+const char *ll_cli_hushed(void)
+{
+    return hushed_text;
 }
 
 void ll_print_diags(const struct ll_diags *diags)
 {
-    if (hushed && !ll_memory_ran_out())
+    if (hushed && !ll_memory_ran_out()) {
+        for (size_t i = 0; i < diags->kept_count && !*hushed_text; i++)
+            if (!diags->kept[i].remark)
+                ll_snprintf(hushed_text, sizeof hushed_text, "%s", diags->kept[i].message);
         return;
+    }
     if (ll_memory_ran_out()) {
         ll_end(LL_FAILED);
         return;
@@ -295,8 +307,11 @@ static int say(int status, const char *format, va_list arguments)
         if (!strstr(text, why))
             ll_snprintf(text, sizeof text, "%s", why);
     }
-    if (hushed && !ll_memory_ran_out())
+    if (hushed && !ll_memory_ran_out()) {
+        if (status != LL_DONE && !*hushed_text)
+            ll_snprintf(hushed_text, sizeof hushed_text, "%s", text);
         return status;
+    }
     const char *origin = origin_of(text);
     print_shown(origin ? origin : "leadline");
     ll_cli_tell(": ");

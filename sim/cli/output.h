@@ -74,6 +74,10 @@ void ll_cli_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * failures are no mistakes of the user. */
 void ll_cli_hush(bool hush);
 
+/* The first complaint since ll_cli_hush(true), without its place; "": there was none. Good until the next
+ * such call in this thread. */
+const char *ll_cli_hushed(void);
+
 /* The status that the program ends with: LL_FAILED once memory ran out, after saying so unless that was done,
  * else the one given. Until then complaints are replaced by that sentence, said once. */
 int ll_end(int status);

@@ -42,6 +42,17 @@ bool ll_served_has_experts(const char *config)
     return has;
 }
 
+uint64_t ll_served_layers(const char *config)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_llm llm;
+    const uint64_t count = read_config(config, &arena, &llm, &diags) ? llm.layer_count : 0;
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+    return count;
+}
+
 bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_sizes *sizes,
                            struct ll_diags *diags)
 {
@@ -135,14 +146,15 @@ bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
     *m->memo = (struct ll_served_memo){.arena = arena};
     m->layers = llm.layer_count;
     m->period = 0;
-    /* From the last layer backwards as far as each is the one a period before it. */
-    for (uint64_t period = 1; m->plan.pipeline == 1 && period <= llm.layer_count / 3 && m->period == 0;
-         period++) {
+    /* From the last layer backwards as far as each is the one a period before it; a layer for each stage. */
+    for (uint64_t period = 1; period <= llm.layer_count / 3 && m->period == 0; period++) {
         uint64_t first = llm.layer_count - period;
         while (first > 0 &&
                memcmp(&llm.layers[first - 1], &llm.layers[first - 1 + period], sizeof *llm.layers) == 0)
             first--;
         uint64_t base = first + period + (llm.layer_count - first) % period;
+        if (base < m->plan.pipeline)
+            base += ll_ceil_div(m->plan.pipeline - base, period) * period;
         if (base + 2 * period < llm.layer_count) {
             m->period = period;
             m->base = base;
@@ -232,15 +244,15 @@ static bool is_alone(const struct ll_parallel *plan)
     return plan->data * plan->tensor * plan->pipeline == 1;
 }
 
-/* bound_s: seconds by what bounds the form; NULL: nobody asks. */
-static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
-                      struct both *cost, double *bound_s)
+/* With this plan. bound_s: seconds by what bounds the form; NULL: nobody asks. */
+static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan, const struct ll_form *form,
+                      uint64_t layers, struct both *cost, double *bound_s)
 {
     struct ll_trace *trace = trace_of(m, form, layers);
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
     bool done = false;
-    if (trace && is_alone(&m->plan)) {
+    if (trace && is_alone(plan)) {
         const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
         const struct ll_result *result =
             prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
@@ -252,7 +264,7 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
                 bound_s[i] = result->time_s * result->shares[i];
         }
     } else if (trace) {
-        spread = ll_spread_trace(trace, &m->plan, ll_machine_devices(m->machine), m->diags);
+        spread = ll_spread_trace(trace, plan, ll_machine_devices(m->machine), m->diags);
         const struct ll_parallel_result *result =
             spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
@@ -268,6 +280,29 @@ static bool cost_with(struct ll_served_model *m, const struct ll_form *form, uin
     ll_arena_release(&arena);
     ll_trace_free(trace);
     return done;
+}
+
+/* All layers on the devices of one stage: stages compute one after another what it does. */
+static struct ll_parallel plan_of_stage(const struct ll_served_model *m)
+{
+    struct ll_parallel plan = m->plan;
+    plan.pipeline = 1;
+    return plan;
+}
+
+/* Adds the messages between stages: what a pipeline takes longer than one stage with the same layers, of
+ * which `one` is the cost. */
+static bool add_messages(struct ll_served_model *m, const struct ll_form *form, const struct both *one,
+                         struct both *cost)
+{
+    struct both all = {0};
+    if (m->plan.pipeline == 1)
+        return true;
+    if (!cost_with(m, &m->plan, form, m->period > 0 ? m->base : 0, &all, NULL))
+        return false;
+    cost->ours.rest_s += fmax(0, all.ours.attention_s + all.ours.head_s + all.ours.rest_s -
+                                     one->ours.attention_s - one->ours.head_s - one->ours.rest_s);
+    return true;
 }
 
 /* Adds layers of which the model has so many more than `cost`, by what one period of them takes; without
@@ -295,11 +330,15 @@ static const struct known_form *costed(struct ll_served_model *m, const struct l
     if (!known || known->costed != NOT_ASKED)
         return known && known->costed == GOOD ? known : NULL;
     known->costed = BAD;
-    if (!cost_with(m, form, m->period > 0 ? m->base : 0, &cost, NULL) ||
-        (m->period > 0 && !cost_with(m, form, m->base + m->period, &more, NULL)))
+    const struct ll_parallel stage = plan_of_stage(m);
+    if (!cost_with(m, &stage, form, m->period > 0 ? m->base : 0, &cost, NULL) ||
+        (m->period > 0 && !cost_with(m, &stage, form, m->base + m->period, &more, NULL)))
         return NULL;
+    const struct both one = cost;
     complete(m, &cost.ours, &more.ours);
     complete(m, &cost.roofline, &more.roofline);
+    if (!add_messages(m, form, &one, &cost))
+        return NULL;
     known->ours = cost.ours;
     known->roofline = cost.roofline;
     known->ops =
@@ -337,8 +376,9 @@ bool ll_served_bounds(struct ll_served_model *m, const struct ll_form *form,
 {
     struct both cost;
     double more[LL_BOUND_COUNT], sum = 0;
-    if (!cost_with(m, form, m->period > 0 ? m->base : 0, &cost, shares) ||
-        (m->period > 0 && !cost_with(m, form, m->base + m->period, &cost, more)))
+    const struct ll_parallel stage = plan_of_stage(m);
+    if (!cost_with(m, &stage, form, m->period > 0 ? m->base : 0, &cost, shares) ||
+        (m->period > 0 && !cost_with(m, &stage, form, m->base + m->period, &cost, more)))
         return false;
     for (int i = 0; i < LL_BOUND_COUNT; i++) {
         if (m->period > 0)

@@ -66,4 +66,7 @@ bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_
 /* Whether a configuration's model has experts; false also where it cannot be read. */
 bool ll_served_has_experts(const char *config);
 
+/* How many layers it has; 0 where it cannot be read. */
+uint64_t ll_served_layers(const char *config);
+
 #endif

@@ -6,6 +6,24 @@
 
 #include "sim/serve/serve.h"
 
+/* --- how long a step takes --- */
+
+/* The devices' time for a step of so many new tokens (of the rank with most), whose kernels take cost_s: no
+ * less than to start its ops where no captured graph has them. */
+static inline double ll_engine_device_s(const struct ll_engine *e, double cost_s, uint64_t tokens,
+                                        bool prompts)
+{
+    const bool eager = tokens > e->captured || (prompts && !e->captures_prompts);
+    return eager && e->eager_s > cost_s ? e->eager_s : cost_s;
+}
+
+/* The whole step with so many sequences, the host's work in front of the devices' or beside it. */
+static inline double ll_engine_step_s(const struct ll_engine *e, double device_s, uint64_t sequences)
+{
+    const double host_s = e->step_s + e->sequence_s * (double)sequences;
+    return !e->overlaps ? host_s + device_s : host_s > device_s ? host_s : device_s;
+}
+
 /* --- the KV cache: blocks, of which full ones are found by their content --- */
 
 #define LL_NO_BLOCK UINT32_MAX

@@ -477,14 +477,11 @@ static void begin_batches(struct server *s, struct instance *instance)
     if (sequences == 0)
         return;
     struct ll_step_cost cost = cost_of(instance, b->ranks, &prompts_s);
-    const bool eager = tokens_of(b->ranks, instance->pool->ranks) > e->captured ||
-                       (!e->captures_prompts && has_prompts(b->ranks, instance->pool->ranks));
-    if (eager && e->eager_s > cost.time_s) {
-        prompts_s += prompts_s > 0 ? e->eager_s - cost.time_s : 0; /* it is for them that it has no graph */
-        cost.time_s = e->eager_s;
-    }
-    double host_s = e->step_s + e->sequence_s * (double)sequences,
-           taken_s = e->overlaps ? fmax(host_s, cost.time_s) : host_s + cost.time_s;
+    const double device_s = ll_engine_device_s(e, cost.time_s, tokens_of(b->ranks, instance->pool->ranks),
+                                               has_prompts(b->ranks, instance->pool->ranks));
+    prompts_s += prompts_s > 0 ? device_s - cost.time_s : 0; /* it is for them that it has no graph */
+    cost.time_s = device_s;
+    const double taken_s = ll_engine_step_s(e, device_s, sequences);
     double end_s = s->now_s + taken_s;
     if (instance->count > 0) { /* stages compute batches in their order */
         uint64_t last = (instance->first + instance->count - 1) % instance->pool->stages;

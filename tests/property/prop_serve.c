@@ -6,6 +6,7 @@
 
 #include "sim/serve/history.h"
 #include "sim/serve/serve.h"
+#include "sim/serve/steady.h"
 
 #include <math.h>
 #include <string.h>
@@ -189,6 +190,49 @@ static void check_case(uint64_t case_seed)
     assert_true(r->output_tokens == output);
     ll_arena_release(&arena);
     ll_arena_release(&again);
+}
+
+/* As many requests at a time as the steady state has: over many of them the rate is that of the closed
+ * form, but for the first and the last ones, and for prompts that meet others more often than in the mean. */
+static void a_steady_state_is_what_many_requests_come_to(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < CASES / 10; i++) {
+        uint64_t random = seed + i;
+        struct case_of c;
+        struct ll_arena arena = {0};
+        struct ll_steady_state steady;
+        const char *trouble;
+        draw(&random, &c);
+        if (c.deployment.whole.instances == 0)
+            c.deployment.whole = c.deployment.prefill;
+        c.deployment.prefill.instances = c.deployment.decode.instances = 0;
+        struct ll_server_pool *pool = &c.deployment.whole;
+        const double input = 20 + (double)ll_random_below(&random, 80),
+                     output = 20 + (double)ll_random_below(&random, 40);
+        pool->instances = pool->ranks = pool->stages = 1;
+        pool->tier_count = 0;
+        pool->engine.prefix_caching = false;
+        pool->engine.longest_chunk = 0;
+        pool->engine.most_tokens = 512;
+        pool->engine.most_sequences = 1 + ll_random_below(&random, 16);
+        pool->kv_tokens = pool->engine.block * 10000;
+        c.load = (struct ll_load){.input = {.kind = LL_LENGTHS_UNIFORM, .a = input, .b = input},
+                                  .output = {.kind = LL_LENGTHS_UNIFORM, .a = 2, .b = 2 * output - 2},
+                                  .seed = 1};
+        assert_true(ll_serve_steady(pool, &c.load, &no_limits, LL_STEADY_WHOLE, &arena, &steady));
+        assert_true(steady.sequences == pool->engine.most_sequences);
+        c.load.concurrency = steady.sequences;
+        c.load.count = 40 * c.load.concurrency;
+        const struct ll_serve_watch watch = {0};
+        const struct ll_serving *r = ll_serve(&c.deployment, &c.load, &no_limits, &watch, &arena, &trouble);
+        assert_non_null(r);
+        const double rate = (double)r->requests / r->duration_s;
+        if (fabs(steady.rate_Hz / rate - 1) > 0.2)
+            fail_msg("seed %llu: %.6g requests/s, in closed form %.6g", (unsigned long long)(seed + i), rate,
+                     steady.rate_Hz);
+        ll_arena_release(&arena);
+    }
 }
 
 static void nothing_is_lost_and_nothing_is_faster_than_alone(void **state)
@@ -427,6 +471,7 @@ int main(void)
 {
     seed = ll_seed(67000000);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_steady_state_is_what_many_requests_come_to),
         cmocka_unit_test(nothing_is_lost_and_nothing_is_faster_than_alone),
         cmocka_unit_test(room_for_all_preempts_nobody),
         cmocka_unit_test(a_closed_loop_obeys_littles_law),
