@@ -53,6 +53,22 @@ uint64_t ll_served_layers(const char *config)
     return count;
 }
 
+/* Of a layer with experts; of another nothing. */
+static void add_expert_sizes(const struct ll_llm *llm, const struct ll_llm_layer *l, uint64_t tensor,
+                             struct ll_layer_sizes *sizes)
+{
+    if (l->experts == 0)
+        return;
+    sizes->experts = l->experts;
+    sizes->top_k = l->top_k;
+    sizes->expert = l->expert;
+    sizes->expert_hidden = l->latent > 0 ? l->latent : llm->hidden;
+    sizes->tensor = tensor;
+    sizes->shared = l->shared / tensor;
+    sizes->shared_gate_up = 2 * sizes->shared;
+    sizes->one = l->shared > 0;
+}
+
 bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_sizes *sizes,
                            struct ll_diags *diags)
 {
@@ -71,11 +87,12 @@ bool ll_served_layer_sizes(const char *config, uint64_t tensor, struct ll_layer_
                                          .inner = inner,
                                          .gate_up = 2 * inner,
                                          .vocabulary = ll_ceil_div(llm.vocabulary, tensor),
-                                         .experts = l->experts,
                                          .heads = heads,
                                          .kv_heads = kv_heads,
                                          .head = l->head};
     }
+    for (uint64_t i = 0; found && i < llm.layer_count && sizes->experts == 0; i++)
+        add_expert_sizes(&llm, &llm.layers[i], tensor, sizes);
     if (known && !found)
         ll_complain(diags, (struct ll_place){.file = config},
                     "no layer has keys and values of each head; expected a model with such attention");

@@ -8,7 +8,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/num.h"
 
-enum op { GEMM, RMS_NORM, SILU_MUL, NOTHING };
+enum op { GEMM, EXPERTS, RMS_NORM, SILU_MUL, NOTHING };
 
 static const struct layer {
     const char *name;
@@ -117,8 +117,17 @@ static bool add_layer(struct reading *r, const struct ll_csv_field *fields)
     struct ll_arena *arena = r->csv.arena;
     switch (layer->op) {
     case GEMM:
-        if (n > 0)
+        if (n > 0 && k > 0)
             return add(r, "gemm", ll_format(arena, "m=%" PRIu64 ";n=%" PRIu64 ";k=%" PRIu64, rows, n, k),
+                       time_us);
+        break;
+    case EXPERTS:
+        if (n > 0 && k > 0)
+            return add(r, "moe",
+                       ll_format(arena,
+                                 "tokens=%" PRIu64 ";hidden=%" PRIu64 ";inter=%" PRIu64 ";topk=%" PRIu64
+                                 ";experts=%" PRIu64 ";tp=%" PRIu64 ";ep=1;dist=balanced",
+                                 rows, k, n, r->sizes->top_k, r->sizes->experts, r->sizes->tensor),
                        time_us);
         break;
     case RMS_NORM:

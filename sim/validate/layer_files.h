@@ -20,6 +20,9 @@
 struct ll_layer_sizes {
     uint64_t hidden, qkv, attended, inner, gate_up, vocabulary, experts;
     uint64_t heads, kv_heads, head; /* of attention, and elements of a head */
+    /* Of the first layer with experts: how many of them a token has, features in which they work and inside of
+     * one, before `tensor` devices share it; inside of the shared one, on a device. 0: there are none. */
+    uint64_t top_k, expert_hidden, expert, tensor, shared, shared_gate_up, one;
 };
 
 /* Whether a file begins with one of these headers. */

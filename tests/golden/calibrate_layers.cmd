@@ -8,6 +8,10 @@
 leadline calibrate --from dense.csv --from attention.csv --machine rtx_4090+vllm --model llama3.1-8b -o card.yaml
 head -3 card_kernels.csv; grep measured card.yaml
 leadline machines card.yaml | head -1
+awk 'BEGIN { print "layer,tokens,time_us"; for (n = 1; n <= 512; n *= 2) {
+    print "gate," n ",6"; print "experts," n "," 25 + 200 * (1 - (1 - 1 / 16) ^ n) + n / 8; print "gate_up_proj," n ",9" } }' >moe.csv
+leadline calibrate --from moe.csv --machine h100_sxm+vllm --model qwen3-30b-a3b --tp 2 -o moe.yaml
+grep moe, moe_kernels.csv | head -2
 leadline calibrate --from dense.csv --machine rtx_4090+vllm -o card.yaml
 printf 'layer,tokens,time_us\nqkv,1,2\n' >bad.csv
 leadline calibrate --from bad.csv --machine rtx_4090+vllm --model llama3.1-8b -o card.yaml
