@@ -135,14 +135,15 @@ static void add(struct scoring *s, const char *source, const char *hardware, con
     add_row(s, &row, NULL, predicted, roofline, machine, reason);
 }
 
-/* Serves with the options, in their arena; *machine is one of those that are shared. NULL after
- * complaints. */
+/* Serves with the options, in their arena; *machine is one of those that are shared. NULL: *why says why not,
+ * in the arena of the command's arguments. */
 static const struct ll_serving *serve(struct ll_serving_options *o, bool roofline, struct scoring *s,
-                                      const struct ll_machine **machine)
+                                      const struct ll_machine **machine, const char **why)
 {
     static const struct ll_serve_watch watch = {0};
     struct ll_serving_setup setup = {.args = &o->args, .roofline = roofline, .shared = &s->shared};
     const struct ll_serving *r = NULL;
+    ll_cli_hush(true);
     if (ll_serving_read(&setup)) {
         if (s->listed) {
             setup.load.listed = s->listed;
@@ -152,7 +153,12 @@ static const struct ll_serving *serve(struct ll_serving_options *o, bool rooflin
     }
     int first = setup.groups[LL_POOL_WHOLE].pool ? LL_POOL_WHOLE : LL_POOL_PREFILL;
     ll_print_diags(&setup.diags);
-    if (r)
+    ll_cli_hush(false);
+    const char *said = ll_cli_hushed();
+    if (!r)
+        *why =
+            *said ? ll_copy_text(s->args->arena, said, strlen(said)) : "the deployment cannot be served here";
+    else
         *machine = ll_serving_shared_machine(&s->shared, setup.groups[first].machine->stem);
     ll_serving_release(&setup);
     return r;
@@ -307,8 +313,7 @@ static void score_setting(struct scoring *s, const struct table *t)
     open = open ? open : unknown;
     give_load(&o, &setting);
     for (int i = 0; i < 2 && !open; i++)
-        if (!(r[i] = serve(&o, i == 1, s, &machine)))
-            open = "the deployment cannot be served here";
+        r[i] = serve(&o, i == 1, s, &machine, &open);
     struct ll_measured row = {.source = "served_points",
                               .hardware = ll_format(arena, "%s+%s", setting.system, setting.backend),
                               .dtype = "",
@@ -432,9 +437,12 @@ static bool score_log(struct scoring *s, const char *path)
     ll_serving_give(&o, "request-overhead", "0s"); /* the log's arrivals are the queue's */
     const struct ll_machine *machine = NULL;
     for (int i = 1; i < 3; i++) {
-        const struct ll_serving *r = serve(&o, i == 2, s, &machine);
-        if (!r)
+        const char *why;
+        const struct ll_serving *r = serve(&o, i == 2, s, &machine, &why);
+        if (!r) {
+            ll_cli_reject("%s", why);
             return false;
+        }
         times[i][0] = r->ttft;
         times[i][1] = r->tpot;
         times[i][2] = r->e2e;
@@ -759,12 +767,10 @@ static void score_bench(struct scoring *s, const struct ll_bench_result *r)
     if (!open) {
         if (r->kind == LL_BENCH_SERVER)
             list_requests(s, r);
-        served = serve(&o, false, s, &machine);
-        roofline = served ? serve(&o, true, s, &machine) : NULL;
+        served = serve(&o, false, s, &machine, &open);
+        roofline = served ? serve(&o, true, s, &machine, &open) : NULL;
         s->listed = NULL;
     }
-    if (!open && !roofline)
-        open = "the deployment cannot be served here";
     machine = open ? NULL : machine;
     (process ? add_process : add_server)(s, r, hardware, dims, served, roofline, machine, open);
 }
