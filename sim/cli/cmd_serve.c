@@ -141,6 +141,17 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
         !ll_value_count(args, "speculative-tokens", 1, 16, 0, &speculated))
         return false;
     e->speculated = (unsigned)speculated;
+    const char *policy = ll_value(args, "scheduling-policy", "fcfs");
+    e->by_priority = strcmp(policy, "priority") == 0;
+    if (!e->by_priority && strcmp(policy, "fcfs") != 0) {
+        ll_cli_reject("--scheduling-policy %s: expected fcfs or priority", policy);
+        return false;
+    }
+    if (e->by_priority && (e->prompts_first || e->admission != LL_ADMISSION_KNOWN)) {
+        ll_cli_reject("--scheduling-policy priority: it is vLLM's; expected a machine with its scheduler, as "
+                      "h100_sxm+vllm");
+        return false;
+    }
     if (ll_flag(args, "enable-prefix-caching") || ll_flag(args, "no-prefix-caching"))
         e->prefix_caching = ll_flag(args, "enable-prefix-caching");
     if (ll_flag(args, "enable-prefix-caching") && ll_flag(args, "no-prefix-caching")) {
@@ -795,6 +806,9 @@ static const struct ll_option options[] = {
     {"warmup", 0, "TIME", "requests that come earlier are served, but do not count"},
     {"max-num-seqs", 0, "N", "sequences in a step"},
     {"max-num-batched-tokens", 0, "N", "new tokens in a step"},
+    {"scheduling-policy", 0, "POLICY",
+     "who is let in first, and preempted last: fcfs, or priority (a column of --requests, the lower the "
+     "earlier)"},
     {"long-prefill-token-threshold", 0, "N", "new tokens of one prompt in a step"},
     {"max-cudagraph-capture-size", 0, "N", "tokens of the largest batch that a captured graph computes"},
     {"block-size", 0, "N", "tokens of a block of the KV cache"},

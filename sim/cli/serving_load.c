@@ -169,6 +169,10 @@ bool ll_serving_load(struct ll_serving_setup *s)
         if (load->listed && prompts > load->count)
             ll_cli_warn("--num-prompts %" PRIu64 ": %s has %" PRIu64 " requests", prompts, file, load->count);
         load->count = prompts > 0 ? ll_min(load->count, prompts) : load->count;
+        bool urgent = strcmp(ll_value(args, "scheduling-policy", "fcfs"), "fcfs") != 0;
+        for (uint64_t i = 0; load->listed && !urgent && i < load->count; i++)
+            if ((urgent = load->listed[i].priority != 0))
+                ll_cli_warn("%s has priorities, which count with --scheduling-policy priority alone", file);
         return load->listed != NULL;
     }
     if (load->rate_Hz == 0 && load->concurrency == 0) {

@@ -14,7 +14,7 @@
 #include "tracer/base/random.h"
 #include "tracer/base/str.h"
 
-enum { ARRIVAL, INPUT, OUTPUT, COLUMNS };
+enum { ARRIVAL, INPUT, OUTPUT, PRIORITY, COLUMNS };
 
 struct reading {
     const char *path;
@@ -85,6 +85,14 @@ static bool count_in(const char *text, uint64_t *count)
     return end != text && *end == '\0' && value == (double)*count;
 }
 
+static bool priority_in(const char *text, int64_t *priority)
+{
+    char *end;
+    double value = ll_strtod(text, &end);
+    *priority = fabs(value) < 0x1p53 ? (int64_t)value : 0;
+    return end != text && *end == '\0' && value == (double)*priority;
+}
+
 static bool read_csv(struct reading *r, const struct ll_contents *text)
 {
     static const char *const names[COLUMNS][6] = {
@@ -92,13 +100,14 @@ static bool read_csv(struct reading *r, const struct ll_contents *text)
         [INPUT] = {"input_tokens", "ContextTokens", "Request tokens", "num_prefill_tokens", "input_length",
                    NULL},
         [OUTPUT] = {"output_tokens", "GeneratedTokens", "Response tokens", "num_decode_tokens",
-                    "output_length", NULL}};
+                    "output_length", NULL},
+        [PRIORITY] = {"priority", NULL}};
     struct ll_csv csv = {.file = r->path,
                          .at = text->bytes,
                          .end = text->bytes + text->length,
                          .arena = r->arena,
                          .diags = r->diags};
-    size_t count, column[COLUMNS] = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    size_t count, column[COLUMNS] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
     const struct ll_csv_field *fields = ll_csv_next(&csv, &count);
     for (size_t i = 0; fields && i < count; i++)
         for (int c = 0; c < COLUMNS; c++)
@@ -133,6 +142,9 @@ static bool read_csv(struct reading *r, const struct ll_contents *text)
             if (!count_in(fields[column[c]].text, c == INPUT ? &request.input : &request.output))
                 return ll_complain(r->diags, ll_csv_place(&csv, &fields[column[c]]),
                                    "expected a number of tokens");
+        if (column[PRIORITY] != SIZE_MAX && !priority_in(fields[column[PRIORITY]].text, &request.priority))
+            return ll_complain(r->diags, ll_csv_place(&csv, &fields[column[PRIORITY]]),
+                               "expected a priority, a whole number, the lower the earlier");
         if (request.output == 0 && may_fail)
             continue;
         if (!add(r, place, &request))
@@ -179,8 +191,8 @@ static bool read_object(struct reading *r, struct ll_json_reader *json)
         bool ms = ll_json_says(json, "timestamp"), ns = ll_json_says(json, "arrival_time_ns"),
              input = ll_json_says(json, "input_length") || ll_json_says(json, "input_toks"),
              output = ll_json_says(json, "output_length") || ll_json_says(json, "output_toks"),
-             pieces = ll_json_says(json, "hash_ids");
-        if (!ms && !ns && !input && !output && !pieces) {
+             priority = ll_json_says(json, "priority"), pieces = ll_json_says(json, "hash_ids");
+        if (!ms && !ns && !input && !output && !priority && !pieces) {
             ll_json_pass(json);
             continue;
         }
@@ -191,6 +203,8 @@ static bool read_object(struct reading *r, struct ll_json_reader *json)
             return false;
         if (ms || ns)
             request.arrival_s = ll_json_as_real(json) * (ms ? 1e-3 : 1e-9);
+        if (priority)
+            request.priority = ll_json_as_integer(json);
         if (input)
             request.input = tokens_of(json);
         if (output)

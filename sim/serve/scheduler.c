@@ -75,6 +75,12 @@ void ll_sequence_give(struct ll_rank *rank, struct ll_sequence *s)
     rank->ended = s;
 }
 
+/* The i-th that waits. */
+static struct ll_sequence **waiting_at(const struct ll_rank *rank, uint64_t i)
+{
+    return &rank->waiting[(rank->waiting_first + i) % rank->waiting_capacity];
+}
+
 /* Makes room for one more that waits. */
 static bool more_waiting(struct ll_rank *rank)
 {
@@ -85,11 +91,33 @@ static bool more_waiting(struct ll_rank *rank)
     if (!waiting)
         return false;
     for (uint64_t i = 0; i < rank->waiting_count; i++)
-        waiting[i] = rank->waiting[(rank->waiting_first + i) % rank->waiting_capacity];
+        waiting[i] = *waiting_at(rank, i);
     rank->waiting = waiting;
     rank->waiting_first = 0;
     rank->waiting_capacity = capacity;
     return true;
+}
+
+/* Whether a is more urgent than b, as vLLM's priority policy has it (v1/core/sched/request_queue.py). */
+static bool more_urgent(const struct ll_sequence *a, const struct ll_sequence *b)
+{
+    const struct ll_request *x = &a->request, *y = &b->request;
+    if (x->priority != y->priority)
+        return x->priority < y->priority;
+    return x->arrival_s != y->arrival_s ? x->arrival_s < y->arrival_s : a->number < b->number;
+}
+
+/* The scheduler knows of all that wait; by priority each takes its place among those that it knew. */
+static void know_all(struct ll_rank *rank)
+{
+    for (uint64_t i = rank->ready; rank->engine->by_priority && i < rank->waiting_count; i++) {
+        struct ll_sequence *s = *waiting_at(rank, i);
+        uint64_t to = i;
+        for (; to > 0 && more_urgent(s, *waiting_at(rank, to - 1)); to--)
+            *waiting_at(rank, to) = *waiting_at(rank, to - 1);
+        *waiting_at(rank, to) = s;
+    }
+    rank->ready = rank->waiting_count;
 }
 
 bool ll_rank_queue(struct ll_rank *rank, struct ll_sequence *s)
@@ -100,7 +128,7 @@ bool ll_rank_queue(struct ll_rank *rank, struct ll_sequence *s)
     return true;
 }
 
-/* Back to the front of the queue, where there is always room: it came from there. */
+/* Back to the front of the queue, or by priority to its place. */
 static bool queue_in_front(struct ll_rank *rank, struct ll_sequence *s)
 {
     if (!more_waiting(rank))
@@ -109,6 +137,13 @@ static bool queue_in_front(struct ll_rank *rank, struct ll_sequence *s)
     rank->waiting[rank->waiting_first] = s;
     rank->waiting_count++;
     rank->ready++;
+    for (uint64_t i = 0; rank->engine->by_priority && i + 1 < rank->ready; i++) {
+        struct ll_sequence **here = waiting_at(rank, i), **next = waiting_at(rank, i + 1);
+        if (!more_urgent(*next, s))
+            break;
+        *here = *next;
+        *next = s;
+    }
     return true;
 }
 
@@ -252,6 +287,27 @@ static void put(const struct ll_rank *rank, struct ll_rank_batch *batch, struct 
     }
 }
 
+/* Takes a sequence out of the batch again. */
+static void take_out(const struct ll_rank *rank, struct ll_rank_batch *batch, struct ll_sequence *s)
+{
+    struct ll_server_step *step = &batch->step;
+    uint64_t at = 0, chunk = 0;
+    for (; batch->sequences[at] != s; at++)
+        chunk += !decodes(batch->sequences[at]);
+    if (decodes(s)) {
+        step->sequences--;
+        step->context -= s->computed;
+        step->asked -= 1 + rank->engine->speculated;
+    } else {
+        step->asked -= s->computed + s->new_tokens == ll_known(s);
+        memmove(batch->chunks + chunk, batch->chunks + chunk + 1,
+                (--step->chunk_count - chunk) * sizeof *batch->chunks);
+    }
+    memmove(batch->sequences + at, batch->sequences + at + 1,
+            (--batch->count - at) * sizeof *batch->sequences);
+    s->new_tokens = 0;
+}
+
 /* Takes the running sequence at this index away, back to the front of the queue, to be computed again. */
 static bool preempt(struct ll_rank *rank, uint64_t at, struct ll_rank_batch *batch)
 {
@@ -265,14 +321,19 @@ static bool preempt(struct ll_rank *rank, uint64_t at, struct ll_rank_batch *bat
 }
 
 /* Whom to preempt of those that are not in a batch under way or this one: the last that was let in, or
- * (SGLang) of those with fewest tokens made the one with the longest prompt. running_count: nobody. */
+ * (SGLang) of those with fewest tokens made the one with the longest prompt. By priority: the least urgent,
+ * though it may be in this batch. running_count: nobody. */
 static uint64_t victim_of(const struct ll_rank *rank)
 {
     uint64_t best = rank->running_count;
     for (uint64_t i = rank->running_count; i-- > 0;) {
         const struct ll_sequence *s = rank->running[i], *b;
-        if (s->in_flight || s->new_tokens > 0)
+        if (s->in_flight || (s->new_tokens > 0 && !rank->engine->by_priority))
             continue;
+        if (rank->engine->by_priority) {
+            best = best == rank->running_count || more_urgent(rank->running[best], s) ? i : best;
+            continue;
+        }
         if (!rank->engine->prompts_first)
             return i;
         b = best < rank->running_count ? rank->running[best] : NULL;
@@ -320,6 +381,10 @@ static bool schedule_running(struct ll_rank *rank, bool prompts, bool decoding, 
             if (victim == rank->running_count)
                 return true; /* all others are in batches under way */
             self = rank->running[victim] == s;
+            if (rank->running[victim]->new_tokens > 0) {
+                *budget += rank->running[victim]->new_tokens;
+                take_out(rank, batch, rank->running[victim]);
+            }
             if (!preempt(rank, victim, batch))
                 return false;
             i -= victim < i;
@@ -449,7 +514,7 @@ static void take_loaded(struct ll_rank *rank, double now_s)
 /* The next one to be let in: it leaves what it waits in when it is taken. */
 static struct ll_sequence *next_waiting(const struct ll_rank *rank)
 {
-    return rank->loaded ? rank->loaded : rank->waiting[rank->waiting_first];
+    return rank->loaded ? rank->loaded : *waiting_at(rank, 0);
 }
 
 static void leave_waiting(struct ll_rank *rank)
@@ -519,7 +584,7 @@ static bool waits_for_more(struct ll_rank *rank, const struct ll_server_step *st
     if (e->wait_steps == 0 || step->sequences == 0 || rank->ready == 0)
         return false;
     for (uint64_t i = 0; i < rank->ready && tokens < enough; i++)
-        tokens += (double)ll_known(rank->waiting[(rank->waiting_first + i) % rank->waiting_capacity]);
+        tokens += (double)ll_known(*waiting_at(rank, i));
     bool waits = tokens < enough && rank->waited < e->wait_steps;
     rank->waited = waits ? rank->waited + 1 : 0;
     return waits;
@@ -562,7 +627,7 @@ static void look(struct ll_rank *rank, bool prompts)
     if (!prompts && rank->quiet_steps < rank->engine->receive_steps)
         return;
     rank->quiet_steps = 0;
-    rank->ready = rank->waiting_count;
+    know_all(rank);
 }
 
 bool ll_rank_schedule(struct ll_rank *rank, double now_s, bool admits, struct ll_rank_batch *batch)
@@ -574,7 +639,7 @@ bool ll_rank_schedule(struct ll_rank *rank, double now_s, bool admits, struct ll
         return false;
     if (batch->count == 0 && rank->ready < rank->waiting_count) { /* idle, it looks all the time */
         const struct ll_rank_batch first = *batch;
-        rank->ready = rank->waiting_count;
+        know_all(rank);
         if (!choose(rank, now_s, admits, batch))
             return false;
         batch->preemptions += first.preemptions;

@@ -24,9 +24,10 @@
 /* Host and scheduler of a server. Sizes in tokens unless they say otherwise. */
 struct ll_engine {
     enum ll_admission admission;
-    bool prompts_first;  /* a step computes prompts alone while some wait; else beside running sequences */
-    bool chunks;         /* a prompt may be cut where the budget of a step ends */
-    bool prefix_caching; /* full blocks are found again by their content */
+    bool prompts_first; /* a step computes prompts alone while some wait; else beside running sequences */
+    bool chunks;        /* a prompt may be cut where the budget of a step ends */
+    bool by_priority; /* those that wait are let in, and lose their blocks last, by priority, then arrival */
+    bool prefix_caching;       /* full blocks are found again by their content */
     uint64_t most_sequences;   /* in a step, at least 1 */
     uint64_t most_tokens;      /* new ones in a step, at least 1 */
     uint64_t longest_chunk;    /* of one prompt in a step; 0: as most_tokens */
@@ -55,6 +56,7 @@ struct ll_engine {
 struct ll_request {
     double arrival_s;
     uint64_t input, output; /* tokens; output at least 1 */
+    int64_t priority;       /* the lower the earlier; only where the engine goes by it */
     /* What of the input others may have, too: so many tokens from the front, which are those of all requests
      * with the same `prefix`; or the contents of pieces of piece_tokens each, from the front. */
     uint64_t prefix, prefix_tokens;

@@ -64,3 +64,7 @@ printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-41 28:75:46.68,10,5\n' 
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests day.csv
 echo '[{"conversations": [1]}]' >turn.json
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests turn.json
+printf 'input_tokens,output_tokens,priority\n10,5,1.5\n' >urgent.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --requests urgent.csv
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --scheduling-policy lifo
+leadline serve -c h100_sxm+trtllm --model qwen3-8b --rate 1 --scheduling-policy priority

@@ -29,6 +29,11 @@ leadline serve --settings serve.yaml --output-tokens 64 --set hbm3.bandwidth=3.3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --request-rate 20 --max-concurrency 2 --duration 8s --warmup 2s --random-input-len lognormal:400:300 --random-output-len 20+-50% | head -1
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 5 --num-prompts 30 --ttft 60ms --find-rate --timeline t.json --per-request r.csv | grep rate
 wc -l <r.csv
+# The most urgent is let in first, and keeps its blocks where there are not enough.
+printf 'input_tokens,output_tokens,priority\n300,300,1\n300,300,1\n300,300,-1\n300,300,0\n' >urgent.csv
+for policy in fcfs priority; do
+    leadline serve -c h100_sxm+vllm --model qwen3-8b --requests urgent.csv --kv-blocks 80 --max-num-seqs 3 --scheduling-policy $policy --per-request out.csv >/dev/null && cut -d, -f 1,5,7,8 out.csv
+done
 # Prompts that come again, a cache of which a few fit, host memory behind it.
 for i in 0 1 2 3 4 5; do
     for turn in 0 1; do

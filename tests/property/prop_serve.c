@@ -88,13 +88,15 @@ static void draw(uint64_t *random, struct case_of *c)
                                .block = 1 + ll_random_below(random, 32),
                                .step_s = 1e-5 * (double)ll_random_below(random, 10),
                                .overlaps = ll_random_below(random, 2)};
+    engine.by_priority = !engine.prompts_first && ll_random_below(random, 2);
     uint64_t count = 1 + ll_random_below(random, MOST_REQUESTS);
     double arrival = 0, gap = pow(10, (double)ll_random_below(random, 5) - 4);
     for (uint64_t i = 0; i < count; i++) {
         struct ll_request *r = &c->requests[i];
         *r = (struct ll_request){.arrival_s = arrival,
                                  .input = 1 + ll_random_below(random, 400),
-                                 .output = 1 + ll_random_below(random, 60)};
+                                 .output = 1 + ll_random_below(random, 60),
+                                 .priority = (int64_t)ll_random_below(random, 3) - 1};
         if (ll_random_below(random, 3) == 0) {
             r->prefix = ll_random_below(random, 2);
             r->prefix_tokens = ll_random_below(random, r->input + 1);
@@ -183,13 +185,42 @@ static void check_case(uint64_t case_seed)
                      (unsigned long long)i, q->last_token_s - q->request.arrival_s, alone);
         assert_true(q->hit_tokens < q->request.input);
         if (c.deployment.whole.instances == 1 && c.deployment.whole.ranks == 1 &&
-            c.deployment.whole.tier_count == 0)
+            !c.deployment.whole.engine.by_priority && c.deployment.whole.tier_count == 0)
             assert_true(q->scheduled_s >= last_scheduled[0]);
         last_scheduled[0] = q->scheduled_s;
     }
     assert_true(r->output_tokens == output);
     ll_arena_release(&arena);
     ll_arena_release(&again);
+}
+
+/* All at once, one after another: who waits is let in by priority, then by arrival. */
+static void the_most_urgent_is_let_in_first(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < CASES / 10; i++) {
+        uint64_t random = seed + i;
+        struct case_of c;
+        struct ll_arena arena = {0};
+        static struct seen seen;
+        draw(&random, &c);
+        if (c.deployment.whole.instances == 0)
+            c.deployment.whole = c.deployment.prefill;
+        c.deployment.prefill.instances = c.deployment.decode.instances = 0;
+        struct ll_server_pool *pool = &c.deployment.whole;
+        pool->instances = pool->ranks = pool->stages = pool->engine.most_sequences = 1;
+        pool->tier_count = 0;
+        pool->engine.prompts_first = false;
+        pool->engine.by_priority = true;
+        for (uint64_t q = 0; q < c.load.count; q++)
+            c.requests[q].arrival_s = 0;
+        serve(&c, &c.load, &seen, &arena);
+        for (uint64_t a = 0; a < c.load.count; a++)
+            for (uint64_t b = a + 1; b < c.load.count; b++)
+                assert_true((seen.all[a].scheduled_s < seen.all[b].scheduled_s) ==
+                            (c.requests[a].priority <= c.requests[b].priority));
+        ll_arena_release(&arena);
+    }
 }
 
 /* As many requests at a time as the steady state has: over many of them the rate is that of the closed
@@ -471,6 +502,7 @@ int main(void)
 {
     seed = ll_seed(67000000);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_urgent_is_let_in_first),
         cmocka_unit_test(a_steady_state_is_what_many_requests_come_to),
         cmocka_unit_test(nothing_is_lost_and_nothing_is_faster_than_alone),
         cmocka_unit_test(room_for_all_preempts_nobody),
