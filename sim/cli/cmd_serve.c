@@ -306,7 +306,7 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     if (key && find_shared(s, g, key))
         return true;
     g->model = ll_alloc(arena, 1, sizeof *g->model);
-    if (!g->model || !(g->machine = machine_of(s, which, shared * g->pipeline)))
+    if (!g->model || !(g->machine = s->machine ? s->machine : machine_of(s, which, shared * g->pipeline)))
         return false;
     g->machine->software.serves = true;
     *g->model = (struct ll_served_model){
@@ -538,7 +538,7 @@ void ll_serving_release(struct ll_serving_setup *s)
             continue;
         if (s->groups[i].model)
             ll_served_release(s->groups[i].model);
-        if (s->groups[i].machine)
+        if (s->groups[i].machine && !s->machine)
             ll_machine_free(s->groups[i].machine);
     }
     ll_diags_release(&s->diags);

@@ -96,7 +96,7 @@ static bool check_by_all(const struct ll_space *space, const struct ll_space_axi
 {
     bool right = true;
     for (size_t i = 0; right && i < space->workload_count; i++) {
-        const char *name = space->workloads[i].model;
+        const char *name = space->workloads[i].served ? NULL : space->workloads[i].model;
         const struct ll_model *model = name ? ll_model_find(name) : NULL;
         right = !model || check_value(model, strchr(axis->path, '.') + 1, value,
                                       value->node ? value->node->place : axis->place, diags);
@@ -109,10 +109,11 @@ bool ll_sweep_check_values(const struct ll_space *space, struct ll_diags *diags)
     bool right = true;
     for (size_t a = 0; a < space->axis_count; a++) {
         const struct ll_space_axis *axis = &space->axes[a];
-        for (uint32_t i = 0; axis->target == LL_AXIS_MODEL && i < axis->value_count; i++)
+        const bool model = axis->target == LL_AXIS_MODEL && strncmp(axis->path, "serve.", 6) != 0;
+        for (uint32_t i = 0; model && i < axis->value_count; i++)
             right &= check_by_all(space, axis, &axis->values[i], diags);
     }
-    return right;
+    return ll_sweep_check_servings(space, diags) && right;
 }
 
 static struct ll_trace *bring_model(const struct ll_space_workload *workload,
@@ -379,6 +380,8 @@ static int read_space(struct exploration *e)
     if (ll_flag(e->args, "resume") && access(e->output, F_OK))
         return ll_cli_reject("--resume: there is no %s to go on with", e->output);
     e->evaluator = ll_evaluator_new(e->space, ll_sweep_bring, NULL, e->pool, &e->diags);
+    if (e->evaluator)
+        ll_evaluator_serve(e->evaluator, ll_sweep_serve, NULL);
     struct ll_str warning = {0};
     if (e->evaluator && ll_evaluator_warn(e->evaluator, &warning))
         e->warning = ll_copy_text(e->args->arena, warning.text, warning.length);

@@ -45,6 +45,16 @@ extern const struct ll_command ll_command_sweep;
  * stands where the value does. What values may not be together is for the points to find. */
 bool ll_sweep_check_values(const struct ll_space *space, struct ll_diags *diags);
 
+/* The same of servings: their models and options are known. */
+bool ll_sweep_check_servings(const struct ll_space *space, struct ll_diags *diags);
+
+/* The ll_serving_source of the evaluator; one at a time serves, whatever the number of threads. The context
+ * is not used. */
+struct ll_readings;
+bool ll_sweep_serve(void *context, const struct ll_space_workload *workload,
+                    const struct ll_space_setting *settings, size_t count, const struct ll_machine *machine,
+                    struct ll_readings *measured, struct ll_diags *diags);
+
 /* Reads a trace, or records a model dry: the ll_trace_source of the evaluator. The context is not used. */
 struct ll_trace *ll_sweep_bring(void *context, const struct ll_space_workload *workload,
                                 const struct ll_space_setting *settings, size_t count,

@@ -19,6 +19,8 @@ int ll_sweep_points_open(const char *path, struct ll_sweep_points *points)
     points->pool = right ? ll_pool_new(1) : NULL;
     points->evaluator =
         points->pool ? ll_evaluator_new(points->space, ll_sweep_bring, NULL, points->pool, diags) : NULL;
+    if (points->evaluator)
+        ll_evaluator_serve(points->evaluator, ll_sweep_serve, NULL);
     struct ll_str warning = {0};
     if (points->evaluator && ll_evaluator_warn(points->evaluator, &warning))
         points->warning = ll_copy_text(&points->arena, warning.text, warning.length);

@@ -519,6 +519,7 @@ struct ll_expression *ll_space_expression(struct ll_space_reading *reading, cons
  *     model.batch: [16, 32]                                   of the models that are recorded */
 
 #define MODEL_PREFIX "model."
+#define SERVE_PREFIX "serve."
 #define PLAN_PREFIX "plan."
 
 struct making {
@@ -677,6 +678,16 @@ static bool is_of_model(const char *path)
     return !strncmp(path, MODEL_PREFIX, strlen(MODEL_PREFIX));
 }
 
+static bool is_of_serving(const char *path)
+{
+    return !strncmp(path, SERVE_PREFIX, strlen(SERVE_PREFIX));
+}
+
+bool ll_is_of_serving(const struct ll_space_axis *axis)
+{
+    return is_of_serving(axis->path);
+}
+
 static bool is_of_plan(const char *path)
 {
     return !strncmp(path, PLAN_PREFIX, strlen(PLAN_PREFIX));
@@ -692,7 +703,7 @@ static bool read_coupling(struct ll_space_reading *reading, const struct ll_node
 {
     struct ll_space *space = reading->space;
     struct making m = {.reading = reading, .node = node};
-    if (is_of_model(node->key) || is_of_plan(node->key))
+    if (is_of_model(node->key) || is_of_serving(node->key) || is_of_plan(node->key))
         return ll_complain(reading->diags, node->key_place,
                            "`%s`: only values of the machine follow from others; list its values, and let a "
                            "constraint choose, as in plan.tp * plan.dp == 64",
@@ -714,7 +725,7 @@ static bool read_axis(struct ll_space_reading *reading, const struct ll_node *no
 {
     struct ll_space *space = reading->space;
     struct making m = {.reading = reading, .node = node, .axis = &space->axes[space->axis_count]};
-    bool model = is_of_model(node->key), plan = is_of_plan(node->key);
+    bool model = is_of_model(node->key) || is_of_serving(node->key), plan = is_of_plan(node->key);
     if (space->axis_count == LL_MOST_AXES)
         return ll_complain(reading->diags, node->key_place, "more than %d things vary", LL_MOST_AXES);
     if (plan && !ll_plan_key_is_known(node->key + strlen(PLAN_PREFIX), node->key_place, reading->diags))

@@ -138,10 +138,15 @@ struct ll_workload_variant {
     const struct ll_prepared *prepared;  /* of one device, or of ranks that wait for one another */
     const struct ll_lower_bounds *least; /* what one device takes at least; NULL of several, and of ranks */
     const struct ll_spread *spread;      /* of several */
-    const char *trouble;                 /* such a model, or such a plan for it, cannot be */
+    const struct ll_space_setting *settings; /* of a serving: its options; NULL: it is none */
+    size_t setting_count;
+    const char *trouble; /* such a model, or such a plan for it, cannot be */
 };
 
 struct ll_variants;
+
+/* Whether an axis is an option of servings, not a parameter of models that are recorded. */
+bool ll_is_of_serving(const struct ll_space_axis *axis);
 
 /* The workload as a point has it, which was brought. Thread-safe. */
 const struct ll_workload_variant *ll_variants_get(const struct ll_variants *variants, size_t workload,

@@ -111,7 +111,7 @@ static size_t settings_of(const struct ll_space *space, const struct ll_space_wo
         settings[count++] = workload->settings[i];
     for (size_t a = 0; a < space->axis_count; a++) {
         const struct ll_space_axis *axis = &space->axes[a];
-        if (axis->target != LL_AXIS_MODEL)
+        if (axis->target != LL_AXIS_MODEL || ll_is_of_serving(axis) != workload->served)
             continue;
         struct ll_space_setting setting = {strchr(axis->path, '.') + 1, axis->values[point[a]].text};
         size_t i = 0;
@@ -163,8 +163,9 @@ static struct recording *recording_of(struct ll_variants *variants, size_t w, co
         free(made.arena);
         return NULL;
     }
-    made.trace = record(variants, w, point, &diags);
-    if (!made.trace)
+    const bool served = variants->space->workloads[w].served;
+    made.trace = served ? NULL : record(variants, w, point, &diags);
+    if (!made.trace && !served)
         made.trouble = trouble_of(&diags, made.arena);
     ll_diags_release(&diags);
     memmove(&workload->recordings[place + 1], &workload->recordings[place],
@@ -196,6 +197,18 @@ static void prepare(struct kept *made, const struct ll_trace *trace, struct ll_d
     bool alone = ll_trace_ranks(trace) == 1;
     made->variant.least = prepared && alone ? ll_lower_bounds_new(prepared, made->arena) : NULL;
     made->variant.prepared = made->variant.least || !alone ? prepared : NULL;
+}
+
+/* The options of a serving at a point; false when memory ran out. */
+static bool take_options(const struct ll_variants *variants, size_t w, const uint32_t *point,
+                         struct kept *made)
+{
+    const struct ll_space_workload *workload = &variants->space->workloads[w];
+    const size_t most = workload->setting_count + LL_MOST_AXES;
+    struct ll_space_setting *settings = ll_alloc(made->arena, most, sizeof *settings);
+    if (settings)
+        made->variant.setting_count = settings_of(variants->space, workload, point, settings);
+    return (made->variant.settings = settings);
 }
 
 static void make_variant(const struct ll_variants *variants, const struct recording *recording,
@@ -231,7 +244,13 @@ static bool need(struct ll_variants *variants, size_t w, const uint32_t *point)
         free(made.arena);
         return false;
     }
-    make_variant(variants, recording, point, &made);
+    if (!variants->space->workloads[w].served) {
+        make_variant(variants, recording, point, &made);
+    } else if (!take_options(variants, w, point, &made)) {
+        ll_arena_release(made.arena);
+        free(made.arena);
+        return false;
+    }
     memmove(&workload->kept[place + 1], &workload->kept[place],
             (workload->kept_count++ - place) * sizeof made);
     workload->kept[place] = made;
@@ -336,6 +355,8 @@ static bool begin(struct ll_variants *variants, size_t w, struct ll_diags *diags
     if (!need(variants, w, first))
         return ll_complain(diags, workload->place, "memory ran out");
     const struct recording *recording = &variants->workloads[w].recordings[0];
+    if (workload->served)
+        return true;
     if (!recording->trace)
         return ll_complain(diags, workload->place, "%s", recording->trouble);
     const struct ll_workload_variant *variant = ll_variants_get(variants, w, first);
@@ -408,6 +429,8 @@ struct ll_evaluator {
     unsigned worker_count;
     uint64_t base_key;              /* of what does not vary */
     const struct ll_archive *front; /* NULL: nothing is left out */
+    ll_serving_source *serve;
+    void *serve_context;
     pthread_mutex_t lock;
     struct ll_map reasons;
     struct ll_evaluation *batch; /* that is being evaluated */
@@ -492,6 +515,12 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_sou
 void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front)
 {
     evaluator->front = front;
+}
+
+void ll_evaluator_serve(struct ll_evaluator *evaluator, ll_serving_source *serve, void *context)
+{
+    evaluator->serve = serve;
+    evaluator->serve_context = context;
 }
 
 void ll_evaluator_free(struct ll_evaluator *evaluator)
@@ -591,6 +620,8 @@ static void measure(const struct ll_result *result, struct ll_readings *measured
     of[LL_MEASURE_CAPACITY] = (double)machine->levels[machine->level_count - 1].size_bytes;
     of[LL_MEASURE_DEVICES] = 1;
     of[LL_MEASURE_FITS] = result->fits;
+    for (size_t i = LL_MEASURE_TTFT; i < LL_MEASURE_COUNT; i++)
+        of[i] = NAN; /* a step is no serving */
     memcpy(measured->shares, result->shares, sizeof measured->shares);
 }
 
@@ -745,6 +776,18 @@ static const struct ll_result *replay_one(const struct ll_workload_variant *vari
     return result;
 }
 
+static bool serve_one(const struct ll_evaluator *evaluator, size_t w,
+                      const struct ll_workload_variant *variant, const struct ll_machine *machine,
+                      struct worker *worker, struct ll_readings *measured)
+{
+    const struct ll_space_workload *workload = &evaluator->space->workloads[w];
+    if (!evaluator->serve)
+        return ll_complain(&worker->diags, workload->place, "nothing serves here");
+    measure_nothing(measured);
+    return evaluator->serve(evaluator->serve_context, workload, variant->settings, variant->setting_count,
+                            machine, measured, &worker->diags);
+}
+
 /* None of them where it is known of one that it cannot be. */
 static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
                        const struct ll_machine *machine, struct ll_evaluation *evaluation,
@@ -753,10 +796,13 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     for (size_t w = 0; w < evaluator->space->workload_count; w++)
         if (!may_run(ll_variants_get(evaluator->variants, w, point), machine, &worker->diags))
             return false;
-    for (size_t w = 0; w < evaluator->space->workload_count; w++)
-        if (!replay_one(ll_variants_get(evaluator->variants, w, point), machine, worker,
-                        &evaluation->measured[w]))
+    for (size_t w = 0; w < evaluator->space->workload_count; w++) {
+        const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, point);
+        struct ll_readings *measured = &evaluation->measured[w];
+        if (variant->settings ? !serve_one(evaluator, w, variant, machine, worker, measured)
+                              : !replay_one(variant, machine, worker, measured))
             return false;
+    }
     return true;
 }
 
@@ -890,6 +936,8 @@ static bool warn_of_lanes(struct ll_evaluator *evaluator, size_t w, const struct
     struct worker *worker = &evaluator->workers[0];
     const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, point);
     struct ll_readings measured;
+    if (variant->settings)
+        return false;
     const struct ll_result *result = machine && may_run(variant, machine, &worker->diags)
                                          ? replay_one(variant, machine, worker, &measured)
                                          : NULL;

@@ -200,7 +200,7 @@ bool ll_workload_hash(const struct ll_space_workload *workload, uint64_t *hash)
     if (workload->file)
         return hash_recording(workload, hash);
     *hash = hash_types(workload, ll_hash_text(LL_HASH_START, workload->model));
-    *hash = ll_hash_text(*hash, workload->infer ? "infer" : "train");
+    *hash = ll_hash_text(*hash, workload->served ? "serve" : workload->infer ? "infer" : "train");
     for (size_t i = 0; i < workload->setting_count; i++) {
         *hash = ll_hash_text(*hash, workload->settings[i].key);
         *hash = ll_hash_text(*hash, workload->settings[i].value);

@@ -141,6 +141,35 @@ static bool space_read_models(struct ll_space_reading *reading, const struct ll_
     return read_each(reading, models, "a list of models", read_model);
 }
 
+/* The section `serve`: options of leadline serve, by their names with _ or -. */
+static bool read_serving(struct ll_space_reading *reading, const struct ll_node *node)
+{
+    struct ll_space_workload workload = {.place = node->place, .served = true};
+    const char *as = node->type == LL_NODE_MAP ? ll_node_get_text(node, "as") : NULL;
+    bool right = true;
+    workload.model = node->type == LL_NODE_MAP ? ll_node_get_text(node, "model") : NULL;
+    workload.name = as ? as : workload.model;
+    if (!workload.model || !*workload.model || !*workload.name)
+        return ll_space_expected(reading, node, "a map with a `model`, and options of leadline serve");
+    if (!(workload.settings = ll_alloc(reading->arena, node->count, sizeof *workload.settings)))
+        return ll_space_no_memory(reading, node->place);
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        if (!strcmp(child->key, "model") || !strcmp(child->key, "as"))
+            continue;
+        if (!child->text || !*child->text)
+            right = ll_space_expected(reading, child, "a value of the option");
+        else
+            workload.settings[workload.setting_count++] = (struct ll_space_setting){child->key, child->text};
+    }
+    return right && add(reading, workload);
+}
+
+static bool space_read_servings(struct ll_space_reading *reading, const struct ll_node *servings)
+{
+    return servings->type == LL_NODE_LIST ? read_each(reading, servings, "a list of servings", read_serving)
+                                          : read_serving(reading, servings);
+}
+
 /* A sweep file, section by section. No section stops at its first complaint, and none keeps the next from
  * being read. */
 
@@ -549,8 +578,10 @@ static const struct section {
     {"traces", space_read_traces, NULL, "array", "trace files, beside this file or where the program runs"},
     {"models", space_read_models, NULL, "array",
      "reference models, recorded dry: names, or maps with parameters"},
+    {"serve", space_read_servings, NULL, NULL,
+     "a language model on a server: its model, and options of leadline serve"},
     {"vary", ll_space_read_axes, "what varies, paths and their values", "object",
-     "what varies: paths of the machine, model.KEY, plan.KEY, and their values"},
+     "what varies: paths of the machine, model.KEY, plan.KEY, serve.KEY, and their values"},
     {"define", read_definitions, NULL, "object", "names for expressions"},
     {"constraints", read_constraints, NULL, NULL, "expressions that hold of each workload"},
     {"objectives", read_objectives, "what is wanted, as [min time_s]", NULL,
@@ -607,9 +638,11 @@ static bool read_sections(struct ll_space_reading *reading)
                                 sections[i].key, sections[i].need);
     }
     bool runs = ll_node_get(reading->root, "traces") || ll_node_get(reading->root, "models") ||
-                is_misspelt(reading->root, "traces") || is_misspelt(reading->root, "models");
-    return right & (runs || ll_complain(reading->diags, reading->root->place,
-                                        "a sweep file needs `traces` or `models`: what the designs run"));
+                ll_node_get(reading->root, "serve") || is_misspelt(reading->root, "traces") ||
+                is_misspelt(reading->root, "models");
+    return right &
+           (runs || ll_complain(reading->diags, reading->root->place,
+                                "a sweep file needs `traces`, `models` or `serve`: what the designs run"));
 }
 
 /* --- the whole --- */
@@ -627,25 +660,39 @@ static bool count_points(struct ll_space_reading *reading)
     return true;
 }
 
-static bool varies_models(const struct ll_space *space)
+/* Whether something varies that is of servings, or else of models that are recorded. */
+static bool varies(const struct ll_space *space, bool served)
 {
     for (size_t i = 0; i < space->axis_count; i++)
-        if (space->axes[i].target == LL_AXIS_MODEL)
+        if (space->axes[i].target == LL_AXIS_MODEL && ll_is_of_serving(&space->axes[i]) == served)
             return true;
     return false;
 }
 
-/* What varies of models needs some. */
+/* What varies of models, servings and plans needs some. */
 static bool check_models(struct ll_space_reading *reading)
 {
     const struct ll_space *space = reading->space;
-    for (size_t i = 0; i < space->workload_count; i++)
-        if (space->workloads[i].model || !varies_models(space))
-            return true;
-    if (!varies_models(space))
-        return true;
-    return ll_complain(reading->diags, ll_node_get(reading->root, "vary")->key_place,
-                       "parameters of models vary, but no model is listed under `models`");
+    const struct ll_node *vary = ll_node_get(reading->root, "vary");
+    bool models = false, servings = false, steps = false;
+    for (size_t i = 0; i < space->workload_count; i++) {
+        models |= space->workloads[i].model && !space->workloads[i].served;
+        servings |= space->workloads[i].served;
+        steps |= !space->workloads[i].served;
+    }
+    if (varies(space, false) && !models)
+        return ll_complain(reading->diags, vary->key_place,
+                           "parameters of models vary, but no model is listed under `models`");
+    if (varies(space, true) && !servings)
+        return ll_complain(reading->diags, vary->key_place,
+                           "options of a server vary, but there is no `serve`");
+    for (size_t i = 0; i < space->axis_count && !steps; i++)
+        if (space->axes[i].target == LL_AXIS_PLAN)
+            return ll_complain(reading->diags, space->axes[i].place,
+                               "`%s`: plans are of steps, and nothing here is one; expected serve.KEY, as "
+                               "serve.tp",
+                               space->axes[i].path);
+    return true;
 }
 
 static bool fill(struct ll_space_reading *reading)

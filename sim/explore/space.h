@@ -87,7 +87,15 @@ enum ll_dimension ll_expression_dimension(const struct ll_expression *expression
     X(DEVICES, "devices", NUMBER,                                                                            \
       "that the step is spread over; energy, power and price are of all, area and memory of one")            \
     X(FITS, "memory.fits", NUMBER, "1 when the footprint fits the outermost level, else 0")                  \
-    X(PRICE, "price_usd", NUMBER, "of making all devices of the design, whatever the workload")
+    X(PRICE, "price_usd", NUMBER, "of making all devices of the design, whatever the workload")              \
+    X(TTFT, "ttft_s", TIME, "of a serving: time to the first token, at its percentile")                      \
+    X(TPOT, "tpot_s", TIME, "of a serving: time for each further token, at its percentile")                  \
+    X(E2E, "e2e_s", TIME, "of a serving: from arrival to the last token, at its percentile")                 \
+    X(TOKENS_PER_DEVICE, "tokens_per_s_per_device", FREQUENCY, "of a serving: tokens that it makes")         \
+    X(TOKENS_PER_USER, "tokens_per_s_per_user", FREQUENCY, "of a serving: one over the mean of tpot_s")      \
+    X(WITHIN_LIMITS, "slo_attainment", NUMBER, "of a serving: share of requests that hold its limits")       \
+    X(USD_PER_M_INPUT, "usd_per_m_input_tokens", NUMBER, "of a serving: of renting its devices")             \
+    X(USD_PER_M_OUTPUT, "usd_per_m_output_tokens", NUMBER, "of a serving: of renting its devices")
 
 enum ll_measure {
 #define X(word, ...) LL_MEASURE_##word,
@@ -125,7 +133,8 @@ enum { LL_MOST_AXES = 32, LL_MOST_OBJECTIVES = 8, LL_MOST_WORKLOADS = 64 };
 enum ll_axis_target {
     LL_AXIS_MACHINE, /* a path of the machine */
     LL_AXIS_PART,    /* several keys of a part of the machine at once: one memory for another */
-    LL_AXIS_MODEL,   /* a parameter of the models that are recorded, `batch` among them */
+    LL_AXIS_MODEL,   /* a parameter of the models that are recorded, `batch` among them, or an option of
+                        servings */
     LL_AXIS_PLAN     /* how a step is spread over devices */
 };
 
@@ -147,11 +156,12 @@ struct ll_space_axis {
     struct ll_place place;              /* in the sweep file, for complaints */
 };
 
-/* A workload: a recorded trace, or a reference model that is recorded dry. */
+/* A workload: a recorded trace, a reference model that is recorded dry, or a model on a server under load. */
 struct ll_space_workload {
     const char *name;         /* unique: the file's without folder and ending, or the model's */
     const char *file;         /* the trace; NULL: a model */
     const char *model;        /* the model; NULL: a file */
+    bool served;              /* the model, a language model, is on a server; settings are options of this */
     bool infer;               /* the model is recorded in inference; else in training */
     enum ll_dtype dtype;      /* dtype of all floating-point tensors; LL_DTYPE_COUNT: as recorded */
     enum ll_numeric products; /* GEMM dtype: what GEMMs with weights read; LL_NUMERIC_NONE: as recorded */

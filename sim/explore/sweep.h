@@ -153,6 +153,16 @@ void ll_evaluator_free(struct ll_evaluator *evaluator);
 struct ll_archive;
 void ll_evaluator_prune(struct ll_evaluator *evaluator, const struct ll_archive *front);
 
+/* Serves a workload with these options, the point's laid over, on instances of this machine, and measures all
+ * of it. False after a complaint: why it cannot be served. Called by all threads of the pool. */
+typedef bool ll_serving_source(void *context, const struct ll_space_workload *workload,
+                               const struct ll_space_setting *settings, size_t count,
+                               const struct ll_machine *machine, struct ll_readings *measured,
+                               struct ll_diags *diags);
+
+/* What servings of the space are measured by; needed where there are some. */
+void ll_evaluator_serve(struct ll_evaluator *evaluator, ll_serving_source *serve, void *context);
+
 /* Evaluates the points evaluations[i].number on the pool's threads; measured points to room for each
  * workload, given by the caller. False after complaints: a model refuses its parameters, or memory ran out.
  */
