@@ -22,15 +22,16 @@
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
 
-/* Of those that are simulated, so many are the ones with the fewest devices; the others are from the front of
- * fewest devices over fastest tokens. */
+/* Of those that are simulated, so many are the ones with the fewest devices, some of these without prefill
+ * and decode apart; the others are from the front of fewest devices over fastest tokens. */
 enum {
     MOST_TOGETHER = 16,
     MOST_TENSOR = 8,
     MOST_STAGES = 4,
     MOST_LAYOUTS = 32,
     MOST_SIMULATED = 12,
-    FEWEST = 6
+    FEWEST = 6,
+    FEWEST_WHOLE = 3
 };
 enum { PROMPTS = 400 };
 
@@ -227,26 +228,33 @@ static void number_fronts(struct planning *p)
     }
 }
 
-/* Puts those that are to be simulated first, in order; how many. Simulation may find that fewer instances do:
- * up to twice the devices that there are may be asked for. */
+/* Moves the i-th of the possible ones behind those that are chosen. */
+static void take(struct planning *p, size_t i, size_t *chosen)
+{
+    const struct found f = p->possible[i];
+    memmove(p->possible + *chosen + 1, p->possible + *chosen, (i - *chosen) * sizeof f);
+    p->possible[(*chosen)++] = f;
+}
+
+/* Puts those that are to be simulated first; how many. Simulation may find that fewer instances do: up to
+ * twice the devices that there are may be asked for. */
 static size_t choose(struct planning *p)
 {
-    const uint64_t most = 2 * p->most_devices;
-    size_t count = 0, fewest = 0;
+    size_t count = 0, chosen = 0;
     qsort(p->possible, p->possible_count, sizeof *p->possible, by_devices);
-    while (fewest < p->possible_count && fewest < FEWEST && p->possible[fewest].devices <= most)
-        fewest++;
+    while (count < p->possible_count && p->possible[count].devices <= 2 * p->most_devices)
+        count++;
     number_fronts(p);
-    count = fewest;
+    for (size_t i = 0; i < count && chosen < FEWEST_WHOLE; i++)
+        if (devices_of(&p->possible[i].decode) == 0)
+            take(p, i, &chosen);
+    for (size_t i = chosen; i < count && chosen < FEWEST; i++)
+        take(p, i, &chosen);
     for (unsigned front = 0; front < MOST_SIMULATED; front++)
-        for (size_t i = count; i < p->possible_count && count < MOST_SIMULATED; i++) {
-            const struct found f = p->possible[i];
-            if (f.front != front || f.devices > most)
-                continue;
-            memmove(p->possible + count + 1, p->possible + count, (i - count) * sizeof f);
-            p->possible[count++] = f;
-        }
-    return count;
+        for (size_t i = chosen; i < count && chosen < MOST_SIMULATED; i++)
+            if (p->possible[i].front == front)
+                take(p, i, &chosen);
+    return chosen;
 }
 
 /* --- by simulation --- */
@@ -326,6 +334,18 @@ static struct ll_deployed deployed_of(const struct planning *p, const struct fou
                                 .decode = {devices_of(d) > 0 ? f->decodes : 0, d->tp, d->pp, d->dp, d->ep}};
 }
 
+/* Whether it is on the Pareto front of tokens a second and device over tokens a second and user. */
+static bool is_on_front(const struct planning *p, const struct found *f)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const struct found *g = &p->found[i];
+        if (g->per_device_Hz >= f->per_device_Hz && g->per_user_Hz >= f->per_user_Hz &&
+            (g->per_device_Hz > f->per_device_Hz || g->per_user_Hz > f->per_user_Hz))
+            return false;
+    }
+    return true;
+}
+
 static void add_json(const struct planning *p, struct ll_str *out)
 {
     struct ll_json json = {.out = out, .indent = true};
@@ -356,6 +376,7 @@ static void add_json(const struct planning *p, struct ll_str *out)
         ll_json_put_number(&json, "usd_per_m_input_tokens", f->usd_per_m_input);
         ll_json_put_number(&json, "usd_per_m_output_tokens", f->usd_per_m_output);
         ll_json_put_bool(&json, "simulated", true);
+        ll_json_put_bool(&json, "on_front", is_on_front(p, f));
         const struct ll_deployed deployed = deployed_of(p, f);
         struct ll_str graph = {0};
         ll_serving_dynamo(&deployed, &graph);
@@ -415,15 +436,19 @@ static void add_text(const struct planning *p, struct ll_str *out)
         const char *own = words_of(p, f->replicas, &f->layout);
         const char *words =
             apart ? ll_format(p->args->arena, "%s + %s", own, words_of(p, f->decodes, &f->decode)) : own;
-        ll_table_row(table, "  %s|%" PRIu64 "|%s|%s|%s|%s|%s", words ? words : "", f->devices,
-                     ll_format_si(&a, f->ttft_s, "s"), ll_format_si(&b, f->tpot_s, "s"),
-                     ll_format_count(&c, f->per_device_Hz, ""), ll_format_count(&d, f->per_user_Hz, ""),
+        ll_table_row(table, "  %s%s|%" PRIu64 "|%s|%s|%s|%s|%s", words ? words : "",
+                     is_on_front(p, f) ? " *" : "", f->devices, ll_format_si(&a, f->ttft_s, "s"),
+                     ll_format_si(&b, f->tpot_s, "s"), ll_format_count(&c, f->per_device_Hz, ""),
+                     ll_format_count(&d, f->per_user_Hz, ""),
                      isfinite(f->usd_per_m_output) ? ll_format_count(&e, f->usd_per_m_output, "") : "");
     }
     if (p->count > 0) {
         ll_table_print(table, ll_screen_width(), out);
         const struct ll_deployed first = deployed_of(p, &p->found[0]);
-        ll_str_addf(out, "\n  A + B: prefill and decode apart. A server of the first:\n");
+        ll_str_addf(
+            out,
+            "\n  A + B: prefill and decode apart. *: on the front of tokens/s/device over tokens/s/user.\n  "
+            "A server of the first:\n");
         for (const char *at = ll_serving_command(&first); at && *at;) {
             int length = (int)strcspn(at, "\n");
             ll_str_addf(out, "  %.*s\n", length, at);
