@@ -884,9 +884,10 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
     const char *trouble = NULL;
     struct ll_trace *shard = ll_rewrite_end(&s->placement.rewrite, &trouble);
     if (!shard && s->signature && s->op < s->trace->op_count)
-        ll_complain(s->diags, (struct ll_place){0}, "op %" PRIu32 ", %s in %s: %s", s->op,
+        ll_complain(s->diags, (struct ll_place){0},
+                    "op %" PRIu32 ", %s in %s: it cannot be divided among %" PRIu64 " ranks: %s", s->op,
                     s->trace->strings[s->signature->kind_name], s->trace->strings[s->signature->scope],
-                    trouble);
+                    s->placement.ranks, trouble);
     else if (!shard)
         ll_complain(s->diags, (struct ll_place){0}, "%s", trouble);
     ll_arena_release(&s->scratch);

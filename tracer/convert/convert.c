@@ -530,7 +530,6 @@ bool ll_export_spill(struct ll_export *export)
 
 bool ll_export_run(ll_exporter *exporter, struct ll_export *export)
 {
-    assert(export->trace);
     bool done = exporter(export) && write_out(export);
     ll_str_release(&export->out);
     ll_arena_release(&export->arena);
