@@ -163,7 +163,7 @@ const char *ll_import_look(struct ll_import *import, const struct ll_import_op *
 struct ll_export {
     /* The caller's. */
     const struct ll_trace *trace; /* NULL: of an exporter that writes something else */
-    struct ll_choice *choices; /* each -p of the user, in order */
+    struct ll_choice *choices;    /* each -p of the user, in order */
     uint64_t choice_count;
     int file;         /* where to write to; stays open */
     const char *path; /* its name, by whose ending some choose a format; NULL: standard output */
