@@ -590,8 +590,7 @@ double ll_serving_usd_per_hour(const struct ll_serving_group *group)
 {
     if (!group->pool)
         return 0;
-    double usd = group->machine->usd_per_hour;
-    return usd > 0 ? usd * (double)(group->instances * group->pool->devices) : NAN;
+    return ll_machine_usd_per_hour(group->machine) * (double)(group->instances * group->pool->devices);
 }
 
 /* --- while it runs --- */

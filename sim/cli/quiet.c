@@ -112,10 +112,10 @@ void ll_steady_look(struct ll_steady *steady)
     static volatile float half = 0.5F, last; /* neither known to the compiler */
     static volatile uint64_t total;
     float numbers[NUMBERS] = {0};
-    char *from = steady->space, *to = from + COPIED_BYTES;
     double at_s[LL_STEADY_WORKS + 1];
     if (!steady->space || steady->count == LL_STEADY_LOOKS)
         return;
+    char *from = steady->space, *to = from + COPIED_BYTES;
     memcpy(to, from, COPIED_BYTES);
     for (int work = 0; work < LL_STEADY_WORKS; work++) {
         at_s[work] = seconds(CLOCK_MONOTONIC);

@@ -58,6 +58,22 @@ static double prefill_share(const struct ll_serving *r)
     return busy_s > 0 ? total_of(r->prompt_busy_s) / busy_s : 0;
 }
 
+/* The price of the electricity that the devices of a pool draw, where they were bought: the pool's part of
+ * all energy is that of its devices' busy time. */
+static double electricity_usd(const struct ll_serving_setup *setup, const struct ll_serving *r, double pue,
+                              int pool)
+{
+    double busy_s[POOLS] = {0};
+    for (int i = 0; i < POOLS; i++)
+        if (setup->groups[i].pool)
+            busy_s[i] = r->busy_s[i] * (double)setup->groups[i].pool->devices;
+    const double all_s = total_of(busy_s);
+    const struct ll_machine *machine = setup->groups[pool].machine;
+    if (busy_s[pool] == 0 || !(machine->pricing.purchase_usd > 0) || machine->pricing.usd_per_kwh == 0)
+        return 0;
+    return r->energy_j * busy_s[pool] / all_s * pue / 3.6e6 * machine->pricing.usd_per_kwh;
+}
+
 /* The price of the devices' time, shared between tokens of prompts and those that are made as the time of
  * steps is, pool by pool; idle time likewise. */
 struct ll_serving_costs ll_serving_costs_of(const struct ll_serving_setup *setup, const struct ll_serving *r,
@@ -67,9 +83,9 @@ struct ll_serving_costs ll_serving_costs_of(const struct ll_serving_setup *setup
     double input = 0, output = 0;
     for (int i = 0; i < POOLS; i++) {
         const struct ll_serving_group *g = &setup->groups[i];
-        double usd = ll_serving_usd_per_hour(g) * r->duration_s / 3600,
+        double usd = ll_serving_usd_per_hour(g) * r->duration_s / 3600 + electricity_usd(setup, r, pue, i),
                prompts = r->busy_s[i] > 0 ? r->prompt_busy_s[i] / r->busy_s[i] : 0;
-        costs.usd_per_hour += ll_serving_usd_per_hour(g);
+        costs.usd_per_hour += usd / r->duration_s * 3600;
         input += usd * prompts;
         output += usd * (1 - prompts);
     }

@@ -343,7 +343,7 @@ static bool is_described(const struct ll_space *space, const char *section)
     const struct ll_machine *base = space->machine;
     bool given = !strcmp(section, "energy") ? base->energy_given
                  : !strcmp(section, "area") ? base->area_given
-                                            : base->pricing_given;
+                                            : ll_machine_has_making_price(base);
     for (size_t i = 0; i < space->axis_count; i++)
         given |= is_within(space->axes[i].path, section);
     for (size_t i = 0; i < space->coupled_count; i++)

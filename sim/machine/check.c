@@ -72,8 +72,14 @@ static bool check_price(struct ll_reading *reading)
     const struct need needs[] = {{"defects_per_cm2", pricing->defects_per_cm2 > 0, wafer},
                                  {"clustering", pricing->clustering > 0, wafer},
                                  {"dies", pricing->dies > 1, wafer}};
-    return CHECK_NEEDS(reading, ll_node_get(reading->root, "price"), needs,
-                       "`wafer_usd`: no silicon is paid for");
+    const bool bought = pricing->purchase_usd > 0;
+    const struct need buying[] = {{"lifetime_years", pricing->lifetime_years > 0, bought},
+                                  {"usd_per_kwh", pricing->usd_per_kwh > 0, bought}};
+    const struct need lasting[] = {{"purchase_usd", bought, pricing->lifetime_years > 0}};
+    const struct ll_node *section = ll_node_get(reading->root, "price");
+    bool right = CHECK_NEEDS(reading, section, needs, "`wafer_usd`: no silicon is paid for");
+    right = CHECK_NEEDS(reading, section, buying, "`purchase_usd`: rent has all in it") && right;
+    return CHECK_NEEDS(reading, section, lasting, "`lifetime_years`, over which it is spread") && right;
 }
 
 /* Where a key of an item stands, or the item itself. */

@@ -331,6 +331,10 @@ struct ll_pricing {
     uint64_t dies;     /* equal ones, of which the area consists */
     double memory_usd_per_GiB;
     double fixed_usd;
+    double usd_per_hour; /* of renting one device; 0: not known */
+    double purchase_usd; /* of buying one, which serves for lifetime_years */
+    double lifetime_years;
+    double usd_per_kwh; /* of what a device that was bought draws */
 };
 
 /* Which requests a scheduler of a language-model server lets in. Word, name, what it is. */
@@ -428,7 +432,6 @@ struct ll_machine {
     bool area_given;
     struct ll_pricing pricing;
     bool pricing_given;
-    double usd_per_hour; /* of renting one device; 0: not known */
     struct ll_server server;
     bool server_given;
     struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */
@@ -595,6 +598,13 @@ struct ll_priced {
     double dies_usd, memory_usd, fixed_usd, all_usd;
 };
 bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced);
+
+/* Whether the machine says what making a device costs, or a part of it. Pure. */
+bool ll_machine_has_making_price(const struct ll_machine *machine);
+
+/* What having one device for an hour costs, in USD, without electricity: its purchase spread evenly over its
+ * lifetime where it was bought, else its rent; NaN where the machine says neither. Pure. */
+double ll_machine_usd_per_hour(const struct ll_machine *machine);
 
 /* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
 double ll_machine_static_w(const struct ll_machine *machine);

@@ -338,13 +338,29 @@ static double yield_of(const struct ll_pricing *pricing, double die_mm2)
     return clustering > 0 ? pow(1 + defects / clustering, -clustering) : exp(-defects);
 }
 
+bool ll_machine_has_making_price(const struct ll_machine *machine)
+{
+    const struct ll_pricing *p = &machine->pricing;
+    return machine->pricing_given && (p->wafer_usd > 0 || p->memory_usd_per_GiB > 0 || p->fixed_usd > 0);
+}
+
+double ll_machine_usd_per_hour(const struct ll_machine *machine)
+{
+    enum { HOURS_PER_YEAR = 8766 };
+    const struct ll_pricing *p = &machine->pricing;
+    return p->purchase_usd > 0   ? p->purchase_usd / (p->lifetime_years * HOURS_PER_YEAR)
+           : p->usd_per_hour > 0 ? p->usd_per_hour
+                                 : NAN;
+}
+
 bool ll_machine_price(const struct ll_machine *machine, struct ll_priced *priced)
 {
     const struct ll_pricing *pricing = &machine->pricing;
     uint64_t outermost = machine->level_count - 1;
     double dies = (double)pricing->dies, die_mm2 = ll_machine_area_m2(machine) * 1e6 / dies;
     *priced = (struct ll_priced){0};
-    if (!machine->pricing_given || machine->level_count == 0 || (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
+    if (!ll_machine_has_making_price(machine) || machine->level_count == 0 ||
+        (pricing->wafer_usd > 0 && !(die_mm2 > 0)))
         return false;
     if (pricing->wafer_usd > 0) {
         priced->dies_per_wafer = dies_on(LL_WAFER_MM, die_mm2);

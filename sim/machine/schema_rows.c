@@ -899,6 +899,15 @@ static const struct ll_field pricing_fields[] = {
      .help = "price of the outermost memory, in USD per GiB, unless it lies on the chip"},
     {.key = "fixed_usd", .type = LL_TYPE_NUMBER, AT(fixed_usd), .min = 0, .max = 1e9, .otherwise = "0",
      .help = "price of everything else, as packaging and test, in USD"},
+    {.key = "usd_per_hour", .type = LL_TYPE_NUMBER, AT(usd_per_hour), .min = POSITIVE, .max = 1e9,
+     .help = "price of renting one device for an hour, in USD; when neither it nor purchase_usd is given, no price of "
+             "tokens is reported"},
+    {.key = "purchase_usd", .type = LL_TYPE_NUMBER, AT(purchase_usd), .min = POSITIVE, .max = 1e9,
+     .help = "price of buying one device with its share of the system, in USD, spread evenly over lifetime_years"},
+    {.key = "lifetime_years", .type = LL_TYPE_NUMBER, AT(lifetime_years), .min = POSITIVE, .max = 1000,
+     .help = "years of 8766 hours that a device that was bought is used"},
+    {.key = "usd_per_kwh", .type = LL_TYPE_NUMBER, AT(usd_per_kwh), .min = 0, .max = 1e6, .otherwise = "0",
+     .help = "price of the electricity that a device that was bought draws, in USD per kWh"},
 };
 #undef AT
 static const struct ll_field_table pricing_table = {TABLE("price section", pricing_fields, struct ll_pricing)};
@@ -975,9 +984,7 @@ static const struct ll_field machine_fields[] = {
      .help = "silicon area; when not given, none is reported"},
     {.key = "price", .type = LL_TYPE_OBJECT, AT(pricing), .table = &pricing_table,
      .given_offset = offsetof(struct ll_machine, pricing_given),
-     .help = "what a device costs to make; when not given, no price is reported"},
-    {.key = "usd_per_hour", .type = LL_TYPE_NUMBER, AT(usd_per_hour), .min = POSITIVE, .max = 1e9,
-     .help = "price of renting one device for an hour, in USD; when not given, no price of tokens is reported"},
+     .help = "what a device costs to make, rent or buy; when not given, no price is reported"},
     {.key = "server", .type = LL_TYPE_OBJECT, AT(server), .table = &ll_server_table,
      .given_offset = offsetof(struct ll_machine, server_given),
      .help = "what a language-model server does beside computing (leadline serve); when not given, as vLLM's without a host"},
