@@ -69,7 +69,7 @@ struct ll_decoder_options {
     uint64_t context, tokens, task_vocabulary;
     double dropout, rate;
     bool fused, eager;
-    const void *net; /* what the net is told besides; outlives the network's steps */
+    const void *net; /* further settings of the model; outlive its steps */
 };
 
 /* As decoder_params.def's settings say, sizes that are not set as the preset has them. */

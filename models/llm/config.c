@@ -565,11 +565,11 @@ static void set_ffn(struct reading *r, uint64_t hidden, uint64_t i, struct ll_ll
 {
     static const char *const biases[] = {"mlp_bias", "use_bias", "bias", NULL};
     const struct ll_key *biased = ll_key_find_any(&r->keys, biases);
-    const bool told = is_of(r, FFN_BIAS) || is_family(r, "falcon") || is_family(r, "internlm3") ||
-                      is_family(r, "ernie4_5") || find(r, "mlp_bias");
+    const bool has_key = is_of(r, FFN_BIAS) || is_family(r, "falcon") || is_family(r, "internlm3") ||
+                         is_family(r, "ernie4_5") || find(r, "mlp_bias");
     set_activation(r, l);
-    l->biased = told && biased ? biased->number != 0
-                               : is_of(r, FFN_BIAS) || (is_family(r, "mpt") && !says(r, "no_bias", true));
+    l->biased = has_key && biased ? biased->number != 0
+                                  : is_of(r, FFN_BIAS) || (is_family(r, "mpt") && !says(r, "no_bias", true));
     bool experts = has_experts(r, i);
     if (experts)
         set_experts(r, i, l);

@@ -94,6 +94,52 @@ static bool read_types(const struct ll_args *args, struct ll_served_model *model
     return true;
 }
 
+/* In which order requests are scheduled, and whether what was computed for others is found again. */
+static bool read_policy(const struct ll_args *args, struct ll_engine *e)
+{
+    const char *policy = ll_value(args, "scheduling-policy", "fcfs");
+    e->by_priority = strcmp(policy, "priority") == 0;
+    if (!e->by_priority && strcmp(policy, "fcfs") != 0) {
+        ll_cli_reject("--scheduling-policy %s: expected fcfs or priority", policy);
+        return false;
+    }
+    if (e->by_priority && (e->prompts_first || e->admission != LL_ADMISSION_KNOWN)) {
+        ll_cli_reject("--scheduling-policy priority: it is vLLM's; expected a machine with its scheduler, as "
+                      "h100_sxm+vllm");
+        return false;
+    }
+    if (ll_flag(args, "enable-prefix-caching") || ll_flag(args, "no-prefix-caching"))
+        e->prefix_caching = ll_flag(args, "enable-prefix-caching");
+    if (ll_flag(args, "enable-prefix-caching") && ll_flag(args, "no-prefix-caching")) {
+        ll_cli_reject("--enable-prefix-caching and --no-prefix-caching: expected one of them");
+        return false;
+    }
+    return true;
+}
+
+/* How often each of the tokens that are guessed is taken. */
+static bool read_acceptance(const struct ll_args *args, struct ll_engine *e)
+{
+    const char *rates = ll_value(args, "acceptance", NULL);
+    if (rates && e->speculated == 0) {
+        ll_cli_reject("--acceptance: it is of tokens that are guessed; expected --speculative-tokens K");
+        return false;
+    }
+    for (unsigned i = 0; i < e->speculated; i++) {
+        char *end;
+        double rate = rates ? ll_strtod(rates, &end) : NAN;
+        if (!rates || end == rates || !(rate >= 0 && rate <= 1) || (*end && *end != ',')) {
+            ll_cli_reject("--acceptance: expected how often a guess is taken, 0 to 1, for each of "
+                          "--speculative-tokens, "
+                          "as 0.8,0.6; the last counts for those behind");
+            return false;
+        }
+        e->acceptance[i] = rate;
+        rates = *end == ',' ? end + 1 : rates;
+    }
+    return true;
+}
+
 /* The scheduler, by the machine's stack and then by options. */
 static bool read_engine(const struct ll_args *args, const struct ll_machine *machine, struct ll_engine *e,
                         uint64_t *captured)
@@ -141,41 +187,7 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
         !ll_value_count(args, "speculative-tokens", 1, 16, 0, &speculated))
         return false;
     e->speculated = (unsigned)speculated;
-    const char *policy = ll_value(args, "scheduling-policy", "fcfs");
-    e->by_priority = strcmp(policy, "priority") == 0;
-    if (!e->by_priority && strcmp(policy, "fcfs") != 0) {
-        ll_cli_reject("--scheduling-policy %s: expected fcfs or priority", policy);
-        return false;
-    }
-    if (e->by_priority && (e->prompts_first || e->admission != LL_ADMISSION_KNOWN)) {
-        ll_cli_reject("--scheduling-policy priority: it is vLLM's; expected a machine with its scheduler, as "
-                      "h100_sxm+vllm");
-        return false;
-    }
-    if (ll_flag(args, "enable-prefix-caching") || ll_flag(args, "no-prefix-caching"))
-        e->prefix_caching = ll_flag(args, "enable-prefix-caching");
-    if (ll_flag(args, "enable-prefix-caching") && ll_flag(args, "no-prefix-caching")) {
-        ll_cli_reject("--enable-prefix-caching and --no-prefix-caching: expected one of them");
-        return false;
-    }
-    const char *rates = ll_value(args, "acceptance", NULL);
-    if (rates && e->speculated == 0) {
-        ll_cli_reject("--acceptance: it is of tokens that are guessed; expected --speculative-tokens K");
-        return false;
-    }
-    for (unsigned i = 0; i < e->speculated; i++) {
-        char *end;
-        double rate = rates ? ll_strtod(rates, &end) : NAN;
-        if (!rates || end == rates || !(rate >= 0 && rate <= 1) || (*end && *end != ',')) {
-            ll_cli_reject("--acceptance: expected how often a guess is taken, 0 to 1, for each of "
-                          "--speculative-tokens, "
-                          "as 0.8,0.6; the last counts for those behind");
-            return false;
-        }
-        e->acceptance[i] = rate;
-        rates = *end == ',' ? end + 1 : rates;
-    }
-    return true;
+    return read_policy(args, e) && read_acceptance(args, e);
 }
 
 /* "N x tp=2,pp=1,dp=1,ep=1,machine=NAME": how the instances of a pool look. */

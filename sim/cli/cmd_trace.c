@@ -323,19 +323,19 @@ static size_t first_file(const struct ll_args *args)
 }
 
 /* The format by what is in the first file; NULL after saying that it is none. */
-static const char *told_format(const struct ll_args *args, const struct ll_input_file *input)
+static const char *detect_format(const struct ll_args *args, const struct ll_input_file *input)
 {
-    const char *told = ll_format_told(input->bytes, input->size);
-    bool known = told && strcmp(told, "hf") == 0;
-    for (const struct ll_format *format = ll_formats; told && format->name; format++)
-        known |= format->import && strcmp(format->name, told) == 0;
-    if (!told)
+    const char *format = ll_format_detect(input->bytes, input->size);
+    bool known = format && strcmp(format, "hf") == 0;
+    for (const struct ll_format *row = ll_formats; format && row->name; row++)
+        known |= row->import && strcmp(row->name, format) == 0;
+    if (!format)
         ll_cli_reject("%s: it looks like no format that can be read; leadline import --help lists them",
                       input->path);
     else if (!known)
-        ll_cli_reject("%s: it looks like %s, which cannot be read here", input->path, told);
+        ll_cli_reject("%s: it looks like %s, which cannot be read here", input->path, format);
     (void)args;
-    return known ? told : NULL;
+    return known ? format : NULL;
 }
 
 static int run_import(const struct ll_args *args)
@@ -350,7 +350,7 @@ static int run_import(const struct ll_args *args)
     if (!by_name) {
         if (!open_inputs(args, first, &inputs, &request.input_count))
             return LL_WRONG;
-        name = told_format(args, &inputs[0]);
+        name = detect_format(args, &inputs[0]);
     }
     if (!name)
         return LL_WRONG;

@@ -68,7 +68,7 @@ bool ll_read_rows(const char *const *paths, size_t path_count, struct ll_arena *
 }
 
 /* What format another tool's file is of, by its content, unpacked where it is compressed; NULL: none. */
-static const char *told_of(const char *path)
+static const char *format_of(const char *path)
 {
     struct ll_arena arena = {0};
     struct ll_contents whole;
@@ -77,10 +77,10 @@ static const char *told_of(const char *path)
     size_t size = file ? fread(head, 1, sizeof head, file) : 0;
     if (file)
         fclose(file);
-    const char *format = ll_format_told(head, size);
+    const char *format = ll_format_detect(head, size);
     if (!format && ll_is_gzipped((const char *)head, size) &&
         ll_read_whole(path, MOST_BYTES, &arena, &whole) == LL_OK)
-        format = ll_format_told((const uint8_t *)whole.bytes, whole.length);
+        format = ll_format_detect((const uint8_t *)whole.bytes, whole.length);
     ll_arena_release(&arena);
     return format;
 }
@@ -95,8 +95,8 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
     enum ll_status trouble = LL_OK;
     struct ll_trace *trace = ll_trace_read(path, diags, &trouble);
     bool complained = diags->count > 0, read = trace != NULL;
-    const char *told = read || trouble == LL_NO_MEMORY ? NULL : told_of(path);
-    if (!told) /* else there is only one thing to say */
+    const char *format = read || trouble == LL_NO_MEMORY ? NULL : format_of(path);
+    if (!format) /* else there is only one thing to say */
         ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
@@ -108,10 +108,10 @@ struct ll_trace *ll_read_trace(const char *path, int *status)
         *status = ll_cli_fail("%s: memory ran out", path);
     else if (read)
         *status = ll_cli_reject("%s: no op can be read, so nothing of it can be used", path);
-    else if (told)
+    else if (format)
         *status = ll_cli_reject(
             "%s: this is no trace, but looks like %s; `leadline import %s FILE` makes a trace of it", path,
-            told, told);
+            format, format);
     else
         *status =
             ll_cli_reject("%s: %s", path, complained ? "nothing of it can be used" : ll_status_text(trouble));

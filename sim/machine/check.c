@@ -78,6 +78,9 @@ static bool check_price(struct ll_reading *reading)
     const struct need lasting[] = {{"purchase_usd", bought, pricing->lifetime_years > 0}};
     const struct ll_node *section = ll_node_get(reading->root, "price");
     bool right = CHECK_NEEDS(reading, section, needs, "`wafer_usd`: no silicon is paid for");
+    if (bought && pricing->usd_per_hour > 0)
+        ll_remark(reading->diags, section ? section->place : (struct ll_place){0},
+                  "`usd_per_hour` does not count beside `purchase_usd`: the device is bought, not rented");
     right = CHECK_NEEDS(reading, section, buying, "`purchase_usd`: rent has all in it") && right;
     return CHECK_NEEDS(reading, section, lasting, "`lifetime_years`, over which it is spread") && right;
 }

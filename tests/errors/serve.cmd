@@ -68,5 +68,5 @@ printf 'input_tokens,output_tokens,priority\n10,5,1.5\n' >urgent.csv
 leadline serve -c h100_sxm+vllm --model qwen3-8b --requests urgent.csv
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --scheduling-policy lifo
 leadline serve -c h100_sxm+trtllm --model qwen3-8b --rate 1 --scheduling-policy priority
-leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --set price.purchase_usd=8766
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --set price.purchase_usd=8766 2>&1 | sed 's|^/.*/hwconfigs/|hwconfigs/|' >&2
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --set price.usd_per_kwh=0.1

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const char *told = ll_format_told(data, size);
+    const char *told = ll_format_detect(data, size);
     if (told && (strlen(told) < 2 || strlen(told) > 20))
         abort();
     return 0;

@@ -50,5 +50,5 @@ done
 # A device that costs its 8,766 USD over a year costs one an hour, and what it draws.
 for kwh in 0 1; do
     leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 2 --num-prompts 4 --seed 1 --set price.purchase_usd=8766 \
-        --set price.lifetime_years=1 --set price.usd_per_kwh=$kwh --json | sed -n 's/^ *"\(usd_per_hour\|energy_j\|duration_s\)": /\1 /p'
+        --set price.lifetime_years=1 --set price.usd_per_kwh=$kwh --json 2>/dev/null | sed -n 's/^ *"\(usd_per_hour\|energy_j\|duration_s\)": /\1 /p'
 done

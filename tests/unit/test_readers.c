@@ -71,7 +71,7 @@ static void files_become_the_products_that_their_sizes_tell(void **state)
         size_t size;
         if (!read_seed(rows[i].file, bytes, sizeof bytes, &size))
             fail_msg("%s is not there", rows[i].file);
-        const char *told = ll_format_told((const uint8_t *)bytes + 1, size - 1);
+        const char *told = ll_format_detect((const uint8_t *)bytes + 1, size - 1);
         assert_non_null(told);
         assert_string_equal(told, rows[i].format);
         struct conversion c = {.importer = importer_of(told)};
@@ -103,7 +103,7 @@ static void other_files_look_like_nothing(void **state)
     static const char *const texts[] = {"", "hello", "{\"a\": 1}", "a,b,c\n1,2,3\n",
                                         "\x01\x02\x03\x04\x05\x06\x07\x08"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_null(ll_format_told((const uint8_t *)texts[i], strlen(texts[i])));
+        assert_null(ll_format_detect((const uint8_t *)texts[i], strlen(texts[i])));
 }
 
 int main(void)

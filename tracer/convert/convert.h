@@ -61,7 +61,7 @@ enum ll_status ll_input_open(const char *path, struct ll_arena *arena, struct ll
 
 /* The format of formats.def, or hf (a language model's configuration), that a file is of, by what is in its
  * first part; NULL when it looks like none of them. The name may be of one that cannot be read here. Pure. */
-const char *ll_format_told(const uint8_t *bytes, uint64_t size);
+const char *ll_format_detect(const uint8_t *bytes, uint64_t size);
 
 /* Opens a network as ll_input_open does, but reads nothing of the elements of large constants, which are
  * zeros then. False when the file looks like no network: then nothing was opened. */

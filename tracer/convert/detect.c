@@ -161,7 +161,7 @@ static bool is_safetensors(const uint8_t *bytes, uint64_t size)
     return size > 8 && bytes[8] == '{' && length > 1 && length <= 100000000;
 }
 
-const char *ll_format_told(const uint8_t *bytes, uint64_t size)
+const char *ll_format_detect(const uint8_t *bytes, uint64_t size)
 {
     const struct ll_wire wire = {bytes, bytes + ll_min(size, LOOKED_AT)};
     const struct text text = {(const char *)bytes, (const char *)wire.end};

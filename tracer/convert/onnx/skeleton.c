@@ -97,14 +97,14 @@ bool ll_onnx_open(const char *path, struct ll_arena *arena, struct ll_input_file
 {
     struct skeleton s = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat there;
-    static const char format[] = "onnx";
+    static const char onnx[] = "onnx";
     uint8_t head[4096];
     *status = LL_OK;
     if (s.file < 0)
         return false;
     ssize_t got = pread(s.file, head, sizeof head, 0);
-    const char *told = got > 0 ? ll_format_told(head, (uint64_t)got) : NULL;
-    bool ours = told && strcmp(told, format) == 0 && fstat(s.file, &there) == 0 && S_ISREG(there.st_mode);
+    const char *format = got > 0 ? ll_format_detect(head, (uint64_t)got) : NULL;
+    bool ours = format && strcmp(format, onnx) == 0 && fstat(s.file, &there) == 0 && S_ISREG(there.st_mode);
     s.size = ours ? (uint64_t)there.st_size : 0;
     s.bytes = ours ? ll_alloc(arena, s.size + 1, 1) : NULL;
     if (s.bytes) {
