@@ -158,14 +158,8 @@ why_skipped() {
 bench() {
     build release
     for name in $(names tests/bench/bench_*.c); do run "build/release/tests/$name"; done
-    peers=build/release/tests/peers
-    beside "$peers/transformer_layer" tests/peers/torch_transformer.py
-    for model in resnet inception_v3; do beside "$peers/image_net" tests/peers/torch_image_net.py "$model"; done
-}
-
-# A step of ours beside PyTorch's, where that is installed.
-beside() {
-    run tests/peers/torch.sh "$@" || [ $? = 77 ]
+    # Steps of ours beside PyTorch's, where that is installed.
+    run ctest --test-dir build/release --verbose -R peers_torch_ -E graphs
 }
 
 host() {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# torch.sh PROGRAM SCRIPT [MODEL]: PROGRAM leaves weights, results and gradients in a folder and prints how long a step
-# took, or is `true`; SCRIPT computes the same with PyTorch and compares. A machine without PyTorch cannot tell: status 77.
+# torch.sh PROGRAM SCRIPT [ARGUMENTS...]: PROGRAM leaves weights, results and gradients in a folder and prints how long a
+# step took, or is `true`; SCRIPT computes the same with PyTorch and compares. A machine without PyTorch cannot tell:
+# status 77.
 set -u
 python=
 for candidate in python3 /usr/bin/python3; do
@@ -12,6 +13,7 @@ done
     exit 77
 }
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
-threads=$(nproc)
-seconds=$("$1" "$folder" "$threads" ${3+"$3"}) || exit
-"$python" "$2" "$folder" "$threads" "$seconds" ${3+"$3"}
+threads=$(nproc) program=$1 script=$2
+shift 2
+seconds=$("$program" "$folder" "$threads" "$@") || exit
+"$python" "$script" "$folder" "$threads" "$seconds" "$@"

@@ -1,29 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch_image_net.py FOLDER THREADS OUR_SECONDS MODEL: the step that image_net left in the folder, by PyTorch:
-logits and gradients within 1e-4 of the largest, and the ratio of step times."""
-import statistics
-import sys
-import time
-from pathlib import Path
-
-import numpy
+"""torch_image_net.py FOLDER THREADS OUR_SECONDS MODEL BATCH RUNS: the step that model_step left in the folder."""
 import torch
 from torch.nn import functional as F
 
-EPSILON, TOLERANCE, RUNS = 2e-5, 1e-4, 3
+import torch_step
 
-folder, threads, ours_s, model = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-torch.set_num_threads(threads)
-arrays = {path.name[:-4]: torch.from_numpy(numpy.load(path)) for path in folder.glob("*.npy")}
-asked = [name for name in arrays if "gradient." + name in arrays]
+EPSILON = 2e-5
+MODEL, RUNS = torch_step.arguments[0], int(torch_step.arguments[2])
 
 
 class Weights:
-    """The network's weights in one precision, by name."""
+    """The network's weights by name."""
 
-    def __init__(self, dtype):
-        self.of = {name: arrays[name].detach().to(dtype, copy=True).requires_grad_(True) for name in asked}
-        self.images = arrays["images"].to(dtype).permute(0, 3, 1, 2).contiguous()
+    def __init__(self, weights, dtype):
+        self.of = weights
+        self.images = torch_step.given("images.host_input", dtype).permute(0, 3, 1, 2).contiguous()
 
     def conv(self, x, name, stride=1, padding=0):
         return F.conv2d(x, self.of[name + ".weights"].permute(3, 2, 0, 1), None, stride, padding)
@@ -93,34 +84,10 @@ def inception_v3(w):
     return w.logits(fork(fork(x, "e1", F.avg_pool2d), "e2", F.max_pool2d))
 
 
-def step(w):
-    for value in w.of.values():
-        value.grad = None
-    logits = globals()[model](w)
-    F.cross_entropy(logits, arrays["labels"].long()).backward()
-    return logits.detach()
+def forward(weights, dtype):
+    logits = globals()[MODEL](Weights(weights, dtype))
+    labels = torch_step.arrays["labels.host_input"].long()
+    return {"logits": logits, "loss": F.cross_entropy(logits, labels)}
 
 
-exact = Weights(torch.float64)
-logits = step(exact)
-worst = 0.0
-for name, found, wanted in [("logits", arrays["logits"], logits)] + [
-    (name, arrays["gradient." + name], exact.of[name].grad) for name in asked
-]:
-    off = ((found - wanted).abs().max() / wanted.abs().max()).item()
-    worst = max(worst, off)
-    if not off <= TOLERANCE:
-        print(f"{name}: off by {off:.2e} of the largest")
-print(f"{len(asked)} gradients and the logits: off by at most {worst:.2e} of the largest")
-
-single = Weights(torch.float32)
-optimizer = torch.optim.SGD(single.of.values(), 1e-6, 0.9, weight_decay=1e-4)
-times = []
-for _ in range(RUNS):
-    start = time.perf_counter()
-    step(single)
-    optimizer.step()
-    times.append(time.perf_counter() - start)
-theirs_s = statistics.median(times)
-print(f"a step: ours {ours_s:.2f} s, theirs {theirs_s:.2f} s, ratio {ours_s / theirs_s:.2f}")
-sys.exit(0 if worst <= TOLERANCE and asked else 1)
+torch_step.check(forward, RUNS, lambda weights: torch.optim.SGD(weights, 1e-6, 0.9, weight_decay=1e-4))
