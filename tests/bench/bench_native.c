@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A training step of each reference workload against its matrix products alone: every product and convolution
  * of the step as one call of OpenBLAS (a convolution as the product of its gathered windows, the gathering
- * not counted), with as many threads of OpenBLAS's own as the step has. Beside it where the step spends its
- * time.
+ * not counted), with as many threads of OpenBLAS's own as the step has. Beside it the roofline: what the step
+ * would take if every op ran at the rate of a large product, or at that of memory where that is slower (Williams
+ * et al., 2009), as a share of what it takes, and where it spends its time. What stays in caches may pass it.
  *
  *     bench_native [MODEL [BATCH [STEPS]]]      one of them, and by op kind */
 #define _GNU_SOURCE
@@ -15,12 +16,13 @@
 #include "tracer/format/reader.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { REPEATS = 5, MOST_SETTINGS = 2, MOST_PRODUCTS = 4096 };
+enum { REPEATS = 5, MOST_SETTINGS = 3, MOST_PRODUCTS = 4096 };
 
 /* What is quick enough on two cores and large enough to tell something. */
 static const struct preset {
@@ -43,6 +45,8 @@ static const struct preset {
     {"nmt", 8, 4, {{"source", "10"}, {"target", "10"}}, 2},
     {"sockeye", 8, 4, {{"source", "10"}, {"target", "10"}}, 2},
     {"deepspeech2", 2, 2, {{"frames", "100"}}, 1},
+    {"lstm", 32, 10, {{NULL, NULL}}, 0},
+    {"bert", 8, 4, {{"layers", "4"}, {"hidden", "512"}, {"heads", "8"}}, 3},
 };
 
 /* A product, how often the step has it, and its best time. */
@@ -56,6 +60,11 @@ struct products {
     struct timed at[MOST_PRODUCTS];
     size_t count;
     double time_s;
+};
+
+/* What this machine does at best, of all threads. */
+struct rates {
+    double flops_per_s, bytes_per_s;
 };
 
 /* The product that an op is, if it is one, and how many of them. */
@@ -108,6 +117,64 @@ static double product_s(struct ll_blas_product *product)
     return (double)least_ns * 1e-9;
 }
 
+/* z = x + 3 y over a part of arrays that no cache holds (McCalpin's triad, 1995). */
+struct triad {
+    float *x, *y, *z;
+};
+
+static void triad_part(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
+{
+    const struct triad *t = context;
+    (void)chunk;
+    for (uint64_t i = begin; i < end; i++)
+        t->z[i] = t->x[i] + 3 * t->y[i];
+}
+
+/* The best of several; of bytes that the program names: lines that are read to be overwritten are not counted,
+ * as an op's bytes do not count them. */
+static double triad_bytes_per_s(unsigned threads)
+{
+    const uint64_t elements = UINT64_C(1) << 26;
+    struct ll_pool *pool = ll_pool_new(threads);
+    struct triad triad = {filled(elements), filled(elements), filled(elements)};
+    uint64_t least_ns = UINT64_MAX;
+    for (int i = 0; pool && triad.x && triad.y && triad.z && i < REPEATS; i++) {
+        uint64_t start_ns = ll_now_ns();
+        ll_pool_run(pool, elements, elements / threads, triad_part, &triad);
+        least_ns = ll_min(least_ns, ll_now_ns() - start_ns);
+    }
+    free(triad.x);
+    free(triad.y);
+    free(triad.z);
+    ll_pool_free(pool);
+    return 3.0 * sizeof(float) * (double)elements / ((double)least_ns * 1e-9);
+}
+
+static struct rates measure_rates(unsigned threads)
+{
+    enum { SIDE = 2048 };
+    struct ll_blas_product square = {.m = SIDE, .n = SIDE, .k = SIDE, .lda = SIDE, .ldb = SIDE, .ldc = SIDE};
+    ll_blas_set_threads(threads);
+    double time_s = product_s(&square);
+    ll_blas_set_threads(1);
+    return (struct rates){2.0 * SIDE * SIDE * SIDE / time_s, triad_bytes_per_s(threads)};
+}
+
+/* Of the last step's ops of a kind and phase, or of all: LL_OP_NONE. */
+static double roofline_s(const struct ll_trace *trace, const struct rates *rates, enum ll_op_kind kind,
+                         enum ll_phase phase)
+{
+    const struct ll_step *step = &trace->steps[trace->step_count - 1];
+    double time_s = 0;
+    for (uint32_t i = step->first_op; i < step->first_op + step->op_count; i++) {
+        const struct ll_op_signature *s = &trace->signatures[trace->ops[i].signature];
+        double bytes = (double)(s->bytes_read + s->bytes_written);
+        if (kind == LL_OP_NONE || (s->view.kind == kind && s->phase == phase))
+            time_s += fmax((double)s->flops / rates->flops_per_s, bytes / rates->bytes_per_s);
+    }
+    return time_s;
+}
+
 static bool is_same(const struct ll_blas_product *a, const struct ll_blas_product *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
@@ -155,12 +222,16 @@ static void print_products(const struct products *products)
     }
 }
 
-static void print_kinds(const struct ll_profile *profile)
+/* By kind: mean time in a step, its share, and how near to the roofline it comes. */
+static void print_kinds(const struct ll_trace *trace, const struct ll_profile *profile,
+                        const struct rates *rates)
 {
-    for (uint64_t i = 0; i < profile->kind_count; i++)
-        printf("  %-28s %-10s %9.3f ms  %5.1f %%\n", profile->kinds[i].kind,
-               ll_phase_name(profile->kinds[i].phase), profile->kinds[i].time_s * 1e3,
-               profile->kinds[i].share * 100);
+    for (uint64_t i = 0; i < profile->kind_count; i++) {
+        const struct ll_kind_total *k = &profile->kinds[i];
+        printf("  %-28s %-10s %9.3f ms  %5.1f %%  roofline %5.1f %%\n", k->kind, ll_phase_name(k->phase),
+               k->time_s * 1e3, k->share * 100,
+               roofline_s(trace, rates, k->op_kind, k->phase) / k->time_s * 100);
+    }
 }
 
 static void print_classes(const struct ll_profile *profile)
@@ -212,7 +283,7 @@ static struct ll_trace *record(const struct preset *preset)
     return trace;
 }
 
-static bool bench(const struct preset *preset, bool closely)
+static bool bench(const struct preset *preset, const struct rates *rates, bool closely)
 {
     struct ll_arena arena = {0};
     struct products *products = calloc(1, sizeof *products);
@@ -223,14 +294,15 @@ static bool bench(const struct preset *preset, bool closely)
         double step_s = least_step_s(trace);
         collect(trace, products);
         time_products(products, ll_pool_usable_cpus());
-        printf("%-14s %6" PRIu64 " %10.2f %10.2f %6.2f  outside of ops %.1f %%,", preset->model,
-               preset->batch, step_s * 1e3, products->time_s * 1e3, step_s / products->time_s,
+        printf("%-14s %6" PRIu64 " %10.2f %10.2f %6.2f  roofline %3.0f %%, outside of ops %.1f %%,",
+               preset->model, preset->batch, step_s * 1e3, products->time_s * 1e3, step_s / products->time_s,
+               roofline_s(trace, rates, LL_OP_NONE, LL_PHASE_FORWARD) / step_s * 100,
                (1 - profile->ops_time_s / profile->wall_s) * 100);
         print_classes(profile);
         printf("\n");
         if (closely) {
             print_products(products);
-            print_kinds(profile);
+            print_kinds(trace, profile, rates);
         }
     } else {
         fprintf(stderr, "bench_native: %s cannot be run or recorded\n", preset->model);
@@ -252,10 +324,17 @@ int main(int count, char **words)
         asked.batch = strtoull(words[2], NULL, 10);
     if (count > 3)
         asked.steps = strtoull(words[3], NULL, 10);
+    if (ll_blas_open() != LL_OK) {
+        fprintf(stderr, "bench_native: OpenBLAS is not there\n");
+        return 77;
+    }
+    const struct rates rates = measure_rates(ll_pool_usable_cpus());
+    printf("a large product %.0f GFLOP/s, memory %.1f GB/s\n", rates.flops_per_s * 1e-9,
+           rates.bytes_per_s * 1e-9);
     printf("training        batch    step ms  products ms  ratio\n");
     if (count > 1)
-        return !bench(&asked, true);
+        return !bench(&asked, &rates, true);
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-        good &= bench(&presets[i], false);
+        good &= bench(&presets[i], &rates, false);
     return !good;
 }
