@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A training step of each reference workload against its matrix products alone: every product and convolution
  * of the step as one call of OpenBLAS (a convolution as the product of its gathered windows, the gathering
- * not counted), with as many threads of OpenBLAS's own as the step has. Beside it the roofline: what the step
- * would take if every op ran at the rate of a large product, or at that of memory where that is slower (Williams
- * et al., 2009), as a share of what it takes, and where it spends its time. What stays in caches may pass it.
+ * not counted), with as many threads of OpenBLAS's own as the step has. Beside it the roofline: what the
+ * step would take if every op ran at the rate of a large product, or at that of memory where that is slower
+ * (Williams et al., 2009), as a share of what it takes, and where it spends its time. What stays in caches
+ * may pass it.
  *
  *     bench_native [MODEL [BATCH [STEPS]]]      one of them, and by op kind */
 #define _GNU_SOURCE
@@ -130,8 +131,8 @@ static void triad_part(void *context, uint64_t begin, uint64_t end, uint64_t chu
         t->z[i] = t->x[i] + 3 * t->y[i];
 }
 
-/* The best of several; of bytes that the program names: lines that are read to be overwritten are not counted,
- * as an op's bytes do not count them. */
+/* The best of several; of bytes that the program names: lines that are read to be overwritten are not
+ * counted, as an op's bytes do not count them. */
 static double triad_bytes_per_s(unsigned threads)
 {
     const uint64_t elements = UINT64_C(1) << 26;

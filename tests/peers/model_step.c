@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_step FOLDER THREADS MODEL BATCH RUNS [KEY=VALUE...]: a training step of a model. Leaves what it reads,
- * its weights, its loss, the logits where it has them, and the gradients in the folder for torch_step.py, all
- * in double precision: in floats the rounding of a hundred layers moves enough of what a ReLU reads over its
- * kink to change gradients by percents. Prints the median time of a step in floats, in seconds. Status 77
- * without OpenBLAS. */
+/* model_step FOLDER THREADS MODEL BATCH RUNS [KEY=VALUE...]: a training step of a model. Leaves what it
+ * reads, its weights, its loss, the logits where it has them, and the gradients in the folder for
+ * torch_step.py, all in double precision: in floats the rounding of a hundred layers moves enough of what a
+ * ReLU reads over its kink to change gradients by percents. Prints the median time of a step in floats, in
+ * seconds. Status 77 without OpenBLAS. */
 #include "npy.h"
 
 #include "models/model.h"
