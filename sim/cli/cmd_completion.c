@@ -27,19 +27,25 @@ static const char *const shells[][2] = {
      "    [[ ${COMPREPLY[0]} != *[=.+] ]] || compopt -o nospace\n"
      "}\n"
      "complete -o default -F _leadline leadline\n"},
-    {"zsh", "#compdef leadline\n"
-            "_leadline() {\n"
-            "    local -a found\n"
-            "    found=(${(f)\"$(${words[1]} completion --at $((CURRENT - 2)) -- \"${(@)words[2,-1]}\" "
-            "2>/dev/null)\"})\n"
-            "    if (( $#found )); then\n"
-            "        found=(${found//:/\\\\:})\n"
-            "        _describe leadline found:=${found/$'\\t'/:} || compadd -- ${found%%$'\\t'*}\n"
-            "    else\n"
-            "        _files\n"
-            "    fi\n"
-            "}\n"
-            "compdef _leadline leadline\n"},
+    {"zsh",
+     "#compdef leadline\n"
+     "_leadline() {\n"
+     "    local line word tab=$'\\t'\n"
+     "    local -a whole whole_shown open open_shown\n"
+     "    for line in \"${(@f)$(\"${words[1]}\" completion --at $((CURRENT - 2)) -- \"${(@)words[2,-1]}\" "
+     "2>/dev/null)}\"; do\n"
+     "        word=${line%%$tab*}\n"
+     "        case $word in\n"
+     "        '') ;;\n"
+     "        *[=.+]) open+=(\"$word\") open_shown+=(\"${line/$tab/  }\") ;;\n"
+     "        *) whole+=(\"$word\") whole_shown+=(\"${line/$tab/  }\") ;;\n"
+     "        esac\n"
+     "    done\n"
+     "    compadd -l -d whole_shown -a whole\n"
+     "    compadd -l -S '' -d open_shown -a open\n"
+     "    (( $#whole + $#open )) || _files\n"
+     "}\n"
+     "if [ \"$funcstack[1]\" = _leadline ]; then _leadline \"$@\"; else compdef _leadline leadline; fi\n"},
     {"fish", "complete -c leadline -a '(leadline completion --at (math (count (commandline -opc)) - 1) -- "
              "(commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'\n"},
 };
