@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` lays down, wherever the prefix is and will be moved to:
 #   bin/leadline                       the program
-#   lib/libleadline.so.0               the library, which is all of it; include/leadline.h, lib/pkgconfig/leadline.pc
+#   lib/libleadline.so.0               the library, which is all of it; include/leadline.h, lib/pkgconfig/leadline.pc,
+#                                      lib/cmake/leadline: find_package(leadline) has the target leadline::leadline
 #   share/leadline/{hwconfigs,traces,examples}  machines, sample traces and sweep files, found from the library's own place
 #   lib/libleadline-rooms.a, include/leadline, lib/pkgconfig/leadline-rooms.pc   the rooms, for who builds on their structs
 # debian/ makes packages of it, packaging/ has recipes for other systems.
@@ -38,6 +39,14 @@ Libs: -L\${prefix}/${CMAKE_INSTALL_LIBDIR} -lleadline-rooms -lpthread -lm
 Cflags: -I\${prefix}/include/leadline
 ")
 
+# The library needs no other package, so that what CMake exports is the whole configuration. All of .so.0 are compatible.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/leadlineConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(EXPORT leadline NAMESPACE leadline:: FILE leadlineConfig.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/leadline COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/leadlineConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/leadline
+  COMPONENT dev)
+
 # The header is one file where it is installed: what it includes from the tree stands in it.
 set(header ${PROJECT_SOURCE_DIR}/sim/api/leadline.h)
 set(marks ${PROJECT_SOURCE_DIR}/tracer/interpose/leadline.h)
@@ -63,7 +72,7 @@ foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tra
   install(FILES ${header} DESTINATION include/leadline/${folder} COMPONENT dev)
 endforeach()
 install(DIRECTORY hwconfigs traces examples DESTINATION share/leadline
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.c" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.py" PATTERN "*.ipynb" PATTERN "residuals.csv" PATTERN "validated.csv" PATTERN "*.llt" PATTERN "README.md")
 install(FILES LICENSE DESTINATION share/doc/leadline RENAME copyright)
 
 # What the program says of itself, where it can run: manual pages, completion, the schema of machine files.

@@ -5,7 +5,7 @@
 >>> trace = leadline.Trace.record("resnet50", batch=32)
 >>> leadline.simulate(trace, "h100_sxm").time_s             # seconds a step
 >>> leadline.simulate(trace, "dgx_h100+pytorch", tp=8)      # in a notebook: a table
->>> leadline.sweep(trace, "h100_sxm", {"memory.hbm.bandwidth": ["1TB/s", "2TB/s"]}).to_pandas()
+>>> leadline.sweep(trace, "h100_sxm", {"memory.hbm3.bandwidth": ["3TB/s", "6TB/s"]}).to_pandas()
 
 Numbers are in base units, which the ends of their names tell: `_s` seconds, `_bytes`, `_j` joules. Options are those of the
 program's commands (`leadline help sim`), with underscores for dashes. What is wrong raises `Error` with file, line and
@@ -21,16 +21,18 @@ import math
 import os
 import random
 import tempfile
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
-from ._library import (Error, InputError, SystemFailure, Value, checked, encoded, library, options_of, overrides_of,
-                       texts)
+from ._library import (Error, InputError, SystemFailure, Value, checked, encoded, library, numbered, options_of,
+                       overrides_of, texts)
 
-__all__ = ["Error", "InputError", "SystemFailure", "Trace", "Machine", "Result", "Sweep", "Space", "Search", "simulate",
-           "plan", "serve", "sweep", "run", "machines", "models", "folders"]
+__all__ = ["Error", "InputError", "SystemFailure", "Trace", "Builder", "Op", "Machine", "Result", "Sweep", "Space", "Search",
+           "simulate", "plan", "serve", "sweep", "run", "machines", "models", "folders"]
 __version__: str = library.leadline_version().decode()
 
 Path = Union[str, "os.PathLike[str]"]
+#: "64x128:bf16", or ((64, 128), "bf16").
+Shape = Union[str, Tuple[Sequence[int], str]]
 
 
 class _Handle:
@@ -121,6 +123,11 @@ class Trace(_Handle):
                 observer.unregister_callback()
             return cls.import_(path, "pytorch-graph", **options)
 
+    @classmethod
+    def build(cls, name: str, **options: Value) -> "Builder":
+        """A trace that is built op by op: see `Builder`."""
+        return Builder(name, **options)
+
     def change(self, **options: Value) -> "Trace":
         """Another trace: batch=512, as_="bf16", gemm_dtype="f8", weights_as="int4", prune="2:4", gaps="drop"."""
         return Trace._of(library.leadline_trace_change(self, options_of(options)))
@@ -129,6 +136,78 @@ class Trace(_Handle):
         """Writes it to a file."""
         if not library.leadline_trace_write(self, encoded(path)):
             checked(None)
+
+
+class Op(NamedTuple):
+    """An op of a trace that is being built. As an input of another op it stands for the one tensor that it makes."""
+
+    number: int
+    outputs: Tuple[int, ...]
+
+
+class Builder(_Handle):
+    """A trace of one step that is built op by op; tensors and ops are numbered from 0 as they are added.
+
+    >>> step = leadline.Trace.build("layer", batch=64)
+    >>> x = step.tensor((64, 512), "bf16", roles=["batch", "hidden"])
+    >>> w = step.tensor((512, 512), "bf16", class_="weight")
+    >>> y = step.op("relu", step.op("matmul", x, w, scope="layer"))
+    >>> leadline.simulate(step.close(), "h100_sxm").time_s
+
+    After a mistake nothing more can be added: the trace would lack an op."""
+
+    _free = library.leadline_build_free
+
+    def __init__(self, name: str, **options: Value):
+        """name: as documents call the trace. Options: train=True (an inference otherwise), batch=8."""
+        self._handle = checked(library.leadline_build_open(name.encode(), options_of(options)))
+
+    def tensor(self, shape: Union[str, Sequence[int]], dtype: Optional[str] = None, *,
+               roles: Sequence[Optional[str]] = (), **options: Value) -> int:
+        """Adds a tensor that no op makes, and gives its number. shape: (64, 128) with a dtype, or "64x128:bf16".
+
+        class_: "weight", "gradient", "activation", "optimizer", "workspace", "input" (the default); roles: what dimensions
+        mean ("batch", "sequence", "hidden", ...), for other batches and plans; name: for documents."""
+        text = shape if isinstance(shape, str) else _shape_text((shape, dtype or "f32"))
+        given = dict(options, roles=",".join(role or "" for role in roles) or None)
+        return numbered(library.leadline_build_tensor(self, text.encode(), options_of(given, "_")))
+
+    def op(self, kind: str, *inputs: Union[int, Op], out: Union[Shape, Sequence[Shape], None] = None,
+           after: Union[int, Op, Sequence[Union[int, Op]]] = (), **options: Value) -> Op:
+        """Adds an op of a kind that `leadline ops` lists, which reads these tensors.
+
+        out: what it makes, where inputs do not tell; after: ops that it waits for although it reads nothing of theirs;
+        phase, scope, class_, name, time ("12us"), and attributes of the op: transpose_b=True, stride_h=2."""
+        numbers = [one if isinstance(one, int) else self._only_output(one) for one in inputs]
+        before = [after] if isinstance(after, (int, Op)) else after
+        shapes = [] if out is None else [out] if isinstance(out, (str, tuple)) else out
+        given = dict(options, out="+".join(map(_shape_text, shapes)) or None,
+                     after=[one if isinstance(one, int) else one.number for one in before])
+        number = numbered(library.leadline_build_op(self, kind.encode(), (ctypes.c_int64 * len(numbers))(*numbers),
+                                                    len(numbers), options_of(given, "_")))
+        outputs = itertools.takewhile(lambda tensor: tensor >= 0, (library.leadline_build_output(self, number, i)
+                                                                   for i in itertools.count()))
+        return Op(number, tuple(outputs))
+
+    def _only_output(self, op: Op) -> int:
+        if len(op.outputs) != 1:
+            raise ValueError(f"op {op.number} makes {len(op.outputs)} tensors; name one, as op.outputs[0]")
+        return op.outputs[0]
+
+    def shape(self, tensor: Union[int, Op]) -> str:
+        """The shape of a tensor, as "64x128:bf16"."""
+        text = library.leadline_build_shape(self, tensor if isinstance(tensor, int) else self._only_output(tensor))
+        if text is None:
+            raise IndexError(f"there is no tensor {tensor}")
+        return text.decode()
+
+    def close(self) -> Trace:
+        """Ends it, and gives the trace."""
+        return Trace._of(library.leadline_build_close(self))
+
+
+def _shape_text(shape: Shape) -> str:
+    return shape if isinstance(shape, str) else "x".join(map(str, shape[0])) + ":" + shape[1]
 
 
 class Machine(_Handle):

@@ -54,6 +54,13 @@ for _name, _result, _arguments in [
     ("trace_change", _handle, [_handle, _options]),
     ("trace_write", ctypes.c_int, [_handle, _text]),
     ("trace_free", None, [_handle]),
+    ("build_open", _handle, [_text, _options]),
+    ("build_tensor", ctypes.c_int64, [_handle, _text, _options]),
+    ("build_op", ctypes.c_int64, [_handle, _text, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t, _options]),
+    ("build_output", ctypes.c_int64, [_handle, ctypes.c_int64, ctypes.c_size_t]),
+    ("build_shape", _text, [_handle, ctypes.c_int64]),
+    ("build_close", _handle, [_handle]),
+    ("build_free", None, [_handle]),
     ("machine_read", _handle, [_text, _options]),
     ("machine_with", _handle, [_handle, _options]),
     ("machine_name", _text, [_handle]),
@@ -89,6 +96,13 @@ def checked(handle: Optional[int]) -> int:
     raise (InputError if library.leadline_status() == WRONG else SystemFailure)(messages())
 
 
+def numbered(number: int) -> int:
+    """The number of what was added, or the error that the library tells of."""
+    if number < 0:
+        checked(None)
+    return number
+
+
 def encoded(path: Union[str, "os.PathLike[str]"]) -> bytes:
     """A path or name as the library takes it."""
     return os.fsencode(path)
@@ -100,11 +114,11 @@ def texts(words: Iterable[str]) -> Any:
     return (ctypes.c_char_p * (len(all_words) + 1))(*all_words, None) if all_words else None
 
 
-def words_of(options: Mapping[str, Value]) -> "list[str]":
+def words_of(options: Mapping[str, Value], separator: str = "-") -> "list[str]":
     """Options as texts: `gemm_dtype="f8"` is "gemm-dtype=f8", True a flag, None and False nothing, a list several."""
     words: "list[str]" = []
     for name, value in options.items():
-        name = name.rstrip("_").replace("_", "-")
+        name = name.rstrip("_").replace("_", separator)
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is True:
                 words.append(name)
@@ -113,9 +127,9 @@ def words_of(options: Mapping[str, Value]) -> "list[str]":
     return words
 
 
-def options_of(options: Mapping[str, Value]) -> Any:
+def options_of(options: Mapping[str, Value], separator: str = "-") -> Any:
     """The same as an array for the library."""
-    return texts(words_of(options))
+    return texts(words_of(options, separator))
 
 
 def overrides_of(overrides: Optional[Mapping[str, Any]]) -> Any:

@@ -6,7 +6,7 @@
  * said in between are the messages. Objects count who uses them: a result keeps the trace and the machine
  * that it points to. */
 #define _POSIX_C_SOURCE 200809L
-#include "sim/api/leadline.h"
+#include "sim/api/call.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static void make_leaving(void)
     pthread_key_create(&leaving, leave);
 }
 
-static void begin(void)
+void ll_call_begin(void)
 {
     static const volatile sig_atomic_t never = 0;
     pthread_once(&leaving_once, make_leaving);
@@ -65,7 +65,7 @@ static void begin(void)
     ll_keep_output(&call);
 }
 
-static bool end(int status)
+bool ll_call_end(int status)
 {
     status = ll_end(status);
     ll_keep_no_output();
@@ -97,13 +97,13 @@ void leadline_stop_on(const volatile sig_atomic_t *stop)
 const char *leadline_folders(void)
 {
     struct ll_arena arena = {0};
-    begin();
+    ll_call_begin();
     const char *const *folders = ll_machine_folders(&arena);
     ll_str_release(&folders_text);
     for (size_t i = 0; folders && folders[i]; i++)
         ll_str_addf(&folders_text, "%s%s", i ? ":" : "", folders[i]);
     ll_arena_release(&arena);
-    end(folders && !folders_text.failed ? LL_DONE : ll_cli_fail("memory ran out"));
+    ll_call_end(folders && !folders_text.failed ? LL_DONE : ll_cli_fail("memory ran out"));
     return folders_text.text ? folders_text.text : "";
 }
 
@@ -134,8 +134,7 @@ struct leadline_trace {
     struct preparation ready[PREPARATIONS];
 };
 
-/* Takes the trace over. NULL after saying why; the trace is freed then. */
-static leadline_trace *wrap_trace(struct ll_trace *trace, const char *name)
+leadline_trace *ll_call_wrap_trace(struct ll_trace *trace, const char *name)
 {
     leadline_trace *made = calloc(1, sizeof *made);
     char *copy = strdup(name);
@@ -205,13 +204,11 @@ static const struct ll_prepared *prepared_of(leadline_trace *trace, bool as_reco
     return done ? ready->prepared : NULL;
 }
 
-/* A call that is given NULL. Where that is what the last call returned, which failed, its messages say why,
- * and stay. Always NULL. */
-static void *without(const char *what)
+void *ll_call_without(const char *what)
 {
     if (outcome == LEADLINE_DONE || outcome == LEADLINE_INTERRUPTED) {
-        begin();
-        end(ll_cli_reject("there is no %s: NULL was given", what));
+        ll_call_begin();
+        ll_call_end(ll_cli_reject("there is no %s: NULL was given", what));
     }
     return NULL;
 }
@@ -221,14 +218,14 @@ leadline_trace *leadline_trace_read(const char *path)
     int status;
     leadline_trace *made = NULL;
     if (!path)
-        return without("path of a trace");
-    begin();
+        return ll_call_without("path of a trace");
+    ll_call_begin();
     struct ll_trace *trace = ll_load_trace(path, &status);
     if (trace) {
-        made = wrap_trace(trace, path);
+        made = ll_call_wrap_trace(trace, path);
         status = made ? LL_DONE : LL_FAILED;
     }
-    end(status);
+    ll_call_end(status);
     return made;
 }
 
@@ -239,17 +236,17 @@ leadline_trace *leadline_trace_record(const char *model, const char *const *opti
     struct ll_trace *trace = NULL;
     leadline_trace *made = NULL;
     if (!model)
-        return without("model");
-    begin();
+        return ll_call_without("model");
+    ll_call_begin();
     int status = ll_args_of(&ll_command_record, options, (const char *const[]){model, NULL}, &arena, &args);
     if (status == LL_DONE)
         status = ll_record_in_memory(&args, &trace);
     if (status == LL_DONE) {
-        made = wrap_trace(trace, model);
+        made = ll_call_wrap_trace(trace, model);
         status = made ? LL_DONE : LL_FAILED;
     }
     ll_arena_release(&arena);
-    end(status);
+    ll_call_end(status);
     return made;
 }
 
@@ -285,15 +282,15 @@ leadline_trace *leadline_trace_import(const char *format, const char *path, cons
     struct ll_trace *trace = NULL;
     leadline_trace *made = NULL;
     if (!path)
-        return without("path of a file to import");
-    begin();
+        return ll_call_without("path of a file to import");
+    ll_call_begin();
     int status = import_beside(format, path, options, &arena, &trace);
     if (status == LL_DONE) {
-        made = wrap_trace(trace, path);
+        made = ll_call_wrap_trace(trace, path);
         status = made ? LL_DONE : LL_FAILED;
     }
     ll_arena_release(&arena);
-    end(status);
+    ll_call_end(status);
     return made;
 }
 
@@ -321,36 +318,36 @@ leadline_trace *leadline_trace_change(const leadline_trace *trace, const char *c
     struct ll_trace *changed = NULL;
     leadline_trace *made = NULL;
     if (!trace)
-        return without("trace to change");
-    begin();
+        return ll_call_without("trace to change");
+    ll_call_begin();
     int status = read_step(trace->name, options, &arena, &args, &step);
     if (status == LL_DONE && step.planned)
         status = ll_cli_reject("a plan spreads a step over devices; it changes no trace");
     if (status == LL_DONE)
         status = change(trace, &args, &step, &changed);
     if (status == LL_DONE) {
-        made = wrap_trace(changed, trace->name);
+        made = ll_call_wrap_trace(changed, trace->name);
         status = made ? LL_DONE : LL_FAILED;
     } else {
         ll_trace_free(changed);
     }
     ll_arena_release(&arena);
-    end(status);
+    ll_call_end(status);
     return made;
 }
 
 int leadline_trace_write(const leadline_trace *trace, const char *path)
 {
     if (!trace || !path)
-        return without(trace ? "path to write to" : "trace to write") != NULL;
-    begin();
+        return ll_call_without(trace ? "path to write to" : "trace to write") != NULL;
+    ll_call_begin();
     int status = ll_may_replace(path) ? LL_DONE : LL_FAILED;
     if (status == LL_DONE) {
         enum ll_status written =
             ll_trace_write(trace->trace, trace->trace->facts, trace->trace->fact_count, path);
         status = written == LL_OK ? LL_DONE : ll_cli_fail("%s: %s", path, ll_status_text(written));
     }
-    return end(status);
+    return ll_call_end(status);
 }
 
 /* --- machines --- */
@@ -440,7 +437,7 @@ static leadline_machine *new_machine(const char *which, const char *const *first
 {
     leadline_machine *made = calloc(1, sizeof *made);
     if (!made) {
-        end(ll_cli_fail("memory ran out"));
+        ll_call_end(ll_cli_fail("memory ran out"));
         return NULL;
     }
     atomic_init(&made->users, 1);
@@ -453,7 +450,7 @@ static leadline_machine *new_machine(const char *which, const char *const *first
         made->machine = ll_load_machine(which, folders, made->taken_apart, made->override_count);
         status = made->machine && find_residuals(made, folders) ? LL_DONE : LL_WRONG;
     }
-    if (end(status))
+    if (ll_call_end(status))
         return made;
     leadline_machine_free(made);
     return NULL;
@@ -462,16 +459,16 @@ static leadline_machine *new_machine(const char *which, const char *const *first
 leadline_machine *leadline_machine_read(const char *name, const char *const *overrides)
 {
     if (!name)
-        return without("name of a machine");
-    begin();
+        return ll_call_without("name of a machine");
+    ll_call_begin();
     return new_machine(name, NULL, overrides);
 }
 
 leadline_machine *leadline_machine_with(const leadline_machine *machine, const char *const *overrides)
 {
     if (!machine)
-        return without("machine to change");
-    begin();
+        return ll_call_without("machine to change");
+    ll_call_begin();
     return new_machine(machine->which, machine->overrides, overrides);
 }
 
@@ -532,7 +529,7 @@ void leadline_result_free(leadline_result *result)
  * result freed, where the call failed. */
 static leadline_result *end_result(leadline_result *result, int status)
 {
-    bool kept = end(status) && result;
+    bool kept = ll_call_end(status) && result;
     if (!kept) {
         leadline_result_free(result);
         return NULL;
@@ -675,8 +672,8 @@ leadline_result *leadline_simulate(const leadline_machine *machine, const leadli
 {
     int status;
     if (!machine || !trace)
-        return without(machine ? "trace to simulate" : "machine to simulate");
-    begin();
+        return ll_call_without(machine ? "trace to simulate" : "machine to simulate");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     if (result) {
         result->trace = (leadline_trace *)trace; /* what is counted and kept beside it changes no trace */
@@ -695,8 +692,8 @@ leadline_result *leadline_plan(const leadline_machine *machine, const leadline_t
     struct ll_trace *copy = NULL;
     int status;
     if (!machine || !trace)
-        return without(machine ? "trace to plan" : "machine to plan for");
-    begin();
+        return ll_call_without(machine ? "trace to plan" : "machine to plan for");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     if (result)
         status = ll_args_of(&ll_command_plan, options, (const char *const[]){trace->name, NULL},
@@ -716,8 +713,8 @@ leadline_result *leadline_serve(const leadline_machine *machine, const char *con
 {
     int status;
     if (!machine)
-        return without("machine to serve on");
-    begin();
+        return ll_call_without("machine to serve on");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     size_t count = count_of(options), n = 0;
     const char **all =
@@ -738,8 +735,8 @@ leadline_result *leadline_run(const char *command, const char *const *options, c
 {
     int status;
     if (!command)
-        return without("command");
-    begin();
+        return ll_call_without("command");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     const struct ll_command *found = result ? ll_command_find(command) : NULL;
     if (result)
@@ -754,11 +751,11 @@ struct leadline_space {
 leadline_space *leadline_space_open(const char *path)
 {
     if (!path)
-        return without("path of a sweep file");
-    begin();
+        return ll_call_without("path of a sweep file");
+    ll_call_begin();
     leadline_space *space = calloc(1, sizeof *space);
     int status = space ? ll_sweep_points_open(path, &space->points) : ll_cli_fail("memory ran out");
-    if (end(status))
+    if (ll_call_end(status))
         return space;
     leadline_space_free(space);
     return NULL;
@@ -781,8 +778,8 @@ leadline_result *leadline_space_about(leadline_space *space)
 {
     int status;
     if (!space)
-        return without("space");
-    begin();
+        return ll_call_without("space");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     if (result)
         ll_sweep_points_json(&space->points, &(struct ll_json){.out = &call.printed, .indent = true});
@@ -793,8 +790,8 @@ leadline_result *leadline_space_point(leadline_space *space, uint64_t number)
 {
     int status;
     if (!space)
-        return without("space");
-    begin();
+        return ll_call_without("space");
+    ll_call_begin();
     leadline_result *result = begin_result(&status);
     if (result)
         status = ll_sweep_points_evaluate(&space->points, number,

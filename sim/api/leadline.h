@@ -30,17 +30,18 @@
  * failed, that one's messages stay.
  *
  * **Threads.** Any thread may call anything at any time. Traces and machines may be used by many threads at
- * once. A result and a space are for one thread at a time. Messages and status are the calling thread's own.
- * Results do not depend on threads, nor on what was computed before.
+ * once. A result, a space and a builder are for one thread at a time. Messages and status are the calling
+ * thread's own. Results do not depend on threads, nor on what was computed before.
  *
- * **Ownership.** What a function named read, record, import, change, with, open, simulate, plan, serve, point
- * or run returns is the caller's, to be given to the `_free` of its kind; a trace or machine may be freed
- * before the results made with it. Texts belong to what they were asked of, and live as long.
+ * **Ownership.** What a function named read, record, import, change, with, open, close, simulate, plan,
+ * serve, point or run returns is the caller's, to be given to the `_free` of its kind; a trace or machine may
+ * be freed before the results made with it. Texts belong to what they were asked of, and live as long.
  */
 #ifndef LL_SIM_API_LEADLINE_H
 #define LL_SIM_API_LEADLINE_H
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/interpose/leadline.h"
@@ -53,6 +54,8 @@ extern "C" {
 
 /** A recorded workload; immutable. */
 typedef struct leadline_trace leadline_trace;
+/** A trace that is being built op by op. */
+typedef struct leadline_builder leadline_builder;
 /** A described machine; immutable. */
 typedef struct leadline_machine leadline_machine;
 /** Many designs: a sweep file that was read. */
@@ -116,6 +119,64 @@ LEADLINE_API int leadline_trace_write(const leadline_trace *trace, const char *p
 
 /** Frees a trace. NULL is fine. */
 LEADLINE_API void leadline_trace_free(leadline_trace *trace);
+/** @} */
+
+/** @name Traces built op by op @{
+ *
+ *     const char *const weight[] = {"class=weight", NULL};
+ *     leadline_builder *step = leadline_build_open("layer", NULL);
+ *     int64_t in[2] = {leadline_build_tensor(step, "64x512:bf16", NULL),
+ *                      leadline_build_tensor(step, "512x512:bf16", weight)};
+ *     int64_t gemm = leadline_build_op(step, "matmul", in, 2, NULL);
+ *     int64_t product = leadline_build_output(step, gemm, 0);
+ *     leadline_build_op(step, "relu", &product, 1, NULL);
+ *     leadline_trace *trace = leadline_build_close(step);
+ *     leadline_build_free(step);
+ *
+ * Tensors, and ops, are numbered from 0 as they are added. After a mistake nothing more is added: all later
+ * calls fail with its messages, so that it is enough to look at what leadline_build_close returns. */
+
+/** Begins a trace of one step.
+ * @param name as documents and pages name it
+ * @param options "train" or "infer" (the default), and "batch=8", the samples in the step (1) */
+LEADLINE_API leadline_builder *leadline_build_open(const char *name, const char *const *options);
+
+/** Adds a tensor that no op makes.
+ * @param shape dimensions and type of its elements, as "64x128:bf16"; ":f32" of a single number. Images are
+ * batch, height, width, channels
+ * @param options "class=weight", or gradient, activation, optimizer, workspace, input (the default): why it
+ * takes memory; "name=TEXT"; "roles=batch,hidden": what its dimensions mean, from the first on, so that the
+ * trace can be rescaled and spread: batch, sequence, channel, hidden, heads, vocabulary, spatial, classes,
+ * experts, ffn_hidden, or nothing
+ * @return its number; -1 when it is wrong */
+LEADLINE_API int64_t leadline_build_tensor(leadline_builder *builder, const char *shape,
+                                           const char *const *options);
+
+/** Adds an op, behind those that make what it reads.
+ * @param kind as `leadline ops` lists them
+ * @param inputs numbers of the tensors that it reads, in the order of tracer/ir/op_table.def
+ * @param options attributes of the op ("transpose_b=1", "stride_h=2"), and
+ * - "out=64x64:f32": what it makes, several with + between them, where inputs do not tell; where they do,
+ *   dimensions are checked and types count;
+ * - "after=3": the number of an op that it waits for although it reads nothing of it; may be given again;
+ * - "phase=backward", or forward (the default), update, input, comm; "scope=encoder/0";
+ * - "class=gradient" (activation by default) and "name=TEXT" of what it makes;
+ * - "time=12us": what it took where it was measured; ops with times ran one after the other.
+ * @return its number; -1 when it is wrong */
+LEADLINE_API int64_t leadline_build_op(leadline_builder *builder, const char *kind, const int64_t *inputs,
+                                       size_t input_count, const char *const *options);
+
+/** The number of the tensor that an op makes as its i-th, from 0; -1 where there is none. */
+LEADLINE_API int64_t leadline_build_output(const leadline_builder *builder, int64_t op, size_t i);
+
+/** The shape of a tensor, as "64x128:bf16". NULL where there is none; good until the next such call. */
+LEADLINE_API const char *leadline_build_shape(leadline_builder *builder, int64_t tensor);
+
+/** Ends it, and gives the trace. Nothing can be added any more. */
+LEADLINE_API leadline_trace *leadline_build_close(leadline_builder *builder);
+
+/** Frees a builder, closed or not. NULL is fine. */
+LEADLINE_API void leadline_build_free(leadline_builder *builder);
 /** @} */
 
 /** @name Machines @{ */

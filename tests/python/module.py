@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """module.py PROGRAM: the module as a researcher uses it. What it says is compared with what the program prints."""
+import doctest
 import json
 import math
 import os
+import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -102,6 +105,91 @@ class Simulations(unittest.TestCase):
             result.to_pandas("by_kidn")
 
 
+class Builders(unittest.TestCase):
+    OPS = [("matmul", ["64x512:bf16", "512x256:bf16"], "64x256:bf16", {}),
+           ("conv2d", ["8x28x28x64:f16", "3x3x64x128:f16"], "8x14x14x128:f16",
+            {"stride_h": 2, "stride_w": 2, "pad_top": 1, "pad_left": 1, "pad_bottom": 1, "pad_right": 1}),
+           ("add", ["64x256:f32", "64x256:f32"], "64x256:f32", {}),
+           ("exp", ["1024x1000:f32"], "1024x1000:f32", {}),
+           ("batch_matmul", ["12x64x128:bf16", "12x32x128:bf16"], "12x64x32:bf16", {"transpose_b": 1}),
+           ("cast", ["64x256:f32"], "64x256:bf16", {})]
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def test_a_built_trace_is_the_one_that_rows_become(self):
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
+            file.write("source,hardware,op,dtype,dims,time_s,notes\n")
+            for kind, reads, makes, attributes in self.OPS:
+                more = "".join(f";{key}={value}" for key, value in attributes.items())
+                file.write(f"test,none,{kind},fp32,in={'+'.join(reads)};out={makes}{more},,\n")
+        step, last = leadline.Trace.build("rows"), []
+        for kind, reads, makes, attributes in self.OPS:
+            inputs = [step.tensor(shape) for shape in reads]
+            last = [step.op(kind, *inputs, out=makes, after=last, scope=kind, **attributes)]
+            self.assertEqual(step.shape(last[0]), makes)
+        rows, built = leadline.Trace.import_(self.path("rows.csv"), "csv"), step.close()
+        for machine in ("custom_example", "h100_sxm"):
+            first, second = (dict(leadline.simulate(trace, machine, per_op=True).document["results"][0])
+                             for trace in (rows, built))
+            self.assertEqual([second.pop("trace"), second["model"]], ["rows", "rows"])
+            first.pop("trace")
+            self.assertEqual(first, second)
+
+    def test_what_an_op_waits_for_follows_from_what_it_reads(self):
+        step = leadline.Trace.build("net", train=True, batch=64)
+        x = step.tensor((64, 512), "bf16", roles=["batch", "hidden"], name="x")
+        first, second = (step.tensor((512, 512), "bf16", class_="weight") for _ in range(2))
+        left, right = step.op("matmul", x, first), step.op("matmul", x, second, transpose_b=True)
+        parts = step.op("split", step.op("add", left, right, phase="backward", class_="gradient"), axis=1, parts=2)
+        step.op("all_reduce", parts.outputs[1], after=[left, right], devices=8, phase="comm", time="12us")
+        self.assertEqual([step.shape(one) for one in parts.outputs], ["64x256:bf16"] * 2)
+        with self.assertRaisesRegex(ValueError, "makes 2 tensors"):
+            step.op("relu", parts)
+        trace = step.close()
+        trace.write(self.path("net.llt"))
+        ops = [json.loads(line) for line in printed("dump", self.path("net.llt")).splitlines()]
+        self.assertEqual([op["deps"] for op in ops], [[], [], [0, 1], [2], [0, 1, 3]])
+        self.assertEqual([op["duration_ns"] for op in ops], [0, 0, 0, 0, 12000])
+        self.assertEqual([one["class"] for one in ops[0]["inputs"]], ["input", "weight"])
+        self.assertEqual(ops[2]["outputs"][0]["class"], "gradient")
+        self.assertEqual(ops[2]["outputs"][0]["roles"], ["batch", ""])
+        gemms = [leadline.simulate(trace, "custom_example", batch=batch)["by_kind.matmul.flops"] for batch in (64, 128)]
+        self.assertEqual(gemms, [2 * 2 * batch * 512 * 512 for batch in (64, 128)])
+        with self.assertRaisesRegex(leadline.InputError, "closed"):
+            step.tensor("4:f32")
+
+    def test_a_mistake_is_said_and_stays(self):
+        mistakes = [(lambda step: step.tensor("4x4"), "64x128:bf16"),
+                    (lambda step: step.tensor("4x4:f33"), "there is no `f33`"),
+                    (lambda step: step.tensor((2,) * 9), "up to 8 dimensions"),
+                    (lambda step: step.tensor((4, 4), roles=["batch"] * 3), "2 dimensions"),
+                    (lambda step: step.tensor((4, 4), class_="wieght"), "there is no `wieght`"),
+                    (lambda step: step.tensor((4, 4), phase="forward"), "no option `phase`"),
+                    (lambda step: step.tensor((1 << 62, 8)), "64 bits"),
+                    (lambda step: step.op("matmull", 0, 0), "did you mean `matmul`"),
+                    (lambda step: step.op("matmul", 0, 1), "there is no tensor 1"),
+                    (lambda step: step.op("matmul", 0), "number of inputs"),
+                    (lambda step: step.op("relu", 0, out=((4, 5), "f32")), "make 4x4:f32"),
+                    (lambda step: step.op("relu", 0, after=7), "after=7"),
+                    (lambda step: step.op("matmul", 0, 0, transposeb=1), "did you mean `transpose_b`"),
+                    (lambda step: step.op("relu", 0, time="5GB"), "expected a time"),
+                    (lambda step: step.close(), "no op in it")]
+        for mistake, words in mistakes:
+            step = leadline.Trace.build("wrong")
+            step.tensor("4x4:f32")
+            with self.assertRaisesRegex(leadline.InputError, words):
+                mistake(step)
+            with self.assertRaisesRegex(leadline.InputError, words):
+                step.op("relu", 0)
+        with self.assertRaisesRegex(leadline.InputError, "train"):
+            leadline.Trace.build("wrong", trian=True)
+
+
 class OtherQuestions(unittest.TestCase):
     def test_any_command_runs(self):
         self.assertIn("Example accelerator", [machine["name"] for machine in leadline.machines()])
@@ -170,6 +258,45 @@ class Torch(unittest.TestCase):
         self.assertLess(flops, 1.1 * gemms)  # biases and the ReLU are the rest
         trained = leadline.Trace.from_torch(model, torch.zeros(32, 64), backward=True)
         self.assertGreater(leadline.simulate(trained, "custom_example", as_="bf16").flops, 2 * gemms)
+
+
+def blocks_of(page):
+    with open(page, encoding="utf-8") as file:
+        return re.findall(r"^```python\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+class Pages(unittest.TestCase):
+    @unittest.skipUnless(has("pandas") and has("matplotlib") and has("optuna"), "pandas, matplotlib or optuna is not installed")
+    def test_what_the_page_of_the_library_shows_runs(self):
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        seen = {}
+        for block in blocks_of("docs/library.md"):
+            exec(block, seen)
+        self.assertEqual(len(seen["study"].trials), 10)
+
+    def test_what_docstrings_show_runs(self):
+        shown = 0
+        for thing in (leadline, leadline.Builder):
+            seen = {"leadline": leadline}
+            for example in doctest.DocTestParser().get_examples(thing.__doc__.replace(".to_pandas()", "")):
+                exec(example.source, seen)
+                shown += 1
+        self.assertEqual(shown, 10)
+
+    @unittest.skipUnless(has("pandas") and has("matplotlib"), "pandas or matplotlib is not installed")
+    def test_the_example_draws_its_sweep(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, words = os.path.join(folder, "sweep.png"), sys.argv
+            sys.argv = ["sweep_and_plot.py", path]
+            try:
+                seen = runpy.run_path("examples/sweep_and_plot.py")
+            finally:
+                sys.argv = words
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(len(seen["found"]), 10)
 
 
 class Notebook(unittest.TestCase):

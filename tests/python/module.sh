@@ -9,6 +9,6 @@ python=/usr/bin/python3
 }
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd)
-export LEADLINE_LIBRARY="$build/sim/api/libleadline.so.0" PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1
+export LEADLINE_LIBRARY="$build/sim/api/libleadline.so.0" PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg
 unset LEADLINE_PATH
 exec "$python" "$root/tests/python/module.py" "$build/sim/cli/leadline"
