@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# pages.sh BUILD: every `leadline` line in a fenced block of README.md and docs/ runs as printed, page by page in a
-# folder of its own: with traces/ of the tree, with what earlier blocks of the page made, and with its yaml blocks whose
+# pages.sh BUILD: every `leadline` line in a fenced block of the pages for users runs as printed, page by page in a folder of
+# its own: with traces/ and examples/ of the tree, with what earlier blocks of the page made, and with its yaml blocks whose
 # first line is a comment that names a file. What stands behind the command in the same block is the beginning of what
 # it prints, numbers aside; `...` ends it. A block behind `<!-- not run: REASON -->` is left out; there are ten at most.
 set -u
@@ -10,7 +10,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 tree=$(mktemp -d) && trap 'rm -rf "$tree"' EXIT
 export PATH="$build/sim/cli:$PATH" COLUMNS=120 NO_COLOR=1 LC_ALL=C
 status=0 ran=0
-not_run=$(cat "$root"/README.md "$root"/docs/*.md | grep -c '^<!-- not run: ..*-->$')
+pages='README.md docs/*.md examples/README.md traces/README.md'
+cd "$root" || exit 1
+# shellcheck disable=SC2086 # names are meant to be found
+not_run=$(cat $pages | grep -c '^<!-- not run: ..*-->$')
 [ "$not_run" -le 10 ] || { echo "$not_run blocks are not run, more than ten" && status=1; }
 
 # Numbers, and bars made of them, differ from machine to machine.
@@ -31,9 +34,8 @@ run() {
     status=1
 }
 
-cd "$root" || exit 1
-for page in README.md docs/*.md; do
-    mkdir -p "$tree/here" && cd "$tree/here" && ln -s "$root/traces" traces || exit 1
+for page in $pages; do
+    mkdir -p "$tree/here" && cd "$tree/here" && ln -s "$root/traces" "$root/examples" . || exit 1
     # Blocks become files: N.yaml files by their names, N.cmd a command with its line, N.txt what stands behind it.
     awk '
         function close_command() { if (command) { close(text); command = 0 } }
@@ -50,7 +52,13 @@ for page in README.md docs/*.md; do
         number=$((number + 1))
         run "$page" "$line" "$command" "$(printf '.%03d.txt' "$number")"
     done <.commands
-    cd "$tree" && rm -rf here
+    cd "$root" && rm -rf "$tree/here"
 done
+# What the pages call `./do` for, it does.
+# shellcheck disable=SC2086
+cat $pages CONTRIBUTING.md | sed -n 's/.*\.\/do \([a-z]*\).*/\1/p' | sort -u >"$tree/words"
+while read -r word; do
+    grep -q "^$word)" ./do || { echo "the pages say ./do $word, which it does not know" && status=1; }
+done <"$tree/words"
 echo "$ran commands, $not_run blocks not run"
 exit $status
