@@ -298,6 +298,9 @@ struct ll_kernel_config {
 struct ll_unit_model {
     bool products, elements; /* what it can run: GEMMs, or all that goes element by element */
     uint32_t (*way_count)(const struct ll_unit *unit, const struct ll_task *task);
+    /* Ways come in series of so many: behind one that makes no sense, none of its series does. 0: each by
+     * itself. */
+    uint32_t series;
     /* False when this way makes no sense for the task; way 0 always does. */
     bool (*way)(const struct ll_unit *unit, const struct ll_task *task, uint32_t index,
                 struct ll_kernel_config *way);

@@ -429,11 +429,15 @@ static bool is_less(const struct pace *a, const struct pace *b)
     return a_s != b_s ? a_s < b_s : a->bytes < b->bytes;
 }
 
-/* Over all ways: the least that computing takes and the longest of the near levels, behind first pieces;
- * how many units work. */
-struct range {
-    double computing_s, near_s;
-    uint64_t fewest, most;
+/* The ways that no bound rules out: how long computing and the longest of the near levels take at least,
+ * behind first pieces, and how many units work. */
+enum { MOST_RIVALS = 64 };
+struct rivals {
+    struct rival {
+        double computing_s, near_s;
+        uint64_t units_used;
+    } at[MOST_RIVALS];
+    uint32_t count; /* more than have room: nobody knows the rest */
 };
 
 /* The op by a way of which cycles and traffic are known. Of one that takes longer than the least, where time
@@ -553,9 +557,10 @@ static struct pace least_pace(const struct ll_kernel_timing *s, const struct ll_
     return pace;
 }
 
-/* The op by this way, of which cycles are known. Infinite as soon as it cannot be better than `least`. */
+/* The op by this way, of which cycles are known. Infinite as soon as it cannot be better than `least`: one
+ * that computes longer than that takes is no rival next to whatever earlier ops left either. */
 static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way,
-                           struct far *far, const struct pace *least, struct range *range)
+                           struct far *far, const struct pace *least, struct rivals *rivals)
 {
     struct ll_cost cost;
     memset(&cost, 0, offsetof(struct ll_cost, level_bytes)); /* those of levels are filled below */
@@ -564,21 +569,16 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
     cost.made = s->made;
     cost.zeros = s->task.zeros;
     time_compute(s, way, &cost);
-    range->fewest = ll_min(range->fewest, cost.units_used);
-    range->most = ll_max(range->most, cost.units_used);
-    bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
-    double all_s = cost.compute_s;
-    if (!by_time || all_s <= least->time_s) {
-        ask_operands(s, index, way);
-        all_s = powered_s(s, way, all_s);
-        range->computing_s = fmin(range->computing_s, all_s - cost.compute_first_s);
-    }
-    if (by_time && all_s > least->time_s) {
-        range->near_s = 0; /* nobody knows; and it computes longer than what takes less in all */
+    const double most_s = s->machine->software.objective == LL_OBJECTIVE_TIME ? least->time_s : INFINITY;
+    if (cost.compute_s > most_s)
         return no_pace;
-    }
+    ask_operands(s, index, way);
+    if (powered_s(s, way, cost.compute_s) > most_s)
+        return no_pace;
     struct pace pace = least_pace(s, way, least, far, &cost);
-    range->near_s = fmin(range->near_s, pace.near_s);
+    if (rivals->count < MOST_RIVALS)
+        rivals->at[rivals->count] = (struct rival){pace.computing_s, pace.near_s, cost.units_used};
+    rivals->count++;
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
         return pace;
@@ -591,21 +591,25 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
 
 /* The index of the best way; of equals the one that asks for least, the first of these. */
 static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struct far *far,
-                         struct pace *least, struct range *range)
+                         struct pace *least, struct rivals *rivals)
 {
     uint32_t best = 0;
     const struct ll_software *software = &s->machine->software;
     bool frugal = s->machine->energy_given && software->objective != LL_OBJECTIVE_TIME;
+    rivals->count = 0;
     far->ports_differ = s->task.is_gemm && ports_differ(s->machine);
     far->differ = far->ports_differ || (s->task.is_gemm && frugal && software->mapping == LL_MAPPED_SEARCH);
     find_far(s, false, &far->by_time);
     if (far->differ)
         find_far(s, true, &far->by_bytes);
+    const uint32_t series = (uint32_t)ll_max(1, ll_unit_model(s->unit.model)->series);
     for (uint32_t i = 0; i < count; i++) {
         struct ll_kernel_config way;
-        if (!ask_cycles(s, i, &way))
+        if (!ask_cycles(s, i, &way)) {
+            i += series - 1 - i % series;
             continue;
-        struct pace pace = pace_of(s, i, &way, far, least, range);
+        }
+        struct pace pace = pace_of(s, i, &way, far, least, rivals);
         if (!is_less(&pace, least))
             continue;
         best = i;
@@ -627,22 +631,54 @@ static bool shrinks_pieces(const struct ll_kernel_timing *s, const struct ll_ker
     return false;
 }
 
+/* What computing waits at most for the first pieces of other units, out of far levels; infinite where near
+ * ones have several to provide, so that it depends on the way. */
+static double others_s(const struct ll_kernel_timing *s, const struct ll_cost *cost)
+{
+    double most_s = 0;
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        if (cost->level_pieces[l] > 1 && l < s->near_levels)
+            return INFINITY;
+        most_s = fmax(most_s, (cost->level_pieces[l] - 1) * cost->level_first_s[l]);
+    }
+    return most_s;
+}
+
+/* Whether one way takes no longer than another one on as many units, whatever is left of the far levels'
+ * time, F, and of what the first pieces of other units take, O, at most most_s:
+ *
+ *       time = max(computing + O, near, F) + what is the same for both                                     */
+static bool never_loses(const struct rival *one, const struct rival *other, double most_s)
+{
+    if (isinf(most_s))
+        return one->computing_s <= other->computing_s && one->near_s <= other->near_s;
+    if (one->computing_s <= other->computing_s)
+        return one->near_s <= fmax(other->computing_s, other->near_s);
+    return fmax(one->computing_s + most_s, one->near_s) <= other->near_s;
+}
+
 /* The choice is the best whatever earlier ops left of the far levels if all stages overlap and no other way
- * takes less in anything: neither in computing, nor in the longest near level, nor until all have a first
- * piece. */
+ * ever wins, nor has all its first pieces sooner. Where less than all of that counts, as energy does, it has
+ * to take no longer in anything. */
 static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_timing *s, uint32_t count,
                                                       const struct ll_kernel_config *way,
-                                                      const struct pace *pace, const struct range *range,
-                                                      uint64_t units_used)
+                                                      const struct pace *pace, const struct rivals *rivals,
+                                                      const struct ll_cost *cost)
 {
-    bool settled = overlaps_all(s->machine) && pace->computing_s <= range->computing_s &&
-                   pace->near_s <= range->near_s && units_used == range->fewest &&
-                   (range->most == range->fewest || !shrinks_pieces(s, way, range->most));
     if (s->machine->software.mapping == LL_MAPPED_SEARCH && s->task.is_gemm)
         return LL_REUSE_MATTERS;
     if (count == 1)
         return LL_REUSE_MATTERS_NEVER;
-    return settled && s->kernel->serial == 0 ? LL_REUSE_MATTERS_NEAR : LL_REUSE_MATTERS;
+    const bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
+    const double waits_s = by_time ? others_s(s, cost) : INFINITY;
+    const struct rival chosen = {pace->computing_s, pace->near_s, cost->units_used};
+    bool settled = overlaps_all(s->machine) && s->kernel->serial == 0 && rivals->count <= MOST_RIVALS;
+    for (uint32_t i = 0; settled && i < rivals->count; i++) {
+        const struct rival *other = &rivals->at[i];
+        settled = never_loses(&chosen, other, waits_s) && chosen.units_used <= other->units_used &&
+                  (chosen.units_used == other->units_used || !shrinks_pieces(s, way, other->units_used));
+    }
+    return settled ? LL_REUSE_MATTERS_NEAR : LL_REUSE_MATTERS;
 }
 
 bool ll_kernel_time_tiles(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
@@ -659,7 +695,7 @@ bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost
     if (s->by_library)
         return false; /* choosing again is as fast as comparing */
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
-    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct rivals rivals;
     struct ll_cost stages = *alone;
     struct ll_timing timing;
     stages.apart_s = stages.gap_s = stages.apart_bytes = 0;
@@ -672,7 +708,7 @@ bool ll_kernel_time_keeps(const struct ll_kernel_timing *s, const struct ll_cost
                               .time_s = timing.time_s * better};
     struct pace least = kept;
     struct far far;
-    best_way(s, count, &far, &least, &range);
+    best_way(s, count, &far, &least, &rivals);
     return memcmp(&least, &kept, sizeof kept) == 0;
 }
 
@@ -681,11 +717,11 @@ bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
     if (s->by_library)
         return true; /* costing it takes no longer than asking */
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
-    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct rivals rivals;
     struct pace least = no_pace;
     least.merit.first = least.time_s = time_s;
     struct far far;
-    best_way(s, count, &far, &least, &range);
+    best_way(s, count, &far, &least, &rivals);
     return isfinite(least.bytes);
 }
 
@@ -750,15 +786,14 @@ void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, stru
     }
     uint32_t count = ll_unit_model(s->unit.model)->way_count(&s->unit, &s->task);
     struct pace least = no_pace;
-    struct range range = {INFINITY, INFINITY, UINT64_MAX, 0};
+    struct rivals rivals;
     struct far far;
     const struct ll_kernel_config *way = &chosen->way;
-    chosen->index = count > 1 ? best_way(s, count, &far, &least, &range) : 0;
+    chosen->index = count > 1 ? best_way(s, count, &far, &least, &rivals) : 0;
     ask_cycles(s, chosen->index, &chosen->way);
     ask_operands(s, chosen->index, &chosen->way);
     time_compute(s, way, cost);
     chosen->full_s = cost->compute_s;
-    cost->reuse_sensitivity = reuse_sensitivity_of(s, count, way, &least, &range, cost->units_used);
     bool chooses = s->task.is_gemm && ports_differ(s->machine);
     const struct ll_spare spare = chooses ? best_spare(s, way, cost, &least) : nothing_to_spare;
     if (count > 1 && !chooses && s->machine->software.mapping != LL_MAPPED_SEARCH)
@@ -768,6 +803,7 @@ void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, stru
     ll_rows_reread(s->machine, s->kernel, s->task.work, s->unit.count, cost);
     time_levels(s, way, cost);
     cost->compute_s = powered_s(s, way, cost->compute_s);
+    cost->reuse_sensitivity = reuse_sensitivity_of(s, count, way, &least, &rivals, cost);
 }
 
 /* --- explain --- */

@@ -116,7 +116,10 @@ const struct ll_cost *ll_memo_algorithms(struct ll_memo *memo, enum ll_op_kind k
         return entry->ways;
     entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
     for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
-        ll_cost_algorithm(memo->machine, kind, work, i, NULL, &entry->ways[i]);
+        if (i == entry->cost.way)
+            entry->ways[i] = entry->cost;
+        else
+            ll_cost_algorithm(memo->machine, kind, work, i, NULL, &entry->ways[i]);
     return entry->ways;
 }
 
@@ -146,7 +149,10 @@ static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
 {
     hash = mix(hash, software, offsetof(struct ll_software, kernels));
     hash = mix(hash, software->kernels, software->kernel_count * sizeof *software->kernels);
-    return mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
+    hash = mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
+    hash = mix(hash, software->attention, software->attention_count * sizeof *software->attention);
+    hash = mix(hash, software->experts, software->expert_count * sizeof *software->experts);
+    return mix(hash, software->linear, software->linear_count * sizeof *software->linear);
 }
 
 static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
@@ -193,7 +199,6 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
 {
     uint64_t hash = mix(1, machine->levels, machine->level_count * sizeof *machine->levels);
     memo->machine = machine;
-    hash = mix(hash, &machine->host, sizeof machine->host);
     hash = mix_software(hash, &machine->software);
     hash = mix_energy(hash, machine);
     for (uint64_t i = 0; i < machine->overlay_count; i++)
@@ -205,7 +210,8 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
         const struct ll_unit *unit = &machine->units[i];
         hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);
     }
-    memo->signatures[LL_MAX_UNITS] = hash;
+    memo->signatures[LL_MAX_UNITS] =
+        mix(hash, &machine->host, sizeof machine->host); /* input needs no unit */
     memo->all_units = 1;
     for (uint64_t i = 0; i < machine->unit_count; i++)
         memo->all_units = mix_unit(memo->all_units, &machine->units[i]);

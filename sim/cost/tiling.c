@@ -313,13 +313,23 @@ static void right_stays(const struct setting *s, struct ll_tiling *best)
         keep_better(s, LL_OPERAND_B, (struct ll_gemm){1, s->line_m, found.q, found.p}, best);
 }
 
+/* Whether a blocking moves every operand once, which none of these beats. */
+static bool moves_each_once(const struct setting *s, const struct ll_tiling *best)
+{
+    double bytes = 0;
+    for (int i = 0; i < LL_OPERAND_COUNT; i++)
+        bytes += s->pass[i];
+    double price = ll_port_cost_price(&s->problem->toll, bytes, s->pass[LL_OPERAND_C]);
+    return best->price <= price && best->bytes <= bytes;
+}
+
 /* What comes to blocks further in passes by, and cannot stay. */
 static void try_each(const struct setting *s, struct ll_tiling *best)
 {
     output_stays(s, best);
-    if (s->beside[LL_OPERAND_A].bytes == 0)
+    if (s->beside[LL_OPERAND_A].bytes == 0 && !moves_each_once(s, best))
         left_stays(s, best);
-    if (s->beside[LL_OPERAND_B].bytes == 0)
+    if (s->beside[LL_OPERAND_B].bytes == 0 && !moves_each_once(s, best))
         right_stays(s, best);
 }
 

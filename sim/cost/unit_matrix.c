@@ -168,8 +168,9 @@ static bool is_of_convolutions(const struct ll_unit *unit, const struct ll_tile 
     return 2 * tile->m >= most;
 }
 
-/* Lays a way out, unless it makes no sense. The first tile of the list always serves; parts of k are worth it
- * where all tiles of them are computed at once, of which there are at least as many as parts. */
+/* Lays a way out, unless it makes no sense, and then more parts of the same tile do not either. The first
+ * tile of the list always serves; parts of k are worth it where all tiles of them are computed at once, of
+ * which there are at least as many as parts. */
 static bool lay_out(const struct ll_unit *unit, const struct ll_task *task, uint32_t index, struct layout *l)
 {
     const struct ll_tile *tile = tile_at(unit, task, index / PARTS_CHOICES);
@@ -437,6 +438,7 @@ static void matrix_explain(const struct ll_unit *unit, const struct ll_task *tas
 const struct ll_unit_model ll_cost_MATRIX = {
     .products = true,
     .way_count = way_count,
+    .series = PARTS_CHOICES,
     .way = matrix_way,
     .operands = matrix_operands,
     .first = matrix_first,

@@ -181,64 +181,6 @@ const struct ll_knob *ll_machine_knobs(const struct ll_machine *machine, struct 
     return knobs;
 }
 
-/* A text of the copy's own. Absent texts stay absent. */
-static bool own_text(struct ll_arena *arena, const char **text)
-{
-    if (*text)
-        *text = ll_copy_text(arena, *text, strlen(*text));
-    return *text != NULL;
-}
-
-static bool own_names(struct ll_machine *copy, struct ll_arena *arena)
-{
-    bool right = own_text(arena, &copy->stem) && own_text(arena, &copy->path) &&
-                 own_text(arena, &copy->name) && own_text(arena, &copy->kind) &&
-                 (!copy->base || own_text(arena, &copy->base)) &&
-                 (!copy->device || own_text(arena, &copy->device)) &&
-                 (!copy->family || own_text(arena, &copy->family)) &&
-                 (!copy->system || own_text(arena, &copy->system)) &&
-                 (!copy->measured.path || own_text(arena, &copy->measured.path)) &&
-                 (!copy->measured.beside || own_text(arena, &copy->measured.beside));
-    for (uint64_t i = 0; i < copy->unit_count && right; i++)
-        right = own_text(arena, &copy->units[i].name);
-    for (uint64_t i = 0; i < copy->level_count && right; i++)
-        right = own_text(arena, &copy->levels[i].name);
-    for (uint64_t i = 0; i < copy->software.kernel_count && right; i++)
-        right = own_text(arena, &copy->software.kernels[i].name);
-    for (uint64_t i = 0; i < copy->software.transform_count && right; i++)
-        right = own_text(arena, &copy->software.transforms[i].name);
-    for (uint64_t i = 0; i < copy->software.attention_count && right; i++)
-        right = own_text(arena, &copy->software.attention[i].name);
-    for (uint64_t i = 0; i < copy->software.expert_count && right; i++)
-        right = own_text(arena, &copy->software.experts[i].name);
-    for (uint64_t i = 0; i < copy->software.collective_kernel_count && right; i++)
-        right = own_text(arena, &copy->software.collective_kernels[i].name);
-    for (uint64_t i = 0; i < copy->software.linear_count && right; i++)
-        right = own_text(arena, &copy->software.linear[i].name);
-    for (uint64_t i = 0; i < copy->overlay_count && right; i++)
-        right = own_text(arena, &copy->overlays[i].name);
-    for (uint64_t i = 0; i < copy->network_count && right; i++)
-        right = own_text(arena, &copy->networks[i].name);
-    return right;
-}
-
-static bool own_lists(struct ll_machine *copy, struct ll_arena *arena)
-{
-    copy->aliases = ll_copy(arena, copy->aliases, copy->alias_count * sizeof *copy->aliases);
-    copy->sources = ll_copy(arena, copy->sources, copy->source_count * sizeof *copy->sources);
-    bool right = copy->aliases && copy->sources;
-    for (uint64_t i = 0; i < copy->alias_count && right; i++)
-        right = own_text(arena, &copy->aliases[i]);
-    for (uint64_t i = 0; i < copy->overlay_count && right; i++) {
-        struct ll_overlay *overlay = &copy->overlays[i];
-        overlay->shapes = ll_copy(arena, overlay->shapes, overlay->shape_count * sizeof *overlay->shapes);
-        right = overlay->shapes != NULL;
-    }
-    for (uint64_t i = 0; i < copy->source_count && right; i++)
-        right = own_text(arena, &copy->sources[i].path) && own_text(arena, &copy->sources[i].text);
-    return right;
-}
-
 static void turn(struct ll_machine *copy, const struct slot *slot)
 {
     void *value = (char *)copy + slot->offset;
@@ -270,17 +212,12 @@ struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob
     struct slot slots[MOST_KNOBS];
     size_t count = all_slots(machine, slots);
     assert(knob < count);
-    struct ll_machine *copy = calloc(1, sizeof *copy);
-    if (!copy || knob >= count) {
-        free(copy);
+    struct ll_machine *copy = knob < count ? malloc(sizeof *copy) : NULL;
+    if (!copy)
         return NULL;
-    }
     *copy = *machine;
     copy->arena = (struct ll_arena){0};
     copy->config_hash = 0;
     turn(copy, &slots[knob]);
-    if (own_names(copy, &copy->arena) && own_lists(copy, &copy->arena))
-        return copy;
-    ll_machine_free(copy);
-    return NULL;
+    return copy;
 }

@@ -702,7 +702,7 @@ uint64_t ll_machine_devices(const struct ll_machine *machine);
  * of its own that only inherits a device; also when memory ran out. In the arena. Thread-safe. */
 const char *ll_machine_system(const struct ll_machine *machine, struct ll_arena *arena);
 
-/* A copy of the machine with knob i turned, which points to shapes and edges of the original: that lives
+/* A copy of the machine with knob i turned, which points to the texts and lists of the original: that lives
  * as long. Free with ll_machine_free. NULL when memory ran out. */
 struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob);
 

@@ -32,13 +32,15 @@ static bool next_segment(struct walk *walk)
     walk->before = (size_t)(walk->rest - walk->path);
     walk->segment = ll_copy_text(walk->arena, walk->rest, length);
     walk->rest = walk->rest[length] ? walk->rest + length + 1 : NULL;
-    return walk->segment || ll_complain(walk->diags, walk->place, "memory ran out");
+    return walk->segment || (walk->diags && ll_complain(walk->diags, walk->place, "memory ran out"));
 }
 
 /* The whole path with the wrong segment replaced by each of the words, so that the suggestion can be typed.
  */
 static bool complain(const struct walk *walk, const char *what, const struct ll_near_words *words)
 {
+    if (!walk->diags)
+        return false;
     const char *nearest = ll_nearest(walk->segment, words->words, words->count);
     struct ll_shown path = ll_shown_text(walk->path), segment = ll_shown_text(walk->segment);
     if (!nearest || walk->before > 100)
@@ -75,7 +77,8 @@ static void add_names(struct ll_near_words *words, const struct ll_node *list)
 /* The i-th name of a level, NULL past the last. */
 static const char *level_name(const struct walk *walk, size_t index)
 {
-    struct ll_near_words names = {.count = 0};
+    struct ll_near_words names;
+    names.count = 0;
     add_names(&names, ll_node_get(walk->root, "memory"));
     return index < names.count ? names.words[index] : NULL;
 }
@@ -135,14 +138,15 @@ static bool end_at(struct ll_machine_path *found, const struct ll_field *field, 
 
 static bool nothing_below(const struct walk *walk, const char *key)
 {
-    return ll_complain(walk->diags, walk->place, "`%s`: there is nothing below `%s`",
-                       ll_shown_text(walk->path).text, key);
+    return walk->diags && ll_complain(walk->diags, walk->place, "`%s`: there is nothing below `%s`",
+                                      ll_shown_text(walk->path).text, key);
 }
 
 static bool follow_dtype(struct walk *walk, const struct ll_field *field, struct ll_node *map,
                          struct ll_machine_path *found)
 {
-    struct ll_near_words words = {.count = 0};
+    struct ll_near_words words;
+    words.count = 0;
     struct ll_node *dtypes = enter(walk, map, field);
     if (!next_segment(walk))
         return false;
@@ -164,7 +168,8 @@ static bool follow_item(struct walk *walk, const struct ll_field *field, struct 
 static bool follow_list(struct walk *walk, const struct ll_field *field, struct ll_node *map,
                         struct ll_machine_path *found)
 {
-    struct ll_near_words words = {.count = 0};
+    struct ll_near_words words;
+    words.count = 0;
     struct ll_node *list = ll_node_get(map, field->key);
     if (!next_segment(walk))
         return false;
@@ -208,7 +213,10 @@ static bool follow_short(struct walk *walk, struct ll_machine_path *found, bool 
 
 static bool complain_of_segment(struct walk *walk, const struct ll_field_table *table)
 {
-    struct ll_near_words words = {.count = 0};
+    struct ll_near_words words;
+    words.count = 0;
+    if (!walk->diags)
+        return false;
     add_keys(walk, &words, table);
     for (size_t i = 0; i < table->variant_count; i++)
         add_keys(walk, &words, table->variants[i]);
@@ -229,11 +237,15 @@ static bool follow_old_key(struct walk *walk, const struct ll_field_table *table
     *right = true;
     if (!now) {
         *found = (struct ll_machine_path){.ignored = true};
-        ll_remark(walk->diags, walk->place, "ignored, for the model has this key no more: `%s`", walk->path);
+        if (walk->diags)
+            ll_remark(walk->diags, walk->place, "ignored, for the model has this key no more: `%s`",
+                      walk->path);
         return true;
     }
-    ll_remark(walk->diags, walk->place,
-              "old name of a key, which the next version will not read: `%s` is `%s`", walk->segment, now);
+    if (walk->diags)
+        ll_remark(walk->diags, walk->place,
+                  "old name of a key, which the next version will not read: `%s` is `%s`", walk->segment,
+                  now);
     walk->segment = now;
     *right = follow_field(walk, ll_field_table_find(table, now), map, found);
     return true;

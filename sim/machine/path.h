@@ -19,7 +19,8 @@ struct ll_machine_path {
 
 /* Follows a path down the tree of a machine file, from the schema's point of view: a key that the file does
  * not have but could have is found too. With create, missing maps on the way are made. False after a
- * complaint at `place` that suggests the nearest right path. key lives in the arena. */
+ * complaint at `place` that suggests the nearest right path; diags NULL: nobody wants to hear it. key lives
+ * in the arena. */
 bool ll_machine_path_find(struct ll_node *root, const char *path, bool create, struct ll_place place,
                           struct ll_arena *arena, struct ll_diags *diags, struct ll_machine_path *found);
 

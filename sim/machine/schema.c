@@ -334,11 +334,8 @@ void ll_field_table_write(const struct ll_field_table *table, const void *object
 static bool find(const struct ll_node *tree, const char *path, struct ll_arena *arena,
                  struct ll_machine_path *found)
 {
-    struct ll_diags unheard = {0};
-    struct ll_place nowhere = {0};
-    bool right = ll_machine_path_find((struct ll_node *)tree, path, false, nowhere, arena, &unheard, found);
-    ll_diags_release(&unheard);
-    return right;
+    return ll_machine_path_find((struct ll_node *)tree, path, false, (struct ll_place){0}, arena, NULL,
+                                found);
 }
 
 /* Whether the path leads to a value of its own in this tree: not to a part, which may be replaced in part. */

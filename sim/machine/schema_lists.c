@@ -511,31 +511,21 @@ void ll_write_OPERANDS(const struct ll_field *field, const void *object, const s
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }
 
-static bool class_is_full(const bool *runs, enum ll_op_class op_class)
-{
-    bool any = false;
-    for (int k = 0; k < ll_op_count(); k++) {
-        if (ll_op_class((enum ll_op_kind)k) != op_class)
-            continue;
-        if (!runs[k])
-            return false;
-        any = true;
-    }
-    return any;
-}
-
 /* Classes of which all kinds are marked, then the kinds that are left. */
 void ll_write_RUNS(const struct ll_field *field, const void *object, const struct ll_machine *machine,
                    struct ll_dump *dump)
 {
     const bool *runs = ll_at_const(object, field->offset);
+    bool any[LL_CLASS_COUNT] = {false}, lacks[LL_CLASS_COUNT] = {false};
     (void)machine;
+    for (int k = 0, count = ll_op_count(); k < count; k++)
+        (runs[k] ? any : lacks)[ll_op_class((enum ll_op_kind)k)] = true;
     dump->verbs->open(dump->out, LL_NODE_LIST, true);
     for (int c = 0; c < LL_CLASS_COUNT; c++)
-        if (class_is_full(runs, (enum ll_op_class)c))
+        if (any[c] && !lacks[c])
             dump->verbs->word(dump->out, ll_class_name((enum ll_op_class)c));
-    for (int k = 0; k < ll_op_count(); k++)
-        if (runs[k] && !class_is_full(runs, ll_op_class((enum ll_op_kind)k)))
+    for (int k = 0, count = ll_op_count(); k < count; k++)
+        if (runs[k] && lacks[ll_op_class((enum ll_op_kind)k)])
             dump->verbs->word(dump->out, ll_op_name((enum ll_op_kind)k));
     dump->verbs->close(dump->out, LL_NODE_LIST);
 }

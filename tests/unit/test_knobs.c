@@ -85,18 +85,6 @@ static void a_turned_knob_changes_one_value_and_the_hash(void **state)
     ll_machine_free(machine);
 }
 
-static void a_turned_machine_outlives_the_one_it_was_made_from(void **state)
-{
-    (void)state;
-    struct ll_machine *machine = ll_toy_machine(WITH_ALL);
-    struct ll_machine *turned = ll_machine_turn(machine, 3);
-    ll_machine_free(machine);
-    assert_true(turned->levels[1].bandwidth_Bps == 20e9);
-    char *text = yaml_of(turned); /* reads all names, aliases and sources */
-    free(text);
-    ll_machine_free(turned);
-}
-
 static void without_cost_of_starting_there_is_none(void **state)
 {
     (void)state;
@@ -113,7 +101,6 @@ int main(void)
         cmocka_unit_test(what_can_be_turned_is_listed_in_a_fixed_order),
         cmocka_unit_test(what_a_machine_has_not_cannot_be_turned),
         cmocka_unit_test(a_turned_knob_changes_one_value_and_the_hash),
-        cmocka_unit_test(a_turned_machine_outlives_the_one_it_was_made_from),
         cmocka_unit_test(without_cost_of_starting_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

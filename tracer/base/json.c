@@ -3,6 +3,7 @@
 #include "tracer/base/json.h"
 
 #include <assert.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -113,19 +114,38 @@ void ll_json_text(struct ll_json *json, const char *text)
     quote(json->out, text);
 }
 
+static void write_whole(int64_t value, char *text)
+{
+    char digits[20];
+    int count = 0;
+    uint64_t left = value < 0 ? (uint64_t)-value : (uint64_t)value;
+    do
+        digits[count++] = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (value < 0)
+        *text++ = '-';
+    while (count > 0)
+        *text++ = digits[--count];
+    *text = '\0';
+}
+
 void ll_number_text(double value, char text[static 32])
 {
     if (!isfinite(value)) {
         memcpy(text, "null", 5);
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    if (fabs(value) < 1e15 && value == (double)(int64_t)value && !(value == 0 && signbit(value))) {
+        write_whole((int64_t)value, text);
+        return;
+    }
+    /* A decimal of up to 15 digits means one double alone, down to the least that has all of its bits, and %g
+     * writes no zeros behind it: so 15 are as short as the fewest that will do. */
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         ll_snprintf(text, 32, "%.*g", digits, value);
         if (ll_strtod(text, NULL) == value)
             break;
     }
-    if (strstr(text, "e+") && fabs(value) < 1e15)
-        ll_snprintf(text, 32, "%.0f", value);
 }
 
 static void raw(struct ll_json *json, const char *text)
