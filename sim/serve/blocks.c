@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of a KV cache (scheduler.h): a list of free ones, longest free first, and a table from contents to
+/* Blocks of a KV cache (scheduler.h): a queue of free ones, longest free first, and a table from contents to
  * blocks, open addressing with linear probing. Memory is touched as blocks are taken. */
 #include <assert.h>
 #include <math.h>
@@ -9,14 +9,18 @@
 #include "tracer/base/random.h"
 
 struct block {
-    uint64_t content;                 /* 0: none */
-    uint32_t holders, before, behind; /* neighbours in the list of free ones */
+    uint64_t content; /* 0: none; even: it is not in the table */
+    uint32_t holders;
+    uint32_t queued; /* when it was put into the queue last */
 };
 
 struct ll_kv_blocks {
-    struct block *at; /* `count`, and one more as the list's ends */
+    struct block *at;
     uint32_t count, free;
-    uint32_t fresh;  /* blocks from this one on were never taken: they are free, ahead of the list */
+    uint32_t fresh; /* blocks from this one on were never taken: they are free, ahead of the queue */
+    /* A ring of at least twice as many places as blocks, which the numbers first to last - 1 lie in. A block
+     * that was held again, or came back since, is in it still, but was not queued then. */
+    uint32_t *queue, first, last, queue_mask;
     uint32_t *slots; /* block + 1; 0: empty; at most half of them are taken, while memory lasts */
     uint32_t mask, taken;
     struct ll_arena *arena;
@@ -28,16 +32,18 @@ struct ll_kv_blocks *ll_kv_make(uint64_t count, struct ll_arena *arena)
     enum { FIRST_SLOTS = 1024 };
     if (!b || count >= (1u << 30))
         return NULL;
-    *b = (struct ll_kv_blocks){.at = ll_alloc(arena, count + 1, sizeof *b->at),
+    uint64_t places = 2;
+    while (places < 2 * count)
+        places *= 2;
+    *b = (struct ll_kv_blocks){.at = ll_alloc(arena, count, sizeof *b->at),
                                .count = (uint32_t)count,
                                .free = (uint32_t)count,
+                               .queue = ll_alloc(arena, places, sizeof *b->queue),
+                               .queue_mask = (uint32_t)(places - 1),
                                .slots = ll_alloc(arena, FIRST_SLOTS, sizeof *b->slots),
                                .mask = FIRST_SLOTS - 1,
                                .arena = arena};
-    if (!b->at || !b->slots)
-        return NULL;
-    b->at[count] = (struct block){.before = b->count, .behind = b->count};
-    return b;
+    return b->at && b->queue && b->slots ? b : NULL;
 }
 
 uint64_t ll_kv_count(const struct ll_kv_blocks *b)
@@ -64,7 +70,6 @@ static void forget(struct ll_kv_blocks *b, uint32_t block)
     assert(b->slots[slot] == block + 1);
     b->slots[slot] = 0;
     b->taken--;
-    b->at[block].content = 0;
     for (;;) { /* those behind it that a hole would hide move up */
         next = (next + 1) & b->mask;
         if (b->slots[next] == 0)
@@ -78,12 +83,28 @@ static void forget(struct ll_kv_blocks *b, uint32_t block)
     }
 }
 
-static void unlink_free(struct ll_kv_blocks *b, uint32_t block)
+/* Whether the block that was queued so lies there still. */
+static bool is_queued(const struct ll_kv_blocks *b, uint32_t number)
 {
-    struct block *x = &b->at[block];
-    b->at[x->before].behind = x->behind;
-    b->at[x->behind].before = x->before;
-    b->free--;
+    const struct block *block = &b->at[b->queue[number & b->queue_mask]];
+    return block->holders == 0 && block->queued == number;
+}
+
+/* At the end of the queue; where the ring is full it keeps what is queued still, at most half of it. */
+static void queue(struct ll_kv_blocks *b, uint32_t block)
+{
+    if (b->last - b->first > b->queue_mask) {
+        uint32_t kept = b->last;
+        for (uint32_t number = b->last; number-- != b->first;)
+            if (is_queued(b, number)) {
+                const uint32_t id = b->queue[number & b->queue_mask];
+                b->queue[--kept & b->queue_mask] = id;
+                b->at[id].queued = kept;
+            }
+        b->first = kept;
+    }
+    b->at[block].queued = b->last;
+    b->queue[b->last++ & b->queue_mask] = block;
 }
 
 uint32_t ll_kv_take(struct ll_kv_blocks *b)
@@ -92,32 +113,32 @@ uint32_t ll_kv_take(struct ll_kv_blocks *b)
     assert(b->free > 0);
     if (block < b->count) {
         b->fresh++;
-        b->free--;
     } else {
-        unlink_free(b, block = b->at[b->count].behind);
+        enum { AHEAD = 8 }; /* of blocks that were touched long ago, too */
+        while (!is_queued(b, b->first))
+            b->first++;
+        block = b->queue[b->first++ & b->queue_mask];
+        __builtin_prefetch(&b->at[b->queue[(b->first + AHEAD) & b->queue_mask]]);
     }
-    if (b->at[block].content != 0)
+    b->free--;
+    if (b->at[block].content & 1)
         forget(b, block);
+    b->at[block].content = 0;
     b->at[block].holders = 1;
     return block;
 }
 
 void ll_kv_hold(struct ll_kv_blocks *b, uint32_t block)
 {
-    if (b->at[block].holders++ == 0)
-        unlink_free(b, block);
+    b->free -= b->at[block].holders++ == 0;
 }
 
 void ll_kv_give(struct ll_kv_blocks *b, uint32_t block)
 {
-    struct block *x = &b->at[block], *end = &b->at[b->count];
-    assert(x->holders > 0);
-    if (--x->holders > 0)
+    assert(b->at[block].holders > 0);
+    if (--b->at[block].holders > 0)
         return;
-    x->before = end->before;
-    x->behind = b->count;
-    b->at[end->before].behind = block;
-    end->before = block;
+    queue(b, block);
     b->free++;
 }
 
@@ -140,10 +161,14 @@ static bool has_room(struct ll_kv_blocks *b)
 
 void ll_kv_name(struct ll_kv_blocks *b, uint32_t block, uint64_t content)
 {
+    assert(content != 0 && b->at[block].content == 0);
+    if (!(content & 1)) {
+        b->at[block].content = content;
+        return;
+    }
     if (!has_room(b))
         return;
     uint32_t slot = slot_of(b, content);
-    assert(content != 0 && b->at[block].content == 0);
     if (b->slots[slot] != 0)
         return;
     b->at[block].content = content;
@@ -158,6 +183,12 @@ uint32_t ll_kv_find(const struct ll_kv_blocks *b, uint64_t content, bool *is_fre
         return LL_NO_BLOCK;
     *is_free = b->at[b->slots[slot] - 1].holders == 0;
     return b->slots[slot] - 1;
+}
+
+bool ll_kv_has(const struct ll_kv_blocks *b, uint32_t block, uint64_t content, bool *is_free)
+{
+    *is_free = b->at[block].holders == 0;
+    return b->at[block].content == content;
 }
 
 /* --- tiers behind it ---

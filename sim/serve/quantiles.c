@@ -15,6 +15,8 @@ struct ll_quantiles {
     double *values; /* the first MOST_EXACT, in order once sorted */
     bool sorted;
     uint64_t *bins; /* of all values, once there are more */
+    double last;    /* the value that came last, and then its bin: those of a step are often the same */
+    size_t last_bin;
     struct ll_arena *arena;
 };
 
@@ -43,16 +45,23 @@ void ll_quantiles_add(struct ll_quantiles *q, double value, uint64_t times)
         q->bins = ll_alloc(q->arena, BINS, sizeof *q->bins);
         for (uint64_t i = 0; q->bins && i < q->count; i++)
             q->bins[bin_of(q->values[i])]++;
+        q->last = value;
+        q->last_bin = bin_of(value);
     }
-    if (q->bins)
-        q->bins[bin_of(value)] += times;
+    if (q->bins) {
+        if (value != q->last) {
+            q->last = value;
+            q->last_bin = bin_of(value);
+        }
+        q->bins[q->last_bin] += times;
+    }
     for (uint64_t i = 0; !q->bins && i < times && q->count + i < MOST_EXACT; i++)
         q->values[q->count + i] = value;
     q->sorted = false;
     q->count += times;
     q->sum += value * (double)times;
-    q->smallest = fmin(q->smallest, value);
-    q->largest = fmax(q->largest, value);
+    q->smallest = value < q->smallest ? value : q->smallest;
+    q->largest = value > q->largest ? value : q->largest;
 }
 
 static int by_size(const void *a, const void *b)

@@ -175,18 +175,41 @@ double ll_rank_kv_share(const struct ll_rank *rank)
 
 /* --- blocks of a sequence --- */
 
-/* The content of a full block: shared with others where the request says so, else its own. Never 0. */
-static uint64_t content_of(const struct ll_sequence *s, uint64_t block, uint64_t i)
+/* The content of a full block that others may have, too, as the request says; 0: it is the sequence's own. */
+static uint64_t shared_content(const struct ll_sequence *s, uint64_t block, uint64_t i)
 {
     const struct ll_request *r = &s->request;
-    uint64_t end = (i + 1) * block, content;
+    const uint64_t end = (i + 1) * block;
     if (r->piece_tokens > 0 && end <= r->piece_count * r->piece_tokens && end <= r->input)
-        content = ll_random_key(r->pieces[i * block / r->piece_tokens], i * block % r->piece_tokens);
-    else if (end <= r->prefix_tokens)
-        content = ll_random_key(~r->prefix, i);
-    else
-        content = ll_random_key(s->number + (UINT64_C(1) << 63), i);
-    return content | 1;
+        return ll_random_key(r->pieces[i * block / r->piece_tokens], i * block % r->piece_tokens) | 1;
+    return end <= r->prefix_tokens ? ll_random_key(~r->prefix, i) | 1 : 0;
+}
+
+/* Only the sequence itself looks for its own content, when it was preempted, and it knows in which block that
+ * was: an even number, of no other sequence. */
+static uint64_t own_content(const struct ll_sequence *s, uint64_t i)
+{
+    assert(i < UINT64_C(1) << 24 && s->number < (UINT64_C(1) << 39) - 1);
+    return (s->number + 1) << 25 | i << 1;
+}
+
+/* Tiers find all contents by a number. Never 0. */
+static uint64_t tier_content(const struct ll_sequence *s, uint64_t block, uint64_t i)
+{
+    const uint64_t shared = shared_content(s, block, i);
+    return shared ? shared : ll_random_key(s->number + (UINT64_C(1) << 63), i) | 1;
+}
+
+/* The block that has the i-th content of a sequence that waits, LL_NO_BLOCK: none. */
+static uint32_t found_block(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t i,
+                            bool *is_free)
+{
+    const uint64_t shared = shared_content(s, rank->engine->block, i);
+    if (shared)
+        return ll_kv_find(rank->blocks, shared, is_free);
+    return i < s->blocks_before && ll_kv_has(rank->blocks, s->blocks[i], own_content(s, i), is_free)
+               ? s->blocks[i]
+               : LL_NO_BLOCK;
 }
 
 static uint64_t hit_blocks(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t *free)
@@ -195,7 +218,7 @@ static uint64_t hit_blocks(const struct ll_rank *rank, const struct ll_sequence 
     *free = 0;
     for (; rank->engine->prefix_caching && i < most; i++) {
         bool is_free = false;
-        if (ll_kv_find(rank->blocks, content_of(s, rank->engine->block, i), &is_free) == LL_NO_BLOCK)
+        if (found_block(rank, s, i, &is_free) == LL_NO_BLOCK)
             break;
         *free += is_free;
     }
@@ -209,6 +232,13 @@ uint64_t ll_rank_hits(const struct ll_rank *rank, const struct ll_request *reque
     return hit_blocks(rank, &s, &free) * rank->engine->block;
 }
 
+/* Blocks that a sequence lacks for so many tokens; it may hold some for later. */
+static uint64_t lacks(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t tokens)
+{
+    const uint64_t block = rank->engine->block;
+    return tokens <= s->block_count * block ? 0 : ll_ceil_div(tokens, block) - s->block_count;
+}
+
 static bool more_room(struct ll_rank *rank, struct ll_sequence *s, uint64_t count)
 {
     if (count <= s->block_capacity)
@@ -217,8 +247,8 @@ static bool more_room(struct ll_rank *rank, struct ll_sequence *s, uint64_t coun
     uint32_t *blocks = ll_alloc(rank->arena, capacity, sizeof *blocks);
     if (!blocks)
         return false;
-    if (s->block_count > 0)
-        memcpy(blocks, s->blocks, s->block_count * sizeof *blocks);
+    if (s->block_capacity > 0) /* those that it held before it was preempted, too */
+        memcpy(blocks, s->blocks, s->block_capacity * sizeof *blocks);
     s->blocks = blocks;
     s->block_capacity = capacity;
     return true;
@@ -227,7 +257,7 @@ static bool more_room(struct ll_rank *rank, struct ll_sequence *s, uint64_t coun
 /* Gives the sequence blocks for so many tokens, which must be free. False when memory ran out. */
 static bool grow(struct ll_rank *rank, struct ll_sequence *s, uint64_t tokens)
 {
-    uint64_t count = ll_ceil_div(tokens, rank->engine->block);
+    const uint64_t count = s->block_count + lacks(rank, s, tokens);
     if (!more_room(rank, s, count))
         return false;
     while (s->block_count < count)
@@ -239,16 +269,17 @@ static bool grow(struct ll_rank *rank, struct ll_sequence *s, uint64_t tokens)
 static void name_full(struct ll_rank *rank, struct ll_sequence *s, uint64_t tokens)
 {
     for (; rank->engine->prefix_caching && (s->named + 1) * rank->engine->block <= tokens; s->named++) {
-        const uint64_t content = content_of(s, rank->engine->block, s->named);
-        ll_kv_name(rank->blocks, s->blocks[s->named], content);
+        const uint64_t shared = shared_content(s, rank->engine->block, s->named);
+        ll_kv_name(rank->blocks, s->blocks[s->named], shared ? shared : own_content(s, s->named));
         if (rank->tiers)
-            ll_kv_tiers_keep(rank->tiers, content);
+            ll_kv_tiers_keep(rank->tiers, tier_content(s, rank->engine->block, s->named));
     }
 }
 
 /* The last block first, so that the front of a prompt stays longest. */
 static void let_go(struct ll_rank *rank, struct ll_sequence *s)
 {
+    s->blocks_before = ll_max(s->blocks_before, s->block_count);
     while (s->block_count > 0)
         ll_kv_give(rank->blocks, s->blocks[--s->block_count]);
     s->named = 0;
@@ -259,13 +290,6 @@ static void let_go(struct ll_rank *rank, struct ll_sequence *s)
 static bool decodes(const struct ll_sequence *s)
 {
     return s->made > 0 && ll_known(s) - s->computed == 1;
-}
-
-/* Blocks that a sequence lacks for so many tokens. */
-static uint64_t lacks(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t tokens)
-{
-    const uint64_t blocks = ll_ceil_div(tokens, rank->engine->block);
-    return blocks > s->block_count ? blocks - s->block_count : 0; /* it may hold some for later */
 }
 
 /* Puts the sequence into the batch with n new tokens. */
@@ -457,7 +481,7 @@ static void hold_found(struct ll_rank *rank, struct ll_sequence *s, uint64_t cou
 {
     for (uint64_t i = 0; i < count; i++) {
         bool is_free;
-        s->blocks[i] = ll_kv_find(rank->blocks, content_of(s, rank->engine->block, i), &is_free);
+        s->blocks[i] = found_block(rank, s, i, &is_free);
         ll_kv_hold(rank->blocks, s->blocks[i]);
     }
     s->block_count = s->named = count;
@@ -470,7 +494,7 @@ static uint64_t tier_blocks(const struct ll_rank *rank, const struct ll_sequence
     const uint64_t most = (ll_known(s) - 1) / rank->engine->block;
     uint64_t at = hits;
     for (; at < most; at++) {
-        uint64_t tier = ll_kv_tiers_find(rank->tiers, content_of(s, rank->engine->block, at));
+        uint64_t tier = ll_kv_tiers_find(rank->tiers, tier_content(s, rank->engine->block, at));
         if (tier >= LL_MOST_KV_TIERS)
             break;
         blocks[tier]++;
@@ -657,6 +681,8 @@ bool ll_rank_schedule(struct ll_rank *rank, double now_s, bool admits, struct ll
 
 static uint64_t accepted(const struct ll_rank *rank, const struct ll_sequence *s, uint64_t seed)
 {
+    if (rank->engine->speculated == 0)
+        return 0;
     uint64_t key = ll_random_key(ll_random_key(seed, s->number), s->made), count = 0;
     while (count < rank->engine->speculated &&
            ll_random_fine_unit(ll_random_bits(key, count)) < rank->engine->acceptance[count])

@@ -41,10 +41,14 @@ uint32_t ll_kv_take(struct ll_kv_blocks *blocks);
 /* Lets go of a block; when nobody holds it it is free, and can be found until it is taken. */
 void ll_kv_give(struct ll_kv_blocks *blocks, uint32_t block);
 
-/* Says what a held block contains. Another block of this content stays the one that is found. */
+/* Says what a held block contains: a content that others may look for is odd. Another block of an odd
+ * content stays the one that is found. */
 void ll_kv_name(struct ll_kv_blocks *blocks, uint32_t block, uint64_t content);
 
-/* The block of this content, or LL_NO_BLOCK; not held by this. *free says whether nobody holds it. */
+/* Whether a block, held or not, still contains this, which is not 0; *is_free says whether nobody holds it. */
+bool ll_kv_has(const struct ll_kv_blocks *blocks, uint32_t block, uint64_t content, bool *is_free);
+
+/* The block of this content, odd, or LL_NO_BLOCK; not held by this. *free says whether nobody holds it. */
 uint32_t ll_kv_find(const struct ll_kv_blocks *blocks, uint64_t content, bool *is_free);
 void ll_kv_hold(struct ll_kv_blocks *blocks, uint32_t block);
 
@@ -75,8 +79,9 @@ struct ll_sequence {
     uint64_t makes;          /* tokens that it is to make on this rank: all, or the first alone */
     uint64_t computed, made; /* tokens whose keys and values are there; tokens that it made */
     uint64_t new_tokens;     /* in the step at hand, guesses included; 0: it is not in it */
-    uint32_t *blocks;
+    uint32_t *blocks;        /* the first block_count are held; those behind were, before it was preempted */
     uint64_t block_count, block_capacity, named;
+    uint64_t blocks_before; /* the most that it held when it was preempted; 0: it never was */
     double scheduled_s, first_token_s, last_token_s; /* scheduled_s below 0: never */
     uint64_t preemptions, hit_tokens;
     uint64_t instance, prefill_instance; /* as struct ll_served has them, and these times */

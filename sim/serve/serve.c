@@ -26,9 +26,11 @@ struct instance {
     double wake_s;             /* while it waits: when keys and values come from a tier; infinite: none do */
     struct batches *under_way; /* a ring of pool->stages */
     uint64_t first, count;
-    double interface_s;           /* when its interface is done with the requests that it has */
-    double free_s;                /* when the first stage, or the host, takes another batch */
-    bool waits;                   /* there was nothing to compute when it was asked last */
+    double interface_s; /* when its interface is done with the requests that it has */
+    double free_s;      /* when the first stage, or the host, takes another batch */
+    bool waits;         /* there was nothing to compute when it was asked last */
+    double next_s;      /* when something happens to it next: a batch ends, else one begins */
+    bool ends;
     uint64_t load;                /* requests that it has */
     uint64_t held_steps;          /* that prompts have waited until each rank has one */
     struct ll_server_step *steps; /* of the ranks, for asking what they cost */
@@ -49,6 +51,7 @@ struct server {
     struct ll_arena *arena;
     struct instance *instances; /* those that prompts come to first, then those for decoding alone */
     uint64_t instance_count, first_decode, turn;
+    uint32_t *firsts;      /* a tournament (settle) */
     struct handed *handed; /* a heap by time */
     uint64_t handed_count, handed_capacity;
     uint64_t next_request, ended;
@@ -65,6 +68,39 @@ struct server {
     bool failed, no_energy;
     const char *trouble;
 };
+
+/* --- what happens next --- */
+
+/* Whether something happens to instance a before anything happens to b: at the same time the end of a batch
+ * is first, then the lower number. */
+static bool happens_first(const struct server *s, uint32_t a, uint32_t b)
+{
+    const struct instance *x = &s->instances[a], *y = &s->instances[b];
+    if (x->next_s != y->next_s)
+        return x->next_s < y->next_s;
+    return x->ends != y->ends ? x->ends : a < b;
+}
+
+/* Finds when something happens to an instance next, and to which instance it does first: firsts[1] of a tree
+ * whose node i has the first of its children, 2 i and 2 i + 1, of which the last instance_count are instances
+ * (Knuth, The Art of Computer Programming, 5.4.1). */
+static void settle(struct server *s, struct instance *instance)
+{
+    const double end_s = instance->count > 0 ? instance->under_way[instance->first].seen.end_s : INFINITY;
+    const bool can_begin = instance->count < instance->pool->stages && instance->load > 0;
+    double begin_s = can_begin ? instance->free_s : INFINITY;
+    if (instance->waits && instance->wake_s > begin_s)
+        begin_s = instance->wake_s;
+    instance->ends = end_s <= begin_s;
+    instance->next_s = instance->ends ? end_s : begin_s;
+    const uint64_t count = s->instance_count;
+    uint32_t *firsts = s->firsts;
+    for (uint64_t i = (count + (uint64_t)(instance - s->instances)) / 2; i > 0; i /= 2) {
+        const uint32_t a = 2 * i < count ? firsts[2 * i] : (uint32_t)(2 * i - count),
+                       b = 2 * i + 1 < count ? firsts[2 * i + 1] : (uint32_t)(2 * i + 1 - count);
+        firsts[i] = happens_first(s, a, b) ? a : b;
+    }
+}
 
 /* --- requests --- */
 
@@ -228,6 +264,7 @@ static void arrive(struct server *s)
     instance->interface_s = fmax(instance->interface_s, s->now_s) + instance->pool->engine.request_s;
     instance->load++;
     send(s, &sequence, instance, instance->interface_s);
+    settle(s, instance);
     s->previous_s = s->nominal_s;
     turn_to_next(s);
 }
@@ -260,6 +297,7 @@ static void receive(struct server *s)
     if (instance->free_s < s->now_s)
         instance->free_s = s->now_s;
     take_in(s, instance, &sequence);
+    settle(s, instance);
 }
 
 /* --- steps --- */
@@ -345,9 +383,10 @@ static uint64_t tokens_of(const struct ll_rank_batch *ranks, uint64_t count)
 {
     uint64_t most = 0;
     for (uint64_t r = 0; r < count; r++) {
-        uint64_t tokens = 0;
-        for (uint64_t i = 0; i < ranks[r].count; i++)
-            tokens += ranks[r].sequences[i]->new_tokens;
+        const struct ll_server_step *step = &ranks[r].step;
+        uint64_t tokens = step->sequences * step->each;
+        for (uint64_t i = 0; i < step->chunk_count; i++)
+            tokens += step->chunks[i].tokens;
         most = ll_max(most, tokens);
     }
     return most;
@@ -496,40 +535,18 @@ static void begin_batches(struct server *s, struct instance *instance)
 
 /* --- the whole --- */
 
-/* When something happens to an instance next; *ends: a batch ends, else one begins. */
-static double next_of(const struct instance *instance, bool *ends)
-{
-    double end_s = instance->count > 0 ? instance->under_way[instance->first].seen.end_s : INFINITY;
-    bool can_begin = instance->count < instance->pool->stages && instance->load > 0;
-    double begin_s = !can_begin        ? INFINITY
-                     : instance->waits ? fmax(instance->free_s, instance->wake_s)
-                                       : instance->free_s;
-    *ends = end_s <= begin_s;
-    return fmin(end_s, begin_s);
-}
-
 /* The next event. False where there is none. */
 static bool take_event(struct server *s)
 {
-    struct instance *first = NULL;
-    bool first_ends = false;
-    double at_s = INFINITY;
-    for (uint64_t i = 0; i < s->instance_count; i++) {
-        bool ends;
-        double next_s = next_of(&s->instances[i], &ends);
-        if (next_s < at_s || (next_s == at_s && ends && !first_ends)) {
-            first = &s->instances[i];
-            first_ends = ends;
-            at_s = next_s;
-        }
-    }
-    double arrival_s = !s->over ? s->next.arrival_s : INFINITY,
-           handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
+    struct instance *first = &s->instances[s->instance_count > 1 ? s->firsts[1] : 0];
+    const double at_s = first->next_s, arrival_s = !s->over ? s->next.arrival_s : INFINITY,
+                 handed_s = s->handed_count > 0 ? s->handed[0].at_s : INFINITY;
     if (isinf(at_s) && isinf(arrival_s) && isinf(handed_s))
         return false;
     /* What ends goes first, so that what it frees is there; then what comes; then batches begin. */
-    if (first && first_ends && at_s <= arrival_s && at_s <= handed_s) {
+    if (first->ends && at_s <= arrival_s && at_s <= handed_s) {
         finish_batches(s, first);
+        settle(s, first);
     } else if (arrival_s <= at_s && arrival_s <= handed_s) {
         s->now_s = arrival_s;
         arrive(s);
@@ -537,8 +554,9 @@ static bool take_event(struct server *s)
         s->now_s = handed_s;
         receive(s);
     } else {
-        s->now_s = fmax(s->now_s, at_s);
+        s->now_s = at_s > s->now_s ? at_s : s->now_s;
         begin_batches(s, first);
+        settle(s, first);
     }
     return true;
 }
@@ -609,11 +627,15 @@ const struct ll_serving *ll_serve(const struct ll_deployment *deployment, const 
     s.instance_count = whole->instances + prefill->instances + decode->instances;
     s.first_decode = whole->instances > 0 ? s.instance_count : prefill->instances;
     s.instances = ll_alloc(arena, s.instance_count, sizeof *s.instances);
+    s.firsts = ll_alloc(arena, s.instance_count, sizeof *s.firsts);
     uint64_t at = 0;
     *trouble = NULL;
-    if (!s.instances || !make_instances(&s, whole, 0, &at) || !make_instances(&s, prefill, 1, &at) ||
-        !make_instances(&s, decode, 2, &at) || !make_result(&s) || !make_places(&s))
+    if (!s.instances || !s.firsts || !make_instances(&s, whole, 0, &at) ||
+        !make_instances(&s, prefill, 1, &at) || !make_instances(&s, decode, 2, &at) || !make_result(&s) ||
+        !make_places(&s))
         return NULL;
+    for (uint64_t i = 0; i < s.instance_count; i++)
+        settle(&s, &s.instances[i]);
     turn_to_next(&s);
     while (!s.failed && !s.trouble && !(watch->stop && *watch->stop) && take_event(&s))
         ;
