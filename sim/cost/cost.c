@@ -457,6 +457,8 @@ struct question {
     const struct ll_work *work;
     uint32_t way;
     const struct ll_cache_context *beside; /* NULL: on an empty machine */
+    struct ll_cost
+        *each; /* of whichever is the fastest: room for the costs of all, by variant; NULL: for none */
 };
 
 /* Of work that no unit does; true where it is such, and *cost is filled. */
@@ -501,21 +503,40 @@ struct answer {
     struct ll_work as_gemm;                  /* what stands for it where it has none */
 };
 
+/* What follows from the cost of a variant, of so many. */
+static void end_cost(const struct question *q, const struct answer *a, uint32_t way, uint32_t count,
+                     struct ll_cost *cost)
+{
+    const struct ll_variant *variant = &a->variants[way];
+    if (q->machine->overlay_count > 0)
+        cost->overlay = ll_overlay_of(q->machine, a->doer.kernel, q->work, cost);
+    cost->next_to_found = q->beside != NULL;
+    cost->way = way;
+    cost->ways = count;
+    if (variant->name && variant->work.flops > 0)
+        cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
+}
+
 /* Which of the variants is the best, with what earlier ops left, and its cost; of equals that which leaves
- * the device sooner, the first of these. */
-static uint32_t best_variant(struct answer *a, uint32_t count, struct ll_cost *cost)
+ * the device sooner, the first of these. One that cannot be the best is costed only where each is asked
+ * for. */
+static uint32_t best_variant(const struct question *q, struct answer *a, uint32_t count, struct ll_cost *cost)
 {
     const struct doer *doer = &a->doer;
-    const double within = doer->machine->software.objective == LL_OBJECTIVE_TIME ? 1 + 1e-9 : INFINITY;
+    const bool limited = doer->machine->software.objective == LL_OBJECTIVE_TIME && !q->each;
     uint32_t best = 0, spare = 0;
     struct ll_merit most = {INFINITY, INFINITY};
     double device_s = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
         struct ll_cost tried;
         struct ll_timing timing;
-        if (!cost_variant(doer, &a->variants[i], i == 0 ? INFINITY : most.first * within, &tried,
+        if (!cost_variant(doer, &a->variants[i], limited ? most.first * (1 + 1e-9) : INFINITY, &tried,
                           &a->tried[spare]))
             continue;
+        if (q->each) {
+            q->each[i] = tried;
+            end_cost(q, a, i, count, &q->each[i]);
+        }
         ll_cost_time(doer->machine, &tried, doer->found, &timing);
         double alone_s = ll_timing_alone_s(&timing);
         struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &tried, doer->found, alone_s);
@@ -546,20 +567,12 @@ static void cost_on_unit(const struct question *q, struct answer *a, struct ll_c
     uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants), taken = q->way;
     a->derivation = &a->tried[0];
     if (q->way == LL_FASTEST && count > 1)
-        taken = best_variant(a, count, cost);
+        taken = best_variant(q, a, count, cost);
     else
         cost_variant(&a->doer, &a->variants[taken = taken == LL_FASTEST ? 0 : taken], INFINITY, cost,
                      a->derivation);
-    const struct ll_variant *variant = &a->variants[taken];
-    if (a->derivation->kept)
-        return;
-    if (q->machine->overlay_count > 0)
-        cost->overlay = ll_overlay_of(q->machine, a->doer.kernel, q->work, cost);
-    cost->next_to_found = q->beside != NULL;
-    cost->way = taken;
-    cost->ways = count;
-    if (variant->name && variant->work.flops > 0)
-        cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
+    if (!a->derivation->kept)
+        end_cost(q, a, taken, count, cost);
 }
 
 /* Whether software may have one kernel for all of such work (attention.h, experts.h). */
@@ -642,7 +655,7 @@ static void look_up(const struct question *q, struct ll_cost *cost)
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, const char **trouble)
 {
-    const struct question question = {machine, kind, work, LL_FASTEST, NULL};
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
     struct answer answer;
     bool costed = cost_op(&question, cost, &answer, trouble);
     if (costed)
@@ -650,10 +663,26 @@ bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const st
     return costed;
 }
 
+uint32_t ll_cost_algorithms(const struct ll_machine *machine, enum ll_op_kind kind,
+                            const struct ll_work *work, struct ll_cost costs[LL_MOST_ALGORITHMS],
+                            const char **trouble)
+{
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL, costs};
+    struct answer answer;
+    struct ll_cost fastest;
+    if (!cost_op(&question, &fastest, &answer, trouble))
+        return 0;
+    costs[fastest.way] = costs[0];
+    costs[0] = fastest;
+    for (uint32_t i = 0; i < fastest.ways; i++)
+        look_up(&question, &costs[i]);
+    return fastest.ways;
+}
+
 void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                        uint32_t way, const struct ll_cache_context *beside, struct ll_cost *cost)
 {
-    const struct question question = {machine, kind, work, way, beside};
+    const struct question question = {machine, kind, work, way, beside, NULL};
     struct answer answer;
     const char *trouble;
     if (cost_op(&question, cost, &answer, &trouble))
@@ -663,7 +692,7 @@ void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, c
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
                                 const struct ll_work *work)
 {
-    const struct question question = {machine, kind, work, LL_FASTEST, NULL};
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
     struct answer answer;
     struct ll_cost cost;
     struct ll_timing timing;
@@ -786,7 +815,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
 bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                      uint32_t way, const struct ll_cache_context *beside, struct ll_explain *why)
 {
-    const struct question question = {machine, kind, work, way, beside};
+    const struct question question = {machine, kind, work, way, beside, NULL};
     struct answer answer;
     struct ll_cost cost;
     const char *trouble;

@@ -165,6 +165,13 @@ struct ll_cost {
 bool ll_cost_op(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                 struct ll_cost *cost, const char **trouble);
 
+/* The same of all algorithms, first the one that ll_cost_op takes: returns how many there are, as each cost's
+ * `ways` says too; 0 where ll_cost_op is false. */
+enum { LL_MOST_ALGORITHMS = LL_MAX_TRANSFORMS + 4 };
+uint32_t ll_cost_algorithms(const struct ll_machine *machine, enum ll_op_kind kind,
+                            const struct ll_work *work, struct ll_cost costs[LL_MOST_ALGORITHMS],
+                            const char **trouble);
+
 /* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
 struct ll_cache_context {
     const struct ll_warm_bytes *found;

@@ -936,7 +936,7 @@ bool ll_transform(const struct ll_transform *transform, const struct ll_work *co
 
 /* The ways in which a software stack can do a convolution, each as work that stands for it. */
 
-enum { LL_MOST_VARIANTS = LL_MAX_TRANSFORMS + 4 };
+enum { LL_MOST_VARIANTS = LL_MOST_ALGORITHMS };
 
 /* Kernels for tensor cores load 16 bytes at once: whole ones of what lies side by side. */
 enum { LL_LOAD_BITS = 128 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The costs of ops that were already computed, keyed by kind and work, and the lines of an explanation. A
- * cost is kept from machine to machine as long as the signature of its unit is the same. */
+ * cost serves all machines for which the signature of its unit is the same. */
 #include "sim/cost/memo.h"
 
 #include <stdarg.h>
@@ -67,60 +67,81 @@ struct key {
 };
 
 /* Room first, then the key: a key without an entry must never exist. */
-static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *key, bool *is_new)
+static struct ll_memo_entry *entry_of(struct ll_memo *memo, const struct key *key)
 {
+    bool is_new;
     uint64_t needed = (uint64_t)memo->keys.count + 1;
     if (!ll_grow(&memo->entries, &memo->capacity, needed, sizeof *memo->entries))
         return NULL;
-    uint32_t id = ll_map_intern(&memo->keys, key, sizeof *key, is_new);
-    if (id != LL_NO_ID && *is_new)
+    uint32_t id = ll_map_intern(&memo->keys, key, sizeof *key, &is_new);
+    if (id != LL_NO_ID && is_new)
         memo->entries[id] = (struct ll_memo_entry){0};
     return id == LL_NO_ID ? NULL : &memo->entries[id];
 }
 
 /* Refused work has no unit: why it was refused depends on what all units can do. */
 static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *work,
-                             const struct ll_memo_entry *entry)
+                             const struct ll_memo_version *version)
 {
-    bool none = entry->trouble || entry->cost.unit == LL_NO_UNIT;
-    uint64_t signature = memo->signatures[none ? LL_MAX_UNITS : entry->cost.unit];
+    bool none = version->trouble || version->costs->unit == LL_NO_UNIT;
+    uint64_t signature = memo->signatures[none ? LL_MAX_UNITS : version->costs->unit];
     return ll_epilogue_any(work) ? signature ^ memo->all_units : signature;
+}
+
+/* Whether the version is of the memo's machine; then it is the latest. */
+static bool serves(const struct ll_memo *memo, const struct ll_work *work, struct ll_memo_entry *entry,
+                   uint32_t version)
+{
+    const struct ll_memo_version *v = &entry->versions[version];
+    bool right = v->known && v->signature == signature_of(memo, work, v);
+    entry->latest = right ? version : entry->latest;
+    return right;
+}
+
+/* In the place of what was there. False when memory ran out. */
+static bool compute(const struct ll_memo *memo, const struct key *key, struct ll_memo_version *version)
+{
+    struct ll_cost costs[LL_MOST_ALGORITHMS];
+    free(version->costs);
+    *version = (struct ll_memo_version){.known = false};
+    uint32_t count =
+        ll_cost_algorithms(memo->machine, (enum ll_op_kind)key->kind, &key->work, costs, &version->trouble);
+    version->costs = count > 0 ? malloc(count * sizeof *costs) : NULL;
+    if (count > 0 && !version->costs)
+        return false;
+    if (count > 0)
+        memcpy(version->costs, costs, count * sizeof *costs);
+    version->signature = signature_of(memo, &key->work, version);
+    version->known = true;
+    return true;
 }
 
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble)
 {
-    bool is_new = false;
-    struct ll_memo_entry *entry = entry_of(memo, &(struct key){kind, *work}, &is_new);
+    const struct key key = {kind, *work};
+    struct ll_memo_entry *entry = entry_of(memo, &key);
     *trouble = NULL;
     if (!entry)
         return NULL;
-    if (is_new || entry->signature != signature_of(memo, work, entry)) {
-        free(entry->ways);
-        entry->ways = NULL;
-        ll_cost_op(memo->machine, kind, work, &entry->cost, &entry->trouble);
-        entry->signature = signature_of(memo, work, entry);
+    if (!serves(memo, work, entry, entry->latest) && !serves(memo, work, entry, 1 - entry->latest)) {
+        entry->latest = entry->versions[0].known ? 1 : 0;
+        if (!compute(memo, &key, &entry->versions[entry->latest]))
+            return NULL;
     }
-    *trouble = entry->trouble;
-    return entry->trouble ? NULL : &entry->cost;
+    *trouble = entry->versions[entry->latest].trouble;
+    return entry->versions[entry->latest].costs;
 }
 
-const struct ll_cost *ll_memo_algorithms(struct ll_memo *memo, enum ll_op_kind kind,
-                                         const struct ll_work *work)
+void ll_memo_settle(struct ll_memo *memo)
 {
-    bool is_new = false;
-    struct ll_memo_entry *entry = entry_of(memo, &(struct key){kind, *work}, &is_new);
-    if (!entry || entry->cost.ways == 1)
-        return entry ? &entry->cost : NULL;
-    if (entry->ways)
-        return entry->ways;
-    entry->ways = calloc(entry->cost.ways, sizeof *entry->ways);
-    for (uint32_t i = 0; entry->ways && i < entry->cost.ways; i++)
-        if (i == entry->cost.way)
-            entry->ways[i] = entry->cost;
-        else
-            ll_cost_algorithm(memo->machine, kind, work, i, NULL, &entry->ways[i]);
-    return entry->ways;
+    for (uint64_t i = 0; i < memo->keys.count; i++) {
+        struct ll_memo_entry *entry = &memo->entries[i];
+        struct ll_memo_version first = entry->versions[entry->latest];
+        entry->versions[entry->latest] = entry->versions[0];
+        entry->versions[0] = first;
+        entry->latest = 0;
+    }
 }
 
 /* --- signatures --- */
@@ -222,7 +243,8 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
 void ll_memo_release(struct ll_memo *memo)
 {
     for (uint64_t i = 0; i < memo->keys.count; i++)
-        free(memo->entries[i].ways);
+        for (uint32_t v = 0; v < 2; v++)
+            free(memo->entries[i].versions[v].costs);
     ll_map_release(&memo->keys);
     free(memo->entries);
     *memo = (struct ll_memo){.machine = memo->machine};

@@ -2,20 +2,28 @@
 /* A trace repeats itself: costs already computed, by kind and work.
  *
  * One memo serves one machine after the other, and one thread. It starts as {.machine = machine}. Turned to
- * another machine it forgets the costs that depend on what differs: a machine has a signature for each of its
- * units, a hash of all that the cost of work on that unit can depend on, and a cost is good as long as its
- * unit's signature is the same. */
+ * another machine it computes the costs anew that depend on what differs: a machine has a signature for each of
+ * its units, a hash of all that the cost of work on that unit can depend on, and a cost is good for machines
+ * whose signature of its unit is the same. */
 #ifndef LL_SIM_COST_MEMO_H
 #define LL_SIM_COST_MEMO_H
 
 #include "sim/cost/cost.h"
 #include "tracer/base/map.h"
 
+/* The costs of work for machines with one signature. */
+struct ll_memo_version {
+    struct ll_cost *costs; /* of all algorithms, the fastest first; NULL: there are none yet, or trouble */
+    const char *trouble;   /* NULL: the costs are good */
+    uint64_t signature;    /* of what they were computed for */
+    bool known;
+};
+
+/* Two versions, the second of which gives way: so a machine of which one thing after the other is changed,
+ * and changed back, finds its costs again. */
 struct ll_memo_entry {
-    struct ll_cost cost;
-    struct ll_cost *ways; /* each, where there are several and they were asked for; else NULL */
-    const char *trouble;  /* NULL: the costs are good */
-    uint64_t signature;   /* of what they were computed for */
+    struct ll_memo_version versions[2];
+    uint32_t latest; /* that served */
 };
 
 struct ll_memo {
@@ -27,15 +35,14 @@ struct ll_memo {
     uint64_t capacity;
 };
 
-/* ll_cost_op, remembered. NULL when it was refused (*trouble says why, a static sentence) or when memory ran
- * out (*trouble is NULL). The pointer is good until the next call. */
+/* ll_cost_algorithms, remembered: `ways` of the first of them, the fastest. NULL when it was refused
+ * (*trouble says why, a static sentence) or when memory ran out (*trouble is NULL). Good until the memo is
+ * turned. */
 const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work,
                                    const char **trouble);
 
-/* ll_cost_algorithm of each of its ways, remembered: as many as `ways` of what ll_memo_cost has told of this
- * work. NULL when memory ran out. Good as long. */
-const struct ll_cost *ll_memo_algorithms(struct ll_memo *memo, enum ll_op_kind kind,
-                                         const struct ll_work *work);
+/* What served last does not give way until this is asked again. */
+void ll_memo_settle(struct ll_memo *memo);
 
 /* From now on it serves this machine. */
 void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);

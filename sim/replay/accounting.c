@@ -684,8 +684,11 @@ static const struct ll_result *replay_fed(const struct ll_result *result, struct
                                           struct ll_diags *diags)
 {
     struct ll_memo memo = {.machine = result->machine};
-    const struct ll_among among = {
-        .prices = result->prices, .memo = &memo, .idle = inputs_of(result->prepared, arena)};
+    const struct ll_among among = {.prices = result->prices,
+                                   .memo = &memo,
+                                   .ways = result->ways,
+                                   .idle = inputs_of(result->prepared, arena),
+                                   .time_alone = true};
     const struct ll_result *fed =
         among.idle ? ll_replay_among(result->prepared, result->machine, &among, arena, diags) : NULL;
     ll_memo_release(&memo);

@@ -504,6 +504,8 @@ static struct tried best_way(struct run *run, uint32_t seq, const struct alone *
     return best;
 }
 
+static const struct ll_tally nothing;
+
 /* NULL when memory ran out. */
 static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 {
@@ -529,7 +531,8 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
     run->ops[i].bound = tried.timing.bound;
     run->ops[i].origin = tried.timing.origin;
     place_op(run, seq, 1u << stream, begin_s, &tried);
-    return tally_of(run, seq, alone, (uint32_t)(tried.cost - alone->ways));
+    return run->among->time_alone ? &nothing
+                                  : tally_of(run, seq, alone, (uint32_t)(tried.cost - alone->ways));
 }
 
 struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t seq)
@@ -613,7 +616,6 @@ static void count(struct run *run, const struct ll_tally *tally, struct ll_resul
 /* False when memory ran out. */
 static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
-    static const struct ll_tally nothing;
     const struct ll_prepared *prepared = run->prepared;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         uint32_t signature = prepared->trace->ops[seq].signature;
@@ -631,6 +633,8 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
             run_exchange(run, seq);
         else if (!(tally = run_on_device(run, seq)))
             return false;
+        if (run->among->time_alone)
+            continue;
         count(run, tally, result);
         ll_kind_sums_add(kinds, result, seq, tally);
     }
@@ -644,6 +648,8 @@ static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_
     /* The device runs one op at a time. */
     assert(run->active_s <= run->end_s * (1 + 1e-9));
     result->time_s = (run->end_s + behind_s) / steps;
+    if (run->among->time_alone)
+        return true;
     result->device_active_s = run->active_s / steps;
     result->starting_s = run->starting_s / steps;
     for (uint64_t l = 0; l < run->machine->level_count; l++)
@@ -666,17 +672,18 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
 {
     struct ll_arena scratch = {0};
     struct ll_result *result = ll_alloc(arena, 1, sizeof *result);
-    struct ll_kind_sums *kinds = ll_kind_sums_new(arena);
-    const struct ll_footprint *footprint = footprint_of(run, arena);
+    struct ll_kind_sums *kinds = run->among->time_alone ? NULL : ll_kind_sums_new(arena);
+    const struct ll_footprint *footprint = run->among->time_alone ? NULL : footprint_of(run, arena);
     run->scratch = &scratch;
-    bool done =
-        result && kinds && footprint && ll_signatures_cost(&run->signatures, arena, diags) && make_room(run);
+    bool done = result && ((kinds && footprint) || run->among->time_alone) &&
+                ll_signatures_cost(&run->signatures, arena, diags) && make_room(run);
     if (done) {
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
                                      .footprint = footprint,
                                      .ops = run->ops,
                                      .costs = run->costs,
+                                     .ways = run->signatures.ways,
                                      .so_far = run->so_far,
                                      .prices = run->signatures.prices};
         done = run_ops(run, kinds, result) && sum_up(run, kinds, result);
@@ -698,18 +705,27 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
     return replay(&run, arena, diags);
 }
 
-const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
-                                              const struct ll_machine *machine,
-                                              struct ll_remembered *remembered, struct ll_arena *arena,
-                                              struct ll_diags *diags)
+static const struct ll_result *replay_remembering(const struct ll_prepared *prepared,
+                                                  const struct ll_machine *machine,
+                                                  struct ll_remembered *remembered, bool time_alone,
+                                                  struct ll_arena *arena, struct ll_diags *diags)
 {
     struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
-    const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs};
+    const struct ll_among among = {
+        .exchanges = exchanges, .memo = &remembered->costs, .time_alone = time_alone};
     ll_memo_turn(&remembered->costs, machine);
     const struct ll_result *result =
         exchanges ? ll_replay_among(prepared, machine, &among, arena, diags) : NULL;
     ll_exchanges_free(exchanges);
     return result;
+}
+
+const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
+                                              const struct ll_machine *machine,
+                                              struct ll_remembered *remembered, struct ll_arena *arena,
+                                              struct ll_diags *diags)
+{
+    return replay_remembering(prepared, machine, remembered, false, arena, diags);
 }
 
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
@@ -964,7 +980,7 @@ static double replay_s(const struct ll_machine *machine, void *context)
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
     const struct ll_result *result =
-        ll_replay_remembering(again->prepared, machine, again->remembered, &scratch, &diags);
+        replay_remembering(again->prepared, machine, again->remembered, true, &scratch, &diags);
     double time_s = result ? result->time_s : -1;
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
@@ -975,5 +991,6 @@ const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_remem
                                  struct ll_arena *arena, size_t *count)
 {
     struct again again = {result->prepared, remembered};
+    ll_memo_settle(&remembered->costs);
     return ll_turn_knobs(result->machine, result->time_s, replay_s, &again, arena, count);
 }

@@ -454,38 +454,26 @@ static bool price_signature(struct ll_signatures *signatures, uint32_t seq, bool
     return true;
 }
 
-/* The costs of all ways to do this, in the arena, first the one that is the fastest on an empty machine; NULL
- * when memory ran out. */
-static const struct ll_cost *ways_of(const struct ll_signatures *signatures, enum ll_op_kind kind,
-                                     const struct ll_work *work, struct ll_cost fastest,
-                                     struct ll_arena *arena)
-{
-    const struct ll_cost *each = ll_memo_algorithms(signatures->among->memo, kind, work);
-    struct ll_cost *ways = each ? ll_alloc(arena, fastest.ways, sizeof *ways) : NULL;
-    if (ways) {
-        memcpy(ways, each, fastest.ways * sizeof *ways);
-        ways[fastest.way] = ways[0];
-        ways[0] = fastest;
-    }
-    return ways;
-}
-
-/* The costs of a signature, which are those of the first signature with the same work. */
+/* The costs of a signature, which are those of the first signature with the same work. They lie in the arena
+ * unless the replay ends before the memo is turned. */
 static bool cost_signature(struct ll_signatures *signatures, uint32_t signature, bool refused[LL_OP_NONE],
                            struct ll_arena *arena, struct ll_diags *diags)
 {
+    const struct ll_among *among = signatures->among;
     const struct ll_work *work = &signatures->prepared->works[signature];
     enum ll_op_kind kind = signatures->prepared->trace->signatures[signature].view.kind;
     uint32_t same = signatures->prepared->same[signature];
+    const struct ll_cost **ways = &signatures->ways[signature];
     const char *trouble = NULL;
     if (same != signature && signatures->known[same]) {
-        signatures->ways[signature] = signatures->ways[same];
+        *ways = signatures->ways[same];
         return true; /* of a refused one the complaint was made */
     }
-    const struct ll_cost *cost = ll_memo_cost(signatures->among->memo, kind, work, &trouble);
-    signatures->ways[signature] = cost ? ways_of(signatures, kind, work, *cost, arena) : NULL;
-    return signatures->ways[signature] ||
-           refuse(signatures, kind, work, trouble ? trouble : "memory ran out", refused, diags);
+    *ways = among->ways && among->ways[signature] ? among->ways[signature]
+                                                  : ll_memo_cost(among->memo, kind, work, &trouble);
+    if (*ways && !among->ways && !among->time_alone)
+        *ways = ll_copy(arena, *ways, (*ways)->ways * sizeof **ways);
+    return *ways || refuse(signatures, kind, work, trouble ? trouble : "memory ran out", refused, diags);
 }
 
 static bool has_exchanges(const struct ll_prepared *prepared)

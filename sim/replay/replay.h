@@ -165,6 +165,7 @@ struct ll_result {
     double area_m2;    /* NaN when the machine does not say */
     const struct ll_op_result *ops;     /* for first_op .. end_op - 1 */
     const struct ll_cost *const *costs; /* of each, the way it was done; NULL of idle ones */
+    const struct ll_cost *const *ways;  /* by signature: all algorithms, next to nothing; NULL of idle ones */
     struct ll_so_far so_far;            /* when the device began them, and what its caches have met */
     const struct ll_price *prices;      /* by signature, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
@@ -199,6 +200,9 @@ struct ll_among {
     /* By signature, of exchanges, as a result has them; NULL: exchanges are asked. */
     const struct ll_price *prices;
     struct ll_memo *memo; /* turned to the machine */
+    /* By signature, as a result on the same machine has them; NULL, also of one: costs are asked. */
+    const struct ll_cost *const *ways;
+    bool time_alone; /* nothing is asked but how long a step takes: a result has no more */
     const bool
         *idle;  /* by signature: as if such ops were not there but for what waits for what; NULL: none */
     bool apart; /* ops of several devices: exchanges take no units from those behind them */

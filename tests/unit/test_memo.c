@@ -90,13 +90,16 @@ static void each_way_is_remembered_until_the_machine_is_another(void **state)
     const char *trouble;
     for (int turn = 0; turn < 2; turn++, machine->units[0].clock_hz *= 2) {
         ll_memo_turn(&memo, machine);
-        assert_int_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble)->ways, 2);
-        const struct ll_cost *ways = ll_memo_algorithms(&memo, LL_OP_CONV2D, &work);
-        assert_ptr_equal(ll_memo_algorithms(&memo, LL_OP_CONV2D, &work), ways);
+        const struct ll_cost *ways = ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble);
+        assert_ptr_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble), ways);
+        assert_int_equal(ways->ways, 2);
+        struct ll_cost fastest;
+        assert_true(ll_cost_op(machine, LL_OP_CONV2D, &work, &fastest, &trouble));
+        assert_int_equal(ways[0].way, fastest.way);
+        assert_int_equal(ways[1].way, 1 - fastest.way);
         for (uint32_t i = 0; i < 2; i++) {
             struct ll_cost way;
-            ll_cost_algorithm(machine, LL_OP_CONV2D, &work, i, NULL, &way);
-            assert_int_equal(ways[i].way, i);
+            ll_cost_algorithm(machine, LL_OP_CONV2D, &work, ways[i].way, NULL, &way);
             assert_near(ways[i].compute_s, way.compute_s, 0);
         }
         assert_true(ways[0].compute_s != ways[1].compute_s);
@@ -258,15 +261,28 @@ static void what_another_unit_costs_is_kept(void **state)
     const char *trouble;
     ll_memo_turn(&memo, machine);
     assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
-    uint64_t signature = memo.entries[0].signature;
+    const struct ll_cost *kept = ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble);
     machine->units[0].systolic.rows *= 2;
     ll_memo_turn(&memo, machine);
-    assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
-    assert_int_equal(memo.entries[0].signature, signature);
+    assert_ptr_equal(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble), kept);
+    for (int turn = 0; turn < 3; turn++) { /* the first version stays, whatever comes in between */
+        machine->levels[0].size_bytes *= 2;
+        ll_memo_turn(&memo, machine);
+        assert_ptr_not_equal(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble), kept);
+    }
+    machine->levels[0].size_bytes /= 8;
+    ll_memo_turn(&memo, machine);
+    assert_ptr_equal(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble), kept);
+    machine->levels[0].size_bytes *= 2;
+    ll_memo_turn(&memo, machine);
+    const struct ll_cost *other = ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble);
+    ll_memo_settle(&memo); /* unless another one is to stay */
     machine->levels[0].size_bytes *= 2;
     ll_memo_turn(&memo, machine);
     assert_non_null(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble));
-    assert_int_not_equal(memo.entries[0].signature, signature);
+    machine->levels[0].size_bytes /= 2;
+    ll_memo_turn(&memo, machine);
+    assert_ptr_equal(ll_memo_cost(&memo, LL_OP_ADD, &work, &trouble), other);
     ll_memo_release(&memo);
     ll_machine_free(machine);
 }
