@@ -418,8 +418,11 @@ bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct l
 struct pace {
     struct ll_merit merit;
     double time_s, computing_s, near_s, bytes;
+    double all_near_s; /* all near levels, one after the other */
+    double others_s;   /* what computing waits for the first pieces of other units, out of near levels */
 };
-static const struct pace no_pace = {{INFINITY, INFINITY}, INFINITY, INFINITY, INFINITY, INFINITY};
+static const struct pace no_pace = {
+    {INFINITY, INFINITY}, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
 
 static bool is_less(const struct pace *a, const struct pace *b)
 {
@@ -429,12 +432,11 @@ static bool is_less(const struct pace *a, const struct pace *b)
     return a_s != b_s ? a_s < b_s : a->bytes < b->bytes;
 }
 
-/* The ways that no bound rules out: how long computing and the longest of the near levels take at least,
- * behind first pieces, and how many units work. */
+/* The ways that no bound rules out, each as fast as it may be at most, and on how many units. */
 enum { MOST_RIVALS = 64 };
 struct rivals {
     struct rival {
-        double computing_s, near_s;
+        struct pace pace;
         uint64_t units_used;
     } at[MOST_RIVALS];
     uint32_t count; /* more than have room: nobody knows the rest */
@@ -446,13 +448,17 @@ static struct pace pace_with(const struct ll_kernel_timing *s, const struct ll_k
                              const struct pace *least, struct ll_cost *cost)
 {
     struct ll_timing timing;
-    double near_s = 0;
+    struct pace pace = {.bytes = way->unit_bytes};
     time_levels(s, way, cost);
-    for (uint64_t l = 0; l < s->near_levels; l++)
-        near_s = fmax(near_s, cost->level_s[l] - cost->level_first_s[l]);
+    for (uint64_t l = 0; l < s->near_levels; l++) {
+        double rest_s = cost->level_s[l] - cost->level_first_s[l];
+        pace.near_s = fmax(pace.near_s, rest_s);
+        pace.all_near_s += rest_s;
+        pace.others_s =
+            fmax(pace.others_s, fmin((cost->level_pieces[l] - 1) * cost->level_first_s[l], rest_s));
+    }
     cost->compute_s = powered_s(s, way, cost->compute_s);
-    struct pace pace = {
-        .computing_s = cost->compute_s - cost->compute_first_s, .near_s = near_s, .bytes = way->unit_bytes};
+    pace.computing_s = cost->compute_s - cost->compute_first_s;
     ll_cost_time(s->machine, cost, s->found, &timing);
     pace.time_s = timing.time_s;
     bool loses = s->machine->software.objective == LL_OBJECTIVE_TIME && timing.time_s > least->merit.first;
@@ -577,7 +583,7 @@ static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, str
         return no_pace;
     struct pace pace = least_pace(s, way, least, far, &cost);
     if (rivals->count < MOST_RIVALS)
-        rivals->at[rivals->count] = (struct rival){pace.computing_s, pace.near_s, cost.units_used};
+        rivals->at[rivals->count] = (struct rival){pace, cost.units_used};
     rivals->count++;
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
@@ -631,35 +637,46 @@ static bool shrinks_pieces(const struct ll_kernel_timing *s, const struct ll_ker
     return false;
 }
 
-/* What computing waits at most for the first pieces of other units, out of far levels; infinite where near
- * ones have several to provide, so that it depends on the way. */
-static double others_s(const struct ll_kernel_timing *s, const struct ll_cost *cost)
+/* What computing waits at most for the first pieces of other units, out of far levels. */
+static double far_others_s(const struct ll_kernel_timing *s, const struct ll_cost *cost)
 {
     double most_s = 0;
-    for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        if (cost->level_pieces[l] > 1 && l < s->near_levels)
-            return INFINITY;
+    for (uint64_t l = s->near_levels; l < s->machine->level_count; l++)
         most_s = fmax(most_s, (cost->level_pieces[l] - 1) * cost->level_first_s[l]);
-    }
     return most_s;
 }
 
-/* Whether one way takes no longer than another one on as many units, whatever is left of the far levels'
- * time, F, and of what the first pieces of other units take, O, at most most_s:
+/* Whether one way takes no longer than another one, whatever is left of the far levels' time, F, and of what the
+ * first pieces of other units take out of them, O, at most most_s. On as many units both are the same:
  *
- *       time = max(computing + O, near, F) + what is the same for both                                     */
-static bool never_loses(const struct rival *one, const struct rival *other, double most_s)
+ *       longest = max(computing + max(O, others), near, F)
+ *       time = (1 - serial) * longest + serial * (computing + all near + F) + what is the same for both
+ *
+ * On fewer units no O is longer, and on more no first piece is. */
+static bool never_loses(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                        const struct rival *one, const struct rival *other, double most_s)
 {
-    if (isinf(most_s))
-        return one->computing_s <= other->computing_s && one->near_s <= other->near_s;
-    if (one->computing_s <= other->computing_s)
-        return one->near_s <= fmax(other->computing_s, other->near_s);
-    return fmax(one->computing_s + most_s, one->near_s) <= other->near_s;
+    const struct pace *a = &one->pace, *b = &other->pace;
+    bool fewer = one->units_used<other->units_used, more = one->units_used> other->units_used;
+    bool sooner = !more && a->computing_s <= b->computing_s && a->others_s <= b->others_s;
+    double least_s = fmax(b->computing_s + b->others_s, b->near_s);
+    return (sooner || a->computing_s + fmax(most_s, a->others_s) <= least_s) && a->near_s <= least_s &&
+           (s->kernel->serial == 0 || a->computing_s + a->all_near_s <= b->computing_s + b->all_near_s) &&
+           (!fewer || !shrinks_pieces(s, way, other->units_used));
+}
+
+/* The same where less than all of the time counts, as energy does: one way takes no longer in anything. */
+static bool loses_nowhere(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                          const struct rival *one, const struct rival *other)
+{
+    const struct pace *a = &one->pace, *b = &other->pace;
+    return s->kernel->serial == 0 && a->computing_s <= b->computing_s && a->near_s <= b->near_s &&
+           (one->units_used == other->units_used ||
+            (one->units_used < other->units_used && !shrinks_pieces(s, way, other->units_used)));
 }
 
 /* The choice is the best whatever earlier ops left of the far levels if all stages overlap and no other way
- * ever wins, nor has all its first pieces sooner. Where less than all of that counts, as energy does, it has
- * to take no longer in anything. */
+ * ever wins. */
 static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_timing *s, uint32_t count,
                                                       const struct ll_kernel_config *way,
                                                       const struct pace *pace, const struct rivals *rivals,
@@ -670,14 +687,12 @@ static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_tim
     if (count == 1)
         return LL_REUSE_MATTERS_NEVER;
     const bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
-    const double waits_s = by_time ? others_s(s, cost) : INFINITY;
-    const struct rival chosen = {pace->computing_s, pace->near_s, cost->units_used};
-    bool settled = overlaps_all(s->machine) && s->kernel->serial == 0 && rivals->count <= MOST_RIVALS;
-    for (uint32_t i = 0; settled && i < rivals->count; i++) {
-        const struct rival *other = &rivals->at[i];
-        settled = never_loses(&chosen, other, waits_s) && chosen.units_used <= other->units_used &&
-                  (chosen.units_used == other->units_used || !shrinks_pieces(s, way, other->units_used));
-    }
+    const struct rival chosen = {*pace, cost->units_used};
+    const double most_s = far_others_s(s, cost);
+    bool settled = overlaps_all(s->machine) && rivals->count <= MOST_RIVALS;
+    for (uint32_t i = 0; settled && i < rivals->count; i++)
+        settled = by_time ? never_loses(s, way, &chosen, &rivals->at[i], most_s)
+                          : loses_nowhere(s, way, &chosen, &rivals->at[i]);
     return settled ? LL_REUSE_MATTERS_NEAR : LL_REUSE_MATTERS;
 }
 

@@ -2,9 +2,9 @@
 /* A trace repeats itself: costs already computed, by kind and work.
  *
  * One memo serves one machine after the other, and one thread. It starts as {.machine = machine}. Turned to
- * another machine it computes the costs anew that depend on what differs: a machine has a signature for each of
- * its units, a hash of all that the cost of work on that unit can depend on, and a cost is good for machines
- * whose signature of its unit is the same. */
+ * another machine it computes the costs anew that depend on what differs: a machine has a signature for each
+ * of its units, a hash of all that the cost of work on that unit can depend on, and a cost is good for
+ * machines whose signature of its unit is the same. */
 #ifndef LL_SIM_COST_MEMO_H
 #define LL_SIM_COST_MEMO_H
 
