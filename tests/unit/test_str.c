@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
+#include "random.h"
 
 #include "tracer/base/str.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 
 static void a_text_grows_by_what_is_added(void **state)
 {
@@ -102,6 +107,49 @@ static void the_first_of_equals_is_suggested(void **state)
     assert_string_equal(ll_nearest("hats", twins, 3), "rats");
 }
 
+/* As the C library reads it: what is short, by a way of its own, and what is not. */
+static void decimals_are_read_to_the_last_bit(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {"0",
+                                      "-0",
+                                      "1.",
+                                      ".5",
+                                      "1e",
+                                      "1e+",
+                                      "-1e-5x",
+                                      "0x10",
+                                      "1e22",
+                                      "1e23",
+                                      "inf",
+                                      "nan",
+                                      "-",
+                                      "",
+                                      " 7",
+                                      "00012.5",
+                                      "9007199254740993",
+                                      "4.9e-324",
+                                      "1e-400",
+                                      "1.7976931348623157e308",
+                                      "123456789012345678901234567890",
+                                      "0.1e1.5",
+                                      "1e999999999999"};
+    uint64_t random = 5;
+    char text[64];
+    for (int i = 0; i < 20000; i++) {
+        if ((size_t)i < sizeof odd / sizeof *odd)
+            snprintf(text, sizeof text, "%s", odd[i]);
+        else
+            snprintf(text, sizeof text, "%s%" PRIu64 ".%0*" PRIu64 "%s%d", i % 3 ? "" : "-",
+                     ll_random(&random) >> (i % 64), i % 5, ll_random(&random) % 10000, i % 2 ? "e" : ";",
+                     (int)(ll_random(&random) % 60) - 30);
+        char *ends[2];
+        double read = ll_strtod(text, &ends[0]), expected = strtod(text, &ends[1]);
+        assert_ptr_equal(ends[0], ends[1]);
+        assert_true(memcmp(&read, &expected, sizeof read) == 0 || (isnan(read) && isnan(expected)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +159,7 @@ int main(void)
         cmocka_unit_test(a_long_text_is_the_sum_of_its_pieces),
         cmocka_unit_test(a_text_that_cannot_grow_keeps_what_it_has),
         cmocka_unit_test(each_kind_of_mistake_is_forgiven),
+        cmocka_unit_test(decimals_are_read_to_the_last_bit),
         cmocka_unit_test(a_far_word_is_not_suggested),
         cmocka_unit_test(the_first_of_equals_is_suggested),
     };

@@ -4,6 +4,7 @@
 #include "tracer/base/str.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -173,10 +174,68 @@ static locale_t turn_plain(void)
     return uselocale(plain);
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Adds digits to a whole number, as long as a double holds it, and counts those behind the point. */
+static const char *take_digits(const char *at, uint64_t *number, int *behind, bool fraction, bool *exact)
+{
+    for (; is_digit(*at); at++) {
+        *exact = *exact && *number < (UINT64_C(1) << 53) / 10 - 1;
+        *number = *exact ? *number * 10 + (uint64_t)(*at - '0') : 0;
+        *behind += fraction;
+    }
+    return at;
+}
+
+/* A short plain decimal: both its digits as a whole number and the power of ten are doubles, so that one
+ * multiplication or division rounds once (Clinger, "How to read floating point numbers accurately", PLDI
+ * 1990). What follows it; NULL: strtod has to look. */
+static const char *take_decimal(const char *text, double *value)
+{
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    enum { MOST_TEN = sizeof tens / sizeof *tens - 1 };
+    const bool negative = *text == '-';
+    const char *at = text + negative;
+    uint64_t number = 0;
+    int behind = 0, ten = 0;
+    bool exact = FLT_EVAL_METHOD == 0;
+    if (!is_digit(*at) || (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')))
+        return NULL;
+    at = take_digits(at, &number, &behind, false, &exact);
+    if (*at == '.')
+        at = take_digits(at + 1, &number, &behind, true, &exact);
+    if (*at == 'e' || *at == 'E') {
+        const char *digits = at + 1 + (at[1] == '-' || at[1] == '+');
+        const bool down = at[1] == '-';
+        if (!is_digit(*digits))
+            return NULL;
+        for (at = digits; is_digit(*at); at++)
+            ten = ten < 1000 ? ten * 10 + (*at - '0') : ten;
+        ten = down ? -ten : ten;
+    }
+    ten -= behind;
+    if (!exact || ten > MOST_TEN || ten < -MOST_TEN)
+        return NULL;
+    *value = ten < 0 ? (double)number / tens[-ten] : (double)number * tens[ten];
+    *value = negative ? -*value : *value;
+    return at;
+}
+
 double ll_strtod(const char *text, char **end)
 {
+    double value;
+    const char *behind = take_decimal(text, &value);
+    if (behind) {
+        if (end)
+            *end = (char *)(uintptr_t)behind;
+        return value;
+    }
     locale_t before = turn_plain();
-    double value = strtod(text, end);
+    value = strtod(text, end);
     uselocale(before);
     return value;
 }
