@@ -65,7 +65,7 @@ install(FILES ${PROJECT_BINARY_DIR}/leadline.pc ${PROJECT_BINARY_DIR}/leadline-r
 install(DIRECTORY tracer/base DESTINATION include/leadline/tracer COMPONENT dev FILES_MATCHING PATTERN "*.h")
 foreach(header tracer/ir/trace.h tracer/ir/op_table.def tracer/ir/op_kinds.h tracer/ir/ops.h tracer/ir/profile.h tracer/format/reader.h tracer/record/recorder.h tracer/ir/tensor.h
         tracer/ir/work.h sim/machine/cache_policies.def sim/machine/cache_shape.h
-        sim/machine/warm_bytes.h sim/machine/core_types.h sim/machine/machine.h sim/machine/unit.h sim/machine/kernel_figures.h
+        sim/machine/warm_bytes.h sim/machine/core_types.h sim/machine/dram.h sim/machine/machine.h sim/machine/unit.h sim/machine/kernel_figures.h
         sim/machine/algorithms.def sim/machine/tuners.def sim/machine/topologies.def sim/machine/collectives.def sim/machine/unit_models.def sim/cost/cost.h sim/cost/kernel_table.h
         sim/memory/allocators.def sim/memory/footprint.h sim/memory/residency.h sim/replay/replay.h)
   get_filename_component(folder ${header} DIRECTORY)

@@ -21,6 +21,7 @@ struct store {
     struct ll_array_port port[LL_ARRAY_PORTS];
     int ports;
     double width_bits, read_pj, write_pj, update_pj, leak_pj; /* width 0: of the port */
+    double word_bits, cell_ports;                             /* of Timeloop's; 0: not said */
     bool by_line;
 };
 
@@ -30,6 +31,8 @@ struct chain {
     uint64_t axis[MOST_AXES];
     int axes;
     double mac_pj;
+    double hop_pj;  /* of a bit, on the innermost network that has a figure */
+    double node_nm; /* 0: not said */
     int sum_bytes;
     const char *name, *counts, *dtype;
     struct ll_diags *diags;
@@ -71,6 +74,8 @@ static void write_accesses(const struct store *s, struct ll_str *out)
         ll_str_addf(out, ", update_pj: %.10g", s->update_pj);
     if (s->leak_pj > 0)
         ll_str_addf(out, ", leak_pj: %.10g", s->leak_pj);
+    if (s->read_pj == 0 && s->write_pj == 0 && s->cell_ports > 1)
+        ll_str_addf(out, ", cell_ports: %.0f", s->cell_ports);
     ll_str_addf(out, "%s}}\n", s->by_line ? ", by_line: true" : "");
 }
 
@@ -110,14 +115,26 @@ static bool is_level(const struct chain *c, int i)
     return true;
 }
 
+/* Whether nothing has a figure of energy, so that a technology has to say it. */
+static bool lacks_energy(const struct chain *c)
+{
+    bool lacks = c->mac_pj == 0;
+    for (int i = 0; i < c->stores; i++)
+        lacks = lacks && c->store[i].read_pj == 0 && c->store[i].write_pj == 0;
+    return lacks;
+}
+
 static void write_machine(const struct chain *c, struct ll_str *out)
 {
+    bool scaled = lacks_energy(c) && c->node_nm > 0;
     ll_str_addf(
-        out, "name: %s\nkind: custom\nclock: 1GHz\n\nunits:\n  - name: array\n    model: array\n    axes: ",
-        c->name);
+        out, "%sname: %s\nkind: custom\nclock: 1GHz\n\nunits:\n  - name: array\n    model: array\n    axes: ",
+        scaled ? "inherits: technology/n45\n" : "", c->name);
     for (int a = 0; a < c->axes; a++)
         ll_str_addf(out, "%s%.0f", a ? "x" : "", (double)c->axis[a]);
     ll_str_addf(out, "%s\n    counts: %s\n", c->axes ? "" : "1", c->counts);
+    if (c->hop_pj > 0)
+        ll_str_addf(out, "    hop_pj: %.10g\n", c->hop_pj);
     if (c->stores > 0 && !is_level(c, 0))
         ll_str_add(out, "    registers:\n");
     for (int i = 0; i < c->stores && !is_level(c, i); i++)
@@ -133,6 +150,8 @@ static void write_machine(const struct chain *c, struct ll_str *out)
     ll_str_add(out, "\nsoftware: {mapping: search}\n");
     if (c->mac_pj > 0)
         ll_str_addf(out, "energy: {mac_pj: {%s: %.10g}}\n", c->dtype, c->mac_pj);
+    if (scaled)
+        ll_str_addf(out, "energy: {node_nm: %.10g}\n", c->node_nm);
     ll_str_add(out, "\nsources:\n  clock: \"assumed: cycles are what counts\"\n  lanes.lanes: \"assumed: the "
                     "imported file has none\"\n"
                     "  array.sum_bytes: \"assumed: as wide as the imported file's tool has it\"\n");
@@ -315,6 +334,47 @@ static void take_kept(const struct ll_node *node, struct store *s)
         s->holds[o] = only ? lists(only, spaces[o]) : !lists(bypass, spaces[o]);
 }
 
+/* A number with a unit behind it, as 45nm. */
+static double node_in(const struct ll_node *attributes)
+{
+    double nm = number_in(attributes, "technology", 0);
+    return nm > 0 && nm < 1e-3 ? nm * 1e9 : nm; /* 45e-9, too */
+}
+
+/* What the network of a component takes: a bit to the next element by the wire's length and the router
+ * behind it, or a word by hops. */
+static void take_network(struct chain *c, const struct ll_node *a, double word_bits)
+{
+    double wire = number_in(a, "network_wire_energy", number_in(a, "wire_energy", 0)),
+           width_mm = number_in(a, "network_tile_width", number_in(a, "tile_width", 0)),
+           hop = number_in(a, "network_energy_per_hop", number_in(a, "energy_per_hop", 0)),
+           router = number_in(a, "network_router_energy", number_in(a, "router_energy", 0));
+    double hop_pj = (hop > 0 ? hop / word_bits : wire * width_mm) + router / word_bits;
+    if (hop_pj > 0)
+        c->hop_pj = hop_pj;
+}
+
+/* A component that converts what passes: results on their way out (ADC), inputs on their way in (DAC). The
+ * memory around it takes each conversion with the access that it belongs to. */
+static bool take_converter(struct chain *c, const struct ll_node *node, const struct ll_node *ert,
+                           const char *name, bool is_adc)
+{
+    double each_pj = energy_of(ert, name, "convert", energy_of(ert, name, is_adc ? "read" : "drive", 0));
+    if (c->stores == 0)
+        return wrong(c, node, "expected a memory around a converter");
+    struct store *s = &c->store[c->stores - 1];
+    double words = s->width_bits > 0 && s->word_bits > 0 ? s->width_bits / s->word_bits : 1;
+    if (is_adc) {
+        s->update_pj = (s->update_pj > 0 ? s->update_pj : s->write_pj) + words * each_pj;
+        return s->holds[LL_OPERAND_C] || wrong(c, node, "expected results in the memory around an ADC");
+    }
+    s->read_pj += words * each_pj;
+    return (s->holds[LL_OPERAND_A] && !s->holds[LL_OPERAND_B] && !s->holds[LL_OPERAND_C]) ||
+           wrong(c, node,
+                 "a DAC converts inputs alone: expected a memory around it that keeps nothing else "
+                 "(keep_only)");
+}
+
 /* A component that stores. */
 static bool take_component(struct chain *c, const struct ll_node *node, const struct ll_node *ert,
                            const char *name)
@@ -333,7 +393,12 @@ static bool take_component(struct chain *c, const struct ll_node *node, const st
                         .read_pj = energy_of(ert, name, "read", 0),
                         .write_pj = energy_of(ert, name, "write", 0),
                         .update_pj = energy_of(ert, name, "update", 0),
-                        .leak_pj = energy_of(ert, name, "leak", 0)};
+                        .leak_pj = energy_of(ert, name, "leak", 0),
+                        .word_bits = word,
+                        .cell_ports = number_in(a, "n_rdwr_ports", number_in(a, "n_rw_ports", 0)) +
+                                      number_in(a, "n_rd_ports", 0) + number_in(a, "n_wr_ports", 0)};
+    c->node_nm = fmax(c->node_nm, node_in(a));
+    take_network(c, a, word);
     take_kept(node, s);
     if (reads > 0)
         s->port[s->ports++] = (struct ll_array_port){
@@ -344,6 +409,14 @@ static bool take_component(struct chain *c, const struct ll_node *node, const st
             writes * word,
             {1u << LL_ARRAY_FILL, 1u << LL_ARRAY_FILL, 1u << LL_ARRAY_FILL | 1u << LL_ARRAY_UPDATE}};
     return true;
+}
+
+/* Whether the class of a component is this kind of converter, as isaac_adc is. */
+static bool is_converter(const struct ll_node *node, const char *kind, const char *capitals)
+{
+    const char *class = ll_node_get_text(node, "class"), *subclass = ll_node_get_text(node, "subclass");
+    return (class && (strstr(class, kind) || strstr(class, capitals))) ||
+           (subclass && (strstr(subclass, kind) || strstr(subclass, capitals)));
 }
 
 /* Elements side by side from this node inwards: further axes, which all memories outside of it serve. */
@@ -379,6 +452,10 @@ bool ll_array_import_timeloop(const struct ll_node *root, const struct ll_node *
         right = take_mesh(&c, node);
         if (!node->next) /* the multipliers */
             c.mac_pj = energy_of(ert, name, "compute", 0);
+        else if (right && is_converter(node, "adc", "ADC"))
+            right = take_converter(&c, node, ert, name, true);
+        else if (right && is_converter(node, "dac", "DAC"))
+            right = take_converter(&c, node, ert, name, false);
         else if (right && ll_node_get(node, "class"))
             right = take_component(&c, node, ert, name);
     }

@@ -12,8 +12,10 @@
 bool ll_array_import_zigzag(const struct ll_node *root, struct ll_str *yaml, struct ll_diags *diags);
 
 /* Adds a machine file of the architecture that Timeloop's YAML of version 0.4 describes; ert: the tree of
- * its ERT, or NULL, without which energies are 0. Numbers must be written out: expressions are not
- * computed. False after complaints. */
+ * its ERT (Accelergy), or NULL. Without energies those of the technology that memories name follow, by
+ * sizes and ports; without a technology they are 0. Energies of a network become those of hops; a
+ * component whose class names an ADC converts results on their way into the memory around it, a DAC the
+ * inputs out of it. Numbers must be written out: expressions are not computed. False after complaints. */
 bool ll_array_import_timeloop(const struct ll_node *root, const struct ll_node *ert, struct ll_str *yaml,
                               struct ll_diags *diags);
 

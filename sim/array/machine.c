@@ -56,39 +56,18 @@ static void take_bandwidth(const struct ll_machine *machine, uint64_t l, double 
     store->coalesces = true;
 }
 
-/* What the technology says of an access of so many bits. Of a register file of D lines of W bits
- *
- *       W * bit + D * B * decode,  B = log2(D) where the file does not say
- *
- * as the components of Aladdin's tables make it up (Shao et al., ISCA 2014): the register that is read or
- * written, and at each line a comparator of B bits of the address. Else what a memory of that size takes
- * (ll_machine_level_j). */
-static double register_j(const struct ll_energy *energy, double size_bits, double width_bits,
-                         double decode_bits)
-{
-    double lines = fmax(1, size_bits / width_bits);
-    double compared = decode_bits > 0 ? decode_bits : log2(lines);
-    if (energy->register_j_per_bit > 0)
-        return width_bits * energy->register_j_per_bit + lines * compared * energy->decode_j_per_bit;
-    return energy->on_chip_j_per_byte * sqrt(size_bits / 8 / 1024) * width_bits / 8;
-}
-
 static void cost_all_ways(struct ll_array_store *store, double access_j)
 {
     store->read_j = store->write_j = store->update_j = access_j;
 }
 
-/* Registers, and levels whose accesses are described, without figures of energy; a byte at a time where the
- * width is not known either. */
-static void take_technology(const struct ll_machine *machine, struct ll_array_store *store,
-                            double decode_bits, double byte_j)
+/* Memories whose accesses are described without figures of energy: the width that these are of, a byte
+ * where it is not known either. */
+static void take_width(struct ll_array_store *store)
 {
     if (store->width_bits == 0)
         store->width_bits = store->ports > 0 ? store->port[0].width_bits : 8;
     store->min_bits = store->min_bits > 0 ? store->min_bits : store->width_bits;
-    cost_all_ways(
-        store, byte_j > 0 ? byte_j * store->width_bits / 8
-                          : register_j(&machine->energy, store->size_bits, store->width_bits, decode_bits));
 }
 
 static double instances_of(const struct ll_array *array, uint32_t serves)
@@ -107,7 +86,7 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
     const struct ll_array_unit *described = &unit->array;
     struct ll_array array = {.axes = (uint8_t)described->axes.count,
                              .mac_j = ll_machine_mac_j(machine, dtype),
-                             .hop_j = described->hop_j,
+                             .hop_j = ll_machine_hop_j(machine, u),
                              .macs_per_cycle = described->macs[dtype],
                              .rules = *rules[described->counting]};
     assert(unit->model == LL_UNIT_ARRAY &&
@@ -127,8 +106,10 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
             store->holds[o] = !r->holds_given || r->holds[o];
         store->instances = instances_of(&array, store->serves);
         take_accesses(&r->accesses, store);
-        if (r->accesses.read_j == 0 && r->accesses.write_j == 0)
-            take_technology(machine, store, r->decode_bits, 0);
+        if (r->accesses.read_j == 0 && r->accesses.write_j == 0) {
+            take_width(store);
+            cost_all_ways(store, ll_machine_register_j(machine, r, store->width_bits));
+        }
     }
     for (uint64_t l = 0; l < machine->level_count; l++) {
         const struct ll_level *level = &machine->levels[l];
@@ -143,8 +124,10 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
             store->holds[o] = l + 1 == machine->level_count || ll_level_holds(level, o);
         if (level->accesses_given)
             take_accesses(&level->accesses, store);
-        if (level->accesses_given && store->read_j == 0 && store->write_j == 0)
-            take_technology(machine, store, 0, ll_machine_level_j(machine, l));
+        if (level->accesses_given && store->read_j == 0 && store->write_j == 0) {
+            take_width(store);
+            cost_all_ways(store, ll_machine_level_j(machine, l) * store->width_bits / 8);
+        }
         if (!level->accesses_given)
             take_bandwidth(machine, l, unit->clock_hz, store);
     }

@@ -629,6 +629,47 @@ static void answer_json(const char *text, const struct answer *a, struct ll_json
     ll_json_close_object(json);
 }
 
+/* `energy` of a preset of which something is published; of a channel. */
+static void energy_json(const struct ll_dram *dram, struct ll_json *json)
+{
+    struct ll_dram_energy energy;
+    if (!ll_dram_energy(dram, &energy))
+        return;
+    ll_json_key(json, "energy");
+    ll_json_open_object(json);
+    ll_json_put_number(json, "stream_pj_per_byte", ll_dram_stream_j(dram, LL_DRAM_STANDBY) * 1e12);
+    if (energy.byte_j == 0) {
+        ll_json_put_number(json, "read_pj_per_byte", energy.read_j * 1e12);
+        ll_json_put_number(json, "write_pj_per_byte", energy.write_j * 1e12);
+        ll_json_put_number(json, "activate_pj", energy.activate_j * 1e12);
+        ll_json_put_number(json, "active_w", energy.active_w);
+        ll_json_put_number(json, "standby_w", energy.rest_w[LL_DRAM_STANDBY]);
+        ll_json_put_number(json, "power_down_w", energy.rest_w[LL_DRAM_POWER_DOWN]);
+        ll_json_put_number(json, "self_refresh_w", energy.rest_w[LL_DRAM_SELF_REFRESH]);
+    }
+    ll_json_put_text(json, "source", energy.source);
+    ll_json_close_object(json);
+}
+
+static void energy_text(const struct ll_dram *dram, struct ll_str *out)
+{
+    struct ll_dram_energy e;
+    if (!ll_dram_energy(dram, &e))
+        return;
+    ll_str_addf(out, "\n  energy: %.3g pJ/B of a stream", ll_dram_stream_j(dram, LL_DRAM_STANDBY) * 1e12);
+    if (e.byte_j == 0) {
+        struct ll_human opening, standby, down, self;
+        ll_str_addf(out, " (%.3g reading, or %.3g writing; rows and standing active beside it)\n",
+                    e.read_j * 1e12, e.write_j * 1e12);
+        ll_str_addf(
+            out, "  opening a row: %s; a channel at rest: %s in standby, %s powered down, %s in self-refresh",
+            ll_format_si(&opening, e.activate_j, "J"), ll_format_si(&standby, e.rest_w[LL_DRAM_STANDBY], "W"),
+            ll_format_si(&down, e.rest_w[LL_DRAM_POWER_DOWN], "W"),
+            ll_format_si(&self, e.rest_w[LL_DRAM_SELF_REFRESH], "W"));
+    }
+    ll_str_addf(out, "\n  by %s\n", e.source);
+}
+
 static void preset_json(const struct ll_dram *dram, struct ll_json *json)
 {
     const struct ll_dram_cycles *c = &dram->cycles;
@@ -665,6 +706,7 @@ static void preset_json(const struct ll_dram *dram, struct ll_json *json)
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         ll_json_put_count(json, counts[i].key, counts[i].value);
     ll_json_put_text(json, "source", dram->source);
+    energy_json(dram, json);
 }
 
 static int list_json(void)
@@ -753,6 +795,7 @@ static int show_text(const struct asked *asked)
                 asked->channels, ll_plural(asked->channels), asked->dram->bus_bits,
                 ll_format_si(&peak, ll_dram_channel_Bps(asked->dram) * (double)asked->channels, "B/s"));
     ll_show_table(table, &out);
+    energy_text(asked->dram, &out);
     if (right)
         return ll_print(&out);
     ll_str_release(&out);

@@ -70,6 +70,16 @@ struct energy {
     double sum_j;
 };
 
+static double drive_j(const struct ll_in_memory *array)
+{
+    return array->drive_j > 0 ? array->drive_j : array->driving_j;
+}
+
+static double convert_j(const struct ll_in_memory *array)
+{
+    return array->convert_j > 0 ? array->convert_j : array->conversion_j;
+}
+
 static struct energy energy_of(const struct ll_in_memory *array, const struct ll_gemm *d,
                                const struct plan *p)
 {
@@ -83,7 +93,7 @@ static struct energy energy_of(const struct ll_in_memory *array, const struct ll
                        .additions = vectors * p->steps.slices * p->groups * n,
                        .slices = vectors * p->steps.slices * p->groups * p->weight_tiles,
                        .writes = p->copies * (double)d->batch * k * n * p->steps.columns_each};
-    e.sum_j = e.cells * array->cell_j + e.drives * array->drive_j + e.conversions * array->convert_j +
+    e.sum_j = e.cells * array->cell_j + e.drives * drive_j(array) + e.conversions * convert_j(array) +
               e.additions * array->add_j + e.slices * array->slice_j + e.writes * array->write_j;
     return e;
 }
@@ -136,7 +146,7 @@ static void explain_energy(const struct ll_in_memory *array, const struct energy
             "energy, of cells, rows driven, conversions, additions, slices of arrays and cells written: "
             "%.10g * %.10g + %.10g * %.10g + %.10g * %.10g + %.10g * %.10g + %.10g * %.10g + %.10g * %.10g = "
             "%.10g J",
-            e->cells, array->cell_j, e->drives, array->drive_j, e->conversions, array->convert_j,
+            e->cells, array->cell_j, e->drives, drive_j(array), e->conversions, convert_j(array),
             e->additions, array->add_j, e->slices, array->slice_j, e->writes, array->write_j, e->sum_j);
 }
 

@@ -101,7 +101,8 @@ static uint16_t add_link(struct hops *hops, struct link link)
 static struct link link_of(const struct hops *hops)
 {
     const struct ll_core_link *spec = &hops->chip->machine->core_links[hops->spec];
-    return (struct link){spec->bandwidth_Bps, spec->latency_s, spec->j_per_byte, hops->spec};
+    return (struct link){spec->bandwidth_Bps, spec->latency_s,
+                         ll_machine_core_link_j(hops->chip->machine, spec), hops->spec};
 }
 
 static void add_pair(void *context, uint64_t from, uint64_t to)

@@ -271,7 +271,7 @@ static double area_m2(const struct chip *chip)
             sum_m2 += ll_machine_unit_area_m2(one, u) * (double)machine->cores[t].count;
     }
     for (uint32_t p = 0; p < chip->pool_count; p++)
-        sum_m2 += chip->pools[p].capacity_bytes * machine->area.sram_m2_per_byte;
+        sum_m2 += chip->pools[p].capacity_bytes * ll_machine_level_m2_per_byte(machine, chip->pools[p].level);
     return sum_m2;
 }
 

@@ -127,6 +127,29 @@ static bool check_link(struct ll_reading *reading, uint64_t level, const struct 
            right;
 }
 
+/* What a converter takes follows from its bits and the node. */
+static bool check_converters(struct ll_reading *reading, const struct ll_unit *unit,
+                             const struct ll_node *item)
+{
+    const struct ll_machine *machine = reading->machine;
+    bool noded = machine->energy.node_nm > 0 || machine->energy.figures_nm > 0;
+    return unit->model != LL_UNIT_IN_MEMORY || unit->in_memory.adc_bits == 0 || noded ||
+           ll_complain(reading->diags, place_of(item, "adc_bits"),
+                       "`adc_bits` say nothing without the node: give `node_nm` in `energy`");
+}
+
+static bool check_rests(struct ll_reading *reading)
+{
+    bool right = true;
+    for (uint64_t i = 0; i < reading->machine->level_count; i++) {
+        const struct ll_level *level = &reading->machine->levels[i];
+        if (level->rest != LL_DRAM_STANDBY && !level->dram)
+            right = ll_complain(reading->diags, place_of(ll_item_node(reading, "memory", i), "rest"),
+                                "`rest` is of channels of a `dram`, and `%s` is none", level->name);
+    }
+    return right;
+}
+
 bool ll_check_idle(struct ll_reading *reading)
 {
     const struct ll_machine *machine = reading->machine;
@@ -136,8 +159,12 @@ bool ll_check_idle(struct ll_reading *reading)
     if (ll_read_well(reading, "price"))
         right &= check_price(reading);
     if (ll_read_well(reading, "units"))
-        for (uint64_t i = 0; i < machine->unit_count; i++)
+        for (uint64_t i = 0; i < machine->unit_count; i++) {
             right &= check_tiled(reading, &machine->units[i], ll_item_node(reading, "units", i));
+            right &= check_converters(reading, &machine->units[i], ll_item_node(reading, "units", i));
+        }
+    if (ll_read_well(reading, "memory"))
+        right &= check_rests(reading);
     if (ll_read_well(reading, "network"))
         for (uint64_t i = 0; i < machine->network_count; i++)
             right &= check_link(reading, i, ll_item_node(reading, "network", i));
@@ -790,9 +817,12 @@ static bool check_caches(struct ll_reading *reading)
 
 /* --- units --- */
 
-/* What an array in memory does at full use. */
-static void settle_array(struct ll_in_memory *array)
+/* What an array in memory does at full use, and what its converters take. */
+static void settle_array(const struct ll_machine *machine, struct ll_unit *unit)
 {
+    struct ll_in_memory *array = &unit->in_memory;
+    array->conversion_j = ll_machine_convert_j(machine, unit);
+    array->driving_j = ll_machine_drive_j(machine, unit);
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
         double rows = (double)array->rows;
         double weights = ll_in_memory_steps(array, (enum ll_dtype)i, rows, 1).weights;
@@ -810,7 +840,7 @@ static bool settle_clocks(struct ll_reading *reading)
         if (unit->clock_hz == 0)
             unit->clock_hz = machine->clock_hz;
         if (unit->model == LL_UNIT_IN_MEMORY)
-            settle_array(&unit->in_memory);
+            settle_array(machine, unit);
         const struct ll_node *item = ll_item_node(reading, "units", i);
         if (unit->clock_hz == 0 && !ll_node_get(reading->root, "clock") && !ll_node_get(item, "clock"))
             right = ll_complain(reading->diags, item ? item->place : (struct ll_place){0},

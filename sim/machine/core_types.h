@@ -46,7 +46,8 @@ struct ll_core_link {
     struct ll_extents shape; /* of a mesh: rows, columns */
     double bandwidth_Bps;    /* of a bus in all, else of one link in one direction */
     double latency_s;
-    double j_per_byte;
+    double j_per_byte; /* over one link; 0: by length_mm */
+    double length_mm;  /* of one link; 0: not described */
 };
 
 #endif

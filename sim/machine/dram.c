@@ -167,3 +167,72 @@ double ll_dram_stream_efficiency(const struct ll_dram *dram)
     ll_dram_estimate(dram, 1, &stream, &e);
     return e.efficiency;
 }
+
+/* Milliwatts of a device in each state, and the clock and cycles at which they were measured. */
+struct currents {
+    const char *name, *source;
+    double devices, clock_hz, ras, rp, burst;
+    double activates_mw, standby_mw, down_mw, active_mw, reads_mw, writes_mw, refreshes_mw, self_mw;
+};
+
+static const struct currents published[] = {
+#define LL_DRAM_CURRENTS(words, count, MHz, ras, rp, burst, i0, i2n, i2p, i3n, i4r, i4w, i5, i6, where)      \
+    {words, where, count, (MHz)*1e6, ras, rp, burst, i0, i2n, i2p, i3n, i4r, i4w, i5, i6},
+#include "sim/machine/dram_power.def"
+#undef LL_DRAM_CURRENTS
+};
+
+static const struct {
+    const char *name, *source;
+    double byte_j;
+} whole_bytes[] = {
+#define LL_DRAM_BYTE(words, pj, where) {words, where, (pj)*1e-12},
+#include "sim/machine/dram_power.def"
+#undef LL_DRAM_BYTE
+};
+
+/* Energies of commands by the clock of the currents; refresh by the cycles of the preset. */
+static void energy_by_currents(const struct ll_dram *dram, const struct currents *c,
+                               struct ll_dram_energy *energy)
+{
+    double w = c->devices * 1e-3, cycle_s = 1 / c->clock_hz, bytes = ll_dram_burst_bytes(dram);
+    double burst_s = c->burst * cycle_s;
+    double refresh_w = w * (c->refreshes_mw - c->active_mw) * dram->cycles.rfc / dram->cycles.refi;
+    *energy = (struct ll_dram_energy){
+        .read_j = w * (c->reads_mw - c->active_mw) * burst_s / bytes,
+        .write_j = w * (c->writes_mw - c->active_mw) * burst_s / bytes,
+        .activate_j = w * cycle_s *
+                      (c->activates_mw * (c->ras + c->rp) - c->active_mw * c->ras - c->standby_mw * c->rp),
+        .active_w = w * c->active_mw + refresh_w,
+        .rest_w = {w * c->standby_mw + refresh_w, w * c->down_mw + refresh_w, w * c->self_mw},
+        .source = c->source};
+}
+
+bool ll_dram_energy(const struct ll_dram *dram, struct ll_dram_energy *energy)
+{
+    *energy = (struct ll_dram_energy){0};
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+        if (!strcmp(published[i].name, dram->name)) {
+            energy_by_currents(dram, &published[i], energy);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof whole_bytes / sizeof *whole_bytes; i++)
+        if (!strcmp(whole_bytes[i].name, dram->name)) {
+            energy->byte_j = whole_bytes[i].byte_j;
+            energy->source = whole_bytes[i].source;
+            return true;
+        }
+    return false;
+}
+
+double ll_dram_stream_j(const struct ll_dram *dram, enum ll_dram_rest rest)
+{
+    struct ll_dram_energy energy;
+    if (!ll_dram_energy(dram, &energy))
+        return 0;
+    if (energy.byte_j > 0)
+        return energy.byte_j;
+    double Bps = ll_dram_channel_Bps(dram) * ll_dram_stream_efficiency(dram);
+    return energy.read_j + energy.activate_j / dram->row_bytes +
+           (energy.active_w - energy.rest_w[rest]) / Bps;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dynamic memory: presets of timings, and how much of its peak a pattern of accesses can have.
+/* Dynamic memory: presets of timings, how much of its peak a pattern of accesses can have, and what it takes.
  *
  * A memory has channels that know nothing of each other. A channel has banks in groups; a bank has one open
  * row at a time, and another one costs precharge and activation, which other banks hide if they have work.
@@ -12,6 +12,7 @@
 #ifndef LL_SIM_MACHINE_DRAM_H
 #define LL_SIM_MACHINE_DRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -106,5 +107,35 @@ void ll_dram_estimate(const struct ll_dram *dram, uint64_t channels, const struc
 
 /* A stream of reads: what `efficiency` is where a machine file leaves it to the preset. */
 double ll_dram_stream_efficiency(const struct ll_dram *dram);
+
+/* What a channel that moves nothing does: it stands with its rows closed, is powered down, or refreshes
+ * itself. */
+enum ll_dram_rest { LL_DRAM_STANDBY, LL_DRAM_POWER_DOWN, LL_DRAM_SELF_REFRESH, LL_DRAM_RESTS };
+
+/* What a channel takes. Of a preset without published currents `byte_j` alone is known, and of some
+ * nothing. */
+struct ll_dram_energy {
+    double read_j, write_j; /* of a byte on its way, beside the standby */
+    double activate_j;      /* of opening and closing a row */
+    double active_w;        /* while it moves data: standby with open rows, and refresh */
+    double rest_w[LL_DRAM_RESTS];
+    double byte_j; /* of a byte in all, where currents are not published; 0: they are */
+    const char *source;
+};
+
+/* With supply voltages V and the currents I of a data sheet, of all devices of a channel, times in cycles
+ * (Micron, Technical Note TN-41-01, 2007, which DRAMsim3 follows):
+ *
+ *     activate = V * (I0 * (ras + rp) - I3N * ras - I2N * rp)
+ *     read     = V * (I4R - I3N) * burst           write = V * (I4W - I3N) * burst
+ *     refresh  = V * (I5 - I3N) * rfc / refi       active = V * I3N + refresh
+ *     rest     = V * I2N + refresh, V * I2P + refresh, or V * I6
+ *
+ * False of a preset of which nothing is published. Pure. */
+bool ll_dram_energy(const struct ll_dram *dram, struct ll_dram_energy *energy);
+
+/* A byte of a stream of reads, beside what the channel takes at rest: moving it, its share of opening a row,
+ * and what standing active for its time takes more than that rest. 0 where nothing is published. Pure. */
+double ll_dram_stream_j(const struct ll_dram *dram, enum ll_dram_rest rest);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "sim/machine/cache_shape.h"
 #include "sim/machine/core_types.h"
+#include "sim/machine/dram.h"
 #include "sim/machine/kernel_figures.h"
 #include "sim/machine/unit.h"
 #include "tracer/base/arena.h"
@@ -64,6 +65,7 @@ struct ll_level {
     bool holds_given;
     bool on_chip; /* where on_chip_given; ask ll_level_is_on_chip */
     bool on_chip_given;
+    enum ll_dram_rest rest;      /* of a DRAM whose channels move nothing */
     struct ll_tile tile;         /* of a GEMM that software keeps in it; m 0: any */
     const char *loops;           /* that bring such tiles, outermost first, as "nmk"; NULL: any order */
     struct ll_cache_level cache; /* as in the file, where ways may be 0; ask ll_machine_cache */
@@ -201,8 +203,8 @@ struct ll_training {
     bool gather_buffer;          /* with sequence parallelism, one for the largest tensor that is gathered */
     bool norm_statistics;        /* a number of 32 bits for each row of a norm, until its backward pass */
     bool expert_rows; /* of experts: rows as they were dispatched, and both sides of the activation */
-    /* How often gradients are read or written once a step beside their exchange and the update: to be zeroed and
-     * checked, and, where there are replicas, averaged. */
+    /* How often gradients are read or written once a step beside their exchange and the update: to be
+     * zeroed and checked, and, where there are replicas, averaged. */
     double gradient_passes, averaging_passes;
     uint64_t workspace_bytes;        /* of GEMM libraries, from the first call on */
     uint64_t expert_workspace_bytes; /* the same of grouped GEMMs, where there are experts */
@@ -307,6 +309,8 @@ struct ll_energy {
     uint64_t on_chip_bank_bytes; /* the largest size that this scaling assumes; 0: the level's own */
     double register_j_per_bit;   /* of registers in arrays without figure: of a bit read or written */
     double decode_j_per_bit;     /* and of a bit of the address, at each of their lines; both 0: on_chip */
+    double figures_nm;           /* node of which the figures above are, and areas; 0: nothing is scaled */
+    double node_nm;              /* of the chip; 0: figures_nm */
     double off_chip_j_per_byte;  /* of levels outside of the chip without figure */
     double host_j_per_byte;
     double leakage_w_per_mm2; /* over the area, when static_w is 0 */
@@ -370,7 +374,8 @@ struct ll_server {
     double step_s, sequence_s; /* the host's time for a step, and for each sequence in it */
     double eager_op_s;         /* to start an op's kernels where no captured graph holds them */
     double request_s;          /* before a request is in the queue */
-    /* Steps: until new requests are looked for, that prompts wait for more, that they wait for other ranks'. */
+    /* Steps: until new requests are looked for, that prompts wait for more, that they wait for other
+     * ranks'. */
     uint64_t receive_steps, wait_steps, balance_steps;
     double wait_share;                                     /* of a step's tokens, for which prompts wait */
     struct ll_server_batch batches[LL_MAX_SERVER_BATCHES]; /* the last whose memory a device has counts */
@@ -575,12 +580,31 @@ double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_wo
                             enum ll_dtype dtype);
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l);
 
+/* Joules of an access of so many bits to a memory inside an array: of a register file of D lines of W bits
+ *
+ *       W * register + D * B * decode,  B = log2(D) where the file does not say
+ *
+ * as the components of Aladdin's tables make it up (Shao et al., ISCA 2014): the register that is read or
+ * written, and at each line a comparator of B bits of the address. Without figures of registers, what a
+ * memory of that size takes, by its ports and banks as ll_machine_level_j. Pure. */
+double ll_machine_register_j(const struct ll_machine *machine, const struct ll_register *r,
+                             double width_bits);
+
+/* Joules of a bit from one element of an array to the next, of a byte over a link between cores, and of a
+ * conversion and of a row driven in an array in memory: what the machine says, or else what follows from
+ * lengths, bits and the node (sim/machine/components.h); 0 without either. Pure. */
+double ll_machine_hop_j(const struct ll_machine *machine, uint64_t u);
+double ll_machine_core_link_j(const struct ll_machine *machine, const struct ll_core_link *link);
+double ll_machine_convert_j(const struct ll_machine *machine, const struct ll_unit *unit);
+double ll_machine_drive_j(const struct ll_machine *machine, const struct ll_unit *unit);
+
 /* Area to first order, in m2; NaN without figures. Pure. */
 double ll_machine_area_m2(const struct ll_machine *machine);
 
-/* Of that, the arithmetic of all instances of a unit, and all instances of a level; 0 of one outside of the
- * chip. */
+/* Of that, all instances of a unit: its arithmetic and its registers, or the cells and converters of an array
+ * in memory; and a byte, and all instances, of a level; 0 of one outside of the chip. */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u);
+double ll_machine_level_m2_per_byte(const struct ll_machine *machine, uint64_t l);
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l);
 
 /* What a device costs to make, in USD: its dies, each its share of the good ones of a wafer, the outermost
@@ -606,7 +630,8 @@ bool ll_machine_has_making_price(const struct ll_machine *machine);
  * lifetime where it was bought, else its rent; NaN where the machine says neither. Pure. */
 double ll_machine_usd_per_hour(const struct ll_machine *machine);
 
-/* Watts that flow all the time: the given ones, or what leaks over the area. Pure. */
+/* Watts that flow all the time: the given ones, or what leaks over the area and what DRAM takes at rest.
+ * Pure. */
 double ll_machine_static_w(const struct ll_machine *machine);
 
 /* Where an operand goes that comes out of a level: the next level further in that holds it, or

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/machine/cache_shape.h"
+#include "sim/machine/components.h"
 #include "sim/machine/edge.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/unit.h"
@@ -236,6 +237,14 @@ static double nearest_j(const double listed_j[LL_DTYPE_COUNT], uint64_t wanted_b
     return best_j;
 }
 
+/* Of figures of one node on a chip of another; all 1 where nothing is scaled. */
+static struct ll_node_scaling scaling(const struct ll_machine *machine)
+{
+    double figures_nm = machine->energy.figures_nm, node_nm = machine->energy.node_nm;
+    return figures_nm > 0 && node_nm > 0 && node_nm != figures_nm ? ll_node_scaling(figures_nm, node_nm)
+                                                                  : (struct ll_node_scaling){1, 1, 1, 1};
+}
+
 /* A type that the machine leaves out costs what another does. An integer addition costs no more than a
  * floating one of its size, but not the other way round. */
 static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtype)
@@ -249,33 +258,111 @@ static double of_dtype(const double listed_j[LL_DTYPE_COUNT], enum ll_dtype dtyp
 
 double ll_machine_mac_j(const struct ll_machine *machine, enum ll_dtype dtype)
 {
-    return of_dtype(machine->energy.mac_j, dtype);
+    return of_dtype(machine->energy.mac_j, dtype) * scaling(machine).logic;
 }
 
 double ll_machine_compute_j(const struct ll_machine *machine, const struct ll_work *work, enum ll_dtype dtype)
 {
     const struct ll_energy *energy = &machine->energy;
-    double op_j = of_dtype(energy->op_j, dtype), of_mac_j = ll_machine_mac_j(machine, dtype) / 2;
+    double op_j = of_dtype(energy->op_j, dtype) * scaling(machine).logic,
+           of_mac_j = ll_machine_mac_j(machine, dtype) / 2;
     double lanes_j = op_j > 0 ? op_j : of_mac_j;
     const struct ll_work gemm = ll_work_as_gemm(work);
     return (double)work->flops * (ll_is_gemm(work) ? of_mac_j : lanes_j) + (double)gemm.between * lanes_j;
 }
 
-/* A figure of the level's own comes first, then that of reading once. A larger memory has longer lines, as
- * long as it is not cut into banks: read energies of CACTI 7 grow with the square root of the size. */
+/* A byte of a memory on the chip. A larger one has longer lines, as long as it is not cut into banks: read
+ * energies of CACTI 7 grow with the square root of the size; cells of more ports have longer ones, too. */
+static double on_chip_byte_j(const struct ll_machine *machine, double size_bytes,
+                             const struct ll_accesses *accesses, double bank_bytes)
+{
+    double lines_bytes = bank_bytes > 0 ? fmin(size_bytes, bank_bytes) : size_bytes;
+    return machine->energy.on_chip_j_per_byte * scaling(machine).memory *
+           sqrt(lines_bytes / 1024 * ll_memory_port_growth((double)accesses->cell_ports));
+}
+
+/* A figure of the level's own comes first, then that of reading once; off the chip one for all, then what is
+ * published of its kind of DRAM. */
 double ll_machine_level_j(const struct ll_machine *machine, uint64_t l)
 {
     const struct ll_energy *energy = &machine->energy;
+    const struct ll_level *level = &machine->levels[l];
     if (energy->level_j_per_byte[l] > 0)
         return energy->level_j_per_byte[l];
-    const struct ll_accesses *accesses = &machine->levels[l].accesses;
+    const struct ll_accesses *accesses = &level->accesses;
     double bits = accesses->width_bits > 0 ? accesses->width_bits : accesses->port[0].width_bits;
     if (accesses->read_j > 0 && bits > 0)
         return 8 * accesses->read_j / bits;
-    if (!ll_level_is_on_chip(machine, l))
+    if (ll_level_is_on_chip(machine, l))
+        return on_chip_byte_j(machine, (double)level->size_bytes, accesses,
+                              (double)energy->on_chip_bank_bytes);
+    if (energy->off_chip_j_per_byte > 0 || !level->dram || !machine->energy_given)
         return energy->off_chip_j_per_byte;
-    uint64_t size = machine->levels[l].size_bytes, bank = energy->on_chip_bank_bytes;
-    return energy->on_chip_j_per_byte * sqrt((double)(bank ? ll_min(size, bank) : size) / 1024);
+    return ll_dram_stream_j(ll_dram_find(level->dram), level->rest);
+}
+
+double ll_machine_register_j(const struct ll_machine *machine, const struct ll_register *r, double width_bits)
+{
+    const struct ll_energy *energy = &machine->energy;
+    double lines = fmax(1, 8 * (double)r->size_bytes / width_bits);
+    double compared = r->decode_bits > 0 ? r->decode_bits : log2(lines);
+    if (energy->register_j_per_bit > 0)
+        return scaling(machine).logic *
+               (width_bits * energy->register_j_per_bit + lines * compared * energy->decode_j_per_bit);
+    return on_chip_byte_j(machine, (double)r->size_bytes, &r->accesses, 0) * width_bits / 8;
+}
+
+/* Node of the chip for formulas that ask it; 0: not said. */
+static double node_of(const struct ll_machine *machine)
+{
+    return machine->energy.node_nm > 0 ? machine->energy.node_nm : machine->energy.figures_nm;
+}
+
+/* Elements are square. */
+double ll_machine_hop_j(const struct ll_machine *machine, uint64_t u)
+{
+    const struct ll_unit *unit = &machine->units[u];
+    double hop_j = unit->array.hop_j, node_nm = node_of(machine);
+    assert(unit->model == LL_UNIT_ARRAY);
+    if (hop_j > 0 || node_nm == 0 || !machine->area_given)
+        return hop_j;
+    double elements = ll_unit_arithmetic(unit).elements * (double)unit->count;
+    return ll_wire_j(1e3 * sqrt(ll_machine_unit_area_m2(machine, u) / elements), node_nm);
+}
+
+double ll_machine_core_link_j(const struct ll_machine *machine, const struct ll_core_link *link)
+{
+    double node_nm = node_of(machine);
+    if (link->j_per_byte > 0 || link->length_mm == 0 || node_nm == 0)
+        return link->j_per_byte;
+    return 8 * (ll_wire_j(link->length_mm, node_nm) + ll_router_j(node_nm));
+}
+
+/* Conversions a second of one converter: one in conversion_cycles, or in a slice where these are 0. */
+static double conversion_rate_hz(const struct ll_unit *unit)
+{
+    const struct ll_in_memory *array = &unit->in_memory;
+    return unit->clock_hz / (array->conversion_cycles > 0 ? array->conversion_cycles : array->slice_cycles);
+}
+
+double ll_machine_convert_j(const struct ll_machine *machine, const struct ll_unit *unit)
+{
+    double node_nm = node_of(machine);
+    assert(unit->model == LL_UNIT_IN_MEMORY);
+    if (unit->in_memory.convert_j > 0 || unit->in_memory.adc_bits == 0 || node_nm == 0)
+        return unit->in_memory.convert_j;
+    return ll_adc_conversion_j(unit->in_memory.adc_bits, conversion_rate_hz(unit), node_nm);
+}
+
+/* One bit is a wire that is driven, no DAC; so is a pulse. */
+double ll_machine_drive_j(const struct ll_machine *machine, const struct ll_unit *unit)
+{
+    const struct ll_in_memory *array = &unit->in_memory;
+    assert(unit->model == LL_UNIT_IN_MEMORY);
+    double node_nm = node_of(machine);
+    if (array->drive_j > 0 || array->dac_bits < 2 || node_nm == 0)
+        return array->drive_j;
+    return ll_dac_drive_j((double)array->dac_bits, node_nm);
 }
 
 double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enum ll_operand operand)
@@ -284,23 +371,62 @@ double ll_machine_inside_j(const struct ll_machine *machine, uint64_t level, enu
     return catcher == LL_CATCHER_UNIT ? 0 : ll_machine_level_j(machine, (uint64_t)catcher);
 }
 
+static double sram_m2_per_byte(const struct ll_machine *machine, const struct ll_accesses *accesses)
+{
+    return machine->area.sram_m2_per_byte * scaling(machine).memory_area *
+           ll_memory_port_growth((double)accesses->cell_ports);
+}
+
+/* Registers of all elements of one array. */
+static double registers_m2(const struct ll_machine *machine, const struct ll_array_unit *array)
+{
+    double sum_m2 = 0, node_nm = node_of(machine);
+    for (uint64_t i = 0; i < array->register_count; i++) {
+        const struct ll_register *r = &array->registers[i];
+        double instances = 1;
+        for (uint64_t a = 0; a < array->axes.count; a++)
+            instances *= r->serves >> a & 1 ? 1 : (double)array->axes.at[a];
+        sum_m2 += instances * (double)r->size_bytes *
+                  (node_nm > 0 ? 8 * ll_register_m2(node_nm) : sram_m2_per_byte(machine, &r->accesses));
+    }
+    return sum_m2;
+}
+
+/* Cells, as large as those of a memory of their bits, and converters of one array in memory. */
+static double in_memory_m2(const struct ll_machine *machine, const struct ll_unit *unit)
+{
+    const struct ll_in_memory *array = &unit->in_memory;
+    double bytes =
+        (double)array->rows * (double)array->columns * (double)array->sets * (double)array->cell_bits / 8;
+    double converters =
+        array->columns_per_adc > 0 ? ceil((double)array->columns / (double)array->columns_per_adc) : 0;
+    return bytes * sram_m2_per_byte(machine, &(struct ll_accesses){0}) +
+           converters * ll_adc_area_m2(array->adc_bits, conversion_rate_hz(unit), node_of(machine));
+}
+
 /* The arithmetic of a unit is as large as its largest type needs: the types share multipliers. */
 double ll_machine_unit_area_m2(const struct ll_machine *machine, uint64_t u)
 {
     const struct ll_unit *unit = &machine->units[u];
+    if (unit->model == LL_UNIT_IN_MEMORY && unit->in_memory.adc_bits > 0 && node_of(machine) > 0)
+        return in_memory_m2(machine, unit) * (double)unit->count;
     struct ll_arithmetic arithmetic = ll_unit_arithmetic(unit);
     double macs = arithmetic.elements * arithmetic.flops / 2, largest_m2 = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         largest_m2 = fmax(largest_m2, machine->area.pe_m2[i] * arithmetic.rates[i]);
-    return largest_m2 * macs * (double)unit->count;
+    double registers = unit->model == LL_UNIT_ARRAY ? registers_m2(machine, &unit->array) : 0;
+    return (largest_m2 * scaling(machine).logic_area * macs + registers) * (double)unit->count;
+}
+
+double ll_machine_level_m2_per_byte(const struct ll_machine *machine, uint64_t l)
+{
+    return ll_level_is_on_chip(machine, l) ? sram_m2_per_byte(machine, &machine->levels[l].accesses) : 0;
 }
 
 double ll_machine_level_area_m2(const struct ll_machine *machine, uint64_t l)
 {
-    if (!ll_level_is_on_chip(machine, l))
-        return 0;
-    double instances = (double)ll_machine_instances(machine, l);
-    return (double)machine->levels[l].size_bytes * instances * machine->area.sram_m2_per_byte;
+    return (double)machine->levels[l].size_bytes * (double)ll_machine_instances(machine, l) *
+           ll_machine_level_m2_per_byte(machine, l);
 }
 
 double ll_machine_area_m2(const struct ll_machine *machine)
@@ -315,12 +441,31 @@ double ll_machine_area_m2(const struct ll_machine *machine)
     return total_m2;
 }
 
+/* What the channels of a DRAM without a figure of its own take at rest; what moving data takes beyond that is
+ * in the energy of a byte. */
+static double drams_at_rest_w(const struct ll_machine *machine)
+{
+    double sum_w = 0;
+    for (uint64_t l = 0; machine->energy_given && l < machine->level_count; l++) {
+        const struct ll_level *level = &machine->levels[l];
+        struct ll_dram_energy energy;
+        bool described = machine->energy.level_j_per_byte[l] > 0 || machine->energy.off_chip_j_per_byte > 0 ||
+                         level->accesses.read_j > 0 || ll_level_is_on_chip(machine, l);
+        if (level->dram && !described && ll_dram_energy(ll_dram_find(level->dram), &energy))
+            sum_w += energy.rest_w[level->rest] * (double)level->channels;
+    }
+    return sum_w;
+}
+
 double ll_machine_static_w(const struct ll_machine *machine)
 {
     const struct ll_energy *energy = &machine->energy;
-    if (energy->static_w > 0 || energy->leakage_w_per_mm2 == 0 || !machine->area_given)
+    if (energy->static_w > 0)
         return energy->static_w;
-    return energy->leakage_w_per_mm2 * ll_machine_area_m2(machine) * 1e6;
+    double leaks_w = energy->leakage_w_per_mm2 > 0 && machine->area_given
+                         ? energy->leakage_w_per_mm2 * ll_machine_area_m2(machine) * 1e6
+                         : 0;
+    return leaks_w + drams_at_rest_w(machine);
 }
 
 /* What a device costs to make, to first order: good dies of a wafer, memory, and what is fixed. */

@@ -146,6 +146,9 @@ static const struct ll_field accesses_fields[] = {
      .help = "energy that an instance leaks in a cycle, in pJ"},
     {.key = "cluster", .type = LL_TYPE_WHOLE, AT(cluster), .min = 1, .max = 1048576, .otherwise = "1",
      .help = "instances that one access serves, as those of a row of registers that are one memory"},
+    {.key = "cell_ports", .type = LL_TYPE_WHOLE, AT(cell_ports), .min = 1, .max = 64, .otherwise = "1",
+     .help = "ports of each memory cell, where energy and area follow from the size: word and bit lines of further ones make "
+             "cells larger and lines longer; several `ports` that lie on banks of their own need no more"},
     {.key = "by_line", .type = LL_TYPE_BOOL, AT(by_line), .otherwise = "false",
      .help = "whether words that come one after the other are read and updated in whole lines of `width`; else each "
              "transfer takes its own"},
@@ -190,7 +193,8 @@ static const struct ll_field array_fields[] = {
      .help = "mappings of problems, as [K=64 C=3 OX=8 => @dram K4 OX8 @rf K16:D1 C3:D2], which are taken as they are; "
              "other problems get the best that the search finds"},
     {.key = "hop_pj", .type = LL_TYPE_NUMBER, AT(hop_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of a bit from one element to the next, in pJ; 0: hops take none"},
+     .help = "energy of a bit from one element to the next, in pJ; 0: that of a wire over a square element of the "
+             "area section, by the node; without these, none"},
     {.key = "counts", .type = LL_TYPE_CHOICE, AT(counting), .choices = countings, .otherwise = "leadline",
      .help = "what counts as an access, where descriptions leave it open: as here, or as in the tool that the description "
              "is of (see sim/array/nest.h)"},
@@ -268,9 +272,12 @@ static const struct ll_field in_memory_fields[] = {
     {.key = "cell_pj", .type = LL_TYPE_NUMBER, AT(in_memory.cell_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
      .help = "energy of a cell in a slice, in pJ"},
     {.key = "drive_pj", .type = LL_TYPE_NUMBER, AT(in_memory.drive_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of driving a row (DAC) in a slice, in pJ"},
+     .help = "energy of driving a row (DAC) in a slice, in pJ; 0: of `dac_bits` of at least 2 as the node says"},
     {.key = "convert_pj", .type = LL_TYPE_NUMBER, AT(in_memory.convert_j), .unit = "pJ", .min = 0, .max = 1,
-     .otherwise = "0", .help = "energy of a conversion, in pJ"},
+     .otherwise = "0", .help = "energy of a conversion, in pJ; 0: as `adc_bits` says"},
+    {.key = "adc_bits", .type = LL_TYPE_NUMBER, AT(in_memory.adc_bits), .min = 0, .max = 20, .otherwise = "0",
+     .help = "bits of a converter, of which energy and area follow with its rate and the node (Andrulis et al., 2024); 0: they "
+             "do not"},
     {.key = "add_pj", .type = LL_TYPE_NUMBER, AT(in_memory.add_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",
      .help = "energy of shifting and adding what the columns of a weight give for a slice, in pJ"},
     {.key = "slice_pj", .type = LL_TYPE_NUMBER, AT(in_memory.slice_j), .unit = "pJ", .min = 0, .max = 1, .otherwise = "0",

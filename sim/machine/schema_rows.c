@@ -59,6 +59,7 @@ static const char *const topologies[] = {
 #include "sim/machine/topologies.def"
 #undef LL_TOPOLOGY
     NULL};
+static const char *const rests[] = {"standby", "power_down", "self_refresh", NULL};
 static const char *const drams[] = {
 #define LL_DRAM(name, ...) name,
 #include "sim/machine/dram_presets.def"
@@ -401,6 +402,9 @@ static const struct ll_field level_fields[] = {
              "a stream of accesses reaches there"},
     {.key = "dram", .type = LL_TYPE_TEXT, AT(dram), .choices = drams,
      .help = "kind of DRAM, as `leadline dram` lists them; access to scattered rows is then slower"},
+    {.key = "rest", .type = LL_TYPE_CHOICE, AT(rest), .choices = rests, .otherwise = "standby",
+     .help = "what channels of a `dram` do while they move nothing, where energy follows from its currents: stand with their "
+             "rows closed, be powered down (power_down), refresh themselves (self_refresh); waking them takes no time"},
     {.key = "channels", .type = LL_TYPE_WHOLE, AT(channels), .min = 1, .max = 1u << 30,
      .help = "number of `dram` channels, each with banks of its own; when not given, as many as make up the "
              "bandwidth"},
@@ -820,7 +824,10 @@ static const struct ll_field core_link_fields[] = {
      .max = MOST_SECONDS, .otherwise = "0s",
      .help = "from the last byte that leaves one end of a link until it is at the other"},
     {.key = "pj_per_byte", .type = LL_TYPE_NUMBER, AT(j_per_byte), .unit = "pJ/B", .min = 0, .max = 1, .otherwise = "0",
-     .help = "energy of a byte over one link, in pJ"},
+     .help = "energy of a byte over one link, in pJ; 0: by `length_mm`"},
+    {.key = "length_mm", .type = LL_TYPE_NUMBER, AT(length_mm), .min = 0, .max = 1e6, .otherwise = "0",
+     .help = "length of one link, in mm, which its wires and the router behind it make energy of, by the node; 0 as well: links "
+             "take none"},
 };
 #undef AT
 static const struct ll_field_table core_link_table = {TABLE("link between cores", core_link_fields, struct ll_core_link)};
@@ -851,12 +858,20 @@ static const struct ll_field energy_fields[] = {
     {.key = "decode_pj_per_bit", .type = LL_TYPE_NUMBER, AT(decode_j_per_bit), .unit = "pJ", .min = POSITIVE, .max = 1,
      .help = "energy of comparing a bit of the address, in pJ: at each line of such a register file an access compares all "
              "bits that tell its lines apart"},
+    {.key = "figures_nm", .type = LL_TYPE_NUMBER, AT(figures_nm), .min = 1, .max = 1000,
+     .help = "process node of which the figures of arithmetic, registers and `on_chip_pj` are, and those of the area section, in "
+             "nm; converters, wires and routers without figures follow from it"},
+    {.key = "node_nm", .type = LL_TYPE_NUMBER, AT(node_nm), .min = 1, .max = 1000,
+     .help = "process node of the chip, in nm, to which those figures are scaled: logic as Stillmaker and Baas (2017), memory as "
+             "CACTI 7 do; when not given, `figures_nm`"},
     {.key = "off_chip_pj", .type = LL_TYPE_NUMBER, AT(off_chip_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
-     .help = "energy of a byte into or out of a level outside of the chip, if that has no figure of its own, in pJ"},
+     .help = "energy of a byte into or out of a level outside of the chip, if that has no figure of its own, in pJ; when not "
+             "given, what is published of its kind of `dram` (leadline dram)"},
     {.key = "host_pj", .type = LL_TYPE_NUMBER, AT(host_j_per_byte), .unit = "pJ/B", .min = POSITIVE, .max = 1,
      .help = "energy of a byte from the host, in pJ"},
     {.key = "leakage_w_per_mm2", .type = LL_TYPE_NUMBER, AT(leakage_w_per_mm2), .min = POSITIVE, .max = 1000,
-     .help = "static power per mm2 of area, in W, when `static_w` is not given"},
+     .help = "static power per mm2 of area, in W, when `static_w` is not given; beside it then stands what channels of a "
+             "`dram` take at rest"},
     {.key = "static_w", .type = LL_TYPE_NUMBER, AT(static_w), .unit = "W", .min = POSITIVE, .max = 1e9,
      .help = "static power, which flows all the time, in W"},
     {.key = "limit_w", .type = LL_TYPE_NUMBER, AT(limit_w), .unit = "W", .min = POSITIVE, .max = 1e9,

@@ -175,6 +175,7 @@ struct ll_accesses {
     double update_j;             /* of a partial sum; 0: write_j */
     double leak_j;               /* of an instance in a cycle */
     uint64_t cluster;            /* instances that one access serves, where they work in step; 0, 1: one */
+    uint64_t cell_ports;         /* of each cell; 0, 1: one */
     bool by_line;                /* successive transfers share lines; else each takes its own */
 };
 
@@ -204,7 +205,7 @@ struct ll_array_unit {
     uint64_t unroll_count;
     const char **limits; /* what the search keeps to, as "rf: keep weight; order FX FY; factors FX=3" */
     uint64_t limit_count;
-    double hop_j;                /* of a bit from element to element; 0: not described */
+    double hop_j;                /* of a bit from element to element; 0: as long as an element is wide */
     double macs[LL_DTYPE_COUNT]; /* multiply-accumulates per element and cycle; 0: cannot */
     enum ll_counting counting;
     bool gated; /* elements at rest do not leak */
@@ -229,13 +230,16 @@ struct ll_in_memory {
     double conversion_cycles; /* of a conversion */
     double write_cycles;      /* to write a row of cells */
     double cell_j;            /* of a cell in a slice */
-    double drive_j;           /* of driving a row in a slice */
-    double convert_j;         /* of a conversion */
+    double drive_j;           /* of driving a row in a slice; 0: by the bits of a slice */
+    double convert_j;         /* of a conversion; 0: by adc_bits */
+    double adc_bits;          /* of a converter; 0: not described */
     double add_j;             /* of shifting and adding what a weight's columns give for a slice */
     double slice_j;           /* of an array in a slice, whatever part of it works: control, clocks */
     double write_j;           /* of writing a cell */
     double weight_bits[LL_DTYPE_COUNT], input_bits[LL_DTYPE_COUNT]; /* 0: cannot; as the weight's */
     double macs[LL_DTYPE_COUNT]; /* at full use: multiply-accumulates per array and cycle, from the above */
+    double conversion_j,
+        driving_j; /* from bits and the technology; for convert_j and drive_j where these are 0 */
 };
 
 struct ll_vector {

@@ -541,10 +541,11 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
 
 /* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/parts.c takes
  * that of another one. The trace's own when it has one, or nothing has. */
-static enum ll_dtype type_of_figure(const double figures[LL_DTYPE_COUNT], enum ll_dtype dtype, double taken)
+static enum ll_dtype type_of_figure(const struct ll_machine *machine, enum ll_dtype dtype)
 {
-    for (unsigned i = 0; i < LL_DTYPE_COUNT && figures[dtype] == 0 && taken > 0; i++)
-        if (figures[i] == taken)
+    const double *figures = machine->energy.mac_j, taken = ll_machine_mac_j(machine, dtype);
+    for (unsigned i = 0; i < LL_DTYPE_COUNT && figures[dtype] == 0; i++)
+        if (figures[i] > 0 && ll_machine_mac_j(machine, (enum ll_dtype)i) == taken)
             return (enum ll_dtype)i;
     return dtype;
 }
@@ -574,7 +575,7 @@ static void energy_gaps(const struct ll_result *result, struct ll_str *line)
         gap("host transfers", &gaps, line);
     if (ll_machine_static_w(machine) == 0)
         gap("static power", &gaps, line);
-    enum ll_dtype taken = type_of_figure(machine->energy.mac_j, dtype, ll_machine_mac_j(machine, dtype));
+    enum ll_dtype taken = type_of_figure(machine, dtype);
     if (taken != dtype)
         ll_str_addf(line, "; arithmetic in %s with the figure of %s", ll_dtype_name(dtype),
                     ll_dtype_name(taken));
@@ -608,7 +609,7 @@ static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COU
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         if (pe_m2[i] > 0 && ll_unit_flops_per_cycle(unit, (enum ll_dtype)i) > 0)
             return true;
-    return false;
+    return unit->model == LL_UNIT_IN_MEMORY && unit->in_memory.adc_bits > 0;
 }
 
 /* Where parts have figures, units none of whose types has one, and memories on the chip; a memory that may be
@@ -616,8 +617,7 @@ static bool has_area(const struct ll_unit *unit, const double pe_m2[LL_DTYPE_COU
 static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
 {
     const double *pe_m2 = machine->area.pe_m2;
-    uint64_t gaps = 0, levels = 0;
-    bool any = false;
+    uint64_t gaps = 0, levels = 0, any = 0;
     for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
         any |= pe_m2[i] > 0;
     for (uint64_t u = 0; any && u < machine->unit_count; u++)

@@ -129,5 +129,35 @@ END
 leadline machines --import zigzag hardware.yaml
 leadline machines --import timeloop arch.yaml ert.yaml -o m.yaml
 leadline map -c m.yaml --mapping '@MainMemory C16:D1 @GlobalBuffer C2 K32 R3 @RegisterFile P16' C=32 K=32 R=3 P=16
+cat >converters.yaml <<'END'
+architecture:
+  version: 0.4
+  nodes:
+  - {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - {name: Images, class: SRAM, attributes: {depth: 4096, width: 64, datawidth: 8, network_wire_energy: 0.3, network_tile_width: 0.05},
+     constraints: {dataspace: {keep_only: [Inputs]}}}
+  - {name: dac, class: isaac_dac}
+  - {name: Sums, class: SRAM, attributes: {depth: 1024, width: 64, datawidth: 8}, constraints: {dataspace: {keep_only: [Outputs]}}}
+  - {name: adc, class: isaac_adc}
+  - {name: Cells, class: regfile, attributes: {depth: 128, width: 8, datawidth: 8}, constraints: {dataspace: {keep_only: [Weights]}},
+     spatial: {meshX: 128, meshY: 16}}
+  - {name: MACC, class: intmac}
+END
+cat >converters_ert.yaml <<'END'
+ERT:
+  version: '0.4'
+  tables:
+    - {name: "System.DRAM[1..1]", actions: [{name: read, energy: 512}, {name: write, energy: 512}]}
+    - {name: "System.Images[1..1]", actions: [{name: read, energy: 10}, {name: write, energy: 10}]}
+    - {name: "System.dac[1..1]", actions: [{name: drive, energy: 0.417}]}
+    - {name: "System.Sums[1..1]", actions: [{name: read, energy: 5}, {name: write, energy: 6}]}
+    - {name: "System.adc[1..1]", actions: [{name: convert, energy: 1.667}]}
+    - {name: "System.MACC[1..1]", actions: [{name: compute, energy: 0.01}]}
+END
+leadline machines --import timeloop converters.yaml converters_ert.yaml
+sed 's/datawidth: 8}, constraints: {dataspace: {keep_only: \[Outputs/datawidth: 8, n_rdwr_ports: 2, technology: 32nm}, constraints: {dataspace: {keep_only: [Outputs/' converters.yaml >ports.yaml
+leadline machines --import timeloop ports.yaml -o ports_machine.yaml
+cat ports_machine.yaml
+leadline machines ports_machine.yaml --json | grep -E 'node_nm|cell_ports'
 leadline machines --import zigzag arch.yaml
 leadline machines --import stonne arch.yaml

@@ -327,7 +327,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
      * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
      * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, cores
      * and what joins them the names of others (tests/errors/machines/core*.yaml), wafers
-     * hold the area's dies (tests/unit/test_price.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
+     * hold the area's dies (tests/unit/test_price.c), converters the node (tests/unit/test_components.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
                                          "shape",
@@ -351,13 +351,14 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "narrow_tiles",
                                          "strided_reach",
                                          "strided_drift",
+                                         "adc_bits",
                                          "price"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))
             return false;
     if (!strcmp(field->key, "dram"))
         return w->dram = ll_random_below(&w->random, 2);
-    if (!field->required && !strcmp(field->key, "channels") && !w->dram)
+    if (!field->required && (!strcmp(field->key, "channels") || !strcmp(field->key, "rest")) && !w->dram)
         return false;
     if (!writers[field->type] || (skip && (!strcmp(field->key, skip) || !strcmp(field->key, "model"))))
         return false;
