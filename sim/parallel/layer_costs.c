@@ -26,6 +26,7 @@ struct profiling {
     uint32_t end;      /* of the first step */
     uint32_t boundary; /* its last op going forward; LL_NONE: it has none */
     uint32_t *user;    /* by storage: the op that first reads it or makes it */
+    bool *of_weights;  /* by op that counts: it gives a gradient of weights alone */
     bool *carried;     /* by storage: each micro-batch has one of its own all the time */
     bool *of_experts;  /* by storage: replicas may have some of it each */
     bool *stays;       /* by storage: is there though its layer is computed again (sim/parallel/pipeline.h) */
@@ -56,6 +57,7 @@ static uint32_t storage_of(const struct profiling *p, uint32_t tensor)
 static void sum_times(const struct profiling *p)
 {
     const struct ll_prepared *prepared = p->result->prepared;
+    const bool *of_weights = p->of_weights;
     double end_s = 0, steps = (double)prepared->steps;
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
         const struct ll_op_result *op = &p->result->ops[seq - prepared->first_op];
@@ -67,6 +69,7 @@ static void sum_times(const struct profiling *p)
         if (phase == LL_PHASE_BACKWARD) {
             cost->backward_s += more_s;
             cost->backward_units_s += units_s;
+            cost->weights_s += of_weights[seq - prepared->first_op] ? more_s : 0;
         } else if (phase == LL_PHASE_UPDATE || phase == LL_PHASE_COMM) {
             cost->update_s += more_s;
             cost->update_start_s += fmin(more_s, p->result->machine->software.op_overhead_s / steps);
@@ -275,6 +278,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
     p->result = result;
     p->lives = ll_trace_liveness(trace, arena);
     p->user = ll_alloc(arena, trace->storage_count + 1, sizeof *p->user);
+    p->of_weights = ll_find_weight_halves(result->prepared, arena);
     p->carried = ll_find_carried(trace, arena);
     p->of_experts = ll_alloc(arena, trace->storage_count + 1, sizeof *p->of_experts);
     p->stays = ll_alloc(arena, trace->storage_count + 1, sizeof *p->stays);
@@ -287,7 +291,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
         if (!p->changes[part] || !p->kept_bytes[part])
             return false;
     }
-    return p->lives && p->user && p->carried && p->of_experts && p->stays &&
+    return p->lives && p->user && p->of_weights && p->carried && p->of_experts && p->stays &&
            ll_layers_find(trace, arena, &p->layers);
 }
 
@@ -450,9 +454,14 @@ static void backward(struct overlap_pass *pass, const struct ll_layer_cost *laye
     sum(pass, layer->state.gradient, false);
 }
 
+/* A layer of two models is on two stages. */
 static bool is_of(const struct overlap_pass *pass, uint32_t layer)
 {
-    return pass->overlap->part_of[layer] % pass->overlap->plan->pipeline == pass->stage;
+    const struct ll_parallel *plan = pass->overlap->plan;
+    const uint64_t part = pass->overlap->part_of[layer];
+    return ll_vstage_lies_on(plan->schedule, plan->pipeline, part) == pass->stage ||
+           (ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS &&
+            ll_vstage_lies_on(plan->schedule, plan->pipeline, part + plan->pipeline) == pass->stage);
 }
 
 /* The layer, when it is of the same virtual stage as the one beside it. */

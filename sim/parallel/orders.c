@@ -100,7 +100,8 @@ static struct ll_schedule_slot pass(const struct ll_pipeline_shape *shape, uint6
                                      .micro_batch = group * run + within % run};
 }
 
-struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i)
+/* Slot i of a schedule whose backward passes are whole. */
+static struct ll_schedule_slot slot_at(const struct ll_pipeline_shape *shape, uint64_t stage, uint64_t i)
 {
     assert(!ll_schedule_splits(shape->schedule));
     uint64_t ahead = warm_up(shape, stage), all = passes(shape);
@@ -284,7 +285,7 @@ bool ll_schedule_order(const struct ll_pipeline_shape *shape, uint64_t stage, st
     assert(stage < shape->stages);
     uint64_t count = ll_schedule_slot_count(shape);
     for (uint64_t i = 0; !ll_schedule_splits(shape->schedule) && i < count; i++)
-        slots[i] = ll_schedule_slot_at(shape, stage, i);
+        slots[i] = slot_at(shape, stage, i);
     if (!ll_schedule_splits(shape->schedule))
         return true;
     struct writing w = {.shape = shape, .slots = slots, .most = shape->micro_batches};
@@ -317,9 +318,29 @@ static uint64_t count_in_flight(const struct ll_pipeline_shape *shape, uint64_t 
     return most;
 }
 
+/* Passes in flight of schedules whose backward passes come in halves: a stage of ZB-H1 keeps as many as there
+ * are stages, of ZB-H2 as many as pass the last stage until the first one is back, ZB-V twice as many halves
+ * of stages as there are stages, DualPipe one pass more than there are virtual stages of a model. */
+static uint64_t split_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage)
+{
+    const uint64_t p = shape->stages;
+    switch (shape->schedule) {
+    case LL_SCHEDULE_ZB_H1:
+        return ll_min(p, passes(shape));
+    case LL_SCHEDULE_ZB_H2:
+        return ll_min(2 * p - 1, passes(shape));
+    case LL_SCHEDULE_ZB_V: /* of so few micro-batches some of those in its order are left out */
+        return shape->micro_batches < 2 * p - 1 ? count_in_flight(shape, stage) : 2 * p;
+    case LL_SCHEDULE_DUALPIPE_V:
+        return 2 * p + 1;
+    default:
+        return p + 1;
+    }
+}
+
 uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage)
 {
     if (ll_schedule_splits(shape->schedule))
-        return count_in_flight(shape, stage);
+        return split_in_flight(shape, stage);
     return ll_min(warm_up(shape, stage) + 1, passes(shape));
 }

@@ -236,25 +236,41 @@ const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *resul
 
 /* The best plans for a step on so many devices.
  *
- * All ways to write the devices as data x context x tensor x pipeline are considered, with all
- * micro-batches, chunks, stages of ZeRO (also within a node, or a group of nodes, alone) and kinds of
- * recomputation that go with them, where one does not fit also with the optimizer's state on the host, and
- * other sizes of buckets. Numbers of devices that share sequences grow until two in a row are no better than
- * smaller ones; GEMMs are shared within the innermost level of the network. A program of one device is
- * made and replayed once for each way to share GEMMs and sequences and each micro-batch; what its layers
- * take (sim/parallel/pipeline.h) gives the time and the memory of every plan built on it
- * (sim/parallel/pipeline.h). What cannot fit is left out, whole branches of it at a time. The best by this
- * estimate are then simulated in full, as many as take a second or two, in a small space all, and at least
- * those that are wanted and the best of each stage of ZeRO, of which other sizes of buckets are tried.
- * Deterministic; one thread. */
+ * All ways to write the devices as data x context x tensor x pipeline are considered, with all schedules,
+ * micro-batches, chunks, stages of ZeRO (also within a node, or a group of nodes, alone: HSDP) and kinds of
+ * recomputation that go with them; with layers divided by their FLOPs and, where their times differ, by
+ * those; where one does not fit also with the optimizer's state on the host; and other sizes of buckets.
+ * Numbers of devices that share sequences grow until two in a row are no better than smaller ones; GEMMs are
+ * shared within the innermost level of the network.
+ *
+ * A program of one device is made and replayed once for each way to share GEMMs and sequences and each
+ * micro-batch; what its layers take gives the time and the memory of every plan built on it (estimate.c).
+ * What cannot fit is left out, whole branches of it at a time, and so is what a lower bound of its time keeps
+ * from the best LL_MOST_FOUND: no other plan is found for it. The best by estimate are then simulated in
+ * full, as many as take a second or two, in a small space all, and at least those that are wanted and the
+ * best of each stage of ZeRO, of which other sizes of buckets are tried. Deterministic; one thread. */
 
 struct ll_search_result;
+
+/* What a checkpoint of a plan has, in bytes: weights and the optimizer's state. Devices that hold the same
+ * share the writing. */
+struct ll_checkpoint_bytes {
+    double all;    /* of all devices together */
+    double device; /* the most that one device writes */
+};
 
 struct ll_plan_search {
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step, over all devices */
     uint64_t
-        simulated; /* so many of the best plans are simulated at least, half as many of each ZeRO stage */
+        simulated;    /* so many of the best plans are simulated at least, half as many of each ZeRO stage */
+    double margin;    /* a plan leaves so large a share of each device's memory free, 0 to less than 1 */
+    bool whole_nodes; /* a pipeline stage has whole nodes, or a node whole stages */
+    bool divisible;   /* only plans whose numbers divide as Megatron-LM wants: heads and layers evenly */
+    /* Plans are ranked by their step time over the share of the time that is productive, more than 0 to 1:
+     * called for each checkpoint that differs. NULL: by their step time. */
+    double (*time_share)(void *context, const struct ll_checkpoint_bytes *checkpoint);
+    void *time_share_context;
     /* Progress: called now and then with the results so far; NULL: never. */
     void (*progress)(void *context, const struct ll_search_result *so_far);
     void *context;
@@ -273,14 +289,18 @@ struct ll_found_plan {
     double exposed_s;   /* simulated exposed communication, all kinds together */
     uint64_t memory_bytes; /* simulated peak memory of the fullest device */
     double samples_Hz;     /* throughput by step_s, or else by estimate_s */
+    struct ll_checkpoint_bytes checkpoint;
+    double time_share; /* productive share of the time, as plan_search->time_share said; else 1 */
 };
 
 struct ll_search_result {
     uint64_t considered; /* number of plans: too_large + estimated */
     uint64_t too_large;  /* plans that do not fit by their estimate */
     uint64_t estimated;  /* plans that fit by their estimate */
-    double least_bytes;  /* smallest estimated peak memory of plans that do not fit; INFINITY: all fit */
-    uint64_t programs;   /* programs that were made and replayed for the estimates */
+    uint64_t bounded; /* part of `estimated` that cannot be among the best LL_MOST_FOUND, by a bound alone */
+    double least_bytes; /* smallest estimated peak memory of plans that do not fit; INFINITY: all fit */
+    uint64_t programs;  /* programs that were made and replayed for the estimates */
+    uint64_t layers;    /* of the workload, which stages divide; 0: none was measured */
     uint64_t branches, branches_done; /* ways to share GEMMs and recompute, and how many have been searched */
     bool stopped;       /* before all plans were considered, or as many simulated as were wanted */
     uint64_t simulated; /* plans that were simulated in full */

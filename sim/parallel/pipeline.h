@@ -211,16 +211,9 @@ uint64_t ll_schedule_slot_count(const struct ll_pipeline_shape *shape);
 /* Writes a stage's slots, as many as that, in time order. False when memory ran out. */
 bool ll_schedule_order(const struct ll_pipeline_shape *shape, uint64_t stage, struct ll_schedule_slot *slots);
 
-/* Slot i of them, of a schedule whose backward passes are whole. */
-struct ll_schedule_slot ll_schedule_slot_at(const struct ll_pipeline_shape *shape, uint64_t stage,
-                                            uint64_t i);
-
 /* The largest number of passes in flight on a stage, summed over its chunks: micro-batches whose forward pass
  * has run and whose backward pass has not ended. */
 uint64_t ll_slots_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
-
-/* Its name as files and options spell it; static. */
-const char *ll_schedule_name(enum ll_schedule schedule);
 
 /* A pipeline's step: virtual stages of a model that hand micro-batches to one another.
  *
@@ -266,10 +259,10 @@ struct ll_pipeline_result {
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result);
 
 /* The step time of a pipeline for the many plans of a search: as ll_pipeline_run where each virtual stage
- * sends to the next one alone, without a task for each slot.
+ * sends to the next one of its model alone.
  *
- * Beyond warm-up the time grows linearly with the number of micro-batches, so at most four per stage are
- * played. */
+ * Beyond warm-up the time grows linearly with the number of micro-batches, so at most four for each stage, or six
+ * where halves of passes run apart, are played. */
 
 struct ll_pipeline_estimate {
     struct ll_pipeline_shape shape;
@@ -439,6 +432,11 @@ double ll_ranks_time_s(const struct ll_ranks *ranks);
 /* What each layer of a program costs, and the estimate of a plan's step time and memory that is put together
  * from these costs. */
 
+/* By op of a program's steps that count, from its first: whether it belongs to the half of a backward pass that gives
+ * gradients of weights alone: no other op of the passes waits for it, and it is no exchange. In the arena;
+ * NULL when memory ran out. */
+bool *ll_find_weight_halves(const struct ll_prepared *prepared, struct ll_arena *arena);
+
 /* What ZeRO shards over replicas, in bytes. */
 struct ll_state_bytes {
     double weight;    /* weights */
@@ -447,9 +445,10 @@ struct ll_state_bytes {
 };
 
 struct ll_layer_cost {
-    double forward_s;        /* forward pass of a micro-batch, with the waits inside the layer */
-    double backward_s;       /* backward pass of a micro-batch, without recomputation */
-    double update_s;         /* weight update, once a step */
+    double forward_s;  /* forward pass of a micro-batch, with the waits inside the layer */
+    double backward_s; /* backward pass of a micro-batch, without recomputation */
+    double update_s;   /* weight update, once a step */
+    double weights_s;  /* part of backward_s that gives gradients of weights alone (ll_find_weight_halves) */
     double forward_units_s;  /* part of forward_s in ops that are compute-bound: exchanges may slow them */
     double backward_units_s; /* part of backward_s in ops that are compute-bound */
     double again_s;          /* part of forward_s that runs twice with full recomputation */
@@ -477,7 +476,7 @@ struct ll_layer_costs {
  * out. */
 bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs);
 
-/* The estimate of a plan from the costs of layers, without making its programs.
+/* The estimate of a plan from the costs of layers, without making its programs (estimate.c).
  *
  * ll_dp_overlap_s gives the passes of a micro-batch through each stage, ll_pipeline_estimate_s the step;
  * exchange and update follow, less what the last backward pass hides. */
@@ -487,12 +486,14 @@ struct ll_estimator {
     const struct ll_machine *machine;
     struct ll_exchanges *exchanges;
     struct ll_estimated_stage *stages;
-    struct ll_vstage_times *vstages;
-    double *message_s; /* by virtual stage: time of its message to the next */
-    uint32_t *part_of; /* by layer: its virtual stage */
-    uint64_t *loads;   /* by layer: FLOPs that its scope names */
-    uint64_t *totals;  /* by layer: all its FLOPs */
-    bool failed;       /* memory ran out in some estimate; results since then mean nothing */
+    struct ll_estimated_part *parts; /* by virtual stage of a model, and one more */
+    struct ll_vstage_times *alone;   /* by virtual stage: its passes, without what replicas exchange */
+    struct ll_vstage_times *vstages; /* by virtual stage: with it */
+    double *message_s;               /* by virtual stage: time of its message to the next */
+    uint32_t *part_of;               /* by layer: its virtual stage */
+    uint64_t *loads;                 /* by layer: FLOPs that its scope names */
+    uint64_t *totals;                /* by layer: all its FLOPs */
+    bool failed;                     /* memory ran out in some estimate; results since then mean nothing */
 };
 
 /* Makes room for at most `layers` layers and `stages` stages. False when memory ran out. */
@@ -500,19 +501,30 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
 
-/* Divides the layers among `vstages` virtual stages, 1 to costs->count, as ll_pipeline_partition does. */
-void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages);
+/* Divides the layers among the virtual stages of a plan, as ll_pipeline_partition does. False where there are
+ * too few layers. Plans with the same stages, chunks, placement and split of layers share it. */
+bool ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                        const struct ll_parallel *plan);
 
-/* Sums the state and the kept activations of each stage, after ll_estimate_divide; anew for each kind of
- * recomputation. */
+/* Sums what each stage computes and keeps, after ll_estimate_divide; anew for each kind of recomputation. */
 void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
                        const struct ll_parallel *plan);
 
-/* The step time, and the peak memory of the fullest device, of a plan whose stages ll_estimate_count counted.
- */
+/* Sums what a replica holds of it, after ll_estimate_count; anew for each stage of ZeRO, group that shares,
+ * and size of buckets. */
+void ll_estimate_share(struct ll_estimator *e, const struct ll_layer_costs *costs,
+                       const struct ll_parallel *plan);
+
+/* What a checkpoint has, after ll_estimate_count: weights and the optimizer's state, as the trace has them. */
+struct ll_checkpoint_bytes ll_estimate_checkpoint(const struct ll_estimator *e,
+                                                  const struct ll_parallel *plan);
+
+/* The peak memory of the fullest device, a time that ll_estimate_s is never below, and the step time, of a
+ * plan for which ll_estimate_share was called; they may differ in schedules of the same placement, and in
+ * offloading. */
+double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_parallel *plan);
+double ll_estimate_bound_s(const struct ll_estimator *e, const struct ll_parallel *plan);
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan);
-double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
-                         const struct ll_parallel *plan);
 
 #endif

@@ -68,6 +68,9 @@ enum ll_schedule {
 #undef X
         LL_SCHEDULE_COUNT
 };
+/* Its name as files and options spell it; static. */
+const char *ll_schedule_name(enum ll_schedule schedule);
+
 enum ll_recompute {
 #define X(word, name, help) LL_RECOMPUTE_##word,
     LL_RECOMPUTE_LIST(X)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of a pipeline's step, whose stages run their passes in the order of the schedule (orders.c).
  *
- * The sections: the time for the many plans of a search, the same as tasks of ranks that wait for each other
- * (ranks.c), and the peak memory of a stage with several micro-batches in flight. */
+ * The sections: passes and messages played one after the other; the same for the many plans of a search, of
+ * whose micro-batches only the first are played; the peak memory of a stage with several micro-batches in
+ * flight. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,188 +17,57 @@
 #include "tracer/base/num.h"
 
 /* Stages take turns: each goes on with its slots as long as what they need has come. A stage has three
- * clocks, as it has streams in ll_pipeline_run: when it is done computing, and when each of its
- * links is free. */
-
-enum { FULL = 4 }; /* micro-batches for each stage, of which the last ones tell what further ones take */
+ * clocks: when it is done computing, and when its link to the stages behind it and that to those before it
+ * are free. Messages go on a link in the order in which they are made. */
 
 struct clocks {
-    double done_s, on_s, back_s;
-    uint64_t next; /* slot */
+    double done_s, link_s[2]; /* link_s: of messages of the forward pass, and of the backward pass */
+    double saved_s;           /* what its blocks take less than their slots one by one */
+    uint64_t next;            /* slot */
+};
+
+/* Messages of virtual stages, by 2 x virtual stage + backward: those from first[i] up to first[i + 1]. */
+struct lists {
+    uint32_t *first, *at;
 };
 
 struct playing {
-    const struct ll_pipeline_estimate *turns;
-    struct ll_pipeline_shape shape; /* with the micro-batches that are played */
-    struct clocks *clocks;          /* by stage */
-    double *there_s
-        [2]; /* forward, backward; by virtual stage and micro-batch: what it needs has come, < 0: not yet */
-};
-
-static double *there(const struct playing *p, bool backward, uint64_t vstage, uint64_t micro_batch)
-{
-    assert(vstage < p->shape.stages * p->shape.chunks && micro_batch < p->shape.micro_batches);
-    return &p->there_s[backward][vstage * p->shape.micro_batches + micro_batch];
-}
-
-static void hand_on(struct playing *p, struct clocks *clocks, const struct ll_schedule_slot *slot,
-                    uint64_t vstage)
-{
-    uint64_t last = p->shape.stages * p->shape.chunks - 1;
-    if (slot->backward ? vstage == 0 : vstage == last) {
-        if (!slot->backward) /* what the last virtual stage made of it goes back at once */
-            *there(p, true, last, slot->micro_batch) = clocks->done_s;
-        return;
-    }
-    double *link_s = slot->backward ? &clocks->back_s : &clocks->on_s;
-    uint64_t to = slot->backward ? vstage - 1 : vstage + 1;
-    *link_s = fmax(*link_s, clocks->done_s) + p->turns->message_s[slot->backward ? to : vstage];
-    *there(p, slot->backward, to, slot->micro_batch) = *link_s;
-}
-
-/* As many slots of a stage as can be; their number. */
-static uint64_t take_turn(struct playing *p, uint64_t stage, uint64_t slots)
-{
-    struct clocks *clocks = &p->clocks[stage];
-    uint64_t before = clocks->next;
-    for (; clocks->next < slots; clocks->next++) {
-        struct ll_schedule_slot slot = ll_schedule_slot_at(&p->shape, stage, clocks->next);
-        uint64_t vstage = slot.chunk * p->shape.stages + stage;
-        double there_s = *there(p, slot.backward, vstage, slot.micro_batch);
-        if (there_s < 0)
-            break;
-        const struct ll_vstage_times *times = &p->turns->vstages[vstage];
-        clocks->done_s =
-            fmax(clocks->done_s, there_s) + (slot.backward ? times->backward_s : times->forward_s);
-        hand_on(p, clocks, &slot, vstage);
-    }
-    return clocks->next - before;
-}
-
-static double end_s(const struct playing *p)
-{
-    double end_s = 0;
-    for (uint64_t stage = 0; stage < p->shape.stages; stage++) {
-        double tail_s = 0;
-        for (uint64_t chunk = 0; chunk < p->shape.chunks; chunk++)
-            tail_s += p->turns->vstages[chunk * p->shape.stages + stage].tail_s;
-        end_s = fmax(end_s, p->clocks[stage].done_s + tail_s);
-    }
-    return end_s;
-}
-
-static bool play(const struct ll_pipeline_estimate *turns, uint64_t micro_batches, double *time_s)
-{
-    struct playing p = {.turns = turns, .shape = turns->shape};
-    p.shape.micro_batches = micro_batches;
-    uint64_t places = ll_mul(p.shape.stages * p.shape.chunks, micro_batches);
-    uint64_t slots = ll_schedule_slot_count(&p.shape), left = ll_mul(slots, p.shape.stages);
-    p.clocks = calloc(p.shape.stages, sizeof *p.clocks);
-    for (int way = 0; way < 2; way++)
-        p.there_s[way] = calloc(places, sizeof *p.there_s[way]);
-    bool done = p.clocks && p.there_s[0] && p.there_s[1];
-    for (uint64_t i = 0; done && i < places; i++) {
-        p.there_s[false][i] = i < micro_batches ? 0 : -1; /* of the first virtual stage all are there */
-        p.there_s[true][i] = -1;
-    }
-    while (done && left > 0)
-        for (uint64_t stage = 0; stage < p.shape.stages; stage++)
-            left -= take_turn(&p, stage, slots);
-    if (done)
-        *time_s = end_s(&p);
-    free(p.clocks);
-    free(p.there_s[0]);
-    free(p.there_s[1]);
-    return done;
-}
-
-bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s)
-{
-    uint64_t all = turns->shape.micro_batches, stages = turns->shape.stages, most = FULL * stages;
-    assert(all > 0 && stages > 0 && turns->shape.chunks > 0);
-    double before_s, full_s;
-    if (all <= most)
-        return play(turns, all, time_s);
-    if (!play(turns, most - stages, &before_s) || !play(turns, most, &full_s))
-        return false;
-    assert(full_s >= before_s); /* further micro-batches never shorten a step */
-    *time_s = full_s + (double)(all - most) / (double)stages * (full_s - before_s);
-    return true;
-}
-
-/* Streams of a stage: it computes, it sends to those behind it, it sends to those before it. */
-enum { STREAM_COMPUTE, STREAM_ON, STREAM_BACK };
-
-struct builder {
     const struct ll_pipeline *pipeline;
-    struct ll_ranks *ranks;
-    struct ll_schedule_slot *slots; /* of the stage at work */
-    uint32_t *after;                /* receives of the block under way */
-    uint32_t *last;                 /* by stage: its last block */
-    uint32_t *tasks;                /* by stage and slot; NULL where nobody asks when they start */
-    double *saved_s;                /* by stage: what its blocks take less than their slots one by one */
+    uint64_t slots;                  /* of a stage */
+    struct ll_schedule_slot *orders; /* stage after stage */
+    struct lists arriving, leaving;
+    double *there_s;       /* by message and micro-batch: when it has come, < 0: not yet */
+    struct clocks *clocks; /* by stage */
 };
-
-static uint64_t stage_of(const struct ll_pipeline *pipeline, uint64_t vstage)
-{
-    return ll_vstage_lies_on(pipeline->shape.schedule, pipeline->shape.stages, vstage);
-}
 
 static uint64_t vstage_of(const struct ll_pipeline *pipeline, uint64_t stage, uint64_t chunk)
 {
     return ll_vstage_at(pipeline->shape.schedule, pipeline->shape.stages, stage, chunk);
 }
 
-/* Equal for the messages of a micro-batch from one virtual stage to another. */
-static uint64_t tag_of(const struct ll_pipeline *pipeline, const struct ll_vstage_message *message,
-                       uint64_t micro_batch)
+/* In the order in which they are given; counted two places on, so that filling moves each count to its
+ * place. False when memory ran out. */
+static bool list_messages(const struct ll_pipeline *pipeline, bool arriving, struct lists *lists)
 {
-    return (uint64_t)(message - pipeline->messages) * pipeline->shape.micro_batches + micro_batch;
-}
-
-/* Gradients of weights need nothing of others. */
-static bool exchanges(const struct ll_schedule_slot *slot, const struct ll_vstage_message *message)
-{
-    return slot->half != LL_WEIGHT_HALF && message->backward == slot->backward;
-}
-
-static uint32_t receive_all(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slot,
-                            uint32_t count)
-{
-    const struct ll_pipeline *pipeline = b->pipeline;
-    const uint64_t here = vstage_of(pipeline, stage, slot->chunk);
-    for (uint64_t i = 0; i < pipeline->message_count; i++) {
-        const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->to != here || !exchanges(slot, message))
-            continue;
-        struct ll_rank_task task = {.kind = LL_TASK_RECEIVE,
-                                    .rank = (uint32_t)stage,
-                                    .stream = LL_NO_STREAM,
-                                    .other = (uint32_t)stage_of(pipeline, message->from),
-                                    .tag = tag_of(pipeline, message, slot->micro_batch),
-                                    .name = "receive"};
-        b->after[count++] = ll_ranks_add(b->ranks, &task, NULL, 0);
+    const uint64_t keys = 2 * pipeline->shape.stages * pipeline->shape.chunks;
+    lists->first = calloc(keys + 2, sizeof *lists->first);
+    lists->at = malloc((pipeline->message_count + 1) * sizeof *lists->at);
+    if (!lists->first || !lists->at)
+        return false;
+    for (int filling = 0; filling < 2; filling++) {
+        for (uint32_t i = 0; i < pipeline->message_count; i++) {
+            const struct ll_vstage_message *message = &pipeline->messages[i];
+            const uint64_t key = 2 * (uint64_t)(arriving ? message->to : message->from) + message->backward;
+            assert(key < keys);
+            if (filling)
+                lists->at[lists->first[key + 1]++] = i;
+            else
+                lists->first[key + 2]++;
+        }
+        for (uint64_t key = 2; !filling && key < keys + 2; key++)
+            lists->first[key] += lists->first[key - 1];
     }
-    return count;
-}
-
-static void send_all(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slot, uint32_t done)
-{
-    const struct ll_pipeline *pipeline = b->pipeline;
-    const uint64_t here = vstage_of(pipeline, stage, slot->chunk);
-    for (uint64_t i = 0; i < pipeline->message_count; i++) {
-        const struct ll_vstage_message *message = &pipeline->messages[i];
-        if (message->from != here || !exchanges(slot, message))
-            continue;
-        struct ll_rank_task task = {.kind = LL_TASK_SEND,
-                                    .rank = (uint32_t)stage,
-                                    .stream = message->backward ? STREAM_BACK : STREAM_ON,
-                                    .time_s = message->time_s,
-                                    .other = (uint32_t)stage_of(pipeline, message->to),
-                                    .tag = tag_of(pipeline, message, slot->micro_batch),
-                                    .name = "send"};
-        ll_ranks_add(b->ranks, &task, &done, 1);
-    }
+    return true;
 }
 
 double ll_slot_s(const struct ll_vstage_times *times, const struct ll_schedule_slot *slot)
@@ -210,46 +80,93 @@ double ll_slot_s(const struct ll_vstage_times *times, const struct ll_schedule_s
                                          : times->weights_s;
 }
 
+/* When all has come that slots from `first` up to `end` need of others, at least since_s; negative: not yet.
+ * Gradients of weights need nothing, and what is computed in the backward pass comes after the forward pass
+ * of the same virtual stage on the stage itself. */
+static double ready_s(const struct playing *p, uint64_t stage, const struct ll_schedule_slot *slots,
+                      uint64_t count, double since_s)
+{
+    const uint64_t micro_batches = p->pipeline->shape.micro_batches;
+    for (uint64_t k = 0; k < count; k++) {
+        if (slots[k].half == LL_WEIGHT_HALF)
+            continue;
+        const uint32_t *list =
+            &p->arriving.first[2 * vstage_of(p->pipeline, stage, slots[k].chunk) + slots[k].backward];
+        for (uint32_t i = list[0]; i < list[1]; i++) {
+            double there_s = p->there_s[p->arriving.at[i] * micro_batches + slots[k].micro_batch];
+            if (there_s < 0)
+                return there_s;
+            since_s = there_s > since_s ? there_s : since_s;
+        }
+    }
+    return since_s;
+}
+
+static void hand_on(struct playing *p, uint64_t stage, const struct ll_schedule_slot *slot)
+{
+    const struct ll_pipeline *pipeline = p->pipeline;
+    struct clocks *clocks = &p->clocks[stage];
+    if (slot->half == LL_WEIGHT_HALF)
+        return;
+    const uint32_t *list = &p->leaving.first[2 * vstage_of(pipeline, stage, slot->chunk) + slot->backward];
+    for (uint32_t i = list[0]; i < list[1]; i++) {
+        const uint32_t message = p->leaving.at[i];
+        double *link_s = &clocks->link_s[slot->backward];
+        *link_s = (*link_s > clocks->done_s ? *link_s : clocks->done_s) + pipeline->messages[message].time_s;
+        p->there_s[message * pipeline->shape.micro_batches + slot->micro_batch] = *link_s;
+    }
+}
+
 /* The time of slots that run as one. */
-static double block_s(struct builder *b, uint64_t stage, const struct ll_schedule_slot *slots, uint64_t count)
+static double block_s(struct playing *p, uint64_t stage, const struct ll_schedule_slot *slots, uint64_t count)
 {
     double sum_s = 0;
     bool forward = false, backward = false;
     for (uint64_t i = 0; i < count; i++) {
-        sum_s += ll_slot_s(&b->pipeline->vstages[vstage_of(b->pipeline, stage, slots[i].chunk)], &slots[i]);
+        sum_s += ll_slot_s(&p->pipeline->vstages[vstage_of(p->pipeline, stage, slots[i].chunk)], &slots[i]);
         forward |= !slots[i].backward;
         backward |= slots[i].backward;
     }
-    if (!forward || !backward || b->pipeline->pair_s <= 0)
+    if (!forward || !backward || p->pipeline->pair_s <= 0)
         return sum_s;
-    b->saved_s[stage] += sum_s - b->pipeline->pair_s;
-    return b->pipeline->pair_s;
+    p->clocks[stage].saved_s += sum_s - p->pipeline->pair_s;
+    return p->pipeline->pair_s;
 }
 
-/* What is computed in the backward pass needs the forward pass of the same virtual stage, and its half for
- * weights the other one: they come before it on the stream. False when memory ran out. */
-static bool add_stage(struct builder *b, uint64_t stage)
+/* Slots of a block are noted one after the other, those of a faster block from its start. */
+static void note_starts(const struct playing *p, uint64_t stage, uint64_t first, uint64_t end, double start_s)
 {
-    uint64_t count = ll_schedule_slot_count(&b->pipeline->shape);
-    if (!ll_schedule_order(&b->pipeline->shape, stage, b->slots))
-        return false;
-    for (uint64_t i = 0, end; i < count; i = end) {
-        uint32_t received = 0;
-        for (end = i; end == i || (end < count && b->slots[end].joined); end++)
-            received = receive_all(b, stage, &b->slots[end], received);
-        struct ll_rank_task task = {.kind = LL_TASK_WORK,
-                                    .rank = (uint32_t)stage,
-                                    .stream = STREAM_COMPUTE,
-                                    .time_s = block_s(b, stage, b->slots + i, end - i),
-                                    .name = b->slots[i].backward ? "backward" : "forward"};
-        b->last[stage] = ll_ranks_add(b->ranks, &task, b->after, received);
-        for (uint64_t k = i; k < end; k++) {
-            send_all(b, stage, &b->slots[k], b->last[stage]);
-            if (b->tasks)
-                b->tasks[stage * count + k] = b->last[stage];
-        }
+    const struct ll_pipeline *pipeline = p->pipeline;
+    for (uint64_t k = first; pipeline->start_s && k < end; k++) {
+        const struct ll_schedule_slot *slot = &p->orders[stage * p->slots + k];
+        pipeline->start_s[stage * p->slots + k] = start_s;
+        start_s += pipeline->pair_s > 0
+                       ? 0
+                       : ll_slot_s(&pipeline->vstages[vstage_of(pipeline, stage, slot->chunk)], slot);
     }
-    return true;
+}
+
+/* As many slots of a stage as can be; their number. */
+static uint64_t take_turn(struct playing *p, uint64_t stage)
+{
+    struct clocks *clocks = &p->clocks[stage];
+    const struct ll_schedule_slot *slots = &p->orders[stage * p->slots];
+    const uint64_t before = clocks->next;
+    while (clocks->next < p->slots) {
+        const uint64_t first = clocks->next;
+        uint64_t end = first + 1;
+        while (end < p->slots && slots[end].joined)
+            end++;
+        double start_s = ready_s(p, stage, &slots[first], end - first, clocks->done_s);
+        if (start_s < 0)
+            break;
+        clocks->done_s = start_s + block_s(p, stage, &slots[first], end - first);
+        note_starts(p, stage, first, end, start_s);
+        for (uint64_t k = first; k < end; k++)
+            hand_on(p, stage, &slots[k]);
+        clocks->next = end;
+    }
+    return clocks->next - before;
 }
 
 static double tail_s(const struct ll_pipeline *pipeline, uint64_t stage)
@@ -261,86 +178,139 @@ static double tail_s(const struct ll_pipeline *pipeline, uint64_t stage)
 }
 
 /* Without what blocks of a forward beside a backward pass save. */
-static double busy_s(const struct builder *b, uint64_t stage)
+static double busy_s(const struct playing *p, uint64_t stage)
 {
-    const struct ll_pipeline *pipeline = b->pipeline;
-    uint64_t each = ll_schedule_slot_count(&pipeline->shape) / pipeline->shape.chunks;
+    const struct ll_pipeline *pipeline = p->pipeline;
+    const uint64_t parts = ll_schedule_splits(pipeline->shape.schedule) ? 3 : 2;
     double pass_s = 0;
     for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++) {
         const struct ll_vstage_times *times = &pipeline->vstages[vstage_of(pipeline, stage, chunk)];
         pass_s += times->forward_s + times->backward_s;
     }
-    each /= ll_schedule_splits(pipeline->shape.schedule) ? 3 : 2;
-    return (double)each * pass_s - b->saved_s[stage] + tail_s(pipeline, stage);
+    return (double)(p->slots / pipeline->shape.chunks / parts) * pass_s - p->clocks[stage].saved_s +
+           tail_s(pipeline, stage);
 }
 
-/* Slots of a block are noted one after the other, those of a faster block from its start. */
-static void note_starts(struct builder *b)
+static void sum_up(const struct playing *p, struct ll_pipeline_result *result)
 {
-    const struct ll_pipeline *pipeline = b->pipeline;
-    uint64_t count = ll_schedule_slot_count(&pipeline->shape);
-    for (uint64_t stage = 0; b->tasks && stage < pipeline->shape.stages; stage++) {
-        double after_s = 0;
-        if (!ll_schedule_order(&pipeline->shape, stage, b->slots))
-            return;
-        for (uint64_t i = 0; i < count; i++) {
-            const struct ll_schedule_slot *slot = &b->slots[i];
-            after_s = slot->joined && pipeline->pair_s <= 0 ? after_s : 0;
-            pipeline->start_s[stage * count + i] =
-                ll_ranks_start_s(b->ranks, b->tasks[stage * count + i]) + after_s;
-            after_s += ll_slot_s(&pipeline->vstages[vstage_of(pipeline, stage, slot->chunk)], slot);
-        }
-    }
-}
-
-static void sum_up(const struct builder *b, struct ll_pipeline_result *result)
-{
-    const struct ll_pipeline *pipeline = b->pipeline;
+    const uint64_t stages = p->pipeline->shape.stages;
     *result = (struct ll_pipeline_result){0};
-    for (uint64_t stage = 0; stage < pipeline->shape.stages; stage++) {
-        double busy = busy_s(b, stage);
-        result->time_s =
-            fmax(result->time_s, ll_ranks_end_s(b->ranks, b->last[stage]) + tail_s(pipeline, stage));
+    for (uint64_t stage = 0; stage < stages; stage++) {
+        double busy = busy_s(p, stage);
+        result->time_s = fmax(result->time_s, p->clocks[stage].done_s + tail_s(p->pipeline, stage));
         if (busy > result->busy_s) {
             result->busy_s = busy;
             result->slowest = stage;
         }
     }
+    assert(result->slowest < stages && result->busy_s <= result->time_s * (1 + 1e-9));
+    for (uint64_t stage = 0; stage < stages; stage++)
+        result->idle_s += fmax(0, result->time_s - busy_s(p, stage));
+}
 
-    assert(result->slowest < pipeline->shape.stages && result->busy_s <= result->time_s * (1 + 1e-9));
-    for (uint64_t stage = 0; stage < pipeline->shape.stages; stage++)
-        result->idle_s += fmax(0, result->time_s - busy_s(b, stage));
+/* False when memory ran out. */
+static bool open_playing(struct playing *p, const struct ll_pipeline *pipeline)
+{
+    const uint64_t stages = pipeline->shape.stages, slots = ll_schedule_slot_count(&pipeline->shape),
+                   places = pipeline->message_count * pipeline->shape.micro_batches;
+    *p = (struct playing){.pipeline = pipeline, .slots = slots};
+    p->orders = calloc(stages * slots, sizeof *p->orders);
+    p->clocks = calloc(stages, sizeof *p->clocks);
+    p->there_s = calloc(places + 1, sizeof *p->there_s);
+    bool done = p->orders && p->clocks && p->there_s && list_messages(pipeline, true, &p->arriving) &&
+                list_messages(pipeline, false, &p->leaving);
+    for (uint64_t i = 0; done && i < places; i++)
+        p->there_s[i] = -1;
+    for (uint64_t stage = 0; done && stage < stages; stage++)
+        done = ll_schedule_order(&pipeline->shape, stage, &p->orders[stage * slots]);
+    return done;
+}
+
+static void close_playing(struct playing *p)
+{
+    free(p->orders);
+    free(p->clocks);
+    free(p->there_s);
+    free(p->arriving.first);
+    free(p->arriving.at);
+    free(p->leaving.first);
+    free(p->leaving.at);
 }
 
 bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_result *result)
 {
-    const uint64_t stages = pipeline->shape.stages, slots = ll_schedule_slot_count(&pipeline->shape);
-    struct builder b = {.pipeline = pipeline, .ranks = ll_ranks_new()};
-    struct ll_diags diags = {0};
+    struct playing p;
+    const uint64_t stages = pipeline->shape.stages;
     for (uint64_t i = 0; i < pipeline->message_count; i++)
         assert(pipeline->messages[i].time_s >= 0 && pipeline->messages[i].from != pipeline->messages[i].to);
-    b.after = malloc((2 * pipeline->message_count + 1) * sizeof *b.after);
-    b.last = malloc(stages * sizeof *b.last);
-    b.slots = malloc(slots * sizeof *b.slots);
-    b.saved_s = calloc(stages, sizeof *b.saved_s);
-    if (pipeline->start_s)
-        b.tasks = calloc(stages * slots, sizeof *b.tasks);
-    bool done = b.ranks && b.after && b.last && b.slots && b.saved_s && (b.tasks || !pipeline->start_s);
-    for (uint64_t stage = 0; done && stage < stages; stage++)
-        done = add_stage(&b, stage);
-    done = done && ll_ranks_run(b.ranks, &diags);
-    assert(diags.count == 0); /* schedules are right for all shapes */
-    if (done) {
-        sum_up(&b, result);
-        note_starts(&b);
+    bool done = open_playing(&p, pipeline);
+    for (uint64_t left = stages * p.slots, moved = 1; done && left > 0; left -= moved) {
+        moved = 0;
+        for (uint64_t stage = 0; stage < stages; stage++)
+            moved += take_turn(&p, stage);
+        assert(moved > 0); /* schedules are right for all shapes */
     }
-    ll_diags_release(&diags);
-    ll_ranks_free(b.ranks);
-    free(b.tasks);
-    free(b.saved_s);
-    free(b.slots);
-    free(b.after);
-    free(b.last);
+    if (done)
+        sum_up(&p, result);
+    close_playing(&p);
+    return done;
+}
+
+/* Micro-batches for each stage, of which the last ones tell what further ones take; where halves of passes
+ * run apart, it takes longer until those do. */
+enum { FULL = 4, FULL_OF_HALVES = 6 };
+
+static bool play(const struct ll_pipeline *pipeline, uint64_t micro_batches, double *time_s)
+{
+    struct ll_pipeline part = *pipeline;
+    struct ll_pipeline_result result;
+    part.shape.micro_batches = micro_batches;
+    bool done = ll_pipeline_run(&part, &result);
+    *time_s = done ? result.time_s : 0;
+    return done;
+}
+
+/* What a further micro-batch takes at least: the passes of the stage that has most. */
+static double busiest_s(const struct ll_pipeline_estimate *turns)
+{
+    const struct ll_pipeline_shape *shape = &turns->shape;
+    const double models = ll_schedule_placement(shape->schedule) == LL_PLACED_BOTH_WAYS ? 2 : 1;
+    double most_s = 0;
+    for (uint64_t stage = 0; stage < shape->stages; stage++) {
+        double pass_s = 0;
+        for (uint64_t chunk = 0; chunk < shape->chunks; chunk++) {
+            const struct ll_vstage_times *times =
+                &turns->vstages[ll_vstage_at(shape->schedule, shape->stages, stage, chunk)];
+            pass_s += times->forward_s + times->backward_s;
+        }
+        most_s = fmax(most_s, pass_s / models);
+    }
+    return most_s;
+}
+
+bool ll_pipeline_estimate_s(const struct ll_pipeline_estimate *turns, double *time_s)
+{
+    const struct ll_pipeline_shape shape = turns->shape;
+    const bool twice = ll_schedule_placement(shape.schedule) == LL_PLACED_BOTH_WAYS;
+    const uint64_t full = ll_schedule_splits(shape.schedule) ? FULL_OF_HALVES : FULL;
+    const uint64_t vstages = shape.stages * shape.chunks, all = shape.micro_batches,
+                   most = full * shape.stages;
+    assert(all > 0 && shape.stages > 0 && shape.chunks > 0);
+    struct ll_vstage_message *messages = malloc(2 * vstages * sizeof *messages);
+    struct ll_pipeline pipeline = {.shape = shape, .vstages = turns->vstages, .messages = messages};
+    for (uint32_t i = 0; messages && i + 1 < vstages; i++) {
+        if (twice && i + 1 == shape.stages) /* here one model ends, and the other begins */
+            continue;
+        messages[pipeline.message_count++] = (struct ll_vstage_message){i, i + 1, false, turns->message_s[i]};
+        messages[pipeline.message_count++] = (struct ll_vstage_message){i + 1, i, true, turns->message_s[i]};
+    }
+    double before_s = 0, full_s = 0;
+    bool done = messages && play(&pipeline, ll_min(all, most), &full_s) &&
+                (all <= most || play(&pipeline, most - shape.stages, &before_s));
+    free(messages);
+    *time_s = full_s;
+    if (all > most)
+        *time_s += (double)(all - most) * fmax(busiest_s(turns), (full_s - before_s) / (double)shape.stages);
     return done;
 }
 

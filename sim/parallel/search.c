@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the best plan. The first section estimates the step time and the peak memory of a plan from
- * the costs of layers, without making its programs. The second enumerates plans, keeps the best by estimate
- * and simulates those. */
+/* The search for the best plans: all combinations are estimated, and the best by estimate are simulated in
+ * full.
+ *
+ * The loops go from expensive to cheap changes: tensor and context parallelism and micro-batches (a program
+ * and a replay for each), stages, chunks, placements of virtual stages and splits of layers (the layers are
+ * divided), kinds of recomputation, ZeRO stages, schedules, offloading (a formula, and a bound that tells
+ * whether the time is worth working out), bucket sizes (a simulation). */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,369 +19,6 @@
 #include "sim/replay/communication.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"
-
-/* What is known of a stage for the plan under way; a device of it. */
-struct ll_estimated_stage {
-    double update_s, update_start_s;         /* as a layer's */
-    struct ll_state_bytes state, of_experts; /* as a layer's */
-    double tied_bytes;                       /* of weights that it reads and the first stage brings */
-    double kept_bytes;                       /* of all passes in flight */
-    double carried_bytes;                    /* of all micro-batches */
-};
-
-bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
-                       struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
-                       struct ll_arena *arena)
-{
-    assert(layers > 0 && stages > 0);
-    *e = (struct ll_estimator){.machine = machine,
-                               .exchanges = exchanges,
-                               .stages = ll_alloc(arena, stages, sizeof *e->stages),
-                               .vstages = ll_alloc(arena, layers, sizeof *e->vstages),
-                               .message_s = ll_alloc(arena, layers, sizeof *e->message_s),
-                               .part_of = ll_alloc(arena, layers, sizeof *e->part_of),
-                               .loads = ll_alloc(arena, layers, sizeof *e->loads),
-                               .totals = ll_alloc(arena, layers, sizeof *e->totals)};
-    return e->stages && e->vstages && e->message_s && e->part_of && e->loads && e->totals;
-}
-
-/* The pipeline of a plan. */
-static struct ll_pipeline_shape shape_of(const struct ll_parallel *plan)
-{
-    assert(plan->data > 0 && plan->micro_batch > 0 && plan->batch >= plan->data * plan->micro_batch);
-    return (struct ll_pipeline_shape){.schedule = plan->schedule,
-                                      .stages = plan->pipeline,
-                                      .chunks = plan->chunks,
-                                      .micro_batches = plan->batch / plan->data / plan->micro_batch};
-}
-
-static void count_state(struct ll_state_bytes *sum, const struct ll_state_bytes *state)
-{
-    sum->weight += state->weight;
-    sum->optimizer += state->optimizer;
-    sum->gradient += state->gradient;
-}
-
-/* Weights that a layer reads and does not bring are taken to be of the first: the table of words, most
- * often. */
-static double tied_bytes(const struct ll_layer_costs *costs, uint32_t layer)
-{
-    const struct ll_layer_cost *cost = &costs->at[layer];
-    return layer > 0 ? fmax(0, cost->forward_read_bytes - cost->state.weight) : 0;
-}
-
-/* Adds a layer. */
-static void count_layer(const struct ll_layer_costs *costs, enum ll_recompute recompute, uint32_t layer,
-                        struct ll_estimated_stage *stage)
-{
-    const struct ll_layer_cost *cost = &costs->at[layer];
-    bool again = recompute == LL_RECOMPUTE_FULL;
-    stage->update_s += cost->update_s;
-    stage->update_start_s += cost->update_start_s;
-    stage->tied_bytes = fmax(stage->tied_bytes, tied_bytes(costs, layer));
-    count_state(&stage->state, &cost->state);
-    count_state(&stage->of_experts, &cost->of_experts);
-    stage->kept_bytes += again ? cost->held_bytes : cost->kept_bytes;
-    stage->carried_bytes += cost->carried_bytes;
-}
-
-/* A stage that has no such weight of its own holds another one, with the optimizer's state. Its gradient is
- * among what layers have in passing: it waits there to be added to that of the first. */
-static void count_tied(const struct ll_layer_costs *costs, double bytes, struct ll_estimated_stage *stage)
-{
-    const struct ll_state_bytes *first = &costs->at[0].state;
-    double share = first->weight > 0 ? fmin(1, bytes / first->weight) : 0;
-    stage->state.weight += share * first->weight;
-    stage->state.optimizer += share * first->optimizer;
-}
-
-void ll_estimate_divide(struct ll_estimator *e, const struct ll_layer_costs *costs, uint64_t vstages)
-{
-    assert(vstages > 0 && vstages <= costs->count);
-    for (uint32_t i = 0; i < costs->count; i++) {
-        e->loads[i] = costs->at[i].named_flops;
-        e->totals[i] = costs->at[i].flops;
-    }
-    ll_balance_loads(e->loads, e->totals, costs->count, (uint32_t)vstages, e->part_of);
-}
-
-void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                       const struct ll_parallel *plan)
-{
-    const struct ll_pipeline_shape shape = shape_of(plan);
-    for (uint64_t i = 0; i < plan->pipeline; i++)
-        e->stages[i] = (struct ll_estimated_stage){0};
-    for (uint32_t layer = 0; layer < costs->count; layer++)
-        count_layer(costs, plan->recompute, layer, &e->stages[e->part_of[layer] % plan->pipeline]);
-    for (uint64_t i = 0; i < plan->pipeline; i++) {
-        struct ll_estimated_stage *stage = &e->stages[i];
-        stage->kept_bytes *= (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
-        stage->carried_bytes *= (double)shape.micro_batches;
-        if (i > 0)
-            count_tied(costs, stage->tied_bytes, stage);
-    }
-}
-
-/* Time of an exchange among the replicas of a stage. */
-static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel *plan, enum ll_op_kind kind,
-                               double bytes)
-{
-    double time_s;
-    e->failed |= !ll_among_replicas_s(e->exchanges, plan, kind, bytes, &time_s);
-    return time_s;
-}
-
-/* A micro-batch through a stage; gradients go with each, or with the last one alone. */
-static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                     const struct ll_parallel *plan, uint64_t stage, bool last)
-{
-    const struct ll_dp_overlap overlap = {.costs = costs,
-                                          .part_of = e->part_of,
-                                          .plan = plan,
-                                          .exchanges = e->exchanges,
-                                          .gathers = plan->zero == 3,
-                                          .sums = last || plan->zero >= 2,
-                                          .machine = e->machine};
-    double time_s;
-    e->failed |= !ll_dp_overlap_s(&overlap, stage, &time_s);
-    return time_s;
-}
-
-static double priced_s(struct ll_estimator *e, const struct ll_asked *asked)
-{
-    const struct ll_price *price = ll_exchanges_price(e->exchanges, asked);
-    e->failed |= !price;
-    return price && !price->trouble ? price->exchanged.time_s : 0;
-}
-
-/* What a virtual stage on this stage hands to the next, whose stage may be the first again. */
-static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
-{
-    uint64_t apart = plan->tensor * ll_replicas(plan);
-    int64_t to = stage + 1 == plan->pipeline ? 0 : (int64_t)stage + 1;
-    struct ll_asked asked = {.kind = LL_OP_SEND,
-                             .bytes = (uint64_t)bytes,
-                             .devices = 2,
-                             .stride = 1,
-                             .peer = (to - (int64_t)stage) * (int64_t)apart,
-                             .first = stage * apart,
-                             .span = apart};
-    return asked.peer && bytes > 0 ? priced_s(e, &asked) : 0;
-}
-
-/* Gradients of weights that a stage has in common with the first one are added up: of a replica's part, where
- * replicas share the state. */
-static double tied_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, double bytes)
-{
-    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
-    if (stage == 0 || bytes <= 0)
-        return 0;
-    struct ll_asked asked = {.kind = LL_OP_ALL_REDUCE,
-                             .bytes = (uint64_t)(bytes * share),
-                             .devices = 2,
-                             .stride = stage * plan->tensor * ll_replicas(plan)};
-    return priced_s(e, &asked);
-}
-
-/* What a replica has of something; of it, of experts. */
-static double part_bytes(const struct ll_parallel *plan, bool shared, double bytes, double of_experts)
-{
-    assert(bytes >= 0 && of_experts >= 0);
-    double n = (double)ll_replicas_sharing(plan), equal = (double)ll_replicas_sharing_experts(plan);
-    return shared ? (bytes - of_experts) / n + of_experts / equal : bytes;
-}
-
-static double optimizer_bytes(const struct ll_parallel *plan, const struct ll_state_bytes *all,
-                              const struct ll_state_bytes *of_experts)
-{
-    return part_bytes(plan, plan->zero >= 1, all->optimizer, of_experts->optimizer);
-}
-
-static double gradient_bytes(const struct ll_parallel *plan, const struct ll_state_bytes *all,
-                             const struct ll_state_bytes *of_experts)
-{
-    return part_bytes(plan, plan->zero >= 2, all->gradient, of_experts->gradient);
-}
-
-/* The state of the optimizer comes from the host and goes back. */
-static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan,
-                          const struct ll_estimated_stage *stage)
-{
-    double bytes = optimizer_bytes(plan, &stage->state, &stage->of_experts);
-    return plan->offload.optimizer ? 2 * bytes / e->machine->host.bandwidth_Bps : 0;
-}
-
-/* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
- * next one are worked out. */
-static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan,
-                     const struct ll_estimated_stage *stage)
-{
-    double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
-    bool gathers = plan->zero == 1 || plan->zero == 2;
-    double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->state.weight) : 0;
-    double update_s = stage->update_start_s + (stage->update_s - stage->update_start_s) * share;
-    double bucket = stage->state.weight > 0 ? fmin(1, (double)plan->bucket_bytes / stage->state.weight) : 0;
-    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(e, plan, stage);
-}
-
-/* To add the gradients of a micro-batch to those of the ones before it. */
-static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan,
-                      const struct ll_layer_cost *cost)
-{
-    return 2 * gradient_bytes(plan, &cost->state, &cost->of_experts) / ll_machine_memory_Bps(e->machine);
-}
-
-/* What each virtual stage takes by itself, and what it hands on. */
-static void time_vstages(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                         const struct ll_parallel *plan)
-{
-    double micro_batches = (double)shape_of(plan).micro_batches;
-    bool again = plan->recompute == LL_RECOMPUTE_FULL;
-    double adding = (micro_batches - 1) / micro_batches; /* there is nothing to add the first ones to */
-    for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
-        e->vstages[i] = (struct ll_vstage_times){0};
-    for (uint32_t layer = 0; layer < costs->count; layer++) {
-        const struct ll_layer_cost *cost = &costs->at[layer];
-        struct ll_vstage_times *vstage = &e->vstages[e->part_of[layer]];
-        vstage->forward_s += cost->forward_s;
-        vstage->backward_s += cost->backward_s + (again ? cost->again_s : 0);
-        vstage->tail_s += adding * added_s(e, plan, cost);
-        e->message_s[e->part_of[layer]] = cost->handed_bytes;
-    }
-    for (uint64_t i = 0; i < plan->pipeline * plan->chunks; i++)
-        e->message_s[i] = message_s(e, plan, i % plan->pipeline, e->message_s[i]);
-}
-
-/* What its stage waits for among replicas is spread over the virtual stage's passes; the first of a stage has
- * the tail. */
-static void stretch_vstages(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
-                            double stage_s, double tail_s)
-{
-    assert(stage < plan->pipeline && stage_s >= 0 && tail_s >= 0);
-    double alone_s = 0;
-    for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline)
-        alone_s += e->vstages[i].forward_s + e->vstages[i].backward_s;
-    for (uint64_t i = stage; i < plan->pipeline * plan->chunks; i += plan->pipeline) {
-        struct ll_vstage_times *vstage = &e->vstages[i];
-        double stretched = alone_s > 0 ? stage_s / alone_s : 1;
-        *vstage = (struct ll_vstage_times){.forward_s = vstage->forward_s * stretched,
-                                           .backward_s = vstage->backward_s * stretched + vstage->tail_s,
-                                           .tail_s = i == stage ? tail_s : 0};
-    }
-}
-
-static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                     const struct ll_parallel *plan)
-{
-    for (uint32_t layer = 1; layer < costs->count; layer++) {
-        uint64_t stage = e->part_of[layer] % plan->pipeline;
-        double time_s = tied_s(e, plan, stage, tied_bytes(costs, layer));
-        e->vstages[stage].tail_s += time_s;
-        e->vstages[0].tail_s += time_s;
-    }
-}
-
-double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
-                     const struct ll_parallel *plan)
-{
-    const struct ll_pipeline_estimate turns = {
-        .shape = shape_of(plan), .vstages = e->vstages, .message_s = e->message_s};
-    double time_s = 0;
-    time_vstages(e, costs, plan);
-    for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double stage_s = pass_s(e, costs, plan, i, false), last_s = pass_s(e, costs, plan, i, true);
-        stretch_vstages(e, plan, i, stage_s, last_s - stage_s + tail_s(e, plan, &e->stages[i]));
-    }
-    add_tied(e, costs, plan);
-    e->failed |= !ll_pipeline_estimate_s(&turns, &time_s);
-    assert(time_s >= 0);
-    return time_s;
-}
-
-/* Beside their shares, weights that a replica gathers for a layer, and for the next. */
-static double gathered_bytes(const struct ll_parallel *plan, const struct ll_layer_cost *cost,
-                             const struct ll_layer_cost *next)
-{
-    double bytes = 0;
-    for (int i = 0; plan->zero >= 3 && i < (plan->overlap && next ? 2 : 1); i++) {
-        const struct ll_layer_cost *read = i ? next : cost;
-        double read_bytes = fmax(read->forward_read_bytes, read->backward_read_bytes);
-        bytes += read_bytes - part_bytes(plan, true, read_bytes, read->of_experts.weight);
-    }
-    return bytes;
-}
-
-/* Gradients of a stage, beside what a replica has of all of them. */
-struct gradients {
-    bool first;     /* there are none before the pass */
-    double to_come; /* of its share, what is still to be made */
-    double waiting; /* whole, for a bucket, before they are shared out */
-};
-
-static struct gradients gradients_before(const struct ll_estimated_stage *stage,
-                                         const struct ll_parallel *plan)
-{
-    bool first = shape_of(plan).micro_batches == 1;
-    double bytes = gradient_bytes(plan, &stage->state, &stage->of_experts);
-    return (struct gradients){.first = first, .to_come = first ? bytes : 0};
-}
-
-static void make_gradients(struct gradients *g, const struct ll_parallel *plan,
-                           const struct ll_layer_cost *cost)
-{
-    double part = gradient_bytes(plan, &cost->state, &cost->of_experts);
-    g->to_come -= g->first ? part : 0;
-    g->waiting = g->waiting >= (double)plan->bucket_bytes ? 0 : g->waiting;
-    g->waiting += cost->state.gradient - part;
-}
-
-/* The most that a stage has at once, going backward, beside what lasts and what all passes in flight keep:
- * less than nothing where gradients are smaller than what was kept for them, and none were there before. A
- * layer begins with all that was kept for it, and ends with its gradients instead. */
-static double passing_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
-                            const struct ll_parallel *plan, uint64_t stage)
-{
-    bool again = plan->recompute == LL_RECOMPUTE_FULL;
-    struct gradients gradients = gradients_before(&e->stages[stage], plan);
-    double freed_bytes = 0, most_bytes = -e->stages[stage].kept_bytes;
-    for (uint32_t i = costs->count; i-- > 0;) {
-        const struct ll_layer_cost *cost = &costs->at[i];
-        if (e->part_of[i] % plan->pipeline != stage)
-            continue;
-        bool follows = i > 0 && e->part_of[i - 1] == e->part_of[i];
-        freed_bytes += again ? cost->held_bytes : cost->kept_bytes;
-        double here_bytes = (again ? cost->again_peak_bytes : cost->peak_bytes) +
-                            gathered_bytes(plan, cost, follows ? &costs->at[i - 1] : NULL) - freed_bytes;
-        most_bytes = fmax(most_bytes, here_bytes + gradients.waiting - gradients.to_come);
-        make_gradients(&gradients, plan, cost);
-        most_bytes = fmax(most_bytes, here_bytes - cost->kept_bytes + gradients.waiting - gradients.to_come);
-        freed_bytes = follows ? freed_bytes : 0;
-    }
-    return most_bytes;
-}
-
-double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_layer_costs *costs,
-                         const struct ll_parallel *plan)
-{
-    double most_bytes = 0;
-    for (uint64_t i = 0; i < plan->pipeline; i++) {
-        const struct ll_estimated_stage *stage = &e->stages[i];
-        double bytes = part_bytes(plan, plan->zero >= 3, stage->state.weight, stage->of_experts.weight) +
-                       gradient_bytes(plan, &stage->state, &stage->of_experts) + stage->kept_bytes +
-                       stage->carried_bytes + passing_bytes(e, costs, plan, i);
-        if (!plan->offload.optimizer)
-            bytes += optimizer_bytes(plan, &stage->state, &stage->of_experts);
-        most_bytes = fmax(most_bytes, bytes);
-    }
-    return most_bytes;
-}
-
-/* The search for the best plans: all combinations are estimated, and the best by estimate are simulated in
- * full.
- *
- * The loops go from expensive to cheap changes: tensor and context parallelism and micro-batches (a program
- * and a replay for each), stages and chunks (the layers are divided), kinds of recomputation, ZeRO stages,
- * offloading, bucket sizes (a formula). */
 
 enum {
     MOST_ZERO = 3,
@@ -397,9 +38,13 @@ struct searching {
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
     double capacity_bytes;
-    double least_s; /* of the estimates since it was set */
-    bool learns;    /* else there are no gradients and no state to share out, and nothing is computed again */
-    bool failed;    /* memory ran out */
+    double least_s;                        /* of the estimates, over their time shares, since it was set */
+    uint64_t node;                         /* devices of a node: the innermost level of the network */
+    struct ll_checkpoint_bytes checkpoint; /* of the plans under way */
+    double time_share;                     /* of this checkpoint */
+    double fastest_s;                      /* of the steps simulated so far, over their time shares */
+    bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
+    bool failed; /* memory ran out */
 };
 
 /* What all plans on one program share. */
@@ -508,6 +153,7 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
     bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
     s->failed |= program && !done && diags.count == 0;
     s->result->programs += done;
+    s->result->layers = done ? base->costs.count : s->result->layers;
     tell(s);
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
@@ -517,9 +163,15 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
 
 /* --- the best --- */
 
+/* Step time, for productive time alone. */
+static double ranked_s(const struct ll_found_plan *found, double time_s)
+{
+    return time_s / found->time_share;
+}
+
 static bool is_worse(const struct ll_found_plan *a, const struct ll_found_plan *b)
 {
-    return a->estimate_s > b->estimate_s;
+    return ranked_s(a, a->estimate_s) > ranked_s(b, b->estimate_s);
 }
 
 static void sift_down(struct ll_found_plan *heap, uint64_t count, uint64_t at)
@@ -561,7 +213,9 @@ static void keep(struct searching *s, const struct ll_found_plan *plan)
 static bool try_plan(struct searching *s, const struct base *base, const struct ll_parallel *plan)
 {
     struct ll_found_plan found = {.plan = *plan,
-                                  .estimate_bytes = ll_estimate_bytes(&s->estimator, &base->costs, plan)};
+                                  .estimate_bytes = ll_estimate_bytes(&s->estimator, plan),
+                                  .checkpoint = s->checkpoint,
+                                  .time_share = s->time_share};
     s->result->considered++;
     if (found.estimate_bytes > s->capacity_bytes) {
         s->result->least_bytes = fmin(s->result->least_bytes, found.estimate_bytes);
@@ -569,9 +223,15 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
         return false;
     }
     s->result->estimated++;
+    double bound_s = ranked_s(&found, ll_estimate_bound_s(&s->estimator, plan));
+    if (s->result->found_count == LL_MOST_FOUND && bound_s > s->least_s &&
+        bound_s > ranked_s(&s->found[0], s->found[0].estimate_s)) {
+        s->result->bounded++;
+        return true;
+    }
     found.estimate_s = ll_estimate_s(&s->estimator, &base->costs, plan);
     s->failed |= s->estimator.failed;
-    s->least_s = fmin(s->least_s, found.estimate_s);
+    s->least_s = fmin(s->least_s, ranked_s(&found, found.estimate_s));
     found.samples_Hz = (double)plan->batch / found.estimate_s;
     keep(s, &found);
     return true;
@@ -585,6 +245,56 @@ static bool try_host(struct searching *s, const struct base *base, struct ll_par
     return fits || (s->learns && s->machine->host.bandwidth_Bps > 0 && try_plan(s, base, &plan));
 }
 
+/* Whether a schedule takes so many stages, chunks and micro-batches (plan.c). An inference has no backward
+ * passes whose order could differ. */
+static bool has_schedule(const struct searching *s, const struct ll_parallel *plan)
+{
+    const uint64_t m = plan->batch / plan->data / plan->micro_batch, p = plan->pipeline;
+    switch (plan->schedule) {
+    case LL_SCHEDULE_ONE_F_ONE_B:
+        return plan->chunks == 1;
+    case LL_SCHEDULE_INTERLEAVED:
+        return plan->chunks > 1 && m % p == 0;
+    case LL_SCHEDULE_BREADTH_FIRST:
+        return s->learns && plan->chunks > 1;
+    case LL_SCHEDULE_ZB_V:
+        return s->learns;
+    case LL_SCHEDULE_DUALPIPE:
+        return s->learns && m % 2 == 0 && m >= 2 * p;
+    case LL_SCHEDULE_DUALPIPE_V:
+        return s->learns && m >= 4 * p;
+    default:
+        return s->learns && p > 1 && plan->chunks == 1;
+    }
+}
+
+/* What a checkpoint of the plans under way has, and what that leaves of the time. */
+static void rank_checkpoint(struct searching *s, const struct ll_parallel *plan)
+{
+    const struct ll_checkpoint_bytes before = s->checkpoint;
+    s->checkpoint = ll_estimate_checkpoint(&s->estimator, plan);
+    if (!s->search->time_share)
+        s->time_share = 1;
+    else if (s->time_share == 0 || s->checkpoint.all != before.all || s->checkpoint.device != before.device)
+        s->time_share = s->search->time_share(s->search->time_share_context, &s->checkpoint);
+    assert(s->time_share > 0 && s->time_share <= 1);
+}
+
+/* All schedules of a placement on what is shared out; whether any fits. */
+static bool try_schedules(struct searching *s, const struct base *base, struct ll_parallel plan)
+{
+    const enum ll_placement placement = ll_schedule_placement(plan.schedule);
+    bool any = false;
+    ll_estimate_share(&s->estimator, &base->costs, &plan);
+    rank_checkpoint(s, &plan);
+    for (unsigned schedule = 0; schedule < LL_SCHEDULE_COUNT; schedule++) {
+        plan.schedule = (enum ll_schedule)schedule;
+        if (ll_schedule_placement(plan.schedule) == placement && has_schedule(s, &plan))
+            any = try_host(s, base, plan) || any;
+    }
+    return any;
+}
+
 /* Shared out among the replicas of a node, of a group of nodes, ... only; whether any fits. */
 static bool try_groups(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
@@ -594,7 +304,7 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
         group *= s->machine->networks[level].devices;
         plan.within = group % plan.tensor == 0 ? group / plan.tensor : 0;
         if (plan.within > 1 && plan.within < ll_replicas(&plan) && ll_replicas(&plan) % plan.within == 0)
-            any = try_host(s, base, plan) || any;
+            any = try_schedules(s, base, plan) || any;
     }
     return any;
 }
@@ -606,7 +316,11 @@ static bool can_share(struct searching *s, struct base *base, const struct ll_pa
     struct ll_diags diags = {0};
     if (plan->zero == 0 || base->shares[plan->zero].known)
         return plan->zero == 0 || base->shares[plan->zero].can;
-    struct ll_spread *spread = ll_spread_trace(s->trace, plan, s->search->devices, &diags);
+    struct ll_parallel plain = *plan;
+    plain.schedule = LL_SCHEDULE_ONE_F_ONE_B;
+    plain.chunks = 1;
+    plain.split = (struct ll_layer_split){0};
+    struct ll_spread *spread = ll_spread_trace(s->trace, &plain, s->search->devices, &diags);
     s->failed |= !spread && diags.count == 0;
     for (uint64_t zero = spread ? 1 : plan->zero; zero <= plan->zero;
          zero++) { /* a stage does what those below do */
@@ -629,7 +343,7 @@ static bool try_sharing(struct searching *s, struct base *base, struct ll_parall
         last.zero = plan.zero > 0 ? MOST_ZERO : 0;
         if (!can_share(s, base, &last) && !can_share(s, base, &plan))
             continue;
-        any = try_host(s, base, plan) || any;
+        any = try_schedules(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
             any = try_groups(s, base, plan) || any;
     }
@@ -645,16 +359,120 @@ static bool keeps_less_again(const struct ll_layer_costs *costs)
     return false;
 }
 
-/* A division into stages and chunks, whole and with all computed again. */
-static bool try_virtual_stages(struct searching *s, struct base *base, struct ll_parallel plan)
+/* A division of layers, whole and with all computed again. */
+static bool try_division(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(&base->costs);
-    ll_estimate_divide(&s->estimator, &base->costs, plan.pipeline * plan.chunks);
+    if (!ll_estimate_divide(&s->estimator, &base->costs, &plan))
+        return false;
     for (int full = 0; full <= anew; full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
         ll_estimate_count(&s->estimator, &base->costs, &plan);
         any = try_sharing(s, base, plan) || any;
     }
+    return any;
+}
+
+/* The time of the slowest virtual stage; INFINITY where a split leaves too few layers. */
+static double slowest_s(struct searching *s, const struct ll_layer_costs *costs,
+                        const struct ll_parallel *plan)
+{
+    double part_s = 0, most_s = 0;
+    if (!ll_estimate_divide(&s->estimator, costs, plan))
+        return INFINITY;
+    for (uint32_t i = 0; i < costs->count; i++) {
+        bool begins = i == 0 || s->estimator.part_of[i] != s->estimator.part_of[i - 1];
+        part_s = (begins ? 0 : part_s) + costs->at[i].forward_s + costs->at[i].backward_s;
+        most_s = fmax(most_s, part_s);
+    }
+    return most_s;
+}
+
+/* Embeddings, losses and first layers of another kind take their time: the numbers of layers of the first and
+ * the last virtual stage with which the slowest one is fastest. False where that gains next to nothing over
+ * the division by FLOPs. */
+static bool split_by_time(struct searching *s, const struct ll_layer_costs *costs, struct ll_parallel *plan)
+{
+    enum { AROUND = 2 }; /* so many layers more or fewer than others have */
+    const double gain = 0.995;
+    const bool twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
+    const uint64_t parts = plan->pipeline * (twice ? 1 : plan->chunks), each = costs->count / parts;
+    struct ll_parallel other = *plan;
+    double best_s = gain * slowest_s(s, costs, plan);
+    bool found = false;
+    if (parts == 1)
+        return false;
+    for (uint64_t first = each > AROUND ? each - AROUND : 1; first <= each + AROUND; first++)
+        for (uint64_t last = each > AROUND ? each - AROUND : 1; last <= each + AROUND; last++) {
+            other.split = (struct ll_layer_split){.first = first, .last = last};
+            double time_s = slowest_s(s, costs, &other);
+            if (time_s < best_s) {
+                best_s = time_s;
+                plan->split = other.split;
+                found = true;
+            }
+        }
+    return found;
+}
+
+/* A division into stages and chunks, by FLOPs and by time. */
+static bool try_virtual_stages(struct searching *s, struct base *base, struct ll_parallel plan)
+{
+    bool any = try_division(s, base, plan);
+    if (split_by_time(s, &base->costs, &plan))
+        any = try_division(s, base, plan) || any;
+    return any;
+}
+
+/* Whether dimensions of a role, and layers, divide as Megatron-LM wants them to. */
+static bool divides(const struct searching *s, const struct ll_parallel *plan)
+{
+    for (uint64_t i = 0; i < s->trace->desc_count; i++) {
+        const struct ll_shape *shape = &s->trace->descs[i].shape;
+        for (unsigned k = 0; k < shape->rank; k++) {
+            uint64_t ways =
+                shape->role[k] == LL_ROLE_HEADS || shape->role[k] == LL_ROLE_FFN_HIDDEN ? plan->tensor
+                : shape->role[k] == LL_ROLE_EXPERTS                                     ? plan->expert
+                : shape->role[k] == LL_ROLE_SEQUENCE
+                    ? (plan->context > 1 ? 2 * plan->context : 1) * (plan->sequence ? plan->tensor : 1)
+                    : 1;
+            if (shape->dim[k] > 1 && shape->dim[k] % ways != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a plan keeps the constraints that say how its numbers go together. */
+static bool is_wanted(const struct searching *s, const struct ll_parallel *plan, uint64_t layers)
+{
+    const uint64_t of_stage = plan->tensor * ll_replicas(plan);
+    if (s->search->whole_nodes &&
+        (s->node % plan->tensor != 0 || (s->node % of_stage != 0 && of_stage % s->node != 0)))
+        return false;
+    return !s->search->divisible || layers % (plan->pipeline * plan->chunks) == 0;
+}
+
+/* All placements of virtual stages on stages; whether any plan fits. */
+static bool try_placements(struct searching *s, struct base *base, struct ll_parallel plan)
+{
+    const uint64_t layers = base->costs.count, stages = plan.pipeline;
+    bool any = is_wanted(s, &plan, layers) && try_virtual_stages(s, base, plan);
+    if (stages == 1)
+        return any;
+    plan.schedule = LL_SCHEDULE_INTERLEAVED;
+    for (plan.chunks = 2; stages * plan.chunks <= layers; plan.chunks++)
+        if (layers % (stages * plan.chunks) == 0 && is_wanted(s, &plan, layers))
+            any = try_virtual_stages(s, base, plan) || any;
+    plan.chunks = 2;
+    if (!s->learns || !is_wanted(s, &plan, layers))
+        return any;
+    plan.schedule = LL_SCHEDULE_ZB_V;
+    if (2 * stages <= layers)
+        any = try_virtual_stages(s, base, plan) || any;
+    plan.schedule = LL_SCHEDULE_DUALPIPE;
+    if (stages % 2 == 0)
+        any = try_virtual_stages(s, base, plan) || any;
     return any;
 }
 
@@ -674,13 +492,7 @@ static bool try_stages(struct searching *s, struct base *base)
             continue;
         if (plan.batch % (plan.data * plan.micro_batch) != 0 || ll_replicas(&plan) % plan.expert != 0)
             continue;
-        any = try_virtual_stages(s, base, plan) || any;
-        uint64_t micro_batches = plan.batch / plan.data / plan.micro_batch;
-        plan.schedule = LL_SCHEDULE_INTERLEAVED;
-        for (plan.chunks = 2; stages > 1 && micro_batches % stages == 0 && stages * plan.chunks <= layers;
-             plan.chunks++)
-            if (layers % (stages * plan.chunks) == 0)
-                any = try_virtual_stages(s, base, plan) || any;
+        any = try_placements(s, base, plan) || any;
     }
     return any;
 }
@@ -690,6 +502,8 @@ static bool try_stages(struct searching *s, struct base *base)
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
     bool experts = ll_has_experts(s->trace);
+    if (s->search->divisible && !divides(s, &plan))
+        return;
     struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
     bool fits = shared || experts;
     for (plan.micro_batch = 1; fits && !ends(s) && plan.micro_batch <= plan.batch; plan.micro_batch++) {
@@ -745,7 +559,7 @@ static void try_all(struct searching *s)
 {
     struct ll_parallel plan = ll_plan_of_one();
     plan.batch = s->search->batch;
-    uint64_t near = s->machine->network_count ? s->machine->networks[0].devices : 1;
+    uint64_t near = s->node;
     s->result->branches = count_branches(s, ll_min(near, s->search->devices));
     for (plan.tensor = 1; plan.tensor <= ll_min(near, s->search->devices) && !ends(s); plan.tensor++)
         for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
@@ -763,7 +577,8 @@ static void try_all(struct searching *s)
 static int by_estimate(const void *left, const void *right)
 {
     const struct ll_found_plan *a = left, *b = right;
-    double x = a->step_s > 0 ? a->step_s : a->estimate_s, y = b->step_s > 0 ? b->step_s : b->estimate_s;
+    double x = ranked_s(a, a->step_s > 0 ? a->step_s : a->estimate_s),
+           y = ranked_s(b, b->step_s > 0 ? b->step_s : b->estimate_s);
     if ((a->step_s > 0) != (b->step_s > 0))
         return a->step_s > 0 ? -1 : 1;
     if (x != y)
@@ -811,12 +626,12 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
         other.plan.bucket_bytes = sizes[i];
         other.exposed_s = 0;
         bool fits = simulate(s, &other);
-        if (fits && other.step_s < best->step_s)
+        if (fits && other.step_s < best->step_s) /* of the same checkpoint */
             *best = other;
     }
 }
 
-/* As many as a little time allows, which in a small space are all of them: estimates err by some ten
+/* As many as a little time allows, but for those that are far from the best: estimates err by some ten
  * percent, and in another way for plans that share otherwise. Where that is fewer than are wanted, one of
  * the best of all, or of its stage of ZeRO, so that those of one stage cannot take all places. */
 static bool is_worth_it(const struct searching *s, uint64_t simulated, const uint64_t *of_stage,
@@ -825,8 +640,10 @@ static bool is_worth_it(const struct searching *s, uint64_t simulated, const uin
     uint64_t wanted = s->search->simulated;
     if (ends(s))
         return !s->failed && simulated == 0;
-    return (s->result->simulated * s->trace->op_count < OPS_SIMULATED || simulated < wanted ||
-            of_stage[found->plan.zero] < (wanted + 1) / 2);
+    const double far = 1.5; /* of an estimate over the fastest step */
+    bool near = ranked_s(found, found->estimate_s) <= far * s->fastest_s;
+    return (near && s->result->simulated * s->trace->op_count < OPS_SIMULATED) || simulated < wanted ||
+           of_stage[found->plan.zero] < (wanted + 1) / 2;
 }
 
 /* Those of the best plan of each stage of ZeRO, which gain differently by it. */
@@ -859,6 +676,7 @@ static void simulate_best(struct searching *s)
                 continue;
             simulated++;
             of_stage[s->found[i].plan.zero]++;
+            s->fastest_s = fmin(s->fastest_s, ranked_s(&s->found[i], s->found[i].step_s));
         }
         s->found[kept++] = s->found[i];
     }
@@ -898,6 +716,11 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
         return ll_complain(diags, (struct ll_place){0},
                            "%" PRIu64 " devices: the machine's network joins %" PRIu64, search->devices,
                            ll_machine_devices(machine));
+    const uint64_t node = machine->network_count ? machine->networks[0].devices : 1;
+    if (search->whole_nodes && search->devices % node != 0)
+        return ll_complain(diags, (struct ll_place){0},
+                           "%" PRIu64 " devices: expected whole nodes, of %" PRIu64 " devices each",
+                           search->devices, node);
     return has_layers(trace, place, diags);
 }
 
@@ -916,12 +739,15 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .exchanges = ll_exchanges_new(machine, search->devices, &remembered.prices),
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
-        .capacity_bytes = ll_memory_is_known(trace)
-                              ? (double)machine->levels[machine->level_count - 1].size_bytes
-                              : INFINITY,
+        .capacity_bytes =
+            ll_memory_is_known(trace)
+                ? (1 - search->margin) * (double)machine->levels[machine->level_count - 1].size_bytes
+                : INFINITY,
+        .node = machine->network_count ? machine->networks[0].devices : 1,
         .learns = ll_trains(trace),
     };
     ll_memo_turn(&remembered.costs, machine);
+    s.fastest_s = INFINITY;
     s.failed =
         !s.exchanges || !s.result || !s.found ||
         !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);

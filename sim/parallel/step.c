@@ -491,16 +491,12 @@ static bool add_messages(struct run *run)
     return true;
 }
 
-/* The time of a backward pass that gives gradients of weights alone: of ops that no other op of the passes
- * waits for, which are no exchanges. 0 when memory ran out. */
-static double weights_s(const struct ll_result *result)
+bool *ll_find_weight_halves(const struct ll_prepared *prepared, struct ll_arena *arena)
 {
-    const struct ll_prepared *prepared = result->prepared;
     const struct ll_trace *trace = prepared->trace;
-    struct ll_arena scratch = {0};
-    bool *awaited = ll_alloc(&scratch, trace->tensor_count + 1, sizeof *awaited);
-    double sum_s = 0;
-    for (uint32_t seq = prepared->end_op; awaited && seq-- > prepared->first_op;) {
+    bool *awaited = ll_alloc(arena, trace->tensor_count + 1, sizeof *awaited);
+    bool *of_weights = ll_alloc(arena, prepared->end_op - prepared->first_op + 1u, sizeof *of_weights);
+    for (uint32_t seq = prepared->end_op; awaited && of_weights && seq-- > prepared->first_op;) {
         const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
         bool passes = signature->phase == LL_PHASE_FORWARD || signature->phase == LL_PHASE_BACKWARD;
         bool alone = signature->phase == LL_PHASE_BACKWARD && !is_exchange(signature);
@@ -508,8 +504,20 @@ static double weights_s(const struct ll_result *result)
             alone = !awaited[ll_op_output(trace, seq, i)];
         for (uint32_t i = 0; passes && !alone && i < signature->view.input_count; i++)
             awaited[ll_op_input(trace, seq, i)] = true;
-        sum_s += alone ? result->ops[seq - prepared->first_op].time_s : 0;
+        of_weights[seq - prepared->first_op] = alone;
     }
+    return awaited ? of_weights : NULL;
+}
+
+/* The time of a backward pass that gives gradients of weights alone; 0 when memory ran out. */
+static double weights_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    struct ll_arena scratch = {0};
+    const bool *of_weights = ll_find_weight_halves(prepared, &scratch);
+    double sum_s = 0;
+    for (uint32_t seq = prepared->end_op; of_weights && seq-- > prepared->first_op;)
+        sum_s += of_weights[seq - prepared->first_op] ? result->ops[seq - prepared->first_op].time_s : 0;
     ll_arena_release(&scratch);
     return sum_s / (double)prepared->steps;
 }

@@ -74,12 +74,15 @@ static struct estimated estimate_layers(const char *yaml, struct ll_parallel pla
     plan.micro_batch = 1;
     plan.batch = replicas * micro_batches;
     assert_true(exchanges && ll_estimator_open(&e, machine, exchanges, count, 2, &arena));
-    ll_estimate_divide(&e, &costs, plan.pipeline * plan.chunks);
+    assert_true(ll_estimate_divide(&e, &costs, &plan));
     ll_estimate_count(&e, &costs, &plan);
-    struct estimated estimated = {ll_estimate_s(&e, &costs, &plan), ll_estimate_bytes(&e, &costs, &plan)};
+    ll_estimate_share(&e, &costs, &plan);
+    struct estimated estimated = {ll_estimate_s(&e, &costs, &plan), ll_estimate_bytes(&e, &plan)};
     ll_estimate_count(&e, &costs, &plan); /* again, with what the time before has left */
+    ll_estimate_share(&e, &costs, &plan);
     assert_true(estimated.time_s == ll_estimate_s(&e, &costs, &plan));
-    assert_true(estimated.bytes == ll_estimate_bytes(&e, &costs, &plan));
+    assert_true(estimated.bytes == ll_estimate_bytes(&e, &plan));
+    assert_true(ll_estimate_bound_s(&e, &plan) <= estimated.time_s);
     assert_false(e.failed);
     ll_exchanges_free(exchanges);
     ll_prices_release(&prices);

@@ -272,23 +272,26 @@ static void estimates_of_pipelines_are_near(void **state)
     skip_under_sanitizer();
     const struct ll_setting sizes[] = {
         {"layers", "8"}, {"hidden", "256"}, {"heads", "2"}, {"vocabulary", "2000"}, {"seq", "64"}};
-    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 40};
+    const struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = 100};
     struct scene scene =
         open_scene_set(dry_model("gpt", true, 2, sizes, 5), large, "network.link.bandwidth", "1GB/s");
     const struct ll_search_result *result =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
-    uint64_t plain = 0, interleaved = 0;
+    uint64_t plain = 0, interleaved = 0, halves = 0;
     assert_non_null(result);
     for (uint64_t i = 0; i < result->found_count; i++) {
         const struct ll_found_plan *found = &result->found[i];
         if (found->step_s == 0 || found->plan.pipeline == 1)
             continue;
-        *(found->plan.chunks > 1 ? &interleaved : &plain) += 1;
+        *(ll_schedule_splits(found->plan.schedule) ? &halves
+          : found->plan.chunks > 1                 ? &interleaved
+                                                   : &plain) += 1;
         if (fabs(found->estimate_s / found->step_s - 1) > 0.04)
-            fail_msg("%d stages of %d chunks: %g s, estimated %g s", (int)found->plan.pipeline,
+            fail_msg("%s, %d stages of %d chunks: %g s, estimated %g s",
+                     ll_schedule_name(found->plan.schedule), (int)found->plan.pipeline,
                      (int)found->plan.chunks, found->step_s, found->estimate_s);
     }
-    assert_true(interleaved >= 10 && plain >= 5);
+    assert_true(interleaved >= 10 && plain >= 5 && halves >= 20);
     close_scene(&scene);
 }
 
