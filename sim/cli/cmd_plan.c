@@ -400,6 +400,9 @@ static int run(const struct ll_args *args)
     const char *which = ll_value(args, "machine", NULL);
     if (!which)
         return ll_cli_reject("no machine: name one with -c; leadline machines lists them");
+    if (ll_value_at(args, "machine", 1))
+        return ll_cli_reject("-c %s: a plan of a trace is for one machine; expected --serve with several",
+                             which);
     if (!folders || !overrides)
         return LL_WRONG;
     struct ll_changes changes;
@@ -422,7 +425,7 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
-     "a machine with a network: a YAML file or a name that leadline machines lists"},
+     "a machine with a network: a YAML file or a name that leadline machines lists; of --serve also several"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
     LL_CHANGE_OPTIONS,
     {"devices", 0, "N", "devices to use (default: all that the network joins)"},
@@ -436,10 +439,14 @@ static const struct ll_option options[] = {
     {"input-tokens", 0, "N", "of --serve: of a prompt (1024)"},
     {"output-tokens", 0, "N", "of --serve: that a request makes (128)"},
     {"prefix-tokens", 0, "N", "of --serve: that all prompts begin with"},
-    {"quantization", 'q', "FORMAT", "of --serve: how weights are stored"},
+    {"quantization", 'q', "FORMAT[,...]",
+     "of --serve: how weights may be stored (default: as the model has them, and narrower ones that the "
+     "device "
+     "multiplies by)"},
     {"kv-cache-dtype", 0, "TYPE", "of --serve: of keys and values"},
-    {"max-num-seqs", 0, "N", "of --serve: sequences in a step"},
-    {"max-num-batched-tokens", 0, "N", "of --serve: new tokens in a step"},
+    {"max-num-seqs", 0, "N", "of --serve: sequences in a step (default: several limits are tried)"},
+    {"max-num-batched-tokens", 0, "N",
+     "of --serve: new tokens in a step (default: several limits are tried)"},
     {"gpu-memory-utilization", 0, "SHARE", "of --serve: of a device's memory"},
     {"ttft", 0, "TIME", "of --serve: limit of the time to the first token"},
     {"tpot", 0, "TIME", "of --serve: limit of the time for a token"},
@@ -473,7 +480,7 @@ const struct ll_command ll_command_plan = {
         "\n"
         "A trace of an external program does not say its batch; --batch-was does.\n",
     .options = options,
-    .repeated = (const char *const[]){"set", NULL},
+    .repeated = (const char *const[]){"set", "machine", NULL},
     .writes = (const char *const[]){"html", "dynamo", NULL},
     .reads = (const char *const[]){"machine", NULL},
     .least_words = 0,

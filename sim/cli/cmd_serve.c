@@ -39,18 +39,18 @@ struct serving {
 
 /* --- options --- */
 
-/* How weights are stored, by the names that servers have for it. */
-static const char *weights_word(const char *name)
+const char *ll_serving_weights(const char *name)
 {
     static const char *const words[][2] = {{"fp8", "fp8"},       {"fp8_block", "fp8_block"},
                                            {"nvfp4", "nvfp4"},   {"modelopt_fp4", "nvfp4"},
                                            {"mxfp4", "mxfp4"},   {"fp4", "nvfp4"},
                                            {"awq", "int4"},      {"gptq", "int4"},
-                                           {"int4", "int4"},     {"w4a16", "int4"},
+                                           {"int4", "int4"},     {"int4_g128", "int4"},
+                                           {"w4a16", "int4"},    {"mxfp4_experts", "mxfp4_experts"},
                                            {"int8", "int8"},     {"w8a8", "int8"},
                                            {"none", "16bit"},    {"bf16", "16bit"},
                                            {"float16", "16bit"}, {"bfloat16", "16bit"},
-                                           {"auto", "auto"},     {"mxfp4_experts", "mxfp4_experts"}};
+                                           {"auto", "auto"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], name) == 0)
             return words[i][1];
@@ -84,7 +84,7 @@ static bool read_types(const struct ll_args *args, struct ll_served_model *model
     if (!read_word(args, "dtype", dtypes, sizeof dtypes / sizeof *dtypes, &model->dtype) ||
         !read_word(args, "kv-cache-dtype", caches, sizeof caches / sizeof *caches, &model->kv_dtype))
         return false;
-    model->weights = weights ? weights_word(weights) : NULL;
+    model->weights = weights ? ll_serving_weights(weights) : NULL;
     if (weights && !model->weights) {
         ll_cli_reject(
             "--quantization %s: not known here; expected fp8, fp8_block, nvfp4, mxfp4, int8, int4 or none",
@@ -140,10 +140,21 @@ static bool read_acceptance(const struct ll_args *args, struct ll_engine *e)
     return true;
 }
 
-/* The scheduler, by the machine's stack and then by options. */
-static bool read_engine(const struct ll_args *args, const struct ll_machine *machine, struct ll_engine *e,
+struct ll_server_batch ll_serving_batch(const struct ll_machine *machine)
+{
+    struct ll_server_batch batch = {.tokens = 2048, .sequences = 256, .captured = 512};
+    const uint64_t memory = machine->levels[machine->level_count - 1].size_bytes;
+    for (uint64_t i = 0; machine->server_given && i < machine->server.batch_count; i++)
+        if (memory >= machine->server.batches[i].memory_bytes)
+            batch = machine->server.batches[i];
+    return batch;
+}
+
+/* The scheduler, by the machine's stack, then by options, then by what --prefill or --decode say of it. */
+static bool read_engine(const struct ll_args *args, const struct ll_serving_group *group, struct ll_engine *e,
                         uint64_t *captured)
 {
+    const struct ll_machine *machine = group->machine;
     static const struct ll_server plain = {.admission = LL_ADMISSION_KNOWN,
                                            .chunks = true,
                                            .prefix_caching = true,
@@ -152,11 +163,7 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
                                            .block = 16,
                                            .memory_share = 0.9};
     const struct ll_server *server = machine->server_given ? &machine->server : &plain;
-    struct ll_server_batch batch = {.tokens = 2048, .sequences = 256, .captured = 512};
-    const uint64_t memory = machine->levels[machine->level_count - 1].size_bytes;
-    for (uint64_t i = 0; i < server->batch_count; i++)
-        if (memory >= server->batches[i].memory_bytes)
-            batch = server->batches[i];
+    const struct ll_server_batch batch = ll_serving_batch(machine);
     *e = (struct ll_engine){.admission = server->admission,
                             .prompts_first = server->prompts_first,
                             .chunks = server->chunks,
@@ -187,10 +194,12 @@ static bool read_engine(const struct ll_args *args, const struct ll_machine *mac
         !ll_value_count(args, "speculative-tokens", 1, 16, 0, &speculated))
         return false;
     e->speculated = (unsigned)speculated;
+    e->most_sequences = group->sequences > 0 ? group->sequences : e->most_sequences;
+    e->most_tokens = group->tokens > 0 ? group->tokens : e->most_tokens;
     return read_policy(args, e) && read_acceptance(args, e);
 }
 
-/* "N x tp=2,pp=1,dp=1,ep=1,machine=NAME": how the instances of a pool look. */
+/* "N x tp=2,pp=1,dp=1,ep=1,seqs=64,tokens=8192,machine=NAME": how the instances of a pool look. */
 static bool read_group(struct ll_serving_setup *s, int which, const char *text, const char **machine)
 {
     struct ll_serving_group *g = &s->groups[which];
@@ -200,16 +209,20 @@ static bool read_group(struct ll_serving_setup *s, int which, const char *text, 
     at = end + strspn(end, " x");
     bool good = end != text && g->instances > 0 && g->instances <= 1 << 16;
     while (good && *at) {
-        static const char *const keys[] = {"tp", "pp", "dp", "ep"};
-        uint64_t *const values[] = {&g->tensor, &g->pipeline, &g->data, &g->expert};
+        const struct {
+            const char *name;
+            uint64_t *value, most;
+        } keys[] = {{"tp=", &g->tensor, 1 << 16},      {"pp=", &g->pipeline, 1 << 16},
+                    {"dp=", &g->data, 1 << 16},        {"ep=", &g->expert, 1 << 16},
+                    {"seqs=", &g->sequences, 1 << 20}, {"tokens=", &g->tokens, 1 << 24}};
         size_t length = strcspn(at, ",");
         bool known = strncmp(at, "machine=", 8) == 0;
         if (known)
             *machine = ll_copy_text(s->args->arena, at + 8, length - 8);
-        for (int i = 0; i < 4 && !known; i++)
-            if (strncmp(at, keys[i], 2) == 0 && at[2] == '=') {
-                *values[i] = strtoull(at + 3, &end, 10);
-                known = end == at + length && *values[i] > 0 && *values[i] <= 1 << 16;
+        for (size_t i = 0; i < sizeof keys / sizeof *keys && !known; i++)
+            if (strncmp(at, keys[i].name, strlen(keys[i].name)) == 0) {
+                *keys[i].value = strtoull(at + strlen(keys[i].name), &end, 10);
+                known = end == at + length && *keys[i].value > 0 && *keys[i].value <= keys[i].most;
             }
         good = known;
         at += length + (at[length] == ',');
@@ -233,6 +246,7 @@ void ll_serving_shared_release(struct ll_serving_shared *shared)
         ll_served_release(&g->model);
         ll_machine_free(g->machine);
     }
+    ll_served_traces_release(&shared->traces);
     ll_arena_release(&shared->arena);
     shared->first = NULL;
 }
@@ -321,8 +335,11 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
     if (!g->model || !(g->machine = s->machine ? s->machine : machine_of(s, which, shared * g->pipeline)))
         return false;
     g->machine->software.serves = true;
-    *g->model = (struct ll_served_model){
-        .machine = g->machine, .plan = ll_plan_of_one(), .config = s->config, .diags = &s->diags};
+    *g->model = (struct ll_served_model){.machine = g->machine,
+                                         .plan = ll_plan_of_one(),
+                                         .config = s->config,
+                                         .diags = &s->diags,
+                                         .traces = s->shared ? &s->shared->traces : NULL};
     g->model->plan.tensor = g->tensor;
     g->model->plan.pipeline = g->pipeline;
     g->model->plan.data = g->data;
@@ -408,7 +425,7 @@ static bool make_pool(struct ll_serving_setup *s, int which)
                                     .ranks = g->data,
                                     .stages = g->pipeline,
                                     .devices = g->tensor * g->pipeline * g->data};
-    if (!read_engine(s->args, g->machine, &pool->engine, &captured) ||
+    if (!read_engine(s->args, g, &pool->engine, &captured) ||
         !ll_value_count(s->args, "kv-blocks", 1, 1 << 28, 0, &blocks) ||
         !ll_serving_number(s->args, "gpu-memory-utilization", 0.01, 1, server.memory_share,
                            &server.memory_share))
@@ -799,8 +816,10 @@ static const struct ll_option options[] = {
     {"ep", 0, "N", "of these, ranks that experts are spread over"},
     {"instances", 0, "N", "servers side by side"},
     {"router", 0, "WAY", "between instances: round-robin, least-loaded, prefix-aware"},
-    {"prefill", 0, "'N x tp=,dp='", "instances for prompts alone"},
-    {"decode", 0, "'N x tp=,dp='", "instances for making tokens alone"},
+    {"prefill", 0, "'N x tp=,dp='",
+     "instances for prompts alone; of a step: seqs= and tokens=, as --max-num-seqs, "
+     "--max-num-batched-tokens"},
+    {"decode", 0, "'N x tp=,dp='", "instances for making tokens alone, likewise"},
     {"kv-transfer", 0, "WAY", "between these: layer (hidden behind the prompt), whole"},
     {"requests", 0, "FILE", "requests with their arrivals: CSV, Azure's, Mooncake's, BurstGPT's"},
     {"rate", 0, "R", "requests a second, of a Poisson process; inf: all at once"},

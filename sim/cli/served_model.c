@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "tracer/base/file.h"
 #include "tracer/base/map.h"
 #include "tracer/base/num.h"
+#include "tracer/base/str.h"
 
 static bool read_config(const char *config, struct ll_arena *arena, struct ll_llm *llm,
                         struct ll_diags *diags)
@@ -163,6 +165,10 @@ bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
     *m->memo = (struct ll_served_memo){.arena = arena};
     m->layers = llm.layer_count;
     m->period = 0;
+    m->copies_heads = false;
+    for (uint64_t i = 0; i < llm.layer_count; i++)
+        m->copies_heads |=
+            llm.layers[i].mixer == LL_MIXER_ATTENTION && llm.layers[i].kv_heads < m->plan.tensor;
     /* From the last layer backwards as far as each is the one a period before it; a layer for each stage. */
     for (uint64_t period = 1; period <= llm.layer_count / 3 && m->period == 0; period++) {
         uint64_t first = llm.layer_count - period;
@@ -180,11 +186,43 @@ bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
     return true;
 }
 
-/* The trace of a form, on each rank, with so many layers (0: all); NULL after complaints. */
-static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form *form, uint64_t layers)
+void ll_served_traces_release(struct ll_served_traces *t)
+{
+    for (uint64_t i = 0; i < t->count; i++)
+        ll_trace_free(t->traces[i]);
+    free(t->traces);
+    ll_map_release(&t->keys);
+    *t = (struct ll_served_traces){0};
+}
+
+/* Keeps the trace where models share traces; false: it is to be freed. */
+static bool keep_trace(struct ll_served_traces *t, const struct ll_str *key, struct ll_trace *trace)
+{
+    enum { MOST_KEPT = 4096 };
+    if (!t || key->failed || t->count == MOST_KEPT)
+        return false;
+    if (t->count == t->capacity) {
+        const uint64_t capacity = ll_max(64, 2 * t->capacity);
+        struct ll_trace **more = realloc(t->traces, capacity * sizeof *more);
+        if (!more)
+            return false;
+        t->traces = more;
+        t->capacity = capacity;
+    }
+    if (ll_map_intern(&t->keys, key->text, key->length, NULL) != t->count)
+        return false;
+    t->traces[t->count++] = trace;
+    return true;
+}
+
+/* The trace of a form, on each rank, with so many layers (0: all); NULL after complaints. Where *kept it is
+ * not to be freed. */
+static const struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
+                                       bool *kept)
 {
     char batch[24], tokens[24], past[24], first[24], heads[24];
     struct ll_setting settings[10];
+    struct ll_str key = {0};
     struct ll_trace *trace = NULL;
     struct ll_run_report report;
     struct ll_run_options options = {
@@ -193,16 +231,35 @@ static struct ll_trace *trace_of(struct ll_served_model *m, const struct ll_form
     snprintf(tokens, sizeof tokens, "%" PRIu64, form->tokens);
     snprintf(past, sizeof past, "%" PRIu64, form->past);
     snprintf(first, sizeof first, "%" PRIu64, layers);
-    snprintf(heads, sizeof heads, "%" PRIu64, m->plan.tensor > 1 ? m->plan.tensor : 0);
+    snprintf(heads, sizeof heads, "%" PRIu64, m->copies_heads ? m->plan.tensor : 0);
     const struct ll_setting all[] = {{"kv_heads", heads},     {"config", m->config},
                                      {"layers", first},       {"pass", form->decoding ? "decode" : "prefill"},
                                      {"batch", batch},        {"tokens", tokens},
                                      {"context", past},       {"dtype", m->dtype},
                                      {"weights", m->weights}, {"kv_dtype", m->kv_dtype}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].value)
+        if (all[i].value) {
             settings[options.setting_count++] = all[i];
-    return ll_model_run(ll_model_find("llm"), &options, &report, m->diags) ? trace : NULL;
+            if (m->traces)
+                ll_str_addf(&key, "%s=%s\n", all[i].key, all[i].value);
+        }
+    const uint32_t known =
+        m->traces && !key.failed ? ll_map_find(&m->traces->keys, key.text, key.length) : LL_NO_ID;
+    *kept = known != LL_NO_ID;
+    if (*kept)
+        trace = m->traces->traces[known];
+    else if (ll_model_run(ll_model_find("llm"), &options, &report, m->diags))
+        *kept = keep_trace(m->traces, &key, trace);
+    else
+        trace = NULL;
+    ll_str_release(&key);
+    return trace;
+}
+
+static void done_with(const struct ll_trace *trace, bool kept)
+{
+    if (!kept)
+        ll_trace_free((struct ll_trace *)(uintptr_t)trace);
 }
 
 /* The time of an op by a plain roofline. */
@@ -265,10 +322,10 @@ static bool is_alone(const struct ll_parallel *plan)
 static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan, const struct ll_form *form,
                       uint64_t layers, struct both *cost, double *bound_s)
 {
-    struct ll_trace *trace = trace_of(m, form, layers);
+    bool kept, done = false;
+    const struct ll_trace *trace = trace_of(m, form, layers, &kept);
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
-    bool done = false;
     if (trace && is_alone(plan)) {
         const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
         const struct ll_result *result =
@@ -295,7 +352,7 @@ static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan,
     }
     ll_spread_free(spread);
     ll_arena_release(&arena);
-    ll_trace_free(trace);
+    done_with(trace, kept);
     return done;
 }
 
@@ -428,10 +485,10 @@ static struct held held_of(const struct ll_trace *trace, const struct ll_footpri
 /* Of the fullest program of the plan. */
 static bool hold(struct ll_served_model *m, const struct ll_form *form, struct held *held)
 {
-    struct ll_trace *trace = trace_of(m, form, 0);
+    bool kept, done = false;
+    const struct ll_trace *trace = trace_of(m, form, 0, &kept);
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
-    bool done = false;
     double kept_all = 0;
     *held = (struct held){0};
     if (trace && is_alone(&m->plan)) {
@@ -454,7 +511,7 @@ static bool hold(struct ll_served_model *m, const struct ll_form *form, struct h
     held->kept_all = kept_all;
     ll_spread_free(spread);
     ll_arena_release(&arena);
-    ll_trace_free(trace);
+    done_with(trace, kept);
     return done;
 }
 
@@ -488,6 +545,121 @@ bool ll_served_memory(struct ll_served_model *m, const struct ll_server *server,
     memory->left =
         server->share_of_rest ? (all - taken) * server->memory_share : all * server->memory_share - taken;
     return true;
+}
+
+/* --- the least that a step takes --- */
+
+/* A share of the model: what its first layers ask for. */
+struct asked {
+    double flops_s, read_bytes;
+};
+
+static bool is_weight(const struct ll_trace *trace, uint32_t op, uint32_t input)
+{
+    return trace->descs[trace->tensors[ll_op_input(trace, op, input)].desc].memory == LL_WEIGHT;
+}
+
+/* Of GEMMs alone, whose weights are read from memory at least once: no kernel is faster than its arithmetic
+ * at the peak of its type, and none reads less. */
+static bool ask_for(struct ll_served_model *m, const struct ll_form *form, uint64_t layers,
+                    struct asked *asked)
+{
+    bool kept;
+    const struct ll_trace *trace = trace_of(m, form, layers, &kept);
+    *asked = (struct asked){0};
+    for (uint32_t i = 0; trace && i < trace->op_count; i++) {
+        const struct ll_op_view *view = &trace->signatures[trace->ops[i].signature].view;
+        struct ll_work work;
+        if (view->kind == LL_OP_NONE || !ll_op_lower(view, &work) ||
+            (work.kind != LL_WORK_GEMM && work.kind != LL_WORK_EXPERTS))
+            continue;
+        const bool reads =
+            view->kind == LL_OP_EXPERTS || (view->kind == LL_OP_MATMUL && is_weight(trace, i, 1));
+        asked->read_bytes += reads ? (double)work.b_bytes : 0;
+        work.a_bytes = work.b_bytes = work.c_bytes = 0;
+        asked->flops_s += ll_work_roofline_s(m->machine, &work);
+    }
+    done_with(trace, kept);
+    return trace != NULL;
+}
+
+/* Of all layers, by a period of them where the model repeats. */
+static bool ask_for_all(struct ll_served_model *m, const struct ll_form *form, struct asked *asked)
+{
+    struct asked more;
+    if (m->period == 0)
+        return ask_for(m, form, 0, asked);
+    if (!ask_for(m, form, m->base, asked) || !ask_for(m, form, m->base + m->period, &more))
+        return false;
+    const double periods = (double)(m->layers - m->base) / (double)m->period;
+    asked->flops_s += periods * (more.flops_s - asked->flops_s);
+    asked->read_bytes += periods * (more.read_bytes - asked->read_bytes);
+    return true;
+}
+
+bool ll_served_floor(struct ll_served_model *m, struct ll_served_floor *least)
+{
+    enum { PROMPT = 64 };
+    struct asked token, prompt;
+    const struct ll_machine *machine = m->machine;
+    const uint64_t outermost = machine->level_count - 1;
+    if (!ask_for_all(m, &(struct ll_form){true, 1, 1, 1}, &token) ||
+        !ask_for_all(m, &(struct ll_form){false, 1, PROMPT, 0}, &prompt))
+        return false;
+    const struct ll_work a_GB = {.kind = LL_WORK_MOVE, .b_bytes = 1000000000};
+    *least = (struct ll_served_floor){.token_s = token.flops_s,
+                                      .prompt_token_s = fmin(token.flops_s, prompt.flops_s / PROMPT),
+                                      .read_bytes = token.read_bytes,
+                                      .read_Bps = (double)a_GB.b_bytes / ll_work_roofline_s(machine, &a_GB)};
+    for (uint64_t l = 0; l < outermost; l++)
+        least->kept_bytes += (double)machine->levels[l].size_bytes * (double)ll_machine_instances(machine, l);
+    return true;
+}
+
+/* --- formats --- */
+
+/* A format of weights by the name that --quantization has for it, and the type of its arithmetic. */
+struct format {
+    const char *name;
+    unsigned linear; /* as struct ll_llm_formats */
+    enum ll_expert_format expert;
+    enum ll_dtype dtype;
+    unsigned bits;
+};
+
+/* The first four are also what weights of 16 bits are quantized into: fp8 by vLLM and SGLang while they load
+ * (docs/features/quantization/fp8.md), nvfp4 and int4 in published checkpoints (ModelOpt; AWQ, GPTQ). */
+static const struct format formats[] = {
+    {"bf16", 0, LL_EXPERTS_BF16, LL_BF16, 16},
+    {"fp8", 1 + LL_LINEAR_FP8, LL_EXPERTS_FP8, LL_F8, 8},
+    {"nvfp4", 1 + LL_LINEAR_NVFP4, LL_EXPERTS_NVFP4, LL_F4, 4},
+    {"int4", 1 + LL_LINEAR_INT4_WO, LL_EXPERTS_INT4_WO, LL_BF16, 4},
+    {"fp8_block", 1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_FP8_BLOCK, LL_F8, 8},
+    {"int8", 1 + LL_LINEAR_INT8, LL_EXPERTS_FP8, LL_INT8, 8},
+    {"mxfp4_experts", 0, LL_EXPERTS_W4A16_MXFP4, LL_BF16, 4}};
+enum { QUANTIZED_INTO = 4 };
+
+size_t ll_served_formats(const char *config, const struct ll_machine *machine,
+                         const char *names[static LL_MOST_SERVED_FORMATS], struct ll_diags *diags)
+{
+    struct ll_arena arena = {0};
+    struct ll_llm llm;
+    const struct format *own = NULL;
+    size_t count = 0;
+    const bool known = read_config(config, &arena, &llm, diags);
+    for (size_t i = 0; known && i < sizeof formats / sizeof *formats && !own; i++)
+        if (formats[i].linear == llm.formats.linear && formats[i].expert == llm.formats.expert)
+            own = &formats[i];
+    ll_arena_release(&arena);
+    if (!known)
+        return 0;
+    names[count++] = own ? own->name : "auto";
+    /* A checkpoint of 8 bits is not quantized to integers once more. */
+    for (size_t i = 0; own && i < QUANTIZED_INTO; i++)
+        if (formats[i].bits < own->bits && (own->bits == 16 || formats[i].dtype != LL_BF16) &&
+            ll_machine_peak_flops(machine, formats[i].dtype) > 0)
+            names[count++] = formats[i].name;
+    return count;
 }
 
 /* --- names --- */

@@ -9,6 +9,16 @@
 #include "sim/replay/communication.h"
 #include "sim/serve/costs.h"
 #include "sim/validate/layer_files.h"
+#include "tracer/base/map.h"
+
+/* Traces of forms, for models that are the same on several machines or plans: a form is recorded once. It
+ * starts as {0}; to be released. One thread at a time. */
+struct ll_served_traces {
+    struct ll_map keys;
+    struct ll_trace **traces; /* by id of the key */
+    uint64_t count, capacity;
+};
+void ll_served_traces_release(struct ll_served_traces *traces);
 
 struct ll_served_model {
     const char *config;                     /* a file, or a configuration that comes along */
@@ -19,7 +29,10 @@ struct ll_served_model {
      * from which the others follow. period 0: traces have all. Set by ll_served_look. */
     uint64_t layers, base, period;
     struct ll_remembered remembered;
-    struct ll_served_memo *memo; /* forms that were asked for; by ll_served_look */
+    struct ll_served_memo *memo;     /* forms that were asked for; by ll_served_look */
+    struct ll_served_traces *traces; /* outlives the model; NULL: traces are recorded each time */
+    bool
+        copies_heads; /* key heads are stored several times, as more devices share GEMMs; by ll_served_look */
     struct ll_diags *diags;
 };
 
@@ -53,6 +66,25 @@ bool ll_served_ops(struct ll_served_model *model, uint64_t *count);
  * after complaints. */
 bool ll_served_memory(struct ll_served_model *model, const struct ll_server *server, uint64_t tokens,
                       uint64_t length, struct ll_served_memory *memory);
+
+/* What a step with one token takes at the least, however many devices share it: seconds of one device's
+ * arithmetic at its peak, of a token that decodes and of one of a prompt; bytes of weights that it reads, and
+ * how fast a device reads them, but for `kept_bytes` that its caches may hold. Attention's own part is left
+ * out. */
+struct ll_served_floor {
+    double token_s, prompt_token_s, read_bytes, kept_bytes, read_Bps;
+};
+
+/* With the model's formats on its machine, as if one device did it all. False after complaints. */
+bool ll_served_floor(struct ll_served_model *model, struct ll_served_floor *least);
+
+/* Ways to store the weights of a configuration that servers offer and this machine multiplies by: first as
+ * the configuration has them, then narrower ones, into which servers quantize weights of 16 bits, or in which
+ * such checkpoints are published. How many there are; 0 after complaints. Static texts, as --quantization
+ * takes them. */
+enum { LL_MOST_SERVED_FORMATS = 4 };
+size_t ll_served_formats(const char *config, const struct ll_machine *machine,
+                         const char *names[static LL_MOST_SERVED_FORMATS], struct ll_diags *diags);
 
 /* The configuration that a name stands for: a file, a name that comes along, or a Hugging Face name of one
  * such (`meta-llama/Llama-3.1-8B-Instruct`). NULL: none. Static, or the name. */

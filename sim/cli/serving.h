@@ -15,6 +15,7 @@ enum { LL_POOL_WHOLE, LL_POOL_PREFILL, LL_POOL_DECODE, LL_SERVING_POOLS };
 /* Instances that are alike, and how they were asked for. */
 struct ll_serving_group {
     uint64_t instances, tensor, pipeline, data, expert;
+    uint64_t sequences, tokens; /* of a step at most; 0: as options or the server have it */
     struct ll_machine *machine;
     struct ll_served_model *model;
     struct ll_served_memory memory;
@@ -27,6 +28,7 @@ struct ll_serving_group {
 struct ll_serving_shared {
     struct ll_arena arena;
     struct ll_shared_group *first;
+    struct ll_served_traces traces;
 };
 void ll_serving_shared_release(struct ll_serving_shared *shared);
 
@@ -68,6 +70,13 @@ bool ll_serving_time(const struct ll_args *args, const char *name, double *time_
 bool ll_serving_number(const struct ll_args *args, const char *name, double least, double most,
                        double otherwise, double *value);
 bool ll_serving_load(struct ll_serving_setup *setup);
+
+/* The limits of a step that a machine's server has by itself, by the device's memory. Pure. */
+struct ll_server_batch ll_serving_batch(const struct ll_machine *machine);
+
+/* How weights are stored (-p weights of llm), by a name that servers have for it; NULL: it is none.
+ * Static. */
+const char *ll_serving_weights(const char *name);
 
 /* Tokens of a sequence at its end: the most of a range, else the mean. */
 uint64_t ll_serving_usual_length(const struct ll_load *load);

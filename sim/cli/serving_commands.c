@@ -94,11 +94,10 @@ static const struct dialect dynamo_trtllm = {.module = "dynamo.trtllm",
                                              .tokens = "--max-num-tokens",
                                              .memory = "--free-gpu-memory-fraction"};
 
-static const struct dialect *dialect_of(const struct ll_args *args)
+static const struct dialect *dialect_of(const struct ll_deployed *deployed)
 {
-    const char *machine = ll_value(args, "machine", "");
     for (size_t i = 1; i < sizeof dialects / sizeof *dialects; i++)
-        if (strstr(machine, dialects[i].stack))
+        if (strstr(deployed->machine, dialects[i].stack))
             return &dialects[i];
     return &dialects[0];
 }
@@ -128,14 +127,16 @@ static void add_count(struct ll_str *out, const char *before, const char *option
         add(out, before, option, text);
 }
 
-/* An option of ours that was given, in the server's words. */
-static void add_given(const struct ll_args *args, const char *name, const char *option, struct ll_str *out,
-                      const char *before)
+/* An option of ours that was given, in the server's words; `value` above 0 comes before what was given. */
+static void add_given(const struct ll_args *args, const char *name, const char *option, uint64_t value,
+                      struct ll_str *out, const char *before)
 {
     bool known = false;
     for (const struct ll_option *row = args->command->options; row->name; row++)
         known |= strcmp(row->name, name) == 0;
-    if (option && known && ll_flag(args, name))
+    if (value > 0)
+        add_count(out, before, option, value);
+    else if (option && known && ll_flag(args, name))
         add(out, before, option, ll_value(args, name, NULL));
 }
 
@@ -145,17 +146,35 @@ static const char *quantization_word(const char *ours)
 {
     static const char *const words[][2] = {
         {"fp8", "fp8"}, {"nvfp4", "modelopt_fp4"}, {"modelopt_fp4", "modelopt_fp4"}, {"mxfp4", "mxfp4"}};
-    for (size_t i = 0; ours && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], ours) == 0)
             return words[i][1];
     return NULL;
 }
 
-static void add_arguments(const struct ll_args *args, const struct dialect *d, const struct ll_workers *w,
-                          struct ll_str *out, const char *before)
+/* The checkpoint that a format takes, where it is not the model's own and the server does not quantize to it
+ * while it loads; NULL: the model's. TensorRT-LLM reads all formats from checkpoints (its documentation,
+ * features/quantization); vLLM and SGLang quantize 16 bits to fp8. */
+static const char *checkpoint_of(const struct ll_deployed *deployed, const struct dialect *d)
 {
+    static const char *const published[][2] = {{"int4", "int4 (AWQ or GPTQ, groups of 128)"},
+                                               {"nvfp4", "nvfp4 (ModelOpt)"}};
+    const char *format = deployed->format;
+    if (deployed->own_format || (strcmp(format, "fp8") == 0 && d->quantization) ||
+        strcmp(format, "none") == 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+        if (strcmp(format, published[i][0]) == 0)
+            return published[i][1];
+    return format;
+}
+
+static void add_arguments(const struct ll_deployed *deployed, const struct dialect *d,
+                          const struct ll_workers *w, struct ll_str *out, const char *before)
+{
+    const struct ll_args *args = deployed->args;
     const char *kv = ll_value(args, "kv-cache-dtype", ""),
-               *quantization = quantization_word(ll_value(args, "quantization", NULL));
+               *quantization = quantization_word(deployed->format);
     add_count(out, before, d->tensor, w->tensor * (d->tensor_is_all ? w->data : 1));
     if (w->pipeline > 1)
         add_count(out, before, d->pipeline, w->pipeline);
@@ -171,11 +190,11 @@ static void add_arguments(const struct ll_args *args, const struct dialect *d, c
         add(out, before, d->quantization, quantization);
     if (strncmp(kv, "fp8", 3) == 0 && d->kv_dtype)
         add(out, before, d->kv_dtype, d->fp8_kv);
-    add_given(args, "max-num-seqs", d->sequences, out, before);
-    add_given(args, "max-num-batched-tokens", d->tokens, out, before);
-    add_given(args, "block-size", d->block, out, before);
-    add_given(args, "gpu-memory-utilization", d->memory, out, before);
-    add_given(args, "no-prefix-caching", d->no_prefix_caching, out, before);
+    add_given(args, "max-num-seqs", d->sequences, w->sequences, out, before);
+    add_given(args, "max-num-batched-tokens", d->tokens, w->tokens, out, before);
+    add_given(args, "block-size", d->block, 0, out, before);
+    add_given(args, "gpu-memory-utilization", d->memory, 0, out, before);
+    add_given(args, "no-prefix-caching", d->no_prefix_caching, 0, out, before);
 }
 
 /* What trtllm-serve reads from a file alone. */
@@ -194,19 +213,22 @@ static void add_trtllm_file(const struct ll_args *args, const struct ll_workers 
 const char *ll_serving_command(const struct ll_deployed *deployed)
 {
     const struct ll_args *args = deployed->args;
-    const struct dialect *d = dialect_of(args);
+    const struct dialect *d = dialect_of(deployed);
     const bool apart = deployed->decode.count > 0;
+    const char *checkpoint = checkpoint_of(deployed, d);
     struct ll_str out = {0};
     for (int i = 0; i <= apart; i++) {
         const struct ll_workers *w = i == 0 ? &deployed->first : &deployed->decode;
         const char *role = i == 0 ? d->prefill : d->decode;
         ll_str_addf(&out, "%s%s %s", i == 0 ? "" : "\n", d->command, ll_value(args, "model", ""));
-        add_arguments(args, d, w, &out, in_command);
+        add_arguments(deployed, d, w, &out, in_command);
         if (apart && role)
             ll_str_addf(&out, " %s", role);
         if (strcmp(d->stack, "+trtllm") == 0)
             add_trtllm_file(args, w, apart, &out);
     }
+    if (checkpoint)
+        ll_str_addf(&out, "\n# with a checkpoint of %s in %s", ll_value(args, "model", ""), checkpoint);
     const char *copy = out.failed ? NULL : ll_copy_text(args->arena, out.text, out.length);
     ll_str_release(&out);
     return copy;
@@ -237,7 +259,7 @@ static void add_worker(const struct ll_deployed *deployed, const struct dialect 
 {
     const struct ll_args *args = deployed->args;
     const struct ll_workers *w = role && strcmp(role, "decode") == 0 ? &deployed->decode : &deployed->first;
-    const char *model = ll_value(args, "model", "");
+    const char *model = ll_value(args, "model", ""), *checkpoint = checkpoint_of(deployed, d);
     ll_str_addf(out, "    %s%sWorker:\n      componentType: worker\n", d->service,
                 !role                          ? ""
                 : strcmp(role, "prefill") == 0 ? "Prefill"
@@ -251,9 +273,12 @@ static void add_worker(const struct ll_deployed *deployed, const struct dialect 
         out,
         "      extraPodSpec:\n        mainContainer:\n          image: nvcr.io/nvidia/ai-dynamo/%s:my-tag\n",
         d->image);
-    ll_str_addf(out, "          command: [python3, -m, %s]\n          args:", d->module);
+    ll_str_addf(out, "          command: [python3, -m, %s]\n", d->module);
+    if (checkpoint)
+        ll_str_addf(out, "          # the model: a checkpoint in %s\n", checkpoint);
+    ll_str_add(out, "          args:");
     add(out, in_graph, d->model, model);
-    add_arguments(args, strcmp(d->stack, "+trtllm") == 0 ? &dynamo_trtllm : d, w, out, in_graph);
+    add_arguments(deployed, strcmp(d->stack, "+trtllm") == 0 ? &dynamo_trtllm : d, w, out, in_graph);
     if (role)
         add(out, in_graph, "--disaggregation-mode", role);
     ll_str_add(out, "\n");
@@ -261,7 +286,7 @@ static void add_worker(const struct ll_deployed *deployed, const struct dialect 
 
 void ll_serving_dynamo(const struct ll_deployed *deployed, struct ll_str *out)
 {
-    const struct dialect *d = dialect_of(deployed->args);
+    const struct dialect *d = dialect_of(deployed);
     ll_str_add(out, "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n  name: ");
     add_name(out, ll_value(deployed->args, "model", ""));
     ll_str_add(out,

@@ -10,11 +10,14 @@
 /* Workers that are alike; count 0: there are none. */
 struct ll_workers {
     uint64_t count, tensor, pipeline, data, expert;
+    uint64_t sequences, tokens; /* of a step at most; 0: as args say */
 };
 
 /* decode.count above 0: `first` are those that compute prompts; else they do everything. */
 struct ll_deployed {
-    const struct ll_args *args; /* machine, model and how it is stored, batch limits: as serve takes them */
+    const struct ll_args *args;   /* model, batch limits, keys and values: as serve takes them */
+    const char *machine, *format; /* as -c and --quantization take them */
+    bool own_format;              /* the model's configuration has it so */
     struct ll_workers first, decode;
 };
 

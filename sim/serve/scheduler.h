@@ -45,7 +45,8 @@ void ll_kv_give(struct ll_kv_blocks *blocks, uint32_t block);
  * content stays the one that is found. */
 void ll_kv_name(struct ll_kv_blocks *blocks, uint32_t block, uint64_t content);
 
-/* Whether a block, held or not, still contains this, which is not 0; *is_free says whether nobody holds it. */
+/* Whether a block, held or not, still contains this, which is not 0; *is_free says whether nobody holds
+ * it. */
 bool ll_kv_has(const struct ll_kv_blocks *blocks, uint32_t block, uint64_t content, bool *is_free);
 
 /* The block of this content, odd, or LL_NO_BLOCK; not held by this. *free says whether nobody holds it. */

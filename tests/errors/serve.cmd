@@ -25,6 +25,9 @@ leadline serve -c h100_sxm+vllm --model qwen3-8b --requests word.csv --rate 3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --dp 2 --ep 3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1' --decode '1 x tp=1' --kv-transfer bit
 leadline plan --serve -c h100_sxm+vllm --rate 3
+leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 3 --quantization fp8,fp9
+leadline plan -c h100_sxm -c h200_sxm traces/alexnet_train_b8.llt
+leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1,seqs=0' --decode '1 x tp=1'
 leadline plan
 printf '{"completed": 4, "total_output_tokens": 20, "total_input_tokens": -4}\n' >few.json
 leadline validate -c h100_sxm+vllm few.json

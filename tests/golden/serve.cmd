@@ -11,8 +11,10 @@ leadline serve -c h100_sxm+sglang --model qwen3-8b --requests requests.csv --per
 cat out.csv
 leadline serve -c h200_sxm+trtllm --model qwen3-30b-a3b --prefill '1 x tp=1' --decode '1 x tp=2,ep=2' --concurrency 8 --num-prompts 24 --input-tokens 1000 --output-tokens 100 --json 2>/dev/null | grep -A 6 'ttft_s\|"kv"'
 leadline serve -c h100_sxm+vllm --model qwen3-8b --concurrency 4 --num-prompts 12 --input-tokens 500 --output-tokens 64 --speculative-tokens 2 --acceptance 0.8,0.5 | grep TPOT
-leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 30 --devices 2 --input-tokens 500 --output-tokens 50 --tpot 20ms --max-num-seqs 64 --dynamo d.yaml 2>/dev/null
+leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 30 --devices 2 --input-tokens 500 --output-tokens 50 --tpot 20ms --quantization none --max-num-seqs 64 --dynamo d.yaml 2>/dev/null
 cat d.yaml
+# On two machines, with all formats that each multiplies by.
+leadline plan --serve -c h100_sxm+vllm -c l40s+vllm --model qwen3-8b --rate 3 --devices 1 --input-tokens 500 --output-tokens 50 --tpot 30ms 2>/dev/null
 # The same from a file, with an option of the command line before it; spelled as vLLM does; a warm-up, drawn lengths.
 cat >serve.yaml <<'END'
 machine: h100_sxm+vllm
