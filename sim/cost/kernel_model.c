@@ -563,64 +563,92 @@ static struct pace least_pace(const struct ll_kernel_timing *s, const struct ll_
     return pace;
 }
 
-/* The op by this way, of which cycles are known. Infinite as soon as it cannot be better than `least`: one
- * that computes longer than that takes is no rival next to whatever earlier ops left either. */
-static struct pace pace_of(const struct ll_kernel_timing *s, uint32_t index, struct ll_kernel_config *way,
-                           struct far *far, const struct pace *least, struct rivals *rivals)
+/* A way of which cycles are known, and what computing takes at the full clock. */
+struct trial {
+    uint32_t index;
+    struct ll_kernel_config way;
+    struct ll_cost cost; /* without levels, which are filled later */
+};
+
+/* The op by this way. Infinite as soon as it cannot be better than `least`: one that computes longer than
+ * that takes is no rival next to whatever earlier ops left either. */
+static struct pace pace_of(const struct ll_kernel_timing *s, struct trial *trial, struct far *far,
+                           const struct pace *least, struct rivals *rivals)
 {
-    struct ll_cost cost;
-    memset(&cost, 0, offsetof(struct ll_cost, level_bytes)); /* those of levels are filled below */
-    cost.serial = s->kernel->serial;
-    cost.unit = s->unit_index;
-    cost.made = s->made;
-    cost.zeros = s->task.zeros;
-    time_compute(s, way, &cost);
+    struct ll_kernel_config *way = &trial->way;
+    struct ll_cost *cost = &trial->cost;
     const double most_s = s->machine->software.objective == LL_OBJECTIVE_TIME ? least->time_s : INFINITY;
-    if (cost.compute_s > most_s)
+    if (cost->compute_s > most_s)
         return no_pace;
-    ask_operands(s, index, way);
-    if (powered_s(s, way, cost.compute_s) > most_s)
+    ask_operands(s, trial->index, way);
+    if (powered_s(s, way, cost->compute_s) > most_s)
         return no_pace;
-    struct pace pace = least_pace(s, way, least, far, &cost);
+    struct pace pace = least_pace(s, way, least, far, cost);
     if (rivals->count < MOST_RIVALS)
-        rivals->at[rivals->count] = (struct rival){pace, cost.units_used};
+        rivals->at[rivals->count] = (struct rival){pace, cost->units_used};
     rivals->count++;
     bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
     if ((!searched && !far->differ) || !is_less(&pace, least))
         return pace;
     if (far->ports_differ)
-        best_spare(s, way, &cost, &pace);
+        best_spare(s, way, cost, &pace);
     else
-        pace = pace_by(s, way, &nothing_to_spare, &cost, NULL);
+        pace = pace_by(s, way, &nothing_to_spare, cost, NULL);
     return pace;
 }
 
-/* The index of the best way; of equals the one that asks for least, the first of these. */
+/* The next way from *index on that makes sense; false behind the last. */
+static bool next_trial(const struct ll_kernel_timing *s, uint32_t count, uint32_t *index, struct trial *trial)
+{
+    const uint32_t series = (uint32_t)ll_max(1, ll_unit_model(s->unit.model)->series);
+    while (*index < count && !ask_cycles(s, *index, &trial->way))
+        *index += series - *index % series;
+    if (*index >= count)
+        return false;
+    trial->index = (*index)++;
+    memset(&trial->cost, 0, offsetof(struct ll_cost, level_bytes));
+    trial->cost.serial = s->kernel->serial;
+    trial->cost.unit = s->unit_index;
+    trial->cost.made = s->made;
+    trial->cost.zeros = s->task.zeros;
+    time_compute(s, &trial->way, &trial->cost);
+    return true;
+}
+
+/* The index of the best way; of equals the one that asks for least, the first of these. Where a bound rules
+ * ways out, that which computes the shortest is tried first: hardly any other one is then looked at. */
 static uint32_t best_way(const struct ll_kernel_timing *s, uint32_t count, struct far *far,
                          struct pace *least, struct rivals *rivals)
 {
-    uint32_t best = 0;
+    enum { AT_ONCE = 16 };
+    struct trial trials[AT_ONCE];
     const struct ll_software *software = &s->machine->software;
-    bool frugal = s->machine->energy_given && software->objective != LL_OBJECTIVE_TIME;
+    const bool by_time = software->objective == LL_OBJECTIVE_TIME,
+               searched = software->mapping == LL_MAPPED_SEARCH;
+    bool frugal = s->machine->energy_given && !by_time;
+    uint32_t best = 0, index = 0, ready;
     rivals->count = 0;
     far->ports_differ = s->task.is_gemm && ports_differ(s->machine);
-    far->differ = far->ports_differ || (s->task.is_gemm && frugal && software->mapping == LL_MAPPED_SEARCH);
+    far->differ = far->ports_differ || (s->task.is_gemm && frugal && searched);
     find_far(s, false, &far->by_time);
     if (far->differ)
         find_far(s, true, &far->by_bytes);
-    const uint32_t series = (uint32_t)ll_max(1, ll_unit_model(s->unit.model)->series);
-    for (uint32_t i = 0; i < count; i++) {
-        struct ll_kernel_config way;
-        if (!ask_cycles(s, i, &way)) {
-            i += series - 1 - i % series;
-            continue;
+    do {
+        uint32_t first = 0;
+        for (ready = 0; ready < AT_ONCE && next_trial(s, count, &index, &trials[ready]); ready++)
+            if (by_time && !searched && !far->differ &&
+                trials[ready].cost.compute_s < trials[first].cost.compute_s)
+                first = ready;
+        for (uint32_t i = 0; i < ready; i++) {
+            struct trial *trial = &trials[i == 0 ? first : i <= first ? i - 1 : i];
+            struct pace pace = pace_of(s, trial, far, least, rivals);
+            bool sooner = trial->index < best && !is_less(least, &pace);
+            if (!is_less(&pace, least) && !sooner)
+                continue;
+            best = trial->index;
+            *least = pace;
         }
-        struct pace pace = pace_of(s, i, &way, far, least, rivals);
-        if (!is_less(&pace, least))
-            continue;
-        best = i;
-        *least = pace;
-    }
+    } while (ready == AT_ONCE);
     return best;
 }
 
@@ -646,8 +674,8 @@ static double far_others_s(const struct ll_kernel_timing *s, const struct ll_cos
     return most_s;
 }
 
-/* Whether one way takes no longer than another one, whatever is left of the far levels' time, F, and of what the
- * first pieces of other units take out of them, O, at most most_s. On as many units both are the same:
+/* Whether one way takes no longer than another one, whatever is left of the far levels' time, F, and of what
+ * the first pieces of other units take out of them, O, at most most_s. On as many units both are the same:
  *
  *       longest = max(computing + max(O, others), near, F)
  *       time = (1 - serial) * longest + serial * (computing + all near + F) + what is the same for both
