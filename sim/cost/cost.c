@@ -689,6 +689,21 @@ void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, c
         look_up(&question, cost);
 }
 
+bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct ll_cost *cost,
+                                const struct ll_warm_bytes *found)
+{
+    bool near = false, any = false, shared = false;
+    uint64_t near_levels = ll_private_levels(machine);
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        near = near || (l < near_levels && found->saved_bytes[l] > 0);
+        any = any || found->saved_bytes[l] > 0;
+        shared = shared || found->shared_bytes[l] > 0; /* more units are sooner done with that */
+    }
+    return cost->reuse_sensitivity == LL_REUSE_MATTERS
+               ? any || shared
+               : cost->reuse_sensitivity == LL_REUSE_MATTERS_NEAR && (near || shared);
+}
+
 struct ll_bounds ll_cost_bounds(const struct ll_machine *machine, enum ll_op_kind kind,
                                 const struct ll_work *work)
 {

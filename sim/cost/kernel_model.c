@@ -398,21 +398,6 @@ static bool overlaps_all(const struct ll_machine *machine)
     return true;
 }
 
-bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct ll_cost *cost,
-                                const struct ll_warm_bytes *found)
-{
-    bool near = false, any = false, shared = false;
-    uint64_t near_levels = ll_private_levels(machine);
-    for (uint64_t l = 0; l < machine->level_count; l++) {
-        near = near || (l < near_levels && found->saved_bytes[l] > 0);
-        any = any || found->saved_bytes[l] > 0;
-        shared = shared || found->shared_bytes[l] > 0; /* more units are sooner done with that */
-    }
-    return cost->reuse_sensitivity == LL_REUSE_MATTERS
-               ? any || shared
-               : cost->reuse_sensitivity == LL_REUSE_MATTERS_NEAR && (near || shared);
-}
-
 /* What ways are compared by: what the software wants least; of equals the longest of what depends on the way,
  * behind first pieces, which is computing or a near level; then what it asks of the innermost level. */
 struct pace {
@@ -587,13 +572,11 @@ static struct pace pace_of(const struct ll_kernel_timing *s, struct trial *trial
     if (rivals->count < MOST_RIVALS)
         rivals->at[rivals->count] = (struct rival){pace, cost->units_used};
     rivals->count++;
-    bool searched = s->machine->software.mapping == LL_MAPPED_SEARCH;
-    if ((!searched && !far->differ) || !is_less(&pace, least))
+    if ((s->machine->software.mapping != LL_MAPPED_SEARCH && !far->differ) || !is_less(&pace, least))
         return pace;
-    if (far->ports_differ)
-        best_spare(s, way, cost, &pace);
-    else
-        pace = pace_by(s, way, &nothing_to_spare, cost, NULL);
+    if (!far->ports_differ)
+        return pace_by(s, way, &nothing_to_spare, cost, NULL);
+    best_spare(s, way, cost, &pace);
     return pace;
 }
 
@@ -680,7 +663,8 @@ static double far_others_s(const struct ll_kernel_timing *s, const struct ll_cos
  *       longest = max(computing + max(O, others), near, F)
  *       time = (1 - serial) * longest + serial * (computing + all near + F) + what is the same for both
  *
- * On fewer units no O is longer, and on more no first piece is. */
+ * On fewer units no O is longer, and on more no first piece is. Where less than all of the time counts, as
+ * energy does, it takes no longer in anything. */
 static bool never_loses(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
                         const struct rival *one, const struct rival *other, double most_s)
 {
@@ -691,16 +675,6 @@ static bool never_loses(const struct ll_kernel_timing *s, const struct ll_kernel
     return (sooner || a->computing_s + fmax(most_s, a->others_s) <= least_s) && a->near_s <= least_s &&
            (s->kernel->serial == 0 || a->computing_s + a->all_near_s <= b->computing_s + b->all_near_s) &&
            (!fewer || !shrinks_pieces(s, way, other->units_used));
-}
-
-/* The same where less than all of the time counts, as energy does: one way takes no longer in anything. */
-static bool loses_nowhere(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
-                          const struct rival *one, const struct rival *other)
-{
-    const struct pace *a = &one->pace, *b = &other->pace;
-    return s->kernel->serial == 0 && a->computing_s <= b->computing_s && a->near_s <= b->near_s &&
-           (one->units_used == other->units_used ||
-            (one->units_used < other->units_used && !shrinks_pieces(s, way, other->units_used)));
 }
 
 /* The choice is the best whatever earlier ops left of the far levels if all stages overlap and no other way
@@ -714,13 +688,11 @@ static enum ll_reuse_sensitivity reuse_sensitivity_of(const struct ll_kernel_tim
         return LL_REUSE_MATTERS;
     if (count == 1)
         return LL_REUSE_MATTERS_NEVER;
-    const bool by_time = s->machine->software.objective == LL_OBJECTIVE_TIME;
     const struct rival chosen = {*pace, cost->units_used};
     const double most_s = far_others_s(s, cost);
     bool settled = overlaps_all(s->machine) && rivals->count <= MOST_RIVALS;
     for (uint32_t i = 0; settled && i < rivals->count; i++)
-        settled = by_time ? never_loses(s, way, &chosen, &rivals->at[i], most_s)
-                          : loses_nowhere(s, way, &chosen, &rivals->at[i]);
+        settled = never_loses(s, way, &chosen, &rivals->at[i], most_s);
     return settled ? LL_REUSE_MATTERS_NEAR : LL_REUSE_MATTERS;
 }
 
