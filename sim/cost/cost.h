@@ -144,10 +144,12 @@ struct ll_cost {
     double made;    /* FLOPs of its way for each of the work's: fewer in Winograd's, more between zeros */
     double zeros;   /* multiplications by zero for each of these */
     double array_j; /* energy of an array beyond its multiplications and what bytes out of levels tell */
-    struct ll_array_energy array_parts; /* of that: where it is taken; the rest is arithmetic */
-    uint64_t mappings;                  /* that its search looked at */
-    struct ll_correction overlay;       /* to be applied when the op is timed; no other field depends on it */
-    struct ll_tabled table;             /* the same, applied after the overlay */
+    struct ll_array_energy array_parts;  /* of that: where it is taken; the rest is arithmetic */
+    uint64_t mappings;                   /* that its search looked at */
+    bool mapped_in_part;                 /* it left some out, so that another may be better, */
+    double mapping_gap_s, mapping_gap_j; /* but by no more than this: what is left to the bounds of both */
+    struct ll_correction overlay; /* to be applied when the op is timed; no other field depends on it */
+    struct ll_tabled table;       /* the same, applied after the overlay */
     double utilization; /* algorithmic FLOPs of the unit over what it, all instances, could do meanwhile */
     /* Of each level; those behind the machine's last are 0. */
     double level_bytes[LL_MAX_LEVELS]; /* traffic out of (and back into) each level, all instances together */

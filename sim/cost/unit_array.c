@@ -117,6 +117,9 @@ static const char *array_whole(const struct ll_machine *machine, uint64_t u, con
         n.problem.macs * n.steps / unit->array.macs[dtype] /
         (ll_unit_arithmetic(unit).elements * (double)unit->count * (busy + cost->apart_s / cycle_s));
     cost->mappings = n.found.evaluated;
+    cost->mapped_in_part = !n.found.complete;
+    cost->mapping_gap_s = n.steps * fmax(0, nest->cycles - n.found.bound.cycles) * cycle_s;
+    cost->mapping_gap_j = n.steps * fmax(0, nest->energy_j - n.found.bound.energy_j);
     for (uint64_t l = 0; l < machine->level_count; l++) {
         take_level(machine, l, &n, cost);
         cost->level_s[l] = fmin(n.steps * nest->busy_cycles[inside + l] * cycle_s, cost->compute_s);

@@ -333,9 +333,11 @@ const struct ll_fused_step *ll_fuse(const struct ll_prepared *prepared, const st
         good = name_parts(f, &search->chip, arena) && write_all(&writing);
         for (uint32_t n = 0; n < search->graph.node_count; n++)
             f->layer_by_layer_s += search->alone[n].time_s;
+        f->bound_s = search_least_s(search);
         f->plans_tried = search->tried;
         f->plans_played = search->played;
-        good = settle(f, arena) && good;
+        good = settle(f, arena) && good && f->bound_s >= 0;
+        assert(!good || f->bound_s <= f->time_s * (1 + 1e-9));
         assert(f->time_s <= f->layer_by_layer_s * (1 + 1e-9));
         sum_energy(f);
         good = good && fusion_result(f, search, arena, diags);

@@ -79,8 +79,9 @@ struct ll_fusion_link {
 struct ll_fusion_stack {
     uint32_t first_op, last_op, op_count;
     uint32_t bands, columns, steps, tiles; /* cores along rows, along columns; tiles of rows; tiles in all */
-    /* Of a stack of one op, what its columns and depth are cut into; of several ops, blocks of columns that go
-     * through it and what the depth of the GEMMs that make them is cut into, 0: it is cut along rows alone. */
+    /* Of a stack of one op, what its columns and depth are cut into; of several ops, blocks of columns
+     * that go through it and what the depth of the GEMMs that make them is cut into, 0: it is cut along
+     * rows alone. */
     uint32_t column_blocks, depth_blocks;
     bool pipeline;
     double start_s, time_s, bound_s,
@@ -92,6 +93,7 @@ struct ll_fused_step {
     const struct ll_result
         *result; /* of a step, as of a replay; its machine has the cores' units, not cores */
     double time_s, layer_by_layer_s;                                  /* of the replayed ops */
+    double bound_s; /* no schedule is shorter: peak of all cores, bytes that must cross the outermost memory */
     double energy_j, compute_j, tiles_j, links_j, memory_j, static_j; /* NaN where the machine does not say */
     struct ll_fusion_stack *stacks;
     struct ll_fusion_task *tasks;
@@ -108,7 +110,7 @@ struct ll_fused_step {
     double *core_busy_s;
     const uint16_t **routes; /* from * (core_count + 1) + to: links */
     uint16_t *route_lengths;
-    uint64_t plans_tried, plans_played;
+    uint64_t plans_tried, plans_played; /* a part of all that there are */
 };
 
 /* Schedules a prepared trace on a machine with cores. NULL on no memory, or after complaining of ops that

@@ -670,6 +670,36 @@ bool search_open(struct search *search, const struct ll_prepared *prepared, cons
     return true;
 }
 
+/* FLOP/s of all cores in the type in which a node computes. */
+static double peak_of_all(const struct search *search, const struct node *node)
+{
+    double sum = 0;
+    for (uint32_t t = 0; t < search->chip.type_count; t++)
+        sum += search->peak_flops[t][node->work->dtype] * (double)search->machine->cores[t].count;
+    return sum;
+}
+
+double search_least_s(const struct search *search)
+{
+    const struct graph *graph = &search->graph;
+    bool *seen = calloc(search->prepared->trace->tensor_count + 1, sizeof *seen);
+    double computing_s = 0, bytes = 0;
+    for (uint32_t n = 0; seen && n < graph->node_count; n++) {
+        const struct node *node = &graph->nodes[n];
+        double peak = peak_of_all(search, node);
+        computing_s += peak > 0 && ll_is_gemm(node->work) ? (double)node->work->flops / peak : 0;
+        bytes += node->last_use == LL_NONE ? node->out_bytes : 0;
+        for (uint32_t i = 0; i < node->edge_count; i++) {
+            const struct edge *edge = &graph->edges[node->first_edge + i];
+            bytes += edge->weight && edge->source == LL_NONE && !seen[edge->tensor] ? edge->bytes : 0;
+            seen[edge->tensor] |= edge->weight;
+        }
+    }
+    double least_s = seen ? fmax(computing_s, bytes / search->chip.links[0].Bps) : -1;
+    free(seen);
+    return least_s;
+}
+
 void search_close(struct search *search)
 {
     program_release(&search->program);

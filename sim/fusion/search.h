@@ -37,6 +37,11 @@ bool search_open(struct search *search, const struct ll_prepared *prepared, cons
 /* Fills alone, stack and rest_s. False when memory ran out (failed) or a node fits no memory (unfit). */
 bool search_step(struct search *search, enum ll_fuse fuse);
 
+/* What no schedule of the step is shorter than, whatever its plans: all FLOPs at the peak of all cores,
+ * and weights once, with results that nothing reads, over the outermost memory. Negative when memory ran
+ * out. */
+double search_least_s(const struct search *search);
+
 void search_close(struct search *search);
 
 #endif

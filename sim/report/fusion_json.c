@@ -89,6 +89,7 @@ void ll_fusion_json(const struct ll_fused_step *fusion, struct ll_json *json)
     ll_json_open_object(json);
     ll_json_put_number(json, "time_s", fusion->time_s);
     ll_json_put_number(json, "layer_by_layer_s", fusion->layer_by_layer_s);
+    ll_json_put_number(json, "bound_s", fusion->bound_s);
     ll_json_put_count(json, "plans_tried", fusion->plans_tried);
     ll_json_put_count(json, "plans_played", fusion->plans_played);
     ll_json_key(json, "energy");

@@ -337,24 +337,6 @@ static void energy(const struct ll_result *result, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-/* Mappings that were evaluated for the ops of a step, each signature once; without arrays there are none. */
-static void mappings(const struct ll_result *result, struct ll_json *json)
-{
-    const struct ll_trace *trace = result->prepared->trace;
-    const struct ll_prepared *prepared = result->prepared;
-    bool *seen = calloc(trace->signature_count + 1, sizeof *seen);
-    uint64_t sum = 0;
-    for (uint32_t seq = prepared->first_op; seen && result->costs && seq < prepared->end_op; seq++) {
-        const struct ll_cost *cost = ll_replay_cost(result, seq);
-        if (cost && !seen[trace->ops[seq].signature])
-            sum += cost->mappings;
-        seen[trace->ops[seq].signature] = true;
-    }
-    if (sum > 0)
-        ll_json_put_count(json, "mappings_evaluated", sum);
-    free(seen);
-}
-
 static void area(const struct ll_result *result, struct ll_json *json)
 {
     const struct ll_machine *machine = result->machine;
@@ -519,7 +501,7 @@ static void one_report(const struct ll_report *report, const char *machine, bool
         network(result, json);
     memory(report, json);
     energy(result, json);
-    mappings(result, json);
+    ll_searched_json(result, json);
     area(result, json);
     price(result->machine, json);
     if (report->parallel)

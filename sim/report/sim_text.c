@@ -168,6 +168,7 @@ static void report_remarks(const struct ll_report *report, unsigned width, struc
 {
     infeed_line(report, width, out);
     stray_line(report->result, width, out);
+    ll_searched_text(report->result, width, out);
     report_lanes_for_type(report->result, NULL, width, out);
     if (!report->parallel)
         cold_line(report->result, width, out);
@@ -539,8 +540,7 @@ static void energy_part(const char *name, double part_j, double all_j, bool *som
     *some = true;
 }
 
-/* The type that the figures of arithmetic are of, when the trace's own has none: sim/machine/parts.c takes
- * that of another one. The trace's own when it has one, or nothing has. */
+/* The type whose figures of arithmetic are taken: the trace's own, or one that stands for it. */
 static enum ll_dtype type_of_figure(const struct ll_machine *machine, enum ll_dtype dtype)
 {
     const double *figures = machine->energy.mac_j, taken = ll_machine_mac_j(machine, dtype);
