@@ -138,11 +138,19 @@ static bool check_converters(struct ll_reading *reading, const struct ll_unit *u
                        "`adc_bits` say nothing without the node: give `node_nm` in `energy`");
 }
 
-static bool check_rests(struct ll_reading *reading)
+static bool check_what_stays(struct ll_reading *reading)
 {
     bool right = true;
     for (uint64_t i = 0; i < reading->machine->level_count; i++) {
         const struct ll_level *level = &reading->machine->levels[i];
+        bool keeps =
+            i + 1 < reading->machine->level_count && !level->cache_given && level->scope == LL_SCOPE_DEVICE;
+        if (level->keeps_weights && !keeps)
+            right = ll_complain(
+                reading->diags, place_of(ll_item_node(reading, "memory", i), "keeps_weights"),
+                "`%s` cannot keep weights: expected a level inside the outermost one, of scope device, "
+                "that is no `cache`",
+                level->name);
         if (level->rest != LL_DRAM_STANDBY && !level->dram)
             right = ll_complain(reading->diags, place_of(ll_item_node(reading, "memory", i), "rest"),
                                 "`rest` is of channels of a `dram`, and `%s` is none", level->name);
@@ -164,7 +172,7 @@ bool ll_check_idle(struct ll_reading *reading)
             right &= check_converters(reading, &machine->units[i], ll_item_node(reading, "units", i));
         }
     if (ll_read_well(reading, "memory"))
-        right &= check_rests(reading);
+        right &= check_what_stays(reading);
     if (ll_read_well(reading, "network"))
         for (uint64_t i = 0; i < machine->network_count; i++)
             right &= check_link(reading, i, ll_item_node(reading, "network", i));

@@ -65,6 +65,7 @@ struct ll_level {
     bool holds_given;
     bool on_chip; /* where on_chip_given; ask ll_level_is_on_chip */
     bool on_chip_given;
+    bool keeps_weights;          /* that nothing writes, for good, as many as it has room for */
     enum ll_dram_rest rest;      /* of a DRAM whose channels move nothing */
     struct ll_tile tile;         /* of a GEMM that software keeps in it; m 0: any */
     const char *loops;           /* that bring such tiles, outermost first, as "nmk"; NULL: any order */

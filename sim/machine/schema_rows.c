@@ -436,6 +436,10 @@ static const struct ll_field level_fields[] = {
     {.key = "on_chip", .type = LL_TYPE_BOOL, AT(on_chip), .given_offset = offsetof(struct ll_level, on_chip_given),
      .help = "whether it lies on the chip, for areas, energy and price; when not given, every level does but the "
              "outermost"},
+    {.key = "keeps_weights", .type = LL_TYPE_BOOL, AT(keeps_weights), .otherwise = "false",
+     .help = "whether weights lie here for good, inference after inference, as many as there is room for beside the largest "
+             "op's other operands, so that also the first step finds them: not with `cache`, nor in training, which writes "
+             "them"},
     {.key = "tile", .type = LL_TYPE_TILE, AT(tile),
      .help = "m x n x k of a GEMM that software keeps in it, with `mapping: search`, which then looks for the rest "
              "alone: no larger than the GEMM, its longest side halved until it fits, and no larger than the tile "

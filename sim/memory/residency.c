@@ -41,7 +41,8 @@ struct track {
     uint64_t arrived;    /* 1 + index of the reuse by which the host has written it since; 0: none */
     uint64_t arrival;    /* and its place */
     bool read_since;
-    bool was_there; /* before the trace began */
+    bool was_there;       /* before the trace began */
+    bool weight, written; /* it holds one; an op writes it */
 };
 
 /* What the dead left at addresses that nobody has taken since. */
@@ -287,6 +288,7 @@ static void read_operand(struct walk *walk, uint32_t tensor, const struct moved 
     bool whole = touches_whole(walk, tensor, moved, reuse);
     if (reuse->bytes == 0 && !whole) /* named, but what it holds is not looked at */
         return;
+    reuse->stays = track->weight && !track->written;
     track->read_since = true;
     track->readers |= 1u << reuse->operand;
     (whole ? touch : touch_part)(walk, track, reuse);
@@ -480,6 +482,13 @@ static bool measure_signatures(struct walk *walk)
     return walk->desc_bytes && walk->by_all;
 }
 
+/* Whether an op writes this tensor, and does not only look at a storage in another shape. */
+static bool is_written(const struct ll_trace *trace, const struct ll_tensor *tensor)
+{
+    return tensor->producer != LL_NONE &&
+           trace->signatures[trace->ops[tensor->producer].signature].bytes_written > 0;
+}
+
 static void measure_storages(struct walk *walk)
 {
     const struct ll_trace *trace = walk->trace;
@@ -488,6 +497,8 @@ static void measure_storages(struct walk *walk)
         uint64_t bytes = tensor_bytes(walk, (uint32_t)i);
         track->size_bytes = ll_max(track->size_bytes, bytes);
         track->was_there |= trace->tensors[i].producer == LL_NONE;
+        track->weight |= trace->descs[trace->tensors[i].desc].memory == LL_WEIGHT;
+        track->written |= is_written(trace, &trace->tensors[i]);
     }
     walk->limit_bytes = LL_NO_FIT / (walk->count + 1);
 }
@@ -537,6 +548,27 @@ static bool find_addresses(struct walk *walk, struct ll_arena *arena)
     return true;
 }
 
+static double staying_bytes(const struct walk *walk)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < walk->trace->storage_count; i++)
+        if (walk->tracks[i].weight && !walk->tracks[i].written)
+            sum += (double)walk->tracks[i].size_bytes;
+    return sum;
+}
+
+static double most_bytes(const struct walk *walk)
+{
+    double most = 0;
+    for (uint64_t op = 0; op < walk->trace->op_count; op++) {
+        double sum = 0;
+        for (uint64_t i = walk->first[op]; i < walk->first[op + 1]; i++)
+            sum += walk->reuses[i].stays ? 0 : (double)walk->reuses[i].bytes;
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena)
 {
     struct walk walk = {.trace = trace};
@@ -555,7 +587,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
         measure_storages(&walk);
         ready = visit_ops(&walk, rehearsed_ops(trace), true) && visit_ops(&walk, trace->op_count, false);
         settle_all(&walk);
-        *residency = (struct ll_residency){walk.first, walk.reuses};
+        *residency = (struct ll_residency){walk.first, walk.reuses, staying_bytes(&walk), most_bytes(&walk)};
     }
     free(walk.desc_bytes);
     free(walk.by_all);
@@ -802,11 +834,20 @@ void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so
 
 /* --- what ops find --- */
 
+/* Of weights that stay, the part that a level keeps for good. */
+static double part_that_stays(const struct ll_residency *residency, const struct ll_level *level)
+{
+    double room = fmax(0, (double)level->size_bytes - residency->most_bytes);
+    return residency->staying_bytes > 0 ? fmin(1, room / residency->staying_bytes) : 0;
+}
+
 /* Bytes of this use that the level has. */
 static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, uint64_t l)
 {
     const struct ll_level *level = &asking->machine->levels[l];
     const struct ll_history *history = asking->so_far.history;
+    if (level->keeps_weights && reuse->stays)
+        return (double)reuse->bytes * part_that_stays(asking->residency, level);
     if (!is_near(asking, reuse, level))
         return 0;
     if (has_history(level))
@@ -919,7 +960,8 @@ static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse)
 {
     mix(hash, reuse->bytes);
     mix(hash, (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
-                  (uint64_t)reuse->everywhere << 2 | (uint64_t)reuse->by_host << 1 | reuse->written);
+                  (uint64_t)reuse->stays << 3 | (uint64_t)reuse->everywhere << 2 |
+                  (uint64_t)reuse->by_host << 1 | reuse->written);
 }
 
 /* Those that read the bytes since they were written, as far as shared_by_all looks. False: the host wrote

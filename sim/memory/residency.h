@@ -63,7 +63,14 @@
  * unless it holds them, so that what counts is the distance `since` these addresses were touched last, by
  * whomever.
  *
- * Nothing is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what that
+ * A memory that software fills may keep weights for good (`keeps_weights`): of all that no op writes the part
+ *
+ *       min(1, max(0, C - M) / W)
+ *
+ * of W bytes, beside the M bytes of the other operands of the op that has most of them; each weight is there to
+ * that part, from the first step on.
+ *
+ * Nothing else is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what that
  * step leaves is there.
  *
  * Of a storage that an op touches in part, a slice or some rows, the part is as far back as all of it was
@@ -91,6 +98,7 @@ struct ll_reuse {
     uint32_t op;
     enum ll_op_kind kind;
     bool written, by_host;
+    bool stays;              /* it reads a weight that no op writes, so that a memory may keep it for good */
     bool everywhere;         /* every unit that works reads all of it */
     enum ll_operand operand; /* which of the op's it is, where a memory holds but some (`holds`) */
     unsigned readers;        /* of what is written: as which operands it is read to its end, a bit each */
@@ -99,6 +107,8 @@ struct ll_reuse {
 struct ll_residency {
     const uint64_t *first; /* op_count + 1 offsets: op's operands are reuses[first[op]..first[op + 1]) */
     const struct ll_reuse *reuses; /* inputs, then outputs; before first[0] those of a rehearsal */
+    /* Of all weights that no op writes; of the other operands of the op that has most of them. */
+    double staying_bytes, most_bytes;
 };
 
 /* All distances of a trace, in time n log n for n operands. NULL when memory ran out. Lives in the arena;

@@ -101,8 +101,8 @@ static void save_chained(const struct ll_machine *machine, const struct ll_cost 
     *saved += weights_left * of[LL_OPERAND_B];
 }
 
-/* Of a network's weights, the share that stays from one inference to the next: they share the memory with the
- * largest layer's operands. */
+/* Of a network's weights, the share that stays from one inference to the next in a memory that keeps them:
+ * they share it with the largest layer's operands. */
 static double weights_that_stay(const struct ll_machine *machine, const struct ll_measured_works *works)
 {
     double weights = 0, most = 0, size = 0;
@@ -112,9 +112,8 @@ static double weights_that_stay(const struct ll_machine *machine, const struct l
         weights += ll_is_gemm(work) ? times * (double)work->b_bytes : 0;
         most = fmax(most, (double)work->a_bytes + (double)work->c_bytes);
     }
-    if (machine->level_count > 1)
-        size = (double)machine->levels[machine->level_count - 2].size_bytes *
-               (double)ll_machine_instances(machine, machine->level_count - 2);
+    if (machine->level_count > 1 && machine->levels[machine->level_count - 2].keeps_weights)
+        size = (double)machine->levels[machine->level_count - 2].size_bytes;
     return weights > 0 ? fmin(1, fmax(0, size - most) / weights) : 0;
 }
 

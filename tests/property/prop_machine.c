@@ -322,12 +322,15 @@ static write_value *const writers[LL_TYPE_COUNT] = {
  * them. */
 static bool wanted(struct writer *w, const struct ll_field *field, const char *skip)
 {
-    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share its scope, a
-     * shape and edges the number of devices, what adds up a switch (tests/property/prop_net.c), a limit of
-     * power what flows all the time (tests/unit/test_power.c); what units draw goes with no ports
-     * (tests/unit/test_machine_errors.c), tiles and their loops with a search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, cores
-     * and what joins them the names of others (tests/errors/machines/core*.yaml), wafers
-     * hold the area's dies (tests/unit/test_price.c), converters the node (tests/unit/test_components.c), and a fat tree and levels of groups have keys of their own (tests/unit/test_net.c). */
+    /* A cache's keys must fit the level's size (tests/property/prop_cache.c), nodes and a cluster's share
+     * its scope, a shape and edges the number of devices, what adds up a switch
+     * (tests/property/prop_net.c), a limit of power what flows all the time (tests/unit/test_power.c);
+     * what units draw goes with no ports (tests/unit/test_machine_errors.c), tiles and their loops with a
+     * search (tests/unit/test_machine.c), tiles for a narrow n with that n, reach with a rate, cores and
+     * what joins them the names of others (tests/errors/machines/core*.yaml), wafers hold the area's dies
+     * (tests/unit/test_price.c), converters the node (tests/unit/test_components.c), weights that stay a
+     * level's place (tests/unit/test_residency_hand.c), and a fat tree and levels of groups have keys of their
+     * own (tests/unit/test_net.c). */
     static const char *const fitted[] = {"cache",
                                          "share",
                                          "shape",
@@ -352,6 +355,7 @@ static bool wanted(struct writer *w, const struct ll_field *field, const char *s
                                          "strided_reach",
                                          "strided_drift",
                                          "adc_bits",
+                                         "keeps_weights",
                                          "price"};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++)
         if (!strcmp(field->key, fitted[i]))

@@ -179,10 +179,43 @@ static void of_what_is_overwritten_in_part_nothing_is_read(void **state)
     ll_arena_release(&arena);
 }
 
+/* A memory of 600 bytes that keeps weights has room for half of the 1000 bytes of the table beside the vector's
+ * 100, from the first op on; op 1 finds half of its 50. Where an op writes the table, nothing of it stays. */
+static void weights_that_stay_are_there_from_the_first_op_on(void **state)
+{
+    (void)state;
+    struct hand hand;
+    struct ll_arena arena = {0};
+    struct ll_warm_bytes found;
+    struct ll_machine machine = {.level_count = 2,
+                                 .levels = {{.name = "sram", .size_bytes = 600, .keeps_weights = true},
+                                            {.name = "ram", .size_bytes = 1 << 20}}};
+    hand_trace(&hand);
+    const struct ll_residency *residency = ll_residency_new(&hand.trace, &arena);
+    assert_near(residency->staying_bytes, 1000, 1e-12);
+    assert_near(residency->most_bytes, 100, 1e-12);
+    ll_residency_saved(residency, &machine, 0, 0, (struct ll_so_far){0}, &found);
+    assert_near(found.saved_bytes[1], 500, 1e-12);
+    assert_true(found.saved_bytes[0] == 0);
+    machine.levels[0].size_bytes = 1100;
+    ll_residency_saved(residency, &machine, 0, 0, (struct ll_so_far){0}, &found);
+    assert_near(found.saved_bytes[1], 1000, 1e-12);
+    machine.levels[0].keeps_weights = false;
+    ll_residency_saved(residency, &machine, 0, 0, (struct ll_so_far){0}, &found);
+    assert_true(found.saved_bytes[1] == 0);
+    machine.levels[0].keeps_weights = true;
+    hand.tensors[0].producer = 3;
+    hand.signatures[0].bytes_written = 1000;
+    residency = ll_residency_new(&hand.trace, &arena);
+    assert_true(residency->staying_bytes == 0 && !residency->reuses[0].stays);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_op_that_reads_a_part_counts_with_that_part),
+        cmocka_unit_test(weights_that_stay_are_there_from_the_first_op_on),
         cmocka_unit_test(a_rehearsed_step_begins_with_what_it_leaves),
         cmocka_unit_test(the_last_write_goes_out_unless_it_was_used),
         cmocka_unit_test(what_is_read_in_parts_is_as_far_back_as_all_of_it),
