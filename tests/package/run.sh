@@ -84,6 +84,11 @@ cmp of_library of_program || fail "the library's document is not the program's"
 ! ./simulate custom_example no.llt 2>told || fail "a trace that is not there was simulated"
 grep -q no.llt told || fail "the missing trace is not told of"
 
+# What the page of the library shows first.
+ln -s "$root/examples" "$root/traces" .
+sed -n '/^```$/,/^```$/{/^```/!p}' "$root/docs/library.md" | head -n 2 >shown
+LD_RUN_PATH=$tree/moved/lib sh -eu shown >of_page
+moved/bin/leadline sim -c h100_sxm --what-if --json traces/alexnet_infer_b1.llt | cmp - of_page || fail "docs/library.md shows something else"
 ./build custom_example 64 1024 4096 1024 | grep -q '^[0-9.e-]* s$' || fail "no step is built op by op"
 ! ./build custom_example 64 1024 wide 2>told || fail "a layer of no width was built"
 grep -q '1024xwide:bf16: expected' told || fail "its shape is not told of"
