@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/command.h"
+#include "sim/cli/goodput.h"
 #include "sim/parallel/goodput.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
@@ -36,9 +36,8 @@ static double time_of(const char *text)
     return NAN;
 }
 
-/* A time that was given; otherwise when not. False after saying what is wrong. */
-static bool read_time(const struct ll_args *args, const char *name, double otherwise, double least_s,
-                      double *time_s)
+bool ll_goodput_time(const struct ll_args *args, const char *name, double otherwise, double least_s,
+                     double *time_s)
 {
     const char *text = ll_value(args, name, NULL);
     *time_s = text ? time_of(text) : otherwise;
@@ -50,8 +49,8 @@ static bool read_time(const struct ll_args *args, const char *name, double other
     return true;
 }
 
-static bool read_number(const struct ll_args *args, const char *name, double least, double most,
-                        double otherwise, double *number)
+bool ll_goodput_number(const struct ll_args *args, const char *name, double least, double most,
+                       double otherwise, double *number)
 {
     const char *text = ll_value(args, name, NULL);
     char *end = NULL;
@@ -67,14 +66,14 @@ static bool read_number(const struct ll_args *args, const char *name, double lea
 static bool read_mean(const struct ll_args *args, struct job *job)
 {
     double device_s, node_s, link_s, mean_s, over_s, count, per_node, links;
-    if (!read_time(args, "device-mtbf", INFINITY, 1e-3, &device_s) ||
-        !read_time(args, "node-mtbf", INFINITY, 1e-3, &node_s) ||
-        !read_time(args, "link-mtbf", INFINITY, 1e-3, &link_s) ||
-        !read_time(args, "mtbf", INFINITY, 1e-3, &mean_s) ||
-        !read_time(args, "over", INFINITY, 1e-3, &over_s) ||
-        !read_number(args, "interruptions", 1, 1e9, 1, &count) ||
-        !read_number(args, "devices-per-node", 1, 1e6, 8, &per_node) ||
-        !read_number(args, "links", 1, 1e9, job->devices, &links))
+    if (!ll_goodput_time(args, "device-mtbf", INFINITY, 1e-3, &device_s) ||
+        !ll_goodput_time(args, "node-mtbf", INFINITY, 1e-3, &node_s) ||
+        !ll_goodput_time(args, "link-mtbf", INFINITY, 1e-3, &link_s) ||
+        !ll_goodput_time(args, "mtbf", INFINITY, 1e-3, &mean_s) ||
+        !ll_goodput_time(args, "over", INFINITY, 1e-3, &over_s) ||
+        !ll_goodput_number(args, "interruptions", 1, 1e9, 1, &count) ||
+        !ll_goodput_number(args, "devices-per-node", 1, 1e6, 8, &per_node) ||
+        !ll_goodput_number(args, "links", 1, 1e9, job->devices, &links))
         return false;
     if (ll_value(args, "interruptions", NULL) && !ll_value(args, "over", NULL)) {
         ll_cli_reject("--interruptions %s: expected --over TIME beside it, in which they were counted",
@@ -98,8 +97,8 @@ static bool read_checkpoint(const struct ll_args *args, struct job *job)
 {
     enum { BYTES_A_PARAMETER = 14 };
     double parameters, bandwidth;
-    if (!read_number(args, "parameters", 1, 1e15, 0, &parameters) ||
-        !read_number(args, "checkpoint-bandwidth", 1e-3, 1e9, 0, &bandwidth))
+    if (!ll_goodput_number(args, "parameters", 1, 1e15, 0, &parameters) ||
+        !ll_goodput_number(args, "checkpoint-bandwidth", 1e-3, 1e9, 0, &bandwidth))
         return false;
     const bool sized = parameters > 0 && bandwidth > 0;
     if (!sized && !ll_value(args, "checkpoint", NULL)) {
@@ -108,39 +107,109 @@ static bool read_checkpoint(const struct ll_args *args, struct job *job)
         return false;
     }
     double written_s = sized ? parameters * BYTES_A_PARAMETER / (bandwidth * 1e9) : 0;
-    if (!read_time(args, "checkpoint", written_s, 1e-6, &job->what.checkpoint_s))
+    if (!ll_goodput_time(args, "checkpoint", written_s, 1e-6, &job->what.checkpoint_s))
         return false;
     /* One that is written while steps go on stops them for its snapshot alone. */
     double durable_s = sized && ll_value(args, "checkpoint", NULL) ? written_s : 0;
-    return read_time(args, "durable", durable_s, 0, &job->what.durable_s);
+    return ll_goodput_time(args, "durable", durable_s, 0, &job->what.durable_s);
 }
 
 static bool read_job(const struct ll_args *args, struct job *job)
 {
     *job = (struct job){.runs = 16};
-    double seed, runs;
-    if (!read_number(args, "devices", 1, 1e9, 1, &job->devices) || !read_mean(args, job) ||
-        !read_checkpoint(args, job) || !read_time(args, "restart", 300, 0, &job->what.restart_s) ||
-        !read_time(args, "duration", 30 * 86400, 1, &job->duration_s) ||
-        !read_number(args, "lost-share", 0, 1, 0, &job->what.lost_share) ||
-        !read_time(args, "durable-interval", 0, 1e-3, &job->what.durable_interval_s) ||
-        !read_time(args, "durable-restart", job->what.restart_s, 0, &job->what.durable_restart_s) ||
-        !read_number(args, "seed", 0, 1e15, 1, &seed) || !read_number(args, "runs", 1, 1e6, 16, &runs) ||
-        !read_number(args, "device-power", 0, 1e6, 0, &job->device_w) ||
-        !read_number(args, "usd-per-hour", 0, 1e6, 0, &job->usd_per_hour) ||
-        !read_number(args, "gco2-per-kwh", 0, 1e5, 0, &job->gco2_per_kwh))
+    double seed, runs, spares, repair_s;
+    if (!ll_goodput_number(args, "devices", 1, 1e9, 1, &job->devices) || !read_mean(args, job) ||
+        !read_checkpoint(args, job) || !ll_goodput_time(args, "restart", 300, 0, &job->what.restart_s) ||
+        !ll_goodput_time(args, "repair", 0, 0, &repair_s) ||
+        !ll_goodput_number(args, "spares", 0, 1e6, 0, &spares) ||
+        !ll_goodput_time(args, "duration", 30 * 86400, 1, &job->duration_s) ||
+        !ll_goodput_number(args, "lost-share", 0, 1, 0, &job->what.lost_share) ||
+        !ll_goodput_time(args, "durable-interval", 0, 1e-3, &job->what.durable_interval_s) ||
+        !ll_goodput_time(args, "durable-restart", job->what.restart_s, 0, &job->what.durable_restart_s) ||
+        !ll_goodput_number(args, "seed", 0, 1e15, 1, &seed) ||
+        !ll_goodput_number(args, "runs", 1, 1e6, 16, &runs) ||
+        !ll_goodput_number(args, "device-power", 0, 1e6, 0, &job->device_w) ||
+        !ll_goodput_number(args, "usd-per-hour", 0, 1e6, 0, &job->usd_per_hour) ||
+        !ll_goodput_number(args, "gco2-per-kwh", 0, 1e5, 0, &job->gco2_per_kwh))
         return false;
+    if (ll_value(args, "spares", NULL) && !ll_value(args, "repair", NULL)) {
+        ll_cli_reject("--spares %s: expected --repair TIME beside it, after which one is a spare again",
+                      ll_value(args, "spares", NULL));
+        return false;
+    }
     if (job->what.lost_share > 0 && job->what.durable_interval_s <= 0) {
         ll_cli_reject(
             "--lost-share %s: expected --durable-interval TIME beside it, of checkpoints that are not lost",
             ll_value(args, "lost-share", NULL));
         return false;
     }
+    const double wait_s = ll_spare_wait_s(job->what.mean_s, repair_s, spares);
+    job->what.restart_s += wait_s;
+    job->what.durable_restart_s += wait_s;
     job->seed = (uint64_t)seed;
     job->runs = (uint64_t)runs;
     double best_s = ll_best_interval_s(job->what.mean_s, job->what.checkpoint_s);
-    return read_time(args, "interval", fmax(best_s, job->what.durable_s), 1e-3, &job->what.interval_s);
+    return ll_goodput_time(args, "interval", fmax(best_s, job->what.durable_s), 1e-3, &job->what.interval_s);
 }
+
+/* --- plans --- */
+
+bool ll_goodput_read_ranking(const struct ll_args *args, const struct ll_machine *machine, uint64_t devices,
+                             struct ll_goodput_ranking *ranking)
+{
+    const struct ll_reliability *known = &machine->reliability;
+    const double hour = 3600, never = INFINITY, n = (double)devices,
+                 node = machine->network_count ? (double)machine->networks[0].devices : 1;
+    double device_s, node_s, link_s, mean_s, repair_s, spares, GBps;
+    if (!ll_goodput_time(args, "device-mtbf",
+                         known->device_mtbf_hours > 0 ? hour * known->device_mtbf_hours : never, 1e-3,
+                         &device_s) ||
+        !ll_goodput_time(args, "node-mtbf",
+                         known->node_mtbf_hours > 0 ? hour * known->node_mtbf_hours : never, 1e-3, &node_s) ||
+        !ll_goodput_time(args, "link-mtbf",
+                         known->link_mtbf_hours > 0 ? hour * known->link_mtbf_hours : never, 1e-3, &link_s) ||
+        !ll_goodput_time(args, "mtbf", never, 1e-3, &mean_s) ||
+        !ll_goodput_time(args, "restart", machine->reliability_given ? known->restart_s : 300, 0,
+                         &ranking->restart_s) ||
+        !ll_goodput_time(args, "repair", machine->reliability_given ? hour * known->repair_hours : 0, 0,
+                         &repair_s) ||
+        !ll_goodput_number(args, "spares", 0, 1e6, 0, &spares) ||
+        !ll_goodput_number(args, "checkpoint-bandwidth", 1e-3, 1e9, known->checkpoint_Bps / 1e9, &GBps))
+        return false;
+    double rate = n / device_s + ceil(n / node) / node_s + (n > node ? n / link_s : 0) + 1 / mean_s;
+    if (!(rate > 0)) {
+        ll_cli_reject("--rank-by goodput: the machine has no `reliability`; expected --device-mtbf, "
+                      "--node-mtbf, --link-mtbf or --mtbf");
+        return false;
+    }
+    if (!(GBps > 0)) {
+        ll_cli_reject("--rank-by goodput: expected --checkpoint-bandwidth GB/s of the storage, of which the "
+                      "machine's `reliability` says nothing");
+        return false;
+    }
+    ranking->mean_s = 1 / rate;
+    ranking->restart_s += ll_spare_wait_s(ranking->mean_s, repair_s, spares);
+    ranking->host_Bps = machine->host.bandwidth_Bps;
+    ranking->checkpoint_Bps = GBps * 1e9;
+    return true;
+}
+
+double ll_goodput_share(void *context, const struct ll_checkpoint_bytes *checkpoint)
+{
+    const struct ll_goodput_ranking *ranking = context;
+    const double written_s = checkpoint->all / ranking->checkpoint_Bps, least_s = 1e-6;
+    const bool copied = ranking->host_Bps > 0;
+    struct ll_interruptions what = {
+        .mean_s = ranking->mean_s,
+        .checkpoint_s = fmax(least_s, copied ? checkpoint->device / ranking->host_Bps : written_s),
+        .durable_s = copied ? written_s : 0,
+        .restart_s = ranking->restart_s + written_s /* it is read again */,
+    };
+    what.interval_s = fmax(ll_best_interval_s(what.mean_s, what.checkpoint_s), what.durable_s);
+    return fmin(1, fmax(1e-300, ll_effective_time_share(&what)));
+}
+
+/* --- the command --- */
 
 /* At its best interval. */
 static double share_with(const struct job *job, double checkpoint_s, double restart_s)
@@ -310,6 +379,8 @@ static const struct ll_option options[] = {
      "as it is written when --checkpoint is a snapshot)"},
     {"restart", 0, "TIME",
      "from an interruption until steps go on: detection, restart, reload (default: 5min)"},
+    {"repair", 0, "TIME", "until what failed is back, for which a job without a spare waits (default: none)"},
+    {"spares", 0, "N", "that take the place of what failed (default: 0)"},
     {"interval", 0, "TIME", "work between checkpoints (default: the best)"},
     {"lost-share", 0, "SHARE", "of interruptions that lose checkpoints held in memory by peers"},
     {"durable-interval", 0, "TIME", "work between those that are not lost"},

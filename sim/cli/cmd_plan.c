@@ -3,8 +3,10 @@
 #include "sim/cli/load.h"
 #include "sim/cli/command.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/goodput.h"
 #include "sim/cli/html.h"
 #include "sim/cli/serving.h"
+#include "sim/cli/training_commands.h"
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/report/table.h"
@@ -20,7 +22,38 @@
 
 enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED = 100 };
 
-static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
+/* What is asked for, and what was found. */
+struct asked {
+    const struct ll_machine *machine;
+    const struct ll_plan_search *search;
+    const struct ll_search_result *result;
+    const char *framework; /* whose command lines are printed; NULL: nobody's */
+};
+
+/* The command line of a plan, and what of the plan it does not say. */
+static void command_of(const struct asked *asked, const struct ll_parallel *plan, struct ll_str *command,
+                       struct ll_str *lacks)
+{
+    const struct ll_machine *machine = asked->machine;
+    const struct ll_trained trained = {.plan = plan,
+                                       .devices = asked->search->devices,
+                                       .devices_per_node =
+                                           machine->network_count ? machine->networks[0].devices : 1,
+                                       .layers = asked->result->layers};
+    ll_training_command(asked->framework, &trained, command, lacks);
+}
+
+static void command_json(const struct asked *asked, const struct ll_parallel *plan, struct ll_json *json)
+{
+    struct ll_str command = {0}, lacks = {0};
+    command_of(asked, plan, &command, &lacks);
+    ll_json_put_text(json, "command", command.failed || !command.text ? "" : command.text);
+    ll_json_put_text(json, "command_lacks", lacks.failed || !lacks.text ? "" : lacks.text);
+    ll_str_release(&command);
+    ll_str_release(&lacks);
+}
+
+static void plan_json(const struct asked *asked, const struct ll_found_plan *found, struct ll_json *json)
 {
     struct ll_str words = {0};
     ll_plan_words(&found->plan, &words);
@@ -36,13 +69,19 @@ static void plan_json(const struct ll_found_plan *found, struct ll_json *json)
                                                                           : found->estimate_bytes);
     ll_json_put_number(json, "bubble", found->step_s > 0 ? found->bubble : NAN);
     ll_json_put_number(json, "exposed_s", found->step_s > 0 ? found->exposed_s : NAN);
+    ll_json_put_number(json, "checkpoint_bytes", found->checkpoint.all);
+    if (asked->search->time_share)
+        ll_json_put_number(json, "effective_time_share", found->time_share);
+    if (asked->framework)
+        command_json(asked, &found->plan, json);
     ll_json_close_object(json);
     ll_str_release(&words);
 }
 
-static void add_json(const struct ll_plan_search *search, const struct ll_search_result *result,
-                     const struct ll_warnings *warnings, struct ll_str *out)
+static void add_json(const struct asked *asked, const struct ll_warnings *warnings, struct ll_str *out)
 {
+    const struct ll_plan_search *search = asked->search;
+    const struct ll_search_result *result = asked->result;
     struct ll_json json = {.out = out, .indent = true};
     ll_json_open_document(&json, "plan", 1);
     ll_warnings_json(warnings, &json);
@@ -50,28 +89,52 @@ static void add_json(const struct ll_plan_search *search, const struct ll_search
     ll_json_put_count(&json, "batch", search->batch);
     ll_json_put_count(&json, "considered", result->considered);
     ll_json_put_count(&json, "do_not_fit", result->too_large);
+    ll_json_put_count(&json, "bounded", result->bounded);
     ll_json_put_number(&json, "least_bytes", result->least_bytes);
     ll_json_put_count(&json, "programs", result->programs);
     ll_json_key(&json, "plans");
     ll_json_open_list(&json);
     for (uint64_t i = 0; i < result->found_count; i++)
-        plan_json(&result->found[i], &json);
+        plan_json(asked, &result->found[i], &json);
     ll_json_close_list(&json);
     ll_json_close_object(&json);
 }
 
-static void plan_row(const struct ll_found_plan *found, double best_s, struct ll_table *table)
+static void plan_row(const struct asked *asked, const struct ll_found_plan *found, struct ll_table *table)
 {
-    struct ll_human step, rate, memory, bubble, exposed;
+    struct ll_human step, rate, memory, bubble, exposed, share;
     struct ll_str words = {0};
+    const double best_s = asked->result->found[0].step_s;
+    const char *bytes =
+        isnan(found->estimate_bytes) ? "unknown" : ll_format_binary(&memory, (double)found->memory_bytes);
     ll_plan_words(&found->plan, &words);
-    ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", ll_format_si(&step, found->step_s, "s"),
-                 found->step_s / best_s, ll_format_count(&rate, found->samples_Hz, ""),
-                 isnan(found->estimate_bytes) ? "unknown"
-                                              : ll_format_binary(&memory, (double)found->memory_bytes),
-                 ll_format_percent(&bubble, found->bubble), ll_format_si(&exposed, found->exposed_s, "s"),
-                 words.text ? words.text : "");
+    ll_format_si(&step, found->step_s, "s");
+    ll_format_percent(&bubble, found->bubble);
+    ll_format_si(&exposed, found->exposed_s, "s");
+    if (asked->search->time_share)
+        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s", step.text, ll_format_percent(&share, found->time_share),
+                     ll_format_count(&rate, found->samples_Hz * found->time_share, ""), bytes, bubble.text,
+                     exposed.text, words.text ? words.text : "");
+    else
+        ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", step.text, found->step_s / best_s,
+                     ll_format_count(&rate, found->samples_Hz, ""), bytes, bubble.text, exposed.text,
+                     words.text ? words.text : "");
     ll_str_release(&words);
+}
+
+/* The fastest plan as its framework is told of it. */
+static void command_text(const struct asked *asked, unsigned width, struct ll_str *out)
+{
+    struct ll_str command = {0}, lacks = {0}, line = {0};
+    command_of(asked, &asked->result->found[0].plan, &command, &lacks);
+    ll_str_addf(out, "\n%s\n", command.text ? command.text : "");
+    if (lacks.length > 0) {
+        ll_str_addf(&line, "%s has no option for: %s", asked->framework, lacks.text);
+        ll_end_line(&line, width, out);
+    }
+    out->failed |= command.failed || lacks.failed;
+    ll_str_release(&command);
+    ll_str_release(&lacks);
 }
 
 static void none_found(const struct ll_machine *machine, const struct ll_plan_search *search,
@@ -94,15 +157,18 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
     ll_end_line(&line, width, out);
 }
 
-static void add_text(const struct ll_machine *machine, const struct ll_plan_search *search,
-                     const struct ll_search_result *result, const struct ll_warnings *warnings,
-                     struct ll_str *out)
+static void add_text(const struct asked *asked, const struct ll_warnings *warnings, struct ll_str *out)
 {
+    const struct ll_machine *machine = asked->machine;
+    const struct ll_plan_search *search = asked->search;
+    const struct ll_search_result *result = asked->result;
     unsigned width = ll_screen_width();
-    struct ll_table *table = ll_table_new("  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
+    struct ll_table *table = ll_table_new(
+        search->time_share ? "  step|>effective time|>effective samples/s|>memory|>bubble|>exposed|plan"
+                           : "  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
     ll_table_mark(table, LL_MARK_VALUE);
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
-        plan_row(&result->found[i], result->found[0].step_s, table);
+        plan_row(asked, &result->found[i], table);
     ll_warnings_text(warnings, out);
     ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
@@ -117,6 +183,8 @@ static void add_text(const struct ll_machine *machine, const struct ll_plan_sear
                 " program%s\n",
                 result->considered, ll_plural(result->considered), result->too_large, result->estimated,
                 result->programs, ll_plural(result->programs));
+    if (asked->framework && result->found_count > 0)
+        command_text(asked, width, out);
     ll_table_free(table);
 }
 
@@ -260,19 +328,18 @@ static bool page_more(const struct ll_args *args, const struct ll_trace *trace,
     return done;
 }
 
-static int write_page(const struct ll_args *args, const struct ll_trace *trace,
-                      const struct ll_machine *machine, const struct ll_plan_search *search,
-                      const struct ll_search_result *result, const struct ll_warnings *warnings)
+static int write_page(const struct ll_args *args, const struct ll_trace *trace, const struct asked *asked,
+                      const struct ll_warnings *warnings)
 {
     static const char *const searched[] = {"machine", "devices", "batch", "simulate", NULL};
     struct ll_page_content content = {.again = ll_typed(args, searched, false)};
     struct ll_diags *diags = calloc(1, sizeof *diags);
     bool done = diags && content.again &&
-                page_more(args, trace, machine, result, &content.more, &content.columns, diags);
+                page_more(args, trace, asked->machine, asked->result, &content.more, &content.columns, diags);
     if (done) {
-        add_json(search, result, warnings, &content.document);
+        add_json(asked, warnings, &content.document);
         ll_page_plain_begin();
-        add_text(machine, search, result, warnings, &content.plain);
+        add_text(asked, warnings, &content.plain);
     }
     int status = done ? ll_write_page(args, "plan", ll_base_name(args->words[0]), &content)
                       : ll_cli_fail("memory ran out");
@@ -286,19 +353,17 @@ static int write_page(const struct ll_args *args, const struct ll_trace *trace,
 }
 
 /* On standard output, and as a page where that is asked for. */
-static int show(const struct ll_args *args, const struct ll_trace *trace, const struct ll_machine *machine,
-                const struct ll_plan_search *search, const struct ll_search_result *result,
+static int show(const struct ll_args *args, const struct ll_trace *trace, const struct asked *asked,
                 const struct ll_warnings *warnings)
 {
     struct ll_str out = {0};
-    int status =
-        ll_value(args, "html", NULL) ? write_page(args, trace, machine, search, result, warnings) : LL_DONE;
+    int status = ll_value(args, "html", NULL) ? write_page(args, trace, asked, warnings) : LL_DONE;
     if (status != LL_DONE)
         return status;
     if (ll_flag(args, "json"))
-        add_json(search, result, warnings, &out);
+        add_json(asked, warnings, &out);
     else
-        add_text(machine, search, result, warnings, &out);
+        add_text(asked, warnings, &out);
     return ll_print(&out);
 }
 
@@ -316,10 +381,39 @@ static void show_progress(void *context, const struct ll_search_result *so_far)
                        ll_format_grouped(&simulated, so_far->too_large));
 }
 
+/* What constrains and ranks plans. False after saying what is wrong. */
+static bool read_wishes(const struct ll_args *args, const struct ll_machine *machine,
+                        struct ll_plan_search *search, struct ll_goodput_ranking *ranking)
+{
+    static const char *const of_goodput[] = {"device-mtbf", "node-mtbf", "link-mtbf", "mtbf",
+                                             "restart",     "repair",    "spares",    "checkpoint-bandwidth",
+                                             NULL};
+    const char *by = ll_value(args, "rank-by", "step"), *framework = ll_value(args, "command", NULL);
+    const bool goodput = strcmp(by, "goodput") == 0;
+    search->whole_nodes = ll_flag(args, "whole-nodes");
+    search->divisible = ll_flag(args, "divisible");
+    if (!ll_goodput_number(args, "memory-margin", 0, 0.99, 0, &search->margin))
+        return false;
+    if (framework && !ll_training_framework_is_known(framework)) {
+        ll_cli_reject("--command %s: expected one of %s", framework, ll_training_frameworks());
+        return false;
+    }
+    if (!goodput && strcmp(by, "step") != 0) {
+        ll_cli_reject("--rank-by %s: expected step or goodput", by);
+        return false;
+    }
+    if (!goodput)
+        return ll_without(args, of_goodput, "is of --rank-by goodput");
+    search->time_share = ll_goodput_share;
+    search->time_share_context = ranking;
+    return ll_goodput_read_ranking(args, machine, search->devices, ranking);
+}
+
 static int search_plans(const struct ll_args *args, const struct ll_machine *machine,
                         const struct ll_trace *trace)
 {
     struct ll_ticker ticker = ll_ticker_new(true);
+    struct ll_goodput_ranking ranking;
     struct ll_plan_search search = {
         .progress = show_progress, .context = &ticker, .stop = ll_catch_interrupts()};
     struct ll_diags *diags = calloc(1, sizeof *diags);
@@ -328,7 +422,8 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
     bool right = ll_value_count(args, "devices", 1, MOST_DEVICES,
                                 ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
                  ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
-                 ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated);
+                 ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated) &&
+                 read_wishes(args, machine, &search, &ranking);
     if (right && search.batch == 0)
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
     const struct ll_search_result *result =
@@ -350,7 +445,8 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
         ll_warn(&warnings,
                 "interrupted: the best plan of those that were considered until then is shown; the same "
                 "command starts again");
-    int status = show(args, trace, machine, &search, result, &warnings);
+    const struct asked asked = {machine, &search, result, ll_value(args, "command", NULL)};
+    int status = show(args, trace, &asked, &warnings);
     return status == LL_DONE && result->stopped ? LL_INTERRUPTED : status;
 }
 
@@ -432,6 +528,25 @@ static const struct ll_option options[] = {
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
     LL_BATCH_WAS_OPTION,
     {"simulate", 0, "K", "how many of the best to show, and to simulate at least (default: 5)"},
+    {"memory-margin", 0, "SHARE", "of each device's memory that stays free (default: 0)"},
+    {"whole-nodes", 0, NULL, "a pipeline stage has whole nodes, or a node whole stages"},
+    {"divisible", 0, NULL,
+     "as Megatron-LM wants it: heads and features divide by tp, layers by stages and "
+     "chunks, positions by 2 cp and, with sequence parallelism, tp, experts by ep"},
+    {"command", 0, "FRAMEWORK",
+     "also print the fastest plan as a command line: megatron, deepspeed, torchtitan"},
+    {"rank-by", 0, "WHAT",
+     "step, the step time (default), or goodput, that over the effective time share of a "
+     "training of weeks"},
+    {"device-mtbf", 0, "TIME", "of goodput: mean time between failures of a device (default: the machine's)"},
+    {"node-mtbf", 0, "TIME", "of goodput: of a node, beside its devices"},
+    {"link-mtbf", 0, "TIME", "of goodput: of a device's link beyond its node"},
+    {"mtbf", 0, "TIME", "of goodput: of the job as a whole, as by its software"},
+    {"restart", 0, "TIME",
+     "of goodput: from a failure until steps go on, but for reading the checkpoint (5min)"},
+    {"repair", 0, "TIME", "of goodput: until what failed is back, for which a job without a spare waits"},
+    {"spares", 0, "N", "of goodput: that take the place of what failed (0)"},
+    {"checkpoint-bandwidth", 0, "GB/s", "of goodput: of the storage, from all devices together"},
     LL_HTML_OPTION("ranking, schedules, stages, memory"),
     {"serve", 0, NULL, "deployments that serve a model within limits"},
     {"model", 'm', "MODEL", "of --serve, as leadline serve takes it"},
@@ -476,7 +591,11 @@ const struct ll_command ll_command_plan = {
         "grows until two numbers in a row are no better than smaller ones. What does not fit into memory is "
         "tried again with the optimizer's state on the host. The best by estimate are simulated in full, as "
         "leadline sim does with the options in the last column: as many as take a second or two, in a small "
-        "space all of them; the best of each stage of ZeRO also with other bucket sizes.\n"
+        "space all that are near the best; the best of each stage of ZeRO also with other bucket sizes.\n"
+        "\n"
+        "A checkpoint has what the plan's devices hold of weights and of the optimizer's state; devices that "
+        "hold "
+        "the same share the writing. It stops the step while it is copied to the hosts.\n"
         "\n"
         "A trace of an external program does not say its batch; --batch-was does.\n",
     .options = options,

@@ -342,6 +342,16 @@ struct ll_pricing {
     double usd_per_kwh; /* of what a device that was bought draws */
 };
 
+/* How often devices and what joins them fail in a training of weeks, and what goes on then (leadline plan
+ * --rank-by goodput). Times between failures are means, in hours of one device, one node, one link; 0: such
+ * failures are not described. */
+struct ll_reliability {
+    double device_mtbf_hours, node_mtbf_hours, link_mtbf_hours;
+    double restart_s;      /* from a failure until steps go on, but for reading the checkpoint */
+    double repair_hours;   /* until a failed device is back */
+    double checkpoint_Bps; /* at which the storage takes a checkpoint from all devices; 0: not described */
+};
+
 /* Which requests a scheduler of a language-model server lets in. Word, name, what it is. */
 #define LL_ADMISSION_LIST(X)                                                                                 \
     X(KNOWN, "known", "those whose tokens so far fit in free blocks (vLLM)")                                 \
@@ -438,6 +448,8 @@ struct ll_machine {
     bool area_given;
     struct ll_pricing pricing;
     bool pricing_given;
+    struct ll_reliability reliability;
+    bool reliability_given;
     struct ll_server server;
     bool server_given;
     struct ll_overlay overlays[LL_MAX_OVERLAYS]; /* residual tables, one a kernel */

@@ -931,6 +931,27 @@ static const struct ll_field pricing_fields[] = {
 #undef AT
 static const struct ll_field_table pricing_table = {TABLE("price section", pricing_fields, struct ll_pricing)};
 
+#define AT(member) .offset = offsetof(struct ll_reliability, member)
+static const struct ll_field reliability_fields[] = {
+    {.key = "device_mtbf_hours", .type = LL_TYPE_NUMBER, AT(device_mtbf_hours), .min = POSITIVE, .max = 1e12,
+     .help = "mean time between failures of a device that interrupt a training, in hours"},
+    {.key = "node_mtbf_hours", .type = LL_TYPE_NUMBER, AT(node_mtbf_hours), .min = POSITIVE, .max = 1e12,
+     .help = "the same of a node beside its devices, the devices of the innermost level of the network, in hours"},
+    {.key = "link_mtbf_hours", .type = LL_TYPE_NUMBER, AT(link_mtbf_hours), .min = POSITIVE, .max = 1e12,
+     .help = "the same of a device's link to the network beyond its node, in hours"},
+    {.key = "restart", .type = LL_TYPE_QUANTITY, AT(restart_s), .dimension = LL_DIMENSION_TIME, .min = 0,
+     .max = 1e9, .otherwise = "300s",
+     .help = "from a failure until steps go on: it is noticed, the job starts again; reading the checkpoint comes on top"},
+    {.key = "repair_hours", .type = LL_TYPE_NUMBER, AT(repair_hours), .min = 0, .max = 1e9, .otherwise = "24",
+     .help = "until a device that failed is back, in hours: a job without a spare one waits for it"},
+    {.key = "checkpoint_bandwidth", .type = LL_TYPE_QUANTITY, AT(checkpoint_Bps),
+     .dimension = LL_DIMENSION_BANDWIDTH, .min = 1, .max = 1e18,
+     .help = "at which the storage takes and gives checkpoints, of all devices together"},
+};
+#undef AT
+static const struct ll_field_table reliability_table = {
+    TABLE("reliability section", reliability_fields, struct ll_reliability)};
+
 #define AT(member) .offset = offsetof(struct ll_overlay, member)
 static const struct ll_field overlay_fields[] = {
     {.key = "name", .type = LL_TYPE_NAME, AT(name), .required = true, .help = "the kernel's"},
@@ -1004,6 +1025,10 @@ static const struct ll_field machine_fields[] = {
     {.key = "price", .type = LL_TYPE_OBJECT, AT(pricing), .table = &pricing_table,
      .given_offset = offsetof(struct ll_machine, pricing_given),
      .help = "what a device costs to make, rent or buy; when not given, no price is reported"},
+    {.key = "reliability", .type = LL_TYPE_OBJECT, AT(reliability), .table = &reliability_table,
+     .given_offset = offsetof(struct ll_machine, reliability_given),
+     .help = "how often devices, nodes and links fail, for plans of a training of weeks; when not given, none is "
+             "ranked by it"},
     {.key = "server", .type = LL_TYPE_OBJECT, AT(server), .table = &ll_server_table,
      .given_offset = offsetof(struct ll_machine, server_given),
      .help = "what a language-model server does beside computing (leadline serve); when not given, as vLLM's without a host"},

@@ -73,6 +73,21 @@ double ll_effective_time_share(const struct ll_interruptions *job)
     return alone / (1 + fmax(0, more_s) / m);
 }
 
+/* Sum over k, the others under repair when one fails, of P(k) repair / (k + 1) where k + 1 > spares; the
+ * probabilities from their logarithms, which no large mean makes vanish. */
+double ll_spare_wait_s(double mean_s, double repair_s, double spares)
+{
+    assert(mean_s > 0 && repair_s >= 0 && spares >= 0);
+    const double under = repair_s / mean_s, reach = 40 * sqrt(under + 1); /* beyond, next to nothing */
+    const double first = fmax(floor(spares), floor(under - reach)), last = fmax(first, under + reach) + 40;
+    double wait_s = 0;
+    if (under > 1e9) /* all of the Poisson law lies at its mean */
+        return spares < under ? mean_s : 0;
+    for (double k = first; repair_s > 0 && k <= last; k++)
+        wait_s += exp(k * log(under) - under - lgamma(k + 1)) * repair_s / (k + 1);
+    return wait_s;
+}
+
 /* --- simulation --- */
 
 struct playing {

@@ -45,6 +45,12 @@ struct ll_interruptions {
  * lost grows by that, and with two tiers it is the mean of both. */
 double ll_effective_time_share(const struct ll_interruptions *job);
 
+/* For how long a job waits for a repair after an interruption, on average. What failed is back after
+ * repair_s; meanwhile one of `spares` takes its place, where one is left. So many are under repair at a time
+ * as a Poisson variable of mean repair_s / mean_s says (Palm, 1943); with k of them the next one is back
+ * after repair_s / k. 0 with repair_s 0. */
+double ll_spare_wait_s(double mean_s, double repair_s, double spares);
+
 /* What a simulation of a job over so many seconds gave, averaged over `runs` of them. */
 struct ll_goodput_run {
     double effective_time_share;

@@ -261,8 +261,8 @@ bool ll_pipeline_run(const struct ll_pipeline *pipeline, struct ll_pipeline_resu
 /* The step time of a pipeline for the many plans of a search: as ll_pipeline_run where each virtual stage
  * sends to the next one of its model alone.
  *
- * Beyond warm-up the time grows linearly with the number of micro-batches, so at most four for each stage, or six
- * where halves of passes run apart, are played. */
+ * Beyond warm-up the time grows linearly with the number of micro-batches, so at most four for each stage, or
+ * six where halves of passes run apart, are played. */
 
 struct ll_pipeline_estimate {
     struct ll_pipeline_shape shape;
@@ -432,9 +432,9 @@ double ll_ranks_time_s(const struct ll_ranks *ranks);
 /* What each layer of a program costs, and the estimate of a plan's step time and memory that is put together
  * from these costs. */
 
-/* By op of a program's steps that count, from its first: whether it belongs to the half of a backward pass that gives
- * gradients of weights alone: no other op of the passes waits for it, and it is no exchange. In the arena;
- * NULL when memory ran out. */
+/* By op of a program's steps that count, from its first: whether it belongs to the half of a backward pass
+ * that gives gradients of weights alone: no other op of the passes waits for it, and it is no exchange. In
+ * the arena; NULL when memory ran out. */
 bool *ll_find_weight_halves(const struct ll_prepared *prepared, struct ll_arena *arena);
 
 /* What ZeRO shards over replicas, in bytes. */
@@ -515,7 +515,7 @@ void ll_estimate_count(struct ll_estimator *e, const struct ll_layer_costs *cost
 void ll_estimate_share(struct ll_estimator *e, const struct ll_layer_costs *costs,
                        const struct ll_parallel *plan);
 
-/* What a checkpoint has, after ll_estimate_count: weights and the optimizer's state, as the trace has them. */
+/* What a checkpoint has, after ll_estimate_count: weights and the state of the optimizer, as traced. */
 struct ll_checkpoint_bytes ll_estimate_checkpoint(const struct ll_estimator *e,
                                                   const struct ll_parallel *plan);
 

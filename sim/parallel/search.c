@@ -42,7 +42,12 @@ struct searching {
     uint64_t node;                         /* devices of a node: the innermost level of the network */
     struct ll_checkpoint_bytes checkpoint; /* of the plans under way */
     double time_share;                     /* of this checkpoint */
-    double fastest_s;                      /* of the steps simulated so far, over their time shares */
+    struct {
+        bool known, can;
+    } shares[MOST_ZERO +
+             1];      /* by stage of ZeRO: whether replicas of the programs under way can share out what
+                              * that stage does, whatever their micro-batches */
+    double fastest_s; /* of the steps simulated so far, over their time shares */
     bool learns; /* else there are no gradients and no state to share out, and nothing is computed again */
     bool failed; /* memory ran out */
 };
@@ -51,9 +56,6 @@ struct searching {
 struct base {
     struct ll_parallel plan;
     struct ll_layer_costs costs;
-    struct {
-        bool known, can;
-    } shares[MOST_ZERO + 1]; /* by stage of ZeRO: whether its replicas can share out what that stage does */
 };
 
 /* Whether no further plan is to be looked at. */
@@ -309,13 +311,13 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
     return any;
 }
 
-/* Whether the replicas of a program can share out what a stage of ZeRO wants: of an update whose parts other
- * ops need whole they cannot. Asked of one plan for all on the program. */
-static bool can_share(struct searching *s, struct base *base, const struct ll_parallel *plan)
+/* Whether replicas can share out what a stage of ZeRO wants: of an update whose parts other ops need whole
+ * they cannot. Asked of one plan for all that share GEMMs, sequences and experts as it does. */
+static bool can_share(struct searching *s, const struct ll_parallel *plan)
 {
     struct ll_diags diags = {0};
-    if (plan->zero == 0 || base->shares[plan->zero].known)
-        return plan->zero == 0 || base->shares[plan->zero].can;
+    if (plan->zero == 0 || s->shares[plan->zero].known)
+        return plan->zero == 0 || s->shares[plan->zero].can;
     struct ll_parallel plain = *plan;
     plain.schedule = LL_SCHEDULE_ONE_F_ONE_B;
     plain.chunks = 1;
@@ -324,12 +326,12 @@ static bool can_share(struct searching *s, struct base *base, const struct ll_pa
     s->failed |= !spread && diags.count == 0;
     for (uint64_t zero = spread ? 1 : plan->zero; zero <= plan->zero;
          zero++) { /* a stage does what those below do */
-        base->shares[zero].known = true;
-        base->shares[zero].can = spread;
+        s->shares[zero].known = true;
+        s->shares[zero].can = spread;
     }
     ll_spread_free(spread);
     ll_diags_release(&diags);
-    return base->shares[plan->zero].can;
+    return s->shares[plan->zero].can;
 }
 
 /* All stages of ZeRO on stages that are counted; whether any fits. The last one is asked first, which tells
@@ -341,7 +343,7 @@ static bool try_sharing(struct searching *s, struct base *base, struct ll_parall
          plan.zero += s->learns ? 1 : MOST_ZERO) {
         struct ll_parallel last = plan;
         last.zero = plan.zero > 0 ? MOST_ZERO : 0;
-        if (!can_share(s, base, &last) && !can_share(s, base, &plan))
+        if (!can_share(s, &last) && !can_share(s, &plan))
             continue;
         any = try_schedules(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
@@ -506,6 +508,7 @@ static void try_micro_batches(struct searching *s, struct ll_parallel plan)
         return;
     struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
     bool fits = shared || experts;
+    memset(s->shares, 0, sizeof s->shares);
     for (plan.micro_batch = 1; fits && !ends(s) && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};

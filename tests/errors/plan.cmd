@@ -42,3 +42,11 @@ printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,relu,fp32,b=
 leadline import csv relu.csv -o relu.llt >/dev/null 2>&1
 try plan -c archive/vidur_a100 relu.llt
 try plan -c archive/vidur_a100 --batch-was 7 relu.llt
+try plan -c hgx_a100 --rank-by speed traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --rank-by goodput traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --rank-by goodput --mtbf 3h traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --restart 5min traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --command nemo traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --memory-margin 2 traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --devices 2 --batch 8 --whole-nodes traces/alexnet_train_b8.llt
+try goodput --mtbf 3h --checkpoint 10s --spares 1

@@ -6,3 +6,7 @@ leadline plan -c hgx_a100 --devices 1 --batch 256 --set memory.hbm2e.size=64MiB 
 printf '%s\n' source,hardware,op,dtype,dims,time_s,notes 'here,V100,gemm,fp32,m=8;n=64;k=32,1e-5,' >gemm.csv
 leadline import csv gemm.csv -o gemm.llt >/dev/null 2>&1
 leadline plan -c archive/vidur_a100 --batch-was 8 gemm.llt | head -1
+# A training of weeks: what failures and checkpoints leave of it, and how frameworks are told of the fastest plan.
+leadline plan -c hgx_a100 --devices 8 --batch 8 --simulate 2 --rank-by goodput --device-mtbf 1000h --checkpoint-bandwidth 0.1 --spares 1 --repair 24h --memory-margin 0.2 --whole-nodes --command torchtitan traces/alexnet_train_b8.llt
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command megatron traces/alexnet_train_b8.llt | tail -3
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed traces/alexnet_train_b8.llt | tail -5

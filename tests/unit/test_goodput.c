@@ -95,6 +95,21 @@ static void slower_checkpoints_and_restarts_cost_time(void **state)
     assert_true(fabs(ll_goodput_simulate(&job, 54 * 86400., 16, 1).effective_time_share - tiers) < 0.01);
 }
 
+/* Without spares the sum is that of a Poisson law's 1 / (k + 1): (1 - e^-a) / a; a spare takes its first
+ * term. Many of them leave nothing, and with no repair nobody waits. */
+static void spares_shorten_the_wait_for_repairs(void **state)
+{
+    (void)state;
+    for (double a = 1e-3; a < 300; a *= 3) {
+        double none = -expm1(-a) / a;
+        assert_near(ll_spare_wait_s(100, 100 * a, 0), 100 * a * none, 1e-9);
+        assert_near(ll_spare_wait_s(100, 100 * a, 1), 100 * a * (none - exp(-a)), 1e-6);
+        assert_true(ll_spare_wait_s(100, 100 * a, 2 * a + 60) < 1e-9);
+    }
+    assert_true(ll_spare_wait_s(100, 0, 0) == 0);
+    assert_near(ll_spare_wait_s(1, 1e12, 0), 1, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +118,7 @@ int main(void)
         cmocka_unit_test(closed_form_and_simulation_agree),
         cmocka_unit_test(the_simulated_optimum_is_the_best_interval),
         cmocka_unit_test(slower_checkpoints_and_restarts_cost_time),
+        cmocka_unit_test(spares_shorten_the_wait_for_repairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

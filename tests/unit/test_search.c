@@ -393,6 +393,48 @@ static void states_are_shared_within_nodes_too(void **state)
     close_scene(&scene);
 }
 
+/* The fewer bytes a device writes the more of the time is productive: by no law, but by a large factor. */
+static double productive_share(void *calls, const struct ll_checkpoint_bytes *checkpoint)
+{
+    ++*(int *)calls;
+    assert_true(checkpoint->device > 0 && checkpoint->device <= checkpoint->all);
+    return 1 / (1 + checkpoint->device / 1e5);
+}
+
+static void wishes_are_kept_and_productive_time_ranks(void **state)
+{
+    const struct ll_setting sizes[] = {
+        {"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "100"}, {"seq", "16"}};
+    int calls = 0;
+    const struct ll_plan_search wanted = {.devices = DEVICES,
+                                          .batch = BATCH,
+                                          .simulated = 10,
+                                          .margin = 0.9999,
+                                          .whole_nodes = true,
+                                          .divisible = true,
+                                          .time_share = productive_share,
+                                          .time_share_context = &calls};
+    (void)state;
+    struct scene scene = open_scene(dry_model("gpt", true, 2, sizes, 5), nodes);
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    assert_non_null(result);
+    assert_true(calls > 0 && result->found_count > 0);
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        const struct ll_found_plan *found = &result->found[i], *before = &result->found[i > 0 ? i - 1 : 0];
+        const struct ll_parallel *plan = &found->plan;
+        const uint64_t of_stage = DEVICES / plan->pipeline;
+        assert_true(of_stage % 4 == 0 || 4 % of_stage == 0);
+        assert_true(4 % plan->tensor == 0 && 4 % (plan->pipeline * plan->chunks) == 0);
+        assert_true(found->estimate_bytes <= 0.0001 * 16 * (1 << 30));
+        assert_true(found->step_s == 0 || (double)found->memory_bytes <= 0.0001 * 16 * (1 << 30));
+        assert_near(found->time_share, productive_share(&calls, &found->checkpoint), 1e-12);
+        assert_true(found->step_s == 0 ||
+                    before->step_s / before->time_share <= found->step_s / found->time_share);
+    }
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +452,7 @@ int main(void)
         cmocka_unit_test(estimates_of_memory_are_near_where_sentences_are_carried),
         cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
+        cmocka_unit_test(wishes_are_kept_and_productive_time_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
