@@ -339,7 +339,7 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
                                          .plan = ll_plan_of_one(),
                                          .config = s->config,
                                          .diags = &s->diags,
-                                         .traces = s->shared ? &s->shared->traces : NULL};
+                                         .traces = s->shared ? &s->shared->traces : s->traces};
     g->model->plan.tensor = g->tensor;
     g->model->plan.pipeline = g->pipeline;
     g->model->plan.data = g->data;

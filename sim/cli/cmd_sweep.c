@@ -328,6 +328,7 @@ struct exploration {
     struct ll_space *space;
     struct ll_pool *pool;
     struct ll_evaluator *evaluator;
+    struct ll_sweep_servings servings;
     struct ll_diags diags;
     const struct ll_sweep_crew *crew; /* NULL: alone */
     const char *output;
@@ -381,7 +382,7 @@ static int read_space(struct exploration *e)
         return ll_cli_reject("--resume: there is no %s to go on with", e->output);
     e->evaluator = ll_evaluator_new(e->space, ll_sweep_bring, NULL, e->pool, &e->diags);
     if (e->evaluator)
-        ll_evaluator_serve(e->evaluator, ll_sweep_serve, NULL);
+        ll_evaluator_serve(e->evaluator, ll_sweep_serve, &e->servings);
     struct ll_str warning = {0};
     if (e->evaluator && ll_evaluator_warn(e->evaluator, &warning))
         e->warning = ll_copy_text(e->args->arena, warning.text, warning.length);
@@ -730,6 +731,7 @@ int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
         return ll_cli_fail("memory ran out");
     e->args = args;
     e->crew = crew;
+    ll_sweep_servings_begin(&e->servings);
     int status = ll_flag(args, "resume") && ll_flag(args, "fresh")
                      ? ll_cli_reject("--resume and --fresh exclude each other")
                  : is_one_task(args) ? read_space(e)
@@ -745,6 +747,7 @@ int ll_run_sweep(const struct ll_args *args, const struct ll_sweep_crew *crew)
     ll_print_diags(&e->diags);
     ll_diags_release(&e->diags);
     ll_evaluator_free(e->evaluator);
+    ll_sweep_servings_end(&e->servings);
     ll_pool_free(e->pool);
     ll_space_free(e->space);
     free(e);

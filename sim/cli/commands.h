@@ -3,6 +3,8 @@
 #ifndef LL_SIM_CLI_COMMANDS_H
 #define LL_SIM_CLI_COMMANDS_H
 
+#include <pthread.h>
+
 #include "models/model.h"
 #include "sim/cli/command.h"
 #include "sim/explore/sweep.h"
@@ -48,9 +50,17 @@ bool ll_sweep_check_values(const struct ll_space *space, struct ll_diags *diags)
 /* The same of servings: their models and options are known. */
 bool ll_sweep_check_servings(const struct ll_space *space, struct ll_diags *diags);
 
-/* The ll_serving_source of the evaluator; one at a time serves, whatever the number of threads. The context
- * is not used. */
+/* The ll_serving_source of the evaluator, for any number of threads; the context is a struct
+ * ll_sweep_servings. It keeps traces of models from one serving to the next, a thread at a time, so that no
+ * result depends on which thread it was. */
 struct ll_readings;
+struct ll_served_traces;
+struct ll_sweep_servings {
+    pthread_mutex_t lock;
+    struct ll_kept_traces *idle; /* that no serving has at the moment */
+};
+void ll_sweep_servings_begin(struct ll_sweep_servings *servings);
+void ll_sweep_servings_end(struct ll_sweep_servings *servings);
 bool ll_sweep_serve(void *context, const struct ll_space_workload *workload,
                     const struct ll_space_setting *settings, size_t count, const struct ll_machine *machine,
                     struct ll_readings *measured, struct ll_diags *diags);
@@ -65,7 +75,8 @@ struct ll_sweep_points {
     struct ll_arena arena;
     struct ll_space *space;
     struct ll_pool *pool;
-    struct ll_evaluator *evaluator;
+    struct ll_evaluator *evaluator; /* NULL: servings have not begun */
+    struct ll_sweep_servings servings;
     const char *warning; /* ll_evaluator_warn; NULL: nothing */
 };
 

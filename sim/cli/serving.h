@@ -39,6 +39,7 @@ struct ll_serving_setup {
     const struct ll_args *args;       /* options of ll_command_serve */
     bool roofline;                    /* steps cost what a plain roofline says */
     struct ll_serving_shared *shared; /* outlives the setup; NULL: nothing is kept */
+    struct ll_served_traces *traces;  /* likewise, where nothing else is shared */
     /* All instances are of this machine, which outlives the setup, and only its `software.serves` is set; nothing
      * is shared then. NULL: the one that the options name. */
     struct ll_machine *machine;

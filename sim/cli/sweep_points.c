@@ -17,10 +17,11 @@ int ll_sweep_points_open(const char *path, struct ll_sweep_points *points)
     bool right = points->space && ll_sweep_check_values(points->space, diags) &&
                  ll_load_table(points->space->machine, points->space->base, points->space->folders, 0, diags);
     points->pool = right ? ll_pool_new(1) : NULL;
+    ll_sweep_servings_begin(&points->servings);
     points->evaluator =
         points->pool ? ll_evaluator_new(points->space, ll_sweep_bring, NULL, points->pool, diags) : NULL;
     if (points->evaluator)
-        ll_evaluator_serve(points->evaluator, ll_sweep_serve, NULL);
+        ll_evaluator_serve(points->evaluator, ll_sweep_serve, &points->servings);
     struct ll_str warning = {0};
     if (points->evaluator && ll_evaluator_warn(points->evaluator, &warning))
         points->warning = ll_copy_text(&points->arena, warning.text, warning.length);
@@ -33,8 +34,10 @@ int ll_sweep_points_open(const char *path, struct ll_sweep_points *points)
 
 void ll_sweep_points_close(struct ll_sweep_points *points)
 {
-    if (points->evaluator)
+    if (points->evaluator) {
         ll_evaluator_free(points->evaluator);
+        ll_sweep_servings_end(&points->servings);
+    }
     if (points->pool)
         ll_pool_free(points->pool);
     if (points->space)

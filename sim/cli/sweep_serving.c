@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/load.h"
@@ -13,8 +13,47 @@
 #include "sim/explore/sweep.h"
 #include "tracer/base/str.h"
 
-/* Models are recorded by one thread at a time. */
-static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
+struct ll_kept_traces {
+    struct ll_served_traces traces;
+    struct ll_kept_traces *next;
+};
+
+void ll_sweep_servings_begin(struct ll_sweep_servings *s)
+{
+    pthread_mutex_init(&s->lock, NULL);
+    s->idle = NULL;
+}
+
+void ll_sweep_servings_end(struct ll_sweep_servings *s)
+{
+    for (struct ll_kept_traces *next, *kept = s->idle; kept; kept = next) {
+        next = kept->next;
+        ll_served_traces_release(&kept->traces);
+        free(kept);
+    }
+    pthread_mutex_destroy(&s->lock);
+}
+
+/* Traces that nobody else uses until they are given back; NULL when memory ran out: then nothing is kept. */
+static struct ll_kept_traces *take_traces(struct ll_sweep_servings *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct ll_kept_traces *kept = s->idle;
+    if (kept)
+        s->idle = kept->next;
+    pthread_mutex_unlock(&s->lock);
+    return kept ? kept : calloc(1, sizeof *kept);
+}
+
+static void give_traces(struct ll_sweep_servings *s, struct ll_kept_traces *kept)
+{
+    if (!kept)
+        return;
+    pthread_mutex_lock(&s->lock);
+    kept->next = s->idle;
+    s->idle = kept;
+    pthread_mutex_unlock(&s->lock);
+}
 
 /* The option that a key names, with _ or -; NULL: there is none that a sweep may set. */
 static const struct ll_option *option_of(const char *key)
@@ -113,11 +152,10 @@ bool ll_sweep_serve(void *context, const struct ll_space_workload *workload,
     struct ll_serving_options o;
     struct ll_arena arena = {0};
     struct ll_machine own = *machine; /* what it points to stays the other's */
-    struct ll_serving_setup setup = {.args = &o.args, .machine = &own};
+    struct ll_kept_traces *kept = take_traces(context);
+    struct ll_serving_setup setup = {.args = &o.args, .machine = &own, .traces = kept ? &kept->traces : NULL};
     const struct ll_serve_watch watch = {0};
     double percentile;
-    (void)context;
-    pthread_mutex_lock(&recording);
     ll_cli_hush(true);
     ll_serving_begin(&o, &arena);
     give_all(&o, workload, settings, count, machine);
@@ -134,6 +172,6 @@ bool ll_sweep_serve(void *context, const struct ll_space_workload *workload,
                     *ll_cli_hushed() ? ll_cli_hushed() : "no request ended that counts");
     ll_serving_release(&setup);
     ll_arena_release(&arena);
-    pthread_mutex_unlock(&recording);
+    give_traces(context, kept);
     return served;
 }

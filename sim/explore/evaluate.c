@@ -408,8 +408,7 @@ static struct ll_variants *variants_new(const struct ll_space *space, ll_trace_s
 
 enum { GRAIN = 32, MOST_PROGRAMS = 64, MOST_REMEMBERED = 20000 };
 
-/* Of one thread. */
-struct worker {
+struct worker { /* of one thread */
     struct ll_design *design;
     const struct ll_node **values; /* of all axes of the machine, one axis after the other */
     uint32_t *slots;               /* of the design: of the axes, then of the coupled parameters */
@@ -901,7 +900,8 @@ static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *
         return false;
     evaluator->batch = evaluations;
     evaluator->failed = false;
-    ll_pool_run(evaluator->pool, count, evaluator->varies_programs ? 1 : GRAIN, evaluate_chunk, evaluator);
+    size_t grain = evaluator->varies_programs ? 0 : ll_min(GRAIN, count / 4 / evaluator->worker_count);
+    ll_pool_run(evaluator->pool, count, ll_max(1, grain), evaluate_chunk, evaluator);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
 }
