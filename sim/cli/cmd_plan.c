@@ -22,12 +22,22 @@
 
 enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED = 100 };
 
+/* A training of so many steps, or samples, and what its devices cost. */
+struct training {
+    double steps, samples; /* of the run; both 0: nobody asks for it */
+    double devices;
+    double usd_per_hour; /* of a device; NaN: not known */
+    double usd_per_kwh;  /* of electricity that is paid for beside */
+    double carbon, pue;  /* gCO2e a kWh; power of the site over that of the devices */
+};
+
 /* What is asked for, and what was found. */
 struct asked {
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
     const struct ll_search_result *result;
     const char *framework; /* whose command lines are printed; NULL: nobody's */
+    const struct training *training;
 };
 
 /* The command line of a plan, and what of the plan it does not say. */
@@ -53,8 +63,55 @@ static void command_json(const struct asked *asked, const struct ll_parallel *pl
     ll_str_release(&lacks);
 }
 
+/* What a run takes by a plan; NaN where it is not known, or the plan was not simulated. */
+struct run_costs {
+    double time_s, energy_kwh, usd, kgco2;
+};
+
+static struct run_costs costs_of(const struct ll_found_plan *found, const struct training *training)
+{
+    enum { HOUR_S = 3600 };
+    const double J_per_kWh = 3.6e6,
+                 step_s = found->step_s > 0 && training->steps + training->samples > 0 ? found->step_s : NAN,
+                 steps =
+                     training->steps > 0 ? training->steps : training->samples / (found->samples_Hz * step_s);
+    struct run_costs run = {.time_s = steps * step_s / found->time_share,
+                            .energy_kwh = steps * found->energy_j * training->pue / J_per_kWh};
+    const double electricity_usd = training->usd_per_kwh > 0 ? run.energy_kwh * training->usd_per_kwh : 0;
+    run.usd = run.time_s / HOUR_S * training->devices * training->usd_per_hour + electricity_usd;
+    run.kgco2 = run.energy_kwh * training->carbon / 1000;
+    return run;
+}
+
+/* The length of a run and prices. False after saying what is wrong. */
+static bool read_training(const struct ll_args *args, const struct ll_machine *machine,
+                          const struct ll_trace *trace, const struct ll_plan_search *search,
+                          struct training *training)
+{
+    const struct ll_pricing *pricing = &machine->pricing;
+    const double tokens_each = ll_report_tokens(trace);
+    double tokens;
+    *training = (struct training){.devices = (double)search->devices,
+                                  .usd_per_hour = ll_machine_usd_per_hour(machine),
+                                  .usd_per_kwh = pricing->purchase_usd > 0 ? pricing->usd_per_kwh : 0};
+    if (!ll_serving_number(args, "train-tokens", 1, 1e18, 0, &tokens) ||
+        !ll_serving_number(args, "train-steps", 1, 1e12, 0, &training->steps) ||
+        !ll_serving_number(args, "carbon", 0, 1e6, 473, &training->carbon) ||
+        !ll_serving_number(args, "pue", 1, 10, 1.2, &training->pue))
+        return false;
+    if (tokens > 0 && training->steps > 0)
+        return ll_cli_reject("--train-tokens and --train-steps are two lengths of a run; expected one") ==
+               LL_DONE;
+    if (tokens > 0 && !(tokens_each > 0))
+        return ll_cli_reject("--train-tokens: the trace does not say how many tokens a sample has; expected "
+                             "--train-steps") == LL_DONE;
+    training->samples = tokens > 0 ? tokens / tokens_each : 0;
+    return true;
+}
+
 static void plan_json(const struct asked *asked, const struct ll_found_plan *found, struct ll_json *json)
 {
+    const struct run_costs run = costs_of(found, asked->training);
     struct ll_str words = {0};
     ll_plan_words(&found->plan, &words);
     ll_json_open_object(json);
@@ -74,6 +131,11 @@ static void plan_json(const struct asked *asked, const struct ll_found_plan *fou
         ll_json_put_number(json, "effective_time_share", found->time_share);
     if (asked->framework)
         command_json(asked, &found->plan, json);
+    ll_json_put_number(json, "energy_j", found->step_s > 0 ? found->energy_j : NAN);
+    ll_json_put_number(json, "run_s", run.time_s);
+    ll_json_put_number(json, "usd_per_run", run.usd);
+    ll_json_put_number(json, "kwh_per_run", run.energy_kwh);
+    ll_json_put_number(json, "kgco2_per_run", run.kgco2);
     ll_json_close_object(json);
     ll_str_release(&words);
 }
@@ -102,7 +164,9 @@ static void add_json(const struct asked *asked, const struct ll_warnings *warnin
 
 static void plan_row(const struct asked *asked, const struct ll_found_plan *found, struct ll_table *table)
 {
-    struct ll_human step, rate, memory, bubble, exposed, share;
+    struct ll_human step, rate, memory, bubble, exposed, share, days, usd;
+    const struct run_costs run = costs_of(found, asked->training);
+    const double day_s = 86400;
     struct ll_str words = {0};
     const double best_s = asked->result->found[0].step_s;
     const char *bytes =
@@ -111,14 +175,17 @@ static void plan_row(const struct asked *asked, const struct ll_found_plan *foun
     ll_format_si(&step, found->step_s, "s");
     ll_format_percent(&bubble, found->bubble);
     ll_format_si(&exposed, found->exposed_s, "s");
+    const char *days_text = isfinite(run.time_s) ? ll_format_count(&days, run.time_s / day_s, "") : "";
+    const char *usd_text = isfinite(run.usd) ? ll_format_count(&usd, run.usd, "") : "";
     if (asked->search->time_share)
-        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s", step.text, ll_format_percent(&share, found->time_share),
+        ll_table_row(table, "  %s|%s|%s|%s|%s|%s|%s|%s|%s", step.text,
+                     ll_format_percent(&share, found->time_share),
                      ll_format_count(&rate, found->samples_Hz * found->time_share, ""), bytes, bubble.text,
-                     exposed.text, words.text ? words.text : "");
+                     exposed.text, days_text, usd_text, words.text ? words.text : "");
     else
-        ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s", step.text, found->step_s / best_s,
+        ll_table_row(table, "  %s|%.2fx|%s|%s|%s|%s|%s|%s|%s", step.text, found->step_s / best_s,
                      ll_format_count(&rate, found->samples_Hz, ""), bytes, bubble.text, exposed.text,
-                     words.text ? words.text : "");
+                     days_text, usd_text, words.text ? words.text : "");
     ll_str_release(&words);
 }
 
@@ -163,9 +230,13 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
     const struct ll_plan_search *search = asked->search;
     const struct ll_search_result *result = asked->result;
     unsigned width = ll_screen_width();
-    struct ll_table *table = ll_table_new(
-        search->time_share ? "  step|>effective time|>effective samples/s|>memory|>bubble|>exposed|plan"
-                           : "  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|plan");
+    const bool runs = asked->training->steps + asked->training->samples > 0;
+    static const char *const headings[2][2] = {
+        {"  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|>?days/run|>?$/run|plan",
+         "  step|>vs. fastest|>samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"},
+        {"  step|>effective time|>effective samples/s|>memory|>bubble|>exposed|>?days/run|>?$/run|plan",
+         "  step|>effective time|>effective samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"}};
+    struct ll_table *table = ll_table_new(headings[search->time_share != NULL][runs]);
     ll_table_mark(table, LL_MARK_VALUE);
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(asked, &result->found[i], table);
@@ -426,6 +497,8 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
                  read_wishes(args, machine, &search, &ranking);
     if (right && search.batch == 0)
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
+    struct training training;
+    right = right && read_training(args, machine, trace, &search, &training);
     const struct ll_search_result *result =
         right ? ll_search_plans(trace, machine, &search, args->arena, diags) : NULL;
     ll_ticker_clear(&ticker);
@@ -445,7 +518,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
         ll_warn(&warnings,
                 "interrupted: the best plan of those that were considered until then is shown; the same "
                 "command starts again");
-    const struct asked asked = {machine, &search, result, ll_value(args, "command", NULL)};
+    const struct asked asked = {machine, &search, result, ll_value(args, "command", NULL), &training};
     int status = show(args, trace, &asked, &warnings);
     return status == LL_DONE && result->stopped ? LL_INTERRUPTED : status;
 }
@@ -547,6 +620,10 @@ static const struct ll_option options[] = {
     {"repair", 0, "TIME", "of goodput: until what failed is back, for which a job without a spare waits"},
     {"spares", 0, "N", "of goodput: that take the place of what failed (0)"},
     {"checkpoint-bandwidth", 0, "GB/s", "of goodput: of the storage, from all devices together"},
+    {"train-tokens", 0, "N", "tokens of the whole training: how long it takes, what it costs, as 15e12"},
+    {"train-steps", 0, "N", "the same by its steps"},
+    {"carbon", 0, "G", "gCO2e a kWh, of the training (473)"},
+    {"pue", 0, "X", "power of the site over that of the devices (1.2)"},
     LL_HTML_OPTION("ranking, schedules, stages, memory"),
     {"serve", 0, NULL, "deployments that serve a model within limits"},
     {"model", 'm', "MODEL", "of --serve, as leadline serve takes it"},

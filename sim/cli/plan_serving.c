@@ -570,8 +570,9 @@ static bool read_load(struct planning *p)
 /* What is asked for. False after saying what is wrong. */
 static bool read_question(struct planning *p)
 {
-    static const char *const of_training[] = {"html",       "batch",      "batch-was", "simulate", "as",
-                                              "gemm-dtype", "weights-as", "prune",     "gaps",     NULL};
+    static const char *const of_training[] = {
+        "html",  "batch", "batch-was", "simulate", "as",           "gemm-dtype",  "weights-as",
+        "prune", "gaps",  "carbon",    "pue",      "train-tokens", "train-steps", NULL};
     const struct ll_args *args = p->shown.args;
     const char *rate = ll_value(args, "rate", NULL), *percentile = ll_value(args, "percentile", "90"),
                *model = ll_value(args, "model", NULL);

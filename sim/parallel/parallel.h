@@ -288,6 +288,7 @@ struct ll_found_plan {
     double bubble;      /* simulated pipeline bubble, a share of the devices' time */
     double exposed_s;   /* simulated exposed communication, all kinds together */
     uint64_t memory_bytes; /* simulated peak memory of the fullest device */
+    double energy_j;       /* simulated energy of all devices in a step; NaN: not known */
     double samples_Hz;     /* throughput by step_s, or else by estimate_s */
     struct ll_checkpoint_bytes checkpoint;
     double time_share; /* productive share of the time, as plan_search->time_share said; else 1 */

@@ -605,6 +605,7 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
         found->step_s = result->step_s;
         found->bubble = result->bubble;
         found->memory_bytes = result->stages[result->fullest].memory_bytes;
+        found->energy_j = result->energy_j;
         found->samples_Hz = result->samples_Hz;
         for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
             found->exposed_s += result->exposed_s[i];
@@ -665,6 +666,7 @@ static void forget(struct ll_found_plan *found)
 {
     found->step_s = found->bubble = found->exposed_s = 0;
     found->memory_bytes = 0;
+    found->energy_j = NAN;
     found->samples_Hz = (double)found->plan.batch / found->estimate_s;
 }
 

@@ -50,3 +50,5 @@ try plan -c hgx_a100 --command nemo traces/alexnet_train_b8.llt
 try plan -c hgx_a100 --memory-margin 2 traces/alexnet_train_b8.llt
 try plan -c hgx_a100 --devices 2 --batch 8 --whole-nodes traces/alexnet_train_b8.llt
 try goodput --mtbf 3h --checkpoint 10s --spares 1
+try plan -c hgx_a100 --train-tokens 1e12 --train-steps 10 traces/alexnet_train_b8.llt
+try plan -c hgx_a100 --train-tokens 1e12 traces/alexnet_train_b8.llt

@@ -10,3 +10,7 @@ leadline plan -c archive/vidur_a100 --batch-was 8 gemm.llt | head -1
 leadline plan -c hgx_a100 --devices 8 --batch 8 --simulate 2 --rank-by goodput --device-mtbf 1000h --checkpoint-bandwidth 0.1 --spares 1 --repair 24h --memory-margin 0.2 --whole-nodes --command torchtitan traces/alexnet_train_b8.llt
 leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command megatron traces/alexnet_train_b8.llt | tail -3
 leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed traces/alexnet_train_b8.llt | tail -5
+# A training of 90,000 steps: days, and what its devices cost; of a language model by its tokens.
+leadline plan -c hgx_a100 --devices 4 --batch 64 --simulate 1 --train-steps 90000 traces/alexnet_train_b8.llt | sed -n 3,4p
+leadline record gpt --dry-run --train -p layers=1 -o gpt.llt >/dev/null 2>&1
+leadline plan -c hgx_a100 --devices 2 --batch 16 --simulate 1 --train-tokens 3e11 --set price.purchase_usd=20000 --set price.lifetime_years=4 --set price.usd_per_kwh=0.1 --pue 1.5 --carbon 100 gpt.llt --json | grep -m 7 '"step_s\|samples_per_s\|energy_j\|run_s\|_per_run'
