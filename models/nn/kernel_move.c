@@ -165,6 +165,7 @@ LL_KERNEL(UNSTACK)
 
 LL_KERNEL(ASSIGN)
 {
+    assert(call->op->in[0].dtype == call->op->in[1].dtype);
     move(call, 1, (struct runs){call->in[1], call->out[0], 0, 0, ll_size_bytes(&call->op->out[0])});
 }
 

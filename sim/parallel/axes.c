@@ -732,6 +732,7 @@ static void seen_as(const struct ll_op_view *op, struct ll_axes *axes)
 #define ll_axes_SAME_N same
 #define ll_axes_SELECT same
 #define ll_axes_CAST same
+#define ll_axes_CAST_BOTH same
 #define ll_axes_BENT same
 #define ll_axes_DROPOUT same
 #define ll_axes_DROPOUT_GRAD same

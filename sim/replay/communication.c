@@ -116,7 +116,8 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
                                                       : 0,
                              .stride = two || stride < 1 ? 1 : (uint64_t)stride,
                              .copies = copies > 0 ? (uint64_t)copies : 0,
-                             .peer = two ? ll_attr_count(op, LL_ATTR_PEER, 1) : 0};
+                             .peer = two ? ll_attr_count(op, LL_ATTR_PEER, 1) : 0,
+                             .piece = (uint64_t)ll_attr_count(op, LL_ATTR_PIECE, 0)};
 }
 
 /* By op kind: the ops of class communication have the collectives' words, but that two halves of one are ops
@@ -127,7 +128,7 @@ static const enum ll_collective collectives[LL_OP_NONE] = {
     [LL_OP_BROADCAST] = LL_COLLECTIVE_BROADCAST,   [LL_OP_REDUCE] = LL_COLLECTIVE_REDUCE,
     [LL_OP_COLLECT] = LL_COLLECTIVE_COLLECT,       [LL_OP_DISTRIBUTE] = LL_COLLECTIVE_DISTRIBUTE,
     [LL_OP_BARRIER] = LL_COLLECTIVE_BARRIER,       [LL_OP_SEND] = LL_COLLECTIVE_SEND_RECEIVE,
-    [LL_OP_RECEIVE] = LL_COLLECTIVE_SEND_RECEIVE,
+    [LL_OP_RECEIVE] = LL_COLLECTIVE_SEND_RECEIVE,  [LL_OP_SHIFT] = LL_COLLECTIVE_SEND_RECEIVE,
 };
 
 /* --- who takes part --- */
@@ -188,6 +189,19 @@ static uint64_t list_pairs(const struct ll_exchanges *x, const struct ll_asked *
     return count;
 }
 
+/* Each device of a group and the next one, the last and the first. */
+static uint64_t list_rings(const struct ll_exchanges *x, const struct ll_asked *asked, uint64_t devices,
+                           uint64_t *members, struct ll_price *price)
+{
+    const uint64_t groups = list_groups(x, asked, devices, members, price), count = groups * devices;
+    for (uint64_t i = count; i-- > 0;) { /* from the last to the first: pairs take twice the room */
+        const uint64_t next = (i + 1) % devices == 0 ? i + 1 - devices : i + 1;
+        members[2 * i + 1] = members[next];
+        members[2 * i] = members[i];
+    }
+    return count;
+}
+
 /* Devices of a group; 0 when there are not enough of them. The other of two may be any device. */
 static uint64_t group_size(const struct ll_exchanges *x, const struct ll_asked *asked)
 {
@@ -218,9 +232,10 @@ static struct ll_exchange exchange_of(struct ll_exchanges *x, const struct ll_as
 {
     uint64_t size = group_size(x, asked);
     *members = malloc((2 * x->devices + 1) * sizeof **members);
-    bool two = is_between_two(asked->kind);
+    bool two = is_between_two(asked->kind), ring = asked->kind == LL_OP_SHIFT;
     uint64_t groups = size == 0 || !*members ? 0
                       : two                  ? list_pairs(x, asked, *members, price)
+                      : ring                 ? list_rings(x, asked, size, *members, price)
                                              : list_groups(x, asked, size, *members, price);
     price->devices = size;
     price->groups = groups;
@@ -228,7 +243,7 @@ static struct ll_exchange exchange_of(struct ll_exchanges *x, const struct ll_as
                                 .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
                                 .copies = asked->copies,
                                 .members = *members,
-                                .size = size,
+                                .size = ring ? 2 : size,
                                 .groups = groups};
 }
 
@@ -242,6 +257,11 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
         price->trouble = "the network does not join so many devices";
     else if (members)
         trouble = ll_exchange_by_software(x->solver, &what, &price->exchanged);
+    const bool known = asked->piece == LL_PIECE_COPIED || asked->piece == LL_PIECE_SENT;
+    if (known && !price->trouble && trouble == LL_EXCHANGE_DONE) {
+        price->exchanged.time_s -= price->exchanged.overhead_s;
+        price->exchanged.overhead_s = 0;
+    }
     if (trouble == LL_EXCHANGE_NO_WAY)
         price->trouble = "there is no way to do this among so many devices";
     free(members);
@@ -276,6 +296,7 @@ static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, str
                                .groups = 1,
                                .first = asked->first,
                                .span = asked->span,
+                               .copied = asked->piece == LL_PIECE_COPIED,
                                .exchanged = {.busiest = LL_NO_LEVEL}};
     bool alone = asked->devices == 1 || (asked->devices == 0 && x->devices == 1 && x->machine->network_count);
     if (alone)

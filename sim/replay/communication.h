@@ -25,6 +25,7 @@ struct ll_asked {
     uint64_t devices, stride; /* of a group; 0 devices: all, a stride apart */
     uint64_t copies;          /* of an all-to-all: each row goes to so many devices; 0: not known */
     int64_t peer;             /* of sends and receives alone: the other device's number less the own one */
+    uint64_t piece;           /* 0, or that of the attribute piece (tracer/ir/ops.h) */
     uint64_t first, span;     /* only the devices first ... first + span - 1 take part; 0: all do */
 };
 
@@ -34,6 +35,7 @@ struct ll_price {
     uint32_t levels;          /* bit i: devices differ in their place in level i, so its links are used */
     uint32_t outermost;       /* the last of these; 0 without any */
     uint64_t first, span;     /* of the devices that take part, as asked */
+    bool copied;              /* by copy engines, so that no units are busy with it */
     const char *trouble;      /* NULL, or why there is no such exchange on this network; static */
 };
 

@@ -200,6 +200,7 @@ struct run {
     struct ll_history *history;
     struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
+    double taken_end_s[LL_MAX_LINKS]; /* of exchanges over each level that keep units busy */
     double accessed_bytes[LL_MAX_LEVELS]; /* of all that has been placed */
     double end_s;                         /* of all that has been placed */
     double active_s, starting_s;    /* all that the device works, all that the software takes to start */
@@ -318,7 +319,7 @@ static void slow_down(struct run *run, const struct ll_slowed *slowed, double st
 {
     const struct ll_timing *timing = &tried->timing;
     double begin_s = ll_work_begins_s(run->machine, start_s, tried->late_s, timing);
-    tried->taken_s = ll_taken_s(slowed, run->stream_end_s + STREAM_NETWORK, begin_s, &tried->taken_level);
+    tried->taken_s = ll_taken_s(slowed, run->taken_end_s, begin_s, &tried->taken_level);
     double time_s = timing->more_s + timing->time_s;
     if (run->machine->software.queue == 0)
         tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);
@@ -377,6 +378,10 @@ static void run_exchange(struct run *run, uint32_t seq)
 {
     const struct ll_price *price = &run->signatures.prices[run->prepared->trace->ops[seq].signature];
     pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
+    const struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
+    for (unsigned l = 0; price->levels >> l && !price->copied; l++)
+        if (price->levels >> l & 1)
+            run->taken_end_s[l] = fmax(run->taken_end_s[l], op->start_s + op->time_s);
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -788,7 +793,7 @@ static void find_ends(const struct ll_result *result, uint32_t seq, double level
     for (uint32_t i = prepared->first_op; i < seq; i++) {
         const struct ll_op_result *op = &result->ops[i - prepared->first_op];
         uint32_t signature = prepared->trace->ops[i].signature;
-        if (prepared->works[signature].kind != LL_WORK_COLLECTIVE)
+        if (prepared->works[signature].kind != LL_WORK_COLLECTIVE || result->prices[signature].copied)
             continue;
         for (unsigned l = 0; result->prices[signature].levels >> l; l++)
             if (result->prices[signature].levels >> l & 1)

@@ -168,6 +168,18 @@ static void a_send_goes_to_its_peer(void **state)
     close_scene(&scene);
 }
 
+/* Each sends to the next one: inside of a node one message, over both nodes through both switches, as long as
+ * the card takes by which the last of a node sends. */
+static void a_shift_goes_around_its_ring(void **state)
+{
+    (void)state;
+    const struct line lines[] = {{LL_OP_SHIFT, -1, 8, 0, 0}, {LL_OP_SHIFT, 0, 16, 0, 0}};
+    struct scene scene = played(joined, lines, 2);
+    assert_near(scene.result->ops[0].time_s, 2e-6 + M / 8e9, 1e-9);
+    assert_near(scene.result->ops[1].time_s, 2e-6 + 10e-6 + M / 1e9, 1e-9);
+    close_scene(&scene);
+}
+
 /* On a ring that goes one way the next device is a hop away, and the first is behind the last. */
 static void what_is_received_comes_the_way_it_was_sent(void **state)
 {
@@ -262,6 +274,7 @@ int main(void)
         cmocka_unit_test(what_the_device_does_meanwhile_is_not_exposed),
         cmocka_unit_test(exchanges_are_counted_in_the_order_in_which_they_start),
         cmocka_unit_test(a_send_goes_to_its_peer),
+        cmocka_unit_test(a_shift_goes_around_its_ring),
         cmocka_unit_test(what_is_received_comes_the_way_it_was_sent),
         cmocka_unit_test(an_exchange_that_cannot_be_is_named),
         cmocka_unit_test(an_exchange_explains_itself),

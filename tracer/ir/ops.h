@@ -103,7 +103,8 @@
     X(FORMAT, "format", COUNT)                                                                               \
     X(COPIES, "copies", COUNT)                                                                               \
     X(BOUND_BY, "bound_by", COUNT)                                                                           \
-    X(INPUT_NONZERO, "input_nonzero", COUNT)
+    X(INPUT_NONZERO, "input_nonzero", COUNT)                                                                 \
+    X(PIECE, "piece", COUNT)
 
 enum ll_op_class {
 #define X(word, name) LL_CLASS_##word,
@@ -123,6 +124,11 @@ enum ll_attr_key {
 #undef X
         LL_ATTR_COUNT
 };
+
+/* Of the attribute `piece`, of an exchange that goes on beside what waits for it: in buffers that are known
+ * to all devices, so that nothing has to be agreed upon first, copied by the device's copy engines or sent by
+ * kernels, which take units; or a message of the library as others are. */
+enum { LL_PIECE_COPIED = 1, LL_PIECE_SENT = 2, LL_PIECE_MESSAGE = 3 };
 
 /* Of the attribute `vectors`, where an op tells left ones from right ones; elsewhere 1 is some and 2 all. */
 enum { LL_VECTORS_LEFT = 1, LL_VECTORS_RIGHT = 2 };

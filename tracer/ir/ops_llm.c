@@ -342,7 +342,10 @@ bool ll_work_EXPERTS_GRAD(const struct ll_op_view *op, struct ll_work *work)
 {
     if (!lower_experts(op, true, work))
         return false;
+    const enum ll_expert_format format = (enum ll_expert_format)work->experts.format;
     *work = ll_experts_as_gemm(work);
+    if (format != LL_EXPERTS_BF16)
+        work->dtype = ll_expert_dtype(format);
     work->gemm.n = ll_mul(2, work->gemm.n);
     return ll_fits(work->gemm.n);
 }

@@ -293,12 +293,12 @@ const char *ll_shape_ROWS_IN_PLACE(struct ll_op_view *op)
     return trouble ? trouble : ll_give(op, 1, op->in);
 }
 
-/* target, source -> target */
+/* target, source -> target, which may be of another type */
 const char *ll_shape_ASSIGN(struct ll_op_view *op)
 {
     if (op->input_count != 2)
         return wants_inputs;
-    if (!ll_same_dims(&op->in[0], &op->in[1]) || op->in[0].dtype != op->in[1].dtype)
+    if (!ll_same_dims(&op->in[0], &op->in[1]))
         return "what is assigned must look like what it replaces";
     return ll_give(op, 1, op->in);
 }

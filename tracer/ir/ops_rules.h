@@ -41,8 +41,8 @@ ll_shape_rule ll_shape_SAME_1, ll_shape_SAME_2, ll_shape_SAME_N, ll_shape_SELECT
     ll_shape_DRAWN, ll_shape_XENT_DENSE, ll_shape_CTC;
 ll_shape_rule ll_shape_TRUE_INDICES;
 ll_shape_rule ll_shape_BROADCAST, ll_shape_BIAS, ll_shape_ROW_SCALE, ll_shape_COMPARE, ll_shape_GIVEN;
-ll_shape_rule ll_shape_SEEN_AS, ll_shape_CAST, ll_shape_RESHAPE, ll_shape_EXPAND, ll_shape_LRN,
-    ll_shape_LRN_GRAD;
+ll_shape_rule ll_shape_SEEN_AS, ll_shape_CAST, ll_shape_CAST_BOTH, ll_shape_RESHAPE, ll_shape_EXPAND,
+    ll_shape_LRN, ll_shape_LRN_GRAD;
 ll_shape_rule ll_shape_LAST_DIM, ll_shape_REDUCED, ll_shape_ARGMAX, ll_shape_MATMUL;
 ll_shape_rule ll_shape_CONV2D, ll_shape_CONV_DATA, ll_shape_CONV_FILTER, ll_shape_POOL, ll_shape_POOL_GRAD,
     ll_shape_SPREAD;

@@ -53,6 +53,18 @@ const char *ll_shape_CAST(struct ll_op_view *op)
     return NULL;
 }
 
+const char *ll_shape_CAST_BOTH(struct ll_op_view *op)
+{
+    if (op->input_count != 1 || op->output_count != 2)
+        return wants_inputs;
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!ll_same_dims(&op->in[0], &op->out[i]))
+            return "a cast keeps the dimensions";
+        ll_take_roles(&op->out[i], &op->in[0]);
+    }
+    return NULL;
+}
+
 const char *ll_shape_RESHAPE(struct ll_op_view *op)
 {
     if (op->input_count != 1 || op->output_count != 1)

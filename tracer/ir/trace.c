@@ -290,6 +290,38 @@ static void meet_readers(const struct ll_trace *trace, struct ll_liveness *lives
     }
 }
 
+static bool is_joined(const struct ll_op_signature *signature)
+{
+    return signature->view.kind == LL_OP_SEEN_AS && signature->view.input_count > 1;
+}
+
+/* Pieces of memory that are seen as one tensor live as long as that is read, itself or another look at it:
+ * those behind the first, whose memory is the tensor's. False when memory ran out. */
+static bool meet_pieces(const struct ll_trace *trace, struct ll_liveness *lives, struct ll_arena *arena)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < trace->signature_count; i++)
+        any |= is_joined(&trace->signatures[i]);
+    uint32_t *read = any ? ll_alloc(arena, trace->tensor_count + 1, sizeof *read) : NULL;
+    for (uint32_t op = (uint32_t)trace->op_count; read && op-- > 0;) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
+        const bool joined = is_joined(signature);
+        for (uint32_t i = 0; i < signature->view.input_count; i++) {
+            const uint32_t tensor = ll_op_input(trace, op, i);
+            read[tensor] = read[tensor] > op ? read[tensor] : op;
+            for (uint32_t o = 0; o < signature->view.output_count; o++) {
+                const uint32_t last = read[ll_op_output(trace, op, o)];
+                if ((joined || signature->aliases[o] == i) && read[tensor] < last)
+                    read[tensor] = last;
+            }
+            struct ll_liveness *life = &lives[trace->tensors[tensor].storage];
+            if (joined && life->last < read[tensor])
+                life->last = read[tensor];
+        }
+    }
+    return !any || read;
+}
+
 /* Weights and optimizer state outlive the trace on both sides. */
 static void keep_model(const struct ll_trace *trace, struct ll_liveness *lives)
 {
@@ -311,6 +343,8 @@ struct ll_liveness *ll_trace_liveness(const struct ll_trace *trace, struct ll_ar
         return NULL;
     meet_tensors(trace, lives);
     meet_readers(trace, lives);
+    if (!meet_pieces(trace, lives, arena))
+        return NULL;
     if (!ll_trace_has_holes(trace))
         keep_model(trace, lives);
     return lives;

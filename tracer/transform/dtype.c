@@ -378,6 +378,20 @@ static void find_gradients(struct products *p)
     }
 }
 
+/* Leaves out what stays as it is: a product of the backward pass reads a weight, or gives the gradient of
+ * one. */
+static void leave_out(struct products *p, struct ll_gemms gemms, const bool *kept)
+{
+    for (uint32_t op = 0; op < p->trace->op_count; op++) {
+        const bool backward = signature_of(p, op)->phase == LL_PHASE_BACKWARD,
+                   reads = p->of_weights[op] && (p->weight[ll_op_input(p->trace, op, 0)] ||
+                                                 p->weight[ll_op_input(p->trace, op, 1)]);
+        p->of_weights[op] &= !(kept && kept[op]) && (!backward ? gemms.forward
+                                                     : reads   ? gemms.data
+                                                               : gemms.weight);
+    }
+}
+
 /* Whether what an input of a product holds is to be cast. */
 static bool wants_cast(const struct products *p, uint32_t op, uint32_t input)
 {
@@ -578,6 +592,14 @@ static bool begin(struct products *p)
 struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_numeric numeric,
                                             uint64_t *products, const char **trouble)
 {
+    return ll_trace_change_some_gemms(trace, numeric, (struct ll_gemms){true, true, true}, NULL, products,
+                                      trouble);
+}
+
+struct ll_trace *ll_trace_change_some_gemms(const struct ll_trace *trace, enum ll_numeric numeric,
+                                            struct ll_gemms gemms, const bool *kept, uint64_t *products,
+                                            const char **trouble)
+{
     assert(ll_dtype_is_multiplied(ll_numeric_dtype(numeric)));
     struct products p = {.trace = trace, .numeric = numeric};
     struct ll_trace *made = NULL;
@@ -586,6 +608,7 @@ struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum l
     if (begin(&p)) {
         find_direct(&p);
         find_gradients(&p);
+        leave_out(&p, gemms, kept);
         find_wide(&p);
         for (uint32_t op = 0; op < trace->op_count; op++)
             *products += p.of_weights[op];

@@ -79,4 +79,16 @@ bool ll_trace_quantize_weights(struct ll_trace *trace, enum ll_numeric numeric, 
 struct ll_trace *ll_trace_change_gemm_dtype(const struct ll_trace *trace, enum ll_numeric numeric,
                                             uint64_t *products, const char **trouble);
 
+/* Which of the GEMMs of weights: those of the forward pass (x w), those that give the gradient of what they
+ * read (dy w), those that give the gradient of the weight (x dy). */
+struct ll_gemms {
+    bool forward, data, weight;
+};
+
+/* The same of some of them, and of none that `kept` (by op; NULL: none) says. Where no GEMM is taken the
+ * trace is a copy. */
+struct ll_trace *ll_trace_change_some_gemms(const struct ll_trace *trace, enum ll_numeric numeric,
+                                            struct ll_gemms gemms, const bool *kept, uint64_t *products,
+                                            const char **trouble);
+
 #endif
