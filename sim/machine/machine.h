@@ -209,6 +209,11 @@ struct ll_training {
     double gradient_passes, averaging_passes;
     uint64_t workspace_bytes;        /* of GEMM libraries, from the first call on */
     uint64_t expert_workspace_bytes; /* the same of grouped GEMMs, where there are experts */
+    /* Memory of the device that the framework's allocator does not have. */
+    uint64_t context_bytes; /* of the driver, kernels and libraries of a process */
+    uint64_t collective_channels,
+        message_channels;   /* of a communicator, around a ring and to each other device */
+    uint64_t channel_bytes; /* of a channel between two devices, both ways */
 };
 
 struct ll_software {

@@ -588,6 +588,18 @@ static const struct ll_field training_fields[] = {
     {.key = "expert_workspace", .type = LL_TYPE_SIZE, AT(expert_workspace_bytes), .dimension = LL_DIMENSION_SIZE,
      .min = 0, .max = 0x1p40, .otherwise = "0B",
      .help = "the same of grouped GEMMs, where there are experts"},
+    {.key = "context", .type = LL_TYPE_SIZE, AT(context_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0, .max = 0x1p40,
+     .otherwise = "0B",
+     .help = "what the driver, kernels and libraries of a process take of the device's memory, beside the framework's "
+             "allocator"},
+    {.key = "collective_channels", .type = LL_TYPE_WHOLE, AT(collective_channels), .min = 0, .max = 1024, .otherwise = "0",
+     .help = "channels around the ring of each communicator (NCCL), each with buffers of its own"},
+    {.key = "message_channels", .type = LL_TYPE_WHOLE, AT(message_channels), .min = 0, .max = 1024, .otherwise = "0",
+     .help = "the same to each other device of the innermost level of the network to which an all-to-all or a message "
+             "goes"},
+    {.key = "channel_buffer", .type = LL_TYPE_SIZE, AT(channel_bytes), .dimension = LL_DIMENSION_SIZE, .min = 0,
+     .max = 0x1p40, .otherwise = "0B",
+     .help = "buffers of a channel between two devices, both ways"},
 };
 #undef AT
 static const struct ll_field_table training_table = {TABLE("training section", training_fields, struct ll_training)};

@@ -38,13 +38,15 @@ struct ll_footprint {
     uint32_t peak_op;    /* the first op at which the peak is reached; LL_NONE without ops */
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* of the peak, by enum ll_memory_class; they sum to it */
     uint64_t most_bytes[LL_HOLDS_COUNT];   /* of each, wherever it has its own peak */
+    uint64_t outside_bytes; /* of the device's memory, beside the peak: contexts, buffers of communicators */
     bool unknown; /* the trace does not know which tensors are the same: these numbers say nothing */
 };
 
 /* Whether it fits into so many bytes; what nobody knows is not said to be too large. */
 static inline bool ll_footprint_fits(const struct ll_footprint *footprint, uint64_t size_bytes)
 {
-    return footprint->unknown || footprint->peak_bytes <= size_bytes;
+    return footprint->unknown || (footprint->peak_bytes <= size_bytes &&
+                                  footprint->outside_bytes <= size_bytes - footprint->peak_bytes);
 }
 
 /* Whether the trace's memory is known: its header says where it is not. */

@@ -86,8 +86,11 @@ static struct ll_attr devices_of(const struct ll_exchanging *x, const struct ll_
 static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchanged_tensors *exchange)
 {
     assert(exchange->count <= UINT32_MAX);
-    struct ll_attr attrs[3] = {[2] = {.key = LL_ATTR_IN_PLACE, .count = 0}};
+    struct ll_attr attrs[4] = {[2] = {.key = LL_ATTR_IN_PLACE, .count = 0}};
     attrs[0] = devices_of(x, exchange, &attrs[1]);
+    uint32_t attr_count = exchange->in_place ? 3 : 2;
+    if (exchange->tagged)
+        attrs[attr_count++] = (struct ll_attr){.key = LL_ATTR_TAG, .count = 1};
     if (x->rewrite.trouble || exchange->count == 0)
         return LL_NONE;
     if (x->from_host)
@@ -101,7 +104,7 @@ static uint32_t exchange_tensors(struct ll_exchanging *x, const struct ll_exchan
                                          .outputs = exchange->outputs,
                                          .output_count = (uint32_t)exchange->count,
                                          .attrs = attrs,
-                                         .attr_count = exchange->in_place ? 3 : 2,
+                                         .attr_count = attr_count,
                                          .controls = &exchange->after,
                                          .control_count = exchange->after != LL_NONE});
 }
@@ -261,7 +264,7 @@ static void gather(struct ll_exchanging *x, struct ll_use *use, uint32_t after)
     free(bucket.tensors);
 }
 
-/* A weight of the next layer may be one of this one's too; it is then gathered when its turn comes. */
+/* A weight of a later layer may be one of this one's too; it is then gathered when its turn comes. */
 static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
 {
     struct ll_gradient_bucket bucket = {0};
@@ -272,6 +275,15 @@ static bool shares_weights(struct ll_exchanging *x, const struct ll_use *use, co
             for (uint64_t k = 0; k < count; k++)
                 shares |= bucket.tensors[k] == ll_op_input(x->trace, op, i);
     free(bucket.tensors);
+    return shares;
+}
+
+/* The same of any layer from this one to that. */
+static bool shared_before(struct ll_exchanging *x, const struct ll_use *use, const struct ll_use *next)
+{
+    bool shares = false;
+    for (; use < next; use++)
+        shares |= shares_weights(x, use, next);
     return shares;
 }
 
@@ -293,11 +305,14 @@ void ll_gather_weights(struct ll_exchanging *x, uint32_t op)
     bool begins = use->first_op == op;
     if (!use->gathered)
         gather(x, use, before);
-    if (!begins || !x->plan->overlap || number + 1 == x->use_count)
-        return;
-    struct ll_use *next = use + 1;
-    if (!next->gathered && next->updates == use->updates && !shares_weights(x, use, next))
-        gather(x, next, before);
+    for (uint64_t i = 1; begins && x->plan->overlap && i <= x->plan->prefetch && number + i < x->use_count;
+         i++) {
+        struct ll_use *next = use + i;
+        if (next->updates != use->updates || (!next->gathered && shared_before(x, use, next)))
+            return;
+        if (!next->gathered)
+            gather(x, next, before);
+    }
 }
 
 /* Gradient exchange of data parallelism: gradients are collected in buckets and exchanged in the backward
@@ -402,6 +417,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
         .in_place = !way.parts || x->plan->zero < 2,
         .experts = way.experts,
         .parts = way.parts,
+        .tagged = x->plan->compression.kind != LL_COMPRESSION_NONE,
         .after = x->plan->overlap ? LL_NONE : exchange_last_op(x),
     };
     uint32_t next = exchange_tensors(x, &exchange);

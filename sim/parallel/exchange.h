@@ -45,8 +45,8 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
  * Gradients go in buckets, in the order in which they are made: a bucket when it has plan->bucket_bytes, or
  * with plan->overlap false and zero below 2 all of them when the first is used. New weights go in such
  * buckets too. Rows of a table that an update picks (sgd_rows) are gathered from all with their indices, and
- * that update does all of them. With overlap the weights of the next layer are gathered while one computes
- * (zero 3), without it when they are needed.
+ * that update does all of them. With overlap the weights of the next plan->prefetch layers are gathered
+ * while one computes (zero 3), without it when they are needed.
  *
  * A trace that learns but updates nothing, as a profile of the passes alone, exchanges its gradients;
  * sharing out what it does not have (zero 1 to 3) is refused. One that only infers has weights to share out
@@ -63,6 +63,19 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
 /* The program of a replica; free with ll_trace_free. Without replicas it is the trace as it was.
  * NULL and *trouble, a static sentence. Thread-safe. */
 struct ll_trace *ll_exchange_gradients(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                       const char **trouble);
+
+/* A program whose sums of gradients over replicas go in the form of plan->compression, which is one:
+ *
+ *     bf16, f8     cast before the exchange and behind it; with f8 replicas agree on the largest element of
+ *                  each tensor before, by one more exchange of a number each
+ *     powersgd:r   of a matrix [n, m], in place of n m numbers, two sums of n r and m r; what that leaves out
+ *                  is kept and added to the next gradient (as large as all gradients), with the last factor
+ *     top_k:n      the largest, one in n, and their places are gathered from all replicas; the same is kept
+ *
+ * The sums are those of ll_exchange_gradients, which have the attribute tag then. Ops are of the phase of the
+ * exchange, on its tensors. Ownership and trouble as above. Thread-safe. */
+struct ll_trace *ll_compress_gradients(const struct ll_trace *program, const struct ll_parallel *plan,
                                        const char **trouble);
 
 /* Which tensors of a trace are gradients of weights, and what the updates that read them keep. Private to
@@ -136,6 +149,7 @@ struct ll_exchanged_tensors {
     bool experts;            /* among the replicas that have the same experts */
     bool parts;              /* among the replicas of a ZeRO group (plan->within) */
     bool equal;              /* among the replicas that hold the same part, one of each group */
+    bool tagged;             /* ll_compress_gradients will know it by the attribute tag */
     uint32_t after;          /* op of the new trace that it waits for; LL_NONE: none */
 };
 
@@ -149,7 +163,7 @@ uint32_t ll_part_desc(struct ll_exchanging *x, uint32_t tensor, enum ll_memory_c
 bool ll_uses_find(struct ll_exchanging *x);
 
 /* Before an op of the forward or backward pass: gathers the weights of its layer, and with plan->overlap
- * those of the next, where that has not been done. */
+ * those of the next plan->prefetch ones, where that has not been done. */
 void ll_gather_weights(struct ll_exchanging *x, uint32_t op);
 
 /* This device's part of a weight, as a tensor of the new trace, brought where necessary. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a training framework makes of a recorded step. The first section widens gradients of weights, the
- * second fuses cross entropies, the third counts memory. */
+ * second fuses cross entropies, the third lets exchanges stand alone, the last two count memory. */
 #include "sim/parallel/framework.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "sim/parallel/exchange.h"
 #include "tracer/transform/rewrite.h"
@@ -246,7 +247,7 @@ static bool stops_pass(const struct ll_op_signature *signature)
     const enum ll_op_kind kind = signature->view.kind;
     return (signature->phase == LL_PHASE_FORWARD || signature->phase == LL_PHASE_BACKWARD) &&
            kind != LL_OP_NONE && ll_op_class(kind) == LL_CLASS_COMMUNICATION && kind != LL_OP_SEND &&
-           kind != LL_OP_RECEIVE;
+           kind != LL_OP_RECEIVE && ll_attr_count(&signature->view, LL_ATTR_PIECE, 0) == 0;
 }
 
 struct ll_trace *ll_wait_for_exchanges(const struct ll_trace *trace, const char **trouble)
@@ -282,12 +283,18 @@ const char *ll_framework_part_name(enum ll_framework_part part)
     return names[part];
 }
 
+/* Numbers of 16 bits, or fewer, which gradients are never in. */
+static bool has_few_bits(const struct ll_shape *shape)
+{
+    return is_narrow(shape) || shape->dtype == LL_F8 || shape->dtype == LL_F4;
+}
+
 /* A gradient of a weight that a GEMM adds to one of 32 bits. */
 static bool is_added(const struct ll_trace *program, const struct ll_op_signature *signature, uint32_t output)
 {
     const struct ll_op_view *view = &signature->view;
     return signature->phase == LL_PHASE_BACKWARD && view->kind != LL_OP_NONE &&
-           ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count > 0 && is_narrow(&view->in[0]) &&
+           ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count > 0 && has_few_bits(&view->in[0]) &&
            view->out[output].dtype == LL_F32 &&
            program->descs[signature->outputs[output]].memory == LL_GRADIENT && view->out[output].rank > 1;
 }
@@ -297,11 +304,11 @@ static bool is_of_tokens(const struct ll_shape *weight)
     return weight->role[weight->rank - 1] == LL_ROLE_VOCABULARY || weight->role[0] == LL_ROLE_VOCABULARY;
 }
 
-/* The bytes of one matrix of a gradient in the type of what the GEMM reads: of experts that of one. */
-static uint64_t unused_bytes(const struct ll_op_view *view, const struct ll_shape *gradient)
+/* The bytes of one matrix of a gradient in 16 bits: of experts that of one. */
+static uint64_t unused_bytes(const struct ll_shape *gradient)
 {
     return ll_mul(ll_mul(gradient->dim[gradient->rank - 1], gradient->dim[gradient->rank - 2]),
-                  ll_dtype_bytes((enum ll_dtype)view->in[0].dtype));
+                  ll_dtype_bytes(LL_BF16));
 }
 
 enum { MOST_SHAPES = 256 };
@@ -342,9 +349,9 @@ static void count_unused(const struct ll_trace *program, uint32_t op, struct sha
         if (!is_added(program, signature, i))
             continue;
         if (is_of_tokens(gradient))
-            add_to(&memory->passing_bytes[op], unused_bytes(&signature->view, gradient));
+            add_to(&memory->passing_bytes[op], unused_bytes(gradient));
         else if (is_new_shape(shapes, gradient))
-            add_to(&memory->part_bytes[LL_FRAMEWORK_UNUSED], unused_bytes(&signature->view, gradient));
+            add_to(&memory->part_bytes[LL_FRAMEWORK_UNUSED], unused_bytes(gradient));
     }
 }
 
@@ -432,4 +439,76 @@ void ll_framework_gathers(const struct ll_trace *program, const struct ll_traini
         life->memory = LL_WORKSPACE;
         found = true;
     }
+}
+
+/* --- memory beside the allocator --- */
+
+/* Groups of devices, as a list of what has been met. */
+struct groups {
+    struct group {
+        uint64_t devices, stride; /* of a message: 0, and the distance */
+        bool each;                /* everybody sends to everybody */
+    } * at;
+    uint64_t count, capacity;
+};
+
+static bool meet_group(struct groups *groups, const struct ll_op_view *view)
+{
+    const bool message = view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE;
+    const int64_t peer = ll_attr_count(view, LL_ATTR_PEER, 1);
+    const struct group met = {.devices = message ? 0 : (uint64_t)ll_attr_count(view, LL_ATTR_DEVICES, 1),
+                              .stride = (uint64_t)(!message   ? ll_attr_count(view, LL_ATTR_STRIDE, 1)
+                                                   : peer < 0 ? -peer
+                                                              : peer),
+                              .each = view->kind == LL_OP_ALL_TO_ALL};
+    for (uint64_t i = 0; i < groups->count; i++)
+        if (groups->at[i].devices == met.devices && groups->at[i].stride == met.stride) {
+            groups->at[i].each |= met.each;
+            return true;
+        }
+    if (!ll_grow(&groups->at, &groups->capacity, groups->count + 1, sizeof *groups->at))
+        return false;
+    groups->at[groups->count++] = met;
+    return true;
+}
+
+static bool is_by_library(const struct ll_op_view *view)
+{
+    const int64_t piece = ll_attr_count(view, LL_ATTR_PIECE, 0);
+    return view->kind < LL_OP_NONE && ll_op_class(view->kind) == LL_CLASS_COMMUNICATION &&
+           (piece == 0 || piece == LL_PIECE_MESSAGE) &&
+           (view->kind == LL_OP_SEND || view->kind == LL_OP_RECEIVE ||
+            ll_attr_count(view, LL_ATTR_DEVICES, 0) > 1);
+}
+
+/* Channels to other devices: around the ring, to each near one where everybody sends to everybody, and of a
+ * message both to whom it goes and from whom one comes. */
+static uint64_t channels_of(const struct group *group, const struct ll_training *training, uint64_t near)
+{
+    const uint64_t stride = ll_max(1, group->stride),
+                   others =
+                       ll_min(group->devices > 0 ? group->devices - 1 : 1, (ll_max(near, 1) - 1) / stride);
+    if (group->devices == 0)
+        return ll_mul(training->message_channels, ll_max(1, others));
+    return ll_add(training->collective_channels,
+                  group->each ? ll_mul(others, training->message_channels) : 0);
+}
+
+bool ll_framework_outside(const struct ll_trace *const *programs, uint64_t count,
+                          const struct ll_training *training, uint64_t near, struct ll_outside *outside)
+{
+    struct groups groups = {0};
+    bool done = true;
+    *outside = (struct ll_outside){.context_bytes = training->context_bytes};
+    for (uint64_t p = 0; done && p < count && training->channel_bytes > 0; p++)
+        for (uint64_t i = 0; done && i < programs[p]->signature_count; i++)
+            if (is_by_library(&programs[p]->signatures[i].view))
+                done = meet_group(&groups, &programs[p]->signatures[i].view);
+    for (uint64_t i = 0; done && i < groups.count; i++)
+        outside->communicator_bytes =
+            ll_add(outside->communicator_bytes,
+                   ll_mul(channels_of(&groups.at[i], training, near), training->channel_bytes));
+    outside->communicators = groups.count;
+    free(groups.at);
+    return done;
 }

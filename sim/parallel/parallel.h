@@ -129,6 +129,15 @@ enum ll_framework_part {
 /* What a part is called; static. */
 const char *ll_framework_part_name(enum ll_framework_part part);
 
+/* The moment at which a stage has most memory. */
+struct ll_stage_peak {
+    uint64_t chunk; /* which of its virtual stages is at work */
+    uint32_t op;    /* of that one's program; LL_NONE without ops */
+    /* Parts of the peak beside what that virtual stage's pass has: what passes that wait keep, what other virtual
+     * stages hold all along, and what the framework has while the op runs. */
+    uint64_t waiting_bytes, others_bytes, passing_bytes;
+};
+
 /* What one device of a pipeline stage does in a step. */
 struct ll_stage_use {
     double forward_s;      /* forward pass of one micro-batch through all its virtual stages */
@@ -143,6 +152,10 @@ struct ll_stage_use {
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
     /* Of these bytes what no tensor of the trace has, with as many passes in flight as there are at most. */
     uint64_t framework_bytes[LL_FRAMEWORK_PARTS];
+    struct ll_stage_peak peak;
+    /* Beside memory_bytes: groups of devices and pairs that have a communicator, the buffers of all, and what a
+     * process takes by itself. */
+    uint64_t communicators, communicator_bytes, context_bytes;
 };
 
 /* How a program was replayed. */
@@ -182,6 +195,9 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  const struct ll_machine *machine,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,
                                                  struct ll_diags *diags);
+
+/* The program at work when the fullest stage has most memory. Pure. */
+const struct ll_trace *ll_parallel_peak_program(const struct ll_parallel_result *result);
 
 /* A backward pass as a whole, or the half of it that gives gradients of inputs or of weights. */
 enum ll_pass_half { LL_WHOLE_PASS, LL_INPUT_HALF, LL_WEIGHT_HALF };

@@ -123,3 +123,11 @@ const struct ll_pass_bytes *ll_parallel_pass_bytes(const struct ll_parallel_resu
     ll_arena_release(&scratch);
     return done ? bytes : NULL;
 }
+
+const struct ll_trace *ll_parallel_peak_program(const struct ll_parallel_result *result)
+{
+    const struct ll_spread *spread = result->spread;
+    const uint64_t vstage = ll_vstage_at(spread->plan.schedule, spread->plan.pipeline, result->fullest,
+                                         result->stages[result->fullest].peak.chunk);
+    return spread->programs[spread->program_of[vstage]].trace;
+}

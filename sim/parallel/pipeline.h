@@ -332,6 +332,8 @@ struct ll_vstage_memory {
     struct ll_class_bytes peak;    /* all that lives at the worst moment of one micro-batch's two passes */
     struct ll_class_bytes lasting; /* what lives during the whole step: weights, optimizer state, ... */
     struct ll_class_bytes kept;    /* activations kept from the forward to the backward pass */
+    uint32_t peak_op;              /* the first op at which `peak` is reached; LL_NONE without ops */
+    uint64_t passing_bytes;        /* of `peak`: what the framework has while that op runs alone */
     /* The same three amounts of each kind of memory; `peak` is at the worst moment of that kind alone. */
     struct ll_kind_bytes {
         uint64_t peak, lasting, kept;
@@ -360,10 +362,10 @@ uint32_t ll_end_of_forward(const struct ll_trace *program);
 /* The largest number of passes in flight on a stage, at least 1; 1 where there is one stage alone. */
 uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stage);
 
-/* Fills *footprint, which has no peak_op, with the peak memory of a stage that has shape->chunks virtual
- * stages. False when memory ran out. */
+/* Fills *footprint, whose peak_op is one of the virtual stage peak->chunk, with the peak memory of a stage
+ * that has shape->chunks virtual stages, and *peak. False when memory ran out. */
 bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
-                     uint64_t stage, struct ll_footprint *footprint);
+                     uint64_t stage, struct ll_footprint *footprint, struct ll_stage_peak *peak);
 
 /* Devices that do unlike things and wait for one another.
  *

@@ -301,6 +301,7 @@ struct sharing {
     uint64_t batch; /* samples; 0: nobody knows */
     uint32_t
         *by_head; /* by old tensor, with all_to_all: the new one of a share of the heads; LL_NONE: none */
+    bool in_ring; /* attention takes one share of keys and values after the other */
 };
 
 static struct ll_shard_state state_along(int dim)
@@ -575,6 +576,110 @@ static bool attend_by_heads(struct sharing *c, uint32_t op)
     return !s->placement.rewrite.trouble;
 }
 
+/* Attention in a ring: a device's queries meet one share of the keys and values after the other, which go on
+ * to the next device meanwhile (Liu et al., Ring attention with blockwise transformers, 2023). With two
+ * pieces of the sequence each, from the front and from behind, each share is as much work as the device's
+ * own. */
+
+/* Several tensors go to the next device. */
+static uint32_t shift(struct sharing *c, const uint32_t *tensors, uint32_t count)
+{
+    struct ll_shard_placement *placement = &c->sharding.placement;
+    const struct ll_op_signature *signature = c->sharding.signature;
+    const struct ll_attr attrs[] = {{.key = LL_ATTR_DEVICES, .count = (int64_t)placement->ranks},
+                                    {.key = LL_ATTR_STRIDE, .count = (int64_t)placement->stride},
+                                    {.key = LL_ATTR_PIECE, .count = LL_PIECE_MESSAGE}};
+    uint32_t descs[4];
+    assert(count <= sizeof descs / sizeof *descs);
+    for (uint32_t i = 0; i < count && !placement->rewrite.trouble; i++)
+        descs[i] = ll_rewrite_new_desc(&placement->rewrite, "from the ring",
+                                       ll_rewrite_shape(&placement->rewrite, tensors[i]), LL_ACTIVATION);
+    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_SHIFT,
+                                                                   .phase = signature->phase,
+                                                                   .scope = ll_rewrite_string(
+                                                                       &placement->rewrite, signature->scope),
+                                                                   .inputs = tensors,
+                                                                   .input_count = count,
+                                                                   .outputs = descs,
+                                                                   .output_count = count,
+                                                                   .attrs = attrs,
+                                                                   .attr_count = 3});
+}
+
+/* Adds what one share gave to what others did; shares of a softmax are weighed on the way. */
+static uint32_t weigh(struct sharing *c, uint32_t sum, uint32_t term, uint32_t desc)
+{
+    struct ll_shard_placement *placement = &c->sharding.placement;
+    const struct ll_op_signature *signature = c->sharding.signature;
+    return ll_rewrite_add(&placement->rewrite, &(struct ll_record){.kind = LL_OP_AXPBY,
+                                                                   .phase = signature->phase,
+                                                                   .scope = ll_rewrite_string(
+                                                                       &placement->rewrite, signature->scope),
+                                                                   .inputs = (uint32_t[]){sum, term},
+                                                                   .input_count = 2,
+                                                                   .outputs = &desc,
+                                                                   .output_count = 1});
+}
+
+enum { RING_OUTPUTS = 4 };
+
+/* One share after the other. Of the forward pass queries, keys and values are inputs 0 to 2, of the backward
+ * pass 1 to 3; what is made for keys and values there, outputs 1 and 2, goes around with them. */
+static void go_around(struct sharing *c, struct ll_record *record, uint32_t *inputs, uint32_t *sums)
+{
+    struct ll_sharding *s = &c->sharding;
+    const bool forward = s->signature->view.kind == LL_OP_CAUSAL_ATTENTION;
+    uint32_t *keys = inputs + (forward ? 1 : 2);
+    record->inputs = inputs;
+    for (uint64_t i = 0; i < s->placement.ranks && !s->placement.rewrite.trouble; i++) {
+        const bool last = i + 1 == s->placement.ranks;
+        const uint32_t next = last ? LL_NONE : shift(c, keys, 2);
+        const uint32_t made = ll_rewrite_add(&s->placement.rewrite, record);
+        if (!forward && i > 0) { /* sums of the devices before */
+            const uint32_t brought = shift(c, sums + 1, 2);
+            sums[1] = brought;
+            sums[2] = brought + 1;
+        }
+        for (uint32_t o = 0; o < record->output_count && made != LL_NONE; o++)
+            sums[o] = i == 0 ? made + o : weigh(c, sums[o], made + o, record->outputs[o]);
+        keys[0] = next;
+        keys[1] = next + 1;
+    }
+    if (!forward && !s->placement.rewrite.trouble) { /* the last device has those of the next one */
+        const uint32_t home = shift(c, sums + 1, 2);
+        sums[1] = home;
+        sums[2] = home + 1;
+    }
+}
+
+static bool attend_in_ring(struct sharing *c, uint32_t op)
+{
+    struct ll_sharding *s = &c->sharding;
+    const struct ll_op_view *view = &s->signature->view;
+    const bool forward = view->kind == LL_OP_CAUSAL_ATTENTION;
+    uint32_t inputs[6], outputs[RING_OUTPUTS], sums[RING_OUTPUTS];
+    struct ll_record record;
+    if (view->input_count != (forward ? 3 : 6) || view->output_count > RING_OUTPUTS)
+        return complain(s, "has sinks, which cp_comm ring does not pass on; expected all_gather");
+    for (uint32_t i = 0; i < view->input_count; i++)
+        inputs[i] = ll_placement_convert(&s->placement, ll_old_input(s, i), state_along(POSITIONS),
+                                         s->signature->phase, LL_NONE);
+    if (!ll_rewrite_record(&s->placement.rewrite, op, &record))
+        return false;
+    for (uint32_t i = 0; i < view->output_count; i++)
+        outputs[i] = desc_by_positions(c, ll_op_output(s->trace, op, i));
+    record.outputs = outputs;
+    ll_rewrite_step(&s->placement.rewrite, op);
+    go_around(c, &record, inputs, sums);
+    for (uint32_t i = 0; i < view->output_count && !s->placement.rewrite.trouble; i++) {
+        const uint32_t tensor = ll_op_output(s->trace, op, i);
+        ll_rewrite_redirect(&s->placement.rewrite, tensor, sums[i]);
+        s->placement.states[tensor] = state_along(POSITIONS);
+    }
+    s->placement.rewrite.ops[op] = s->placement.rewrite.op_count - 1;
+    return !s->placement.rewrite.trouble;
+}
+
 /* Sums over all positions for each of them are shared out at once. */
 static void scatter_sums(struct ll_sharding *s)
 {
@@ -604,6 +709,8 @@ static bool divide_op(struct sharing *c, uint32_t op)
     bring_inputs(c);
     if (c->by_head && attends(&s->signature->view))
         return attend_by_heads(c, op);
+    if (c->in_ring && attends(&s->signature->view))
+        return attend_in_ring(c, op);
     if (s->signature->view.input_count > 0 && ll_state_of_input(s, 0).held == LL_SHARDED)
         held = (struct ll_divided){ll_state_of_input(s, 0).dim, LL_ROLE_SEQUENCE};
     if (!ll_shard_begin_op(s, op, held))
@@ -735,7 +842,8 @@ struct ll_trace *ll_share_context(const struct ll_trace *trace, const struct ll_
 {
     assert(plan->context > 0 && plan->tensor > 0);
     struct sharing c = {.sharding = {.trace = trace, .diags = diags, .right = true},
-                        .batch = ll_trace_batch(trace)};
+                        .batch = ll_trace_batch(trace),
+                        .in_ring = plan->cp_comm == LL_CP_COMM_RING};
     struct ll_sharding *s = &c.sharding;
     char ranks[24];
     if (plan->context <= 1) {

@@ -37,7 +37,7 @@ static const char *const recomputes[LL_RECOMPUTE_COUNT] = {
 #undef X
 };
 
-static const char *const offloads[] = {"optimizer", "activations", "weights"};
+enum { MOST_COMPRESSED = 1000000 };
 
 /* --- types --- */
 
@@ -162,48 +162,162 @@ static void say_RECOMPUTE(const void *value, struct ll_str *out)
     ll_str_add(out, recomputes[*(const enum ll_recompute *)value]);
 }
 
-static bool *offload_at(struct ll_offload *offload, size_t i)
+static const char *const recipe_names[LL_RECIPE_COUNT] = {
+#define X(word, name, help) name,
+    LL_RECIPE_LIST(X)
+#undef X
+};
+
+static bool read_RECIPE(const struct row *row, const char *text, void *value)
 {
-    bool *const members[] = {&offload->optimizer, &offload->activations, &offload->weights};
-    return members[i];
+    (void)row;
+    for (unsigned i = 0; i < LL_RECIPE_COUNT; i++)
+        if (strcmp(recipe_names[i], text) == 0) {
+            *(enum ll_recipe *)value = (enum ll_recipe)i;
+            return true;
+        }
+    return false;
 }
 
-enum { OFFLOADS = sizeof offloads / sizeof *offloads };
+static void write_RECIPE(const void *value, struct ll_json *json)
+{
+    ll_json_text(json, recipe_names[*(const enum ll_recipe *)value]);
+}
+
+static void say_RECIPE(const void *value, struct ll_str *out)
+{
+    ll_str_add(out, recipe_names[*(const enum ll_recipe *)value]);
+}
+
+static const struct {
+    const char *name;
+    bool takes; /* a number follows it */
+} compressions[LL_COMPRESSION_COUNT] = {
+#define X(word, name, takes, help) {name, takes},
+    LL_COMPRESSION_LIST(X)
+#undef X
+};
+
+/* A name, with a colon and a number behind it where it takes one. */
+static bool read_COMPRESSION(const struct row *row, const char *text, void *value)
+{
+    const size_t length = strcspn(text, ":");
+    struct ll_compression read = {0};
+    (void)row;
+    while (read.kind < LL_COMPRESSION_COUNT && (strlen(compressions[read.kind].name) != length ||
+                                                strncmp(compressions[read.kind].name, text, length) != 0))
+        read.kind++;
+    if (read.kind == LL_COMPRESSION_COUNT || compressions[read.kind].takes != (text[length] == ':'))
+        return false;
+    if (text[length] == ':' && (!ll_count_parse(text + length + 1, &read.amount) || read.amount < 1 ||
+                                read.amount > MOST_COMPRESSED))
+        return false;
+    *(struct ll_compression *)value = read;
+    return true;
+}
+
+static void say_COMPRESSION(const void *value, struct ll_str *out)
+{
+    const struct ll_compression *said = value;
+    ll_str_add(out, compressions[said->kind].name);
+    if (compressions[said->kind].takes)
+        ll_str_addf(out, ":%" PRIu64, said->amount);
+}
+
+static void write_COMPRESSION(const void *value, struct ll_json *json)
+{
+    struct ll_str words = {0};
+    say_COMPRESSION(value, &words);
+    ll_json_text(json, words.text ? words.text : "");
+    ll_str_release(&words);
+}
+
+/* Flags that a value is made of, by their names, one behind the other in memory. */
+struct names {
+    const char *const *names;
+    size_t count;
+};
 
 /* Names with commas between, or none at all. */
-static bool read_OFFLOAD(const struct row *row, const char *text, void *value)
+static bool read_flags(const struct names *names, const char *text, bool *flags)
 {
-    struct ll_offload offload = {0};
-    (void)row;
+    memset(flags, 0, names->count * sizeof *flags);
     for (size_t length; *text; text += length + (text[length] == ',')) {
         size_t i = 0;
         length = strcspn(text, ",");
-        while (i < OFFLOADS && (strlen(offloads[i]) != length || strncmp(offloads[i], text, length) != 0))
+        while (i < names->count &&
+               (strlen(names->names[i]) != length || strncmp(names->names[i], text, length) != 0))
             i++;
-        if (i == OFFLOADS)
+        if (i == names->count)
             return false;
-        *offload_at(&offload, i) = true;
+        flags[i] = true;
     }
-    *(struct ll_offload *)value = offload;
+    return true;
+}
+
+static void write_flags(const struct names *names, const bool *flags, struct ll_json *json)
+{
+    ll_json_open_list(json);
+    for (size_t i = 0; i < names->count; i++)
+        if (flags[i])
+            ll_json_text(json, names->names[i]);
+    ll_json_close_list(json);
+}
+
+static void say_flags(const struct names *names, const bool *flags, struct ll_str *out)
+{
+    for (size_t i = 0, some = 0; i < names->count; i++)
+        if (flags[i])
+            ll_str_addf(out, "%s%s", some++ ? "," : "", names->names[i]);
+}
+
+enum { MOST_FLAGS = 3 };
+static const struct names offloads = {(const char *const[]){"optimizer", "activations", "weights"}, 3},
+                          gemms = {(const char *const[]){"fprop", "dgrad", "wgrad"}, 3};
+
+static bool read_OFFLOAD(const struct row *row, const char *text, void *value)
+{
+    bool flags[MOST_FLAGS];
+    (void)row;
+    if (!read_flags(&offloads, text, flags))
+        return false;
+    *(struct ll_offload *)value = (struct ll_offload){flags[0], flags[1], flags[2]};
     return true;
 }
 
 static void write_OFFLOAD(const void *value, struct ll_json *json)
 {
-    struct ll_offload offload = *(const struct ll_offload *)value;
-    ll_json_open_list(json);
-    for (size_t i = 0; i < OFFLOADS; i++)
-        if (*offload_at(&offload, i))
-            ll_json_text(json, offloads[i]);
-    ll_json_close_list(json);
+    const struct ll_offload *of = value;
+    write_flags(&offloads, (const bool[]){of->optimizer, of->activations, of->weights}, json);
 }
 
 static void say_OFFLOAD(const void *value, struct ll_str *out)
 {
-    struct ll_offload offload = *(const struct ll_offload *)value;
-    for (size_t i = 0, some = 0; i < OFFLOADS; i++)
-        if (*offload_at(&offload, i))
-            ll_str_addf(out, "%s%s", some++ ? "," : "", offloads[i]);
+    const struct ll_offload *of = value;
+    say_flags(&offloads, (const bool[]){of->optimizer, of->activations, of->weights}, out);
+}
+
+/* One at least: without any nothing would be narrow. */
+static bool read_GEMMS(const struct row *row, const char *text, void *value)
+{
+    bool flags[MOST_FLAGS];
+    (void)row;
+    if (!read_flags(&gemms, text, flags) || !(flags[0] || flags[1] || flags[2]))
+        return false;
+    *(struct ll_low_gemms *)value = (struct ll_low_gemms){flags[0], flags[1], flags[2]};
+    return true;
+}
+
+static void write_GEMMS(const void *value, struct ll_json *json)
+{
+    const struct ll_low_gemms *of = value;
+    write_flags(&gemms, (const bool[]){of->fprop, of->dgrad, of->wgrad}, json);
+}
+
+static void say_GEMMS(const void *value, struct ll_str *out)
+{
+    const struct ll_low_gemms *of = value;
+    say_flags(&gemms, (const bool[]){of->fprop, of->dgrad, of->wgrad}, out);
 }
 
 static const struct type
@@ -213,7 +327,12 @@ static const struct type
     type_SCHEDULE = {read_SCHEDULE, write_SCHEDULE, say_SCHEDULE,
                      "gpipe, 1f1b, interleaved, breadth_first, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"},
     type_RECOMPUTE = {read_RECOMPUTE, write_RECOMPUTE, say_RECOMPUTE, "none, selective or full"},
-    type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather or a2a"},
+    type_COMPRESSION = {read_COMPRESSION, write_COMPRESSION, say_COMPRESSION,
+                        "none, bf16, f8, powersgd:RANK or top_k:N, with a number from 1 to 1000000"},
+    type_RECIPE = {read_RECIPE, write_RECIPE, say_RECIPE,
+                   "none, delayed, tensorwise, blockwise, mxfp8 or nvfp4"},
+    type_GEMMS = {read_GEMMS, write_GEMMS, say_GEMMS, "some of fprop, dgrad, wgrad"},
+    type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather, a2a or ring"},
     type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD, "some of optimizer, activations, weights"};
 
 static const struct row rows[] = {
@@ -249,7 +368,9 @@ struct ll_parallel ll_plan_of_one(void)
                                 .chunks = 1,
                                 .bucket_bytes = 25 << 20,
                                 .overlap = true,
+                                .prefetch = 1,
                                 .pass_overlap = true,
+                                .low_precision = {.gemms = {true, true, true}},
                                 .parts = 1};
 }
 
@@ -402,6 +523,14 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->within > 0 && plan->expert > 1)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
+    if (plan->tensor_overlap && (plan->tensor < 2 || !plan->sequence))
+        ll_complain(
+            diags, nowhere,
+            "tp_overlap: expected tp 2 or more with sequence_parallel, whose exchanges come in pieces");
+    if (plan->zero > 0 && compressions[plan->compression.kind].takes)
+        ll_complain(diags, nowhere,
+                    "grad_compression %s: expected zero 0, for parts of gradients have no such form",
+                    compressions[plan->compression.kind].name);
     check_schedule(plan, diags);
     return diags->count == before;
 }

@@ -54,7 +54,58 @@ enum ll_placement { LL_PLACED_AROUND, LL_PLACED_FOLDED, LL_PLACED_BOTH_WAYS };
 /* How devices that share a sequence see its keys and values at an attention. Word, name, what it is. */
 #define LL_CP_COMM_LIST(X)                                                                                   \
     X(ALL_GATHER, "all_gather", "keys and values of all positions are gathered")                             \
-    X(ALL_TO_ALL, "a2a", "each device gets all positions of some heads (Ulysses)")
+    X(ALL_TO_ALL, "a2a", "each device gets all positions of some heads (Ulysses)")                           \
+    X(RING, "ring", "keys and values go around while queries meet those that are there")
+
+/* How gradients go between replicas. Word, name, whether a number of its own follows it, as in powersgd:4,
+ * what it is. */
+#define LL_COMPRESSION_LIST(X)                                                                               \
+    X(NONE, "none", false, "as they are")                                                                    \
+    X(BF16, "bf16", false, "in 16 bits, cast before and after")                                              \
+    X(F8, "f8", false, "in 8 bits, with the largest of each tensor agreed upon first")                       \
+    X(POWERSGD, "powersgd", true, "as two factors of this rank")                                             \
+    X(TOP_K, "top_k", true, "one in so many, the largest, with their places")
+
+/* How the casts of training in few bits are made (Micikevicius et al., FP8 formats for deep learning, 2022;
+ * Transformer Engine, common/recipe). Word, name, what it is. */
+#define LL_RECIPE_LIST(X)                                                                                    \
+    X(NONE, "none", "GEMMs stay as they are")                                                                \
+    X(DELAYED, "delayed", "8 bits, a scale for each tensor, by what was largest in steps before")            \
+    X(TENSORWISE, "tensorwise", "8 bits, a scale for each tensor, by its own largest element (current)")     \
+    X(BLOCKWISE, "blockwise", "8 bits, scales for 1 x 128 of activations, 128 x 128 of weights")             \
+    X(MXFP8, "mxfp8", "8 bits, a scale for each 32")                                                         \
+    X(NVFP4, "nvfp4", "4 bits, a scale for each 16, and for each tensor")
+
+enum ll_recipe {
+#define X(word, name, help) LL_RECIPE_##word,
+    LL_RECIPE_LIST(X)
+#undef X
+        LL_RECIPE_COUNT
+};
+
+/* Which GEMMs of a weight are in few bits: its own, and those of the gradients of what it reads and of it. */
+struct ll_low_gemms {
+    bool fprop, dgrad, wgrad;
+};
+
+struct ll_low_precision {
+    enum ll_recipe recipe;
+    struct ll_low_gemms gemms;
+    uint64_t first_kept, last_kept; /* layers at either end that stay as they are */
+    bool turned_copies; /* recipes with a scale for each tensor make a copy for each direction, too */
+};
+
+enum ll_compression_kind {
+#define X(word, name, takes, help) LL_COMPRESSION_##word,
+    LL_COMPRESSION_LIST(X)
+#undef X
+        LL_COMPRESSION_COUNT
+};
+
+struct ll_compression {
+    enum ll_compression_kind kind;
+    uint64_t amount; /* the rank, or one in how many; 0 where none follows */
+};
 
 enum ll_cp_comm {
 #define X(word, name, help) LL_CP_COMM_##word,
@@ -109,12 +160,16 @@ struct ll_parallel {
     uint64_t
         within; /* ZeRO shards within groups of so many replicas, which repeat the shards; 0: among all */
     enum ll_recompute recompute;
+    struct ll_low_precision low_precision;
     bool main_grads;       /* gradients of weights are added up, exchanged and used in 32 bits */
     bool fused_loss;       /* a cross entropy reads logits as they are and writes their gradient over them */
     uint64_t bucket_bytes; /* gradients are exchanged in buckets of at least this size; 0: each by itself */
-    bool overlap;          /* gradients are exchanged during the backward pass; else after it */
+    struct ll_compression compression; /* of gradients on their way between replicas */
+    bool overlap;                      /* gradients are exchanged during the backward pass; else after it */
+    uint64_t prefetch; /* with overlap: of how many layers ahead weights that lie in parts are gathered */
     bool
         pass_overlap; /* what a pass exchanges goes on beside ops that do not wait for it; else nothing does */
+    bool tensor_overlap; /* tensor-parallel exchanges go on piece by piece beside the GEMMs that need them */
     struct ll_offload offload;
     uint64_t
         parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */

@@ -367,9 +367,11 @@ static void keep_casts(const struct ll_trace *program, struct ll_liveness *lives
     for (uint32_t op = 0; op < program->op_count; op++) {
         if (!ll_is_lasting_cast(program, &program->signatures[program->ops[op].signature]))
             continue;
-        struct ll_liveness *life = &lives[program->tensors[ll_op_output(program, op, 0)].storage];
-        life->first = program->ops[op].step != program->ops[0].step ? LL_NONE : 0;
-        life->last = (uint32_t)(program->op_count - 1);
+        for (uint32_t i = 0; i < program->signatures[program->ops[op].signature].view.output_count; i++) {
+            struct ll_liveness *life = &lives[program->tensors[ll_op_output(program, op, i)].storage];
+            life->first = program->ops[op].step != program->ops[0].step ? LL_NONE : 0;
+            life->last = (uint32_t)(program->op_count - 1);
+        }
     }
 }
 
@@ -552,7 +554,9 @@ bool ll_vstage_memory(const struct ll_trace *program, uint64_t micro_batches,
             sum_peak(program, lives, peak, memory);
     }
     if (done) {
-        add(&memory->peak, LL_WORKSPACE, framework.passing_bytes[peak]);
+        memory->peak_op = program->op_count > 0 ? peak : LL_NONE;
+        memory->passing_bytes = framework.passing_bytes[peak];
+        add(&memory->peak, LL_WORKSPACE, memory->passing_bytes);
         sum_kept(program, lives, memory);
         add_framework(&framework, memory);
     }
@@ -640,13 +644,32 @@ uint64_t ll_stage_in_flight(const struct ll_pipeline_shape *shape, uint64_t stag
     return shape->stages == 1 ? 1 : ll_slots_in_flight(shape, stage);
 }
 
+/* What the worst moment is made of. */
+static void describe_peak(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
+                          const struct moment *worst, struct ll_stage_peak *peak)
+{
+    const struct ll_vstage_memory *at_work = &vstages[worst->at_work];
+    *peak = (struct ll_stage_peak){
+        .chunk = worst->at_work, .op = at_work->peak_op, .passing_bytes = at_work->passing_bytes};
+    for (uint64_t c = 0; c < shape->chunks; c++) {
+        const uint64_t lasting = c == worst->at_work ? 0 : all_of(&vstages[c].lasting);
+        peak->others_bytes = ll_add(peak->others_bytes, lasting);
+        peak->waiting_bytes =
+            ll_add(peak->waiting_bytes, ll_mul(worst->waiting[c], all_of(&vstages[c].kept)));
+    }
+}
+
 bool ll_stage_memory(const struct ll_vstage_memory *vstages, const struct ll_pipeline_shape *shape,
-                     uint64_t stage, struct ll_footprint *footprint)
+                     uint64_t stage, struct ll_footprint *footprint, struct ll_stage_peak *peak)
 {
     struct ll_arena arena = {0};
     struct moment worst;
     bool done = find_worst(vstages, shape, stage, LL_HOLDS_COUNT, &arena, &worst);
     *footprint = (struct ll_footprint){.peak_op = LL_NONE};
+    if (done) {
+        describe_peak(vstages, shape, &worst, peak);
+        footprint->peak_op = peak->op;
+    }
     for (uint64_t c = 0; done && c < shape->chunks; c++) {
         add_times(footprint, c == worst.at_work ? &vstages[c].peak : &vstages[c].lasting, 1);
         add_times(footprint, &vstages[c].kept, worst.waiting[c]);

@@ -271,6 +271,13 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s);
  * sequence from the front and the i-th from behind, so that all do 1/N of the whole. Attention waits for its
  * exchanges, but for those that other branches overlap with.
  *
+ * With plan->cp_comm a2a each device has all positions of some heads for the time of an attention instead;
+ * with ring it computes attention with one share of the keys and values after the other, each of which comes
+ * from its neighbour (shift) while the one before is at work, and in the backward pass what is made for them
+ * goes around too: N - 1 messages of S/N keys and as many values, and going backward N more of their
+ * gradients. Results of shares are added up one by one; causal ones all need as many FLOPs as the device's
+ * own.
+ *
  * Gradients of weights are left as each device's part of a sum, to be summed up by all replicas, of which
  * there are N times as many (exchange.h). Where each position has a row of a weight of its own, the gradient
  * is as long as that, with zeros elsewhere. Results of a step, but for single numbers such as the loss, stay

@@ -204,11 +204,15 @@ static void put_cast(struct recasting *r, uint32_t op, enum ll_phase phase)
     struct ll_record record;
     if (!ll_rewrite_record(&r->rewrite, op, &record))
         return;
-    const struct ll_tensor_desc *old = &r->program->descs[signature_of(r, op)->outputs[0]];
-    uint32_t desc =
-        ll_rewrite_new_desc(&r->rewrite, r->program->strings[old->name], &old->shape, LL_ACTIVATION);
+    uint32_t descs[2];
+    assert(record.output_count <= sizeof descs / sizeof *descs); /* of a cast, or of a look at one */
+    for (uint32_t i = 0; i < record.output_count; i++) {
+        const struct ll_tensor_desc *old = &r->program->descs[signature_of(r, op)->outputs[i]];
+        descs[i] =
+            ll_rewrite_new_desc(&r->rewrite, r->program->strings[old->name], &old->shape, LL_ACTIVATION);
+    }
     record.phase = phase;
-    record.outputs = &desc;
+    record.outputs = descs;
     ll_rewrite_put(&r->rewrite, op, &record);
 }
 
@@ -369,7 +373,8 @@ bool ll_same_program(const struct ll_trace *a, const struct ll_trace *b)
 
 bool ll_is_lasting_cast(const struct ll_trace *program, const struct ll_op_signature *signature)
 {
-    return signature->view.kind == LL_OP_CAST && program->descs[signature->inputs[0]].memory == LL_WEIGHT &&
+    const bool casts = signature->view.kind == LL_OP_CAST || signature->view.kind == LL_OP_CAST_BOTH;
+    return casts && program->descs[signature->inputs[0]].memory == LL_WEIGHT &&
            program->descs[signature->outputs[0]].memory == LL_WORKSPACE;
 }
 
@@ -472,7 +477,7 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
 }
 
 /* Transformations that a plan makes at most: of the whole step, and of each virtual stage. */
-enum { CHANGES = 9, CHANGES_OF_VSTAGE = 5 };
+enum { CHANGES = 12, CHANGES_OF_VSTAGE = 6 };
 
 /* A law of plans: their factors multiply to the devices. */
 static inline bool plan_fits_devices(const struct ll_spread *spread)
@@ -515,6 +520,28 @@ static bool rescale(struct chain *chain)
     if (batch == 0 || batch == ll_trace_batch(chain->last))
         return true;
     struct ll_trace *made = ll_trace_rescale(chain->last, batch, &trouble);
+    return follow(chain, made, trouble);
+}
+
+static bool narrow(struct chain *chain)
+{
+    const struct ll_low_precision *low = &chain->spread->plan.low_precision;
+    const char *trouble = NULL;
+    chain->what = "with GEMMs of few bits";
+    if (low->recipe == LL_RECIPE_NONE)
+        return true;
+    struct ll_trace *made = ll_narrow_training(chain->last, low, &trouble);
+    return follow(chain, made, trouble);
+}
+
+static bool complete_casts(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const char *trouble = NULL;
+    chain->what = "with GEMMs of few bits";
+    if (plan->low_precision.recipe == LL_RECIPE_NONE)
+        return true;
+    struct ll_trace *made = ll_complete_casts(chain->last, plan, &trouble);
     return follow(chain, made, trouble);
 }
 
@@ -577,6 +604,8 @@ static bool check_wishes(struct chain *chain)
                            plan->parts);
     if (ll_trains(chain->last))
         return true;
+    if (plan->low_precision.recipe != LL_RECIPE_NONE)
+        return refuse_wish(chain, "low_precision", "whose GEMMs --gemm-dtype makes narrow");
     if (plan->recompute != LL_RECOMPUTE_NONE)
         return refuse_wish(chain, "recompute", keeps_nothing);
     if (plan->offload.activations)
@@ -628,6 +657,17 @@ static bool widen_gradients(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
+static bool cut_exchanges(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const char *trouble = NULL;
+    chain->what = "with exchanges beside GEMMs";
+    if (!plan->tensor_overlap)
+        return true;
+    struct ll_trace *made = ll_cut_exchanges(chain->last, plan, &trouble);
+    return follow(chain, made, trouble);
+}
+
 static bool wait_for_exchanges(struct chain *chain)
 {
     const char *trouble = NULL;
@@ -675,6 +715,17 @@ static bool exchange(struct chain *chain)
     if (ll_replicas(&chain->spread->plan) == 1)
         return true;
     struct ll_trace *made = ll_exchange_gradients(chain->last, &chain->spread->plan, &trouble);
+    return follow(chain, made, trouble);
+}
+
+static bool compress(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const char *trouble = NULL;
+    chain->what = "with compressed gradients";
+    if (ll_replicas(plan) == 1 || plan->compression.kind == LL_COMPRESSION_NONE)
+        return true;
+    struct ll_trace *made = ll_compress_gradients(chain->last, plan, &trouble);
     return follow(chain, made, trouble);
 }
 
@@ -769,8 +820,8 @@ static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
 static bool add_vstage(struct chain chain, uint32_t vstage)
 {
     struct ll_spread *spread = chain.spread;
-    if (!partition(&chain, vstage) || !exchange(&chain) || !bundle(&chain) || !offload(&chain) ||
-        !take_turns(&chain))
+    if (!partition(&chain, vstage) || !exchange(&chain) || !compress(&chain) || !bundle(&chain) ||
+        !offload(&chain) || !take_turns(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
         if (ll_same_program(spread->programs[i].trace, chain.last)) {
@@ -825,8 +876,9 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     bool right = ll_is_of_one_rank(trace, diags) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
-                 fuse_loss(&chain) && rescale(&chain) && shard(&chain) && share_context(&chain) &&
-                 spread_experts(&chain) && recompute(&chain) && recast(&chain) && widen_gradients(&chain) &&
+                 fuse_loss(&chain) && rescale(&chain) && narrow(&chain) && shard(&chain) &&
+                 share_context(&chain) && spread_experts(&chain) && complete_casts(&chain) &&
+                 recompute(&chain) && recast(&chain) && widen_gradients(&chain) && cut_exchanges(&chain) &&
                  wait_for_exchanges(&chain);
     assert(!right || plan_fits_devices(spread));
     right = right && add_vstages(&chain);

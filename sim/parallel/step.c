@@ -659,28 +659,57 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     return count;
 }
 
-/* `alone`: of a stage that is all there is. */
-static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_footprint *alone,
-                         struct ll_footprint *footprint)
+/* The program of a virtual stage of a stage. */
+static const struct ll_trace *program_at(const struct run *run, uint64_t stage, uint64_t chunk)
 {
     const struct ll_spread *spread = run->spread;
-    struct ll_pipeline_shape shape = shape_of(spread);
+    const uint64_t vstage = ll_vstage_at(spread->plan.schedule, spread->plan.pipeline, stage, chunk);
+    return spread->programs[spread->program_of[vstage]].trace;
+}
+
+/* What a device of a stage has beside its framework's allocator. */
+static bool outside_memory(const struct run *run, uint64_t stage, struct ll_footprint *footprint,
+                           struct ll_stage_use *use)
+{
+    const struct ll_machine *machine = run->machine;
+    struct ll_arena scratch = {0};
+    struct ll_outside outside;
+    const uint64_t chunks = run->spread->plan.chunks;
+    const struct ll_trace **programs = ll_alloc(&scratch, chunks, sizeof *programs);
+    for (uint64_t c = 0; programs && c < chunks; c++)
+        programs[c] = program_at(run, stage, c);
+    bool done = programs &&
+                ll_framework_outside(programs, chunks, &machine->software.training,
+                                     machine->network_count > 0 ? machine->networks[0].devices : 1, &outside);
+    if (done) {
+        use->communicators = outside.communicators;
+        use->communicator_bytes = outside.communicator_bytes;
+        use->context_bytes = outside.context_bytes;
+        footprint->outside_bytes = ll_add(outside.communicator_bytes, outside.context_bytes);
+    }
+    ll_arena_release(&scratch);
+    return done;
+}
+
+/* `alone`: of a stage that is all there is. */
+static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_footprint *alone,
+                         struct ll_footprint *footprint, struct ll_stage_use *use)
+{
+    struct ll_pipeline_shape shape = shape_of(run->spread);
+    const struct ll_training *training = &run->machine->software.training;
     struct ll_arena scratch = {0};
     struct ll_vstage_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
     bool done = memory;
-    for (uint64_t c = 0; done && c < shape.chunks; c++) {
-        const struct ll_device_program *program =
-            &spread->programs[spread->program_of[ll_vstage_at(shape.schedule, shape.stages, stage, c)]];
-        done = ll_vstage_memory(program->trace, shape.micro_batches, &run->machine->software.training,
-                                &memory[c]);
-    }
-    if (done && shape.chunks * shape.stages * shape.micro_batches == 1 &&
-        !run->machine->software.training.gradient_buffers)
+    for (uint64_t c = 0; done && c < shape.chunks; c++)
+        done = ll_vstage_memory(program_at(run, stage, c), shape.micro_batches, training, &memory[c]);
+    if (done && shape.chunks * shape.stages * shape.micro_batches == 1 && !training->gradient_buffers) {
         *footprint = *alone;
-    else if (done)
-        done = ll_stage_memory(memory, &shape, stage, footprint);
+        use->peak = (struct ll_stage_peak){.op = alone->peak_op};
+    } else if (done) {
+        done = ll_stage_memory(memory, &shape, stage, footprint, &use->peak);
+    }
     ll_arena_release(&scratch);
-    return done;
+    return done && outside_memory(run, stage, footprint, use);
 }
 
 /* The time of a program's weight updates without exchanges, per step. */
@@ -738,8 +767,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
            use->in_flight <= shape.micro_batches * shape.chunks);
-    bool done =
-        stage_memory(run, stage, terms[0].result->footprint, footprint) && sum_framework(run, stage, use);
+    bool done = stage_memory(run, stage, terms[0].result->footprint, footprint, use) &&
+                sum_framework(run, stage, use);
     footprint->unknown = terms[0].result->footprint->unknown;
     use->memory_bytes = footprint->peak_bytes;
     memcpy(use->class_bytes, footprint->class_bytes, sizeof use->class_bytes);

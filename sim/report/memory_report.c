@@ -59,19 +59,22 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
                                                         const struct ll_parallel_result *parallel,
                                                         struct ll_arena *arena)
 {
-    const struct ll_spread *spread = parallel->spread;
     const struct ll_footprint *footprint = parallel->result->footprint;
-    struct ll_memory_report *report =
-        look(name, spread->programs[spread->program_of[parallel->fullest]].trace, arena);
-    if (!report)
+    const struct ll_stage_use *stage = &parallel->stages[parallel->fullest];
+    struct ll_memory_report *report = look(name, ll_parallel_peak_program(parallel), arena);
+    if (!report || !(report->alive = ll_alive_at(report->trace, stage->peak.op, arena)))
         return NULL;
-    uint64_t pass_bytes = report->footprint.peak_bytes;
+    uint64_t known_bytes =
+        ll_add(ll_add(stage->peak.waiting_bytes, stage->peak.others_bytes), stage->peak.passing_bytes);
+    for (uint64_t i = 0; i < report->alive->count; i++)
+        known_bytes = ll_add(known_bytes, report->alive->at[i].bytes);
     for (int i = 0; i < LL_FRAMEWORK_PARTS; i++)
-        pass_bytes = ll_add(pass_bytes, parallel->stages[parallel->fullest].framework_bytes[i]);
-    uint32_t peak_op = report->footprint.peak_op;
-    report->beside_bytes = footprint->peak_bytes - ll_min(pass_bytes, footprint->peak_bytes);
+        known_bytes = ll_add(known_bytes, stage->framework_bytes[i]);
+    report->staying_bytes = footprint->peak_bytes - ll_min(known_bytes, footprint->peak_bytes);
+    report->beside_bytes =
+        footprint->peak_bytes - ll_min(report->footprint.peak_bytes, footprint->peak_bytes);
     report->footprint = *footprint;
-    report->footprint.peak_op = peak_op;
+    report->footprint.peak_op = stage->peak.op;
     report->parallel = parallel;
     report->capacity_bytes = capacity_bytes(parallel->result);
     report->cures = ll_plan_mitigations(trace, parallel, arena);
@@ -79,9 +82,16 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
     return report->cures ? report : NULL;
 }
 
+/* Of the op at the peak; NULL without ops. */
+static const struct ll_op_signature *peak_signature(const struct ll_memory_report *report)
+{
+    const uint32_t op = report->footprint.peak_op;
+    return op == LL_NONE ? NULL : &report->trace->signatures[report->trace->ops[op].signature];
+}
+
 static uint64_t over_bytes(const struct ll_memory_report *report)
 {
-    uint64_t peak = report->footprint.peak_bytes;
+    uint64_t peak = ll_add(report->footprint.peak_bytes, report->footprint.outside_bytes);
     return peak > report->capacity_bytes ? peak - report->capacity_bytes : 0;
 }
 
@@ -172,6 +182,25 @@ static void framework_json(const struct ll_memory_report *report, struct ll_json
     ll_json_close_list(json);
 }
 
+/* The op at the peak and what no tensor of its pass has. */
+static void plan_json(const struct ll_memory_report *report, struct ll_json *json)
+{
+    const struct ll_stage_use *stage = &report->parallel->stages[report->parallel->fullest];
+    const struct ll_op_signature *signature = peak_signature(report);
+    if (signature) {
+        ll_json_put_text(json, "peak_kind", report->trace->strings[signature->kind_name]);
+        ll_json_put_text(json, "peak_scope", report->trace->strings[signature->scope]);
+        ll_json_put_text(json, "peak_phase", ll_phase_name((enum ll_phase)signature->phase));
+    }
+    ll_json_put_count(json, "other_passes_bytes", stage->peak.waiting_bytes);
+    ll_json_put_count(json, "other_vstages_bytes", stage->peak.others_bytes);
+    ll_json_put_count(json, "passing_bytes", stage->peak.passing_bytes);
+    ll_json_put_count(json, "staying_bytes", report->staying_bytes);
+    ll_json_put_count(json, "communicators", stage->communicators);
+    ll_json_put_count(json, "communicators_bytes", stage->communicator_bytes);
+    ll_json_put_count(json, "context_bytes", stage->context_bytes);
+}
+
 void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
 {
     if (report->capacity_bytes)
@@ -179,7 +208,7 @@ void ll_memory_json(const struct ll_memory_report *report, struct ll_json *json)
     if (report->parallel) {
         ll_json_put_count(json, "stage", report->parallel->fullest);
         ll_json_put_count(json, "in_flight", report->parallel->stages[report->parallel->fullest].in_flight);
-        ll_json_put_count(json, "other_passes_bytes", report->beside_bytes);
+        plan_json(report, json);
         framework_json(report, json);
     }
     ll_json_put_count(json, "peak_seq", report->footprint.peak_op);
@@ -203,6 +232,17 @@ static void stage_words(const struct ll_parallel_result *parallel, struct ll_str
         ll_str_add(line, ", a device");
 }
 
+/* ", matmul in decoder/head, backward". */
+static void peak_words(const struct ll_memory_report *report, struct ll_str *line)
+{
+    const struct ll_op_signature *signature = peak_signature(report);
+    if (!signature)
+        return;
+    const char *scope = report->trace->strings[signature->scope];
+    ll_str_addf(line, ", %s%s%s, %s", report->trace->strings[signature->kind_name], *scope ? " in " : "",
+                scope, ll_phase_name((enum ll_phase)signature->phase));
+}
+
 static void headline(const struct ll_memory_report *report, unsigned width, struct ll_str *out)
 {
     struct ll_human peak, capacity, over;
@@ -212,6 +252,8 @@ static void headline(const struct ll_memory_report *report, unsigned width, stru
         stage_words(report->parallel, &line);
     ll_str_addf(&line, ": peak %s at op %" PRIu32,
                 ll_format_binary(&peak, (double)report->footprint.peak_bytes), report->footprint.peak_op);
+    if (report->parallel)
+        peak_words(report, &line);
     if (report->capacity_bytes && over_bytes(report))
         ll_str_addf(&line, "; does not fit: %s more than the capacity of %s",
                     ll_format_binary(&over, (double)over_bytes(report)),
@@ -219,6 +261,28 @@ static void headline(const struct ll_memory_report *report, unsigned width, stru
     else if (report->capacity_bytes)
         ll_str_addf(&line, "; fits into %s", ll_format_binary(&capacity, (double)report->capacity_bytes));
     ll_end_line(&line, width, out);
+}
+
+static void row_of_bytes(struct ll_table *table, const char *what, const char *class, uint64_t bytes)
+{
+    struct ll_human size;
+    if (bytes > 0)
+        ll_table_row(table, "  %s|%s|%s||", what, class, ll_format_binary(&size, (double)bytes));
+}
+
+/* What no tensor of the pass at work has; the last two are no part of the peak. */
+static void plan_rows(const struct ll_memory_report *report, struct ll_table *table)
+{
+    const struct ll_stage_use *stage = &report->parallel->stages[report->parallel->fullest];
+    for (int i = 0; i < LL_FRAMEWORK_PARTS; i++)
+        row_of_bytes(table, ll_framework_part_name((enum ll_framework_part)i), "framework",
+                     stage->framework_bytes[i]);
+    row_of_bytes(table, "while this op runs", "framework", stage->peak.passing_bytes);
+    row_of_bytes(table, "gradients and casts that stay", "", report->staying_bytes);
+    row_of_bytes(table, "of other virtual stages", "", stage->peak.others_bytes);
+    row_of_bytes(table, "of other passes in flight", "", stage->peak.waiting_bytes);
+    row_of_bytes(table, "beside the peak: buffers of communicators", "", stage->communicator_bytes);
+    row_of_bytes(table, "beside the peak: context of the process", "", stage->context_bytes);
 }
 
 static void alive_table(const struct ll_memory_report *report, unsigned width, uint64_t top,
@@ -241,15 +305,8 @@ static void alive_table(const struct ll_memory_report *report, unsigned width, u
     if (alive->count > most)
         ll_table_row(table, "  %" PRIu64 " smaller ones||%s||", alive->count - most,
                      ll_format_binary(&rest, (double)rest_bytes));
-    for (int i = 0; report->parallel && i < LL_FRAMEWORK_PARTS; i++) {
-        uint64_t bytes = report->parallel->stages[report->parallel->fullest].framework_bytes[i];
-        if (bytes > 0)
-            ll_table_row(table, "  %s|framework|%s||", ll_framework_part_name((enum ll_framework_part)i),
-                         ll_format_binary(&rest, (double)bytes));
-    }
-    if (report->beside_bytes > 0)
-        ll_table_row(table, "  of other passes in flight||%s||",
-                     ll_format_binary(&rest, (double)report->beside_bytes));
+    if (report->parallel)
+        plan_rows(report, table);
     ll_str_add(out, "\n");
     ll_table_print(table, width, out);
     ll_table_free(table);
@@ -323,7 +380,8 @@ void ll_memory_text(const struct ll_memory_report *report, unsigned width, uint6
         cures_table(report, width, out);
 }
 
-/* The figure: each class on top of those before it, and on all of them what other passes hold. */
+/* The figure: each class on top of those before it, and on all of them what the device holds beside the
+ * pass. */
 
 static const struct scale {
     const char *label;
@@ -362,7 +420,7 @@ static const char *figure_title(const struct ll_memory_report *report, const cha
     return text;
 }
 
-/* By a class of memory, or, behind them all, by other passes. */
+/* By a class of memory, or, behind them all, beside the pass. */
 static uint64_t held_bytes(const struct ll_memory_report *report, size_t point, unsigned which)
 {
     return which < LL_MEMORY_COUNT ? report->course->at[point].class_bytes[which] : report->beside_bytes;
@@ -414,7 +472,7 @@ static bool draw(const struct ll_report *whole, const char *machine, struct ll_r
         }
         if (most == 0)
             continue;
-        const char *name = m < LL_MEMORY_COUNT ? ll_memory_name((enum ll_memory_class)m) : "of other passes";
+        const char *name = m < LL_MEMORY_COUNT ? ll_memory_name((enum ll_memory_class)m) : "beside this pass";
         curves[used++] = (struct ll_curve){name, x, y, points};
         below = y;
     }

@@ -25,7 +25,8 @@ struct ll_memory_report {
     const struct ll_mitigation *cures; /* NULL when they were not tried */
     size_t cure_count;
     const struct ll_parallel_result *parallel; /* whose fullest stage this is; NULL: one device, no plan */
-    uint64_t beside_bytes; /* what that holds beside the one micro-batch whose trace this is */
+    uint64_t beside_bytes;  /* what that holds beside the one micro-batch whose trace this is */
+    uint64_t staying_bytes; /* at its peak: gradients and casts that micro-batches leave to one another */
 };
 
 /* Of a trace alone; of what was replayed on a machine, with cures; of the fullest stage of a plan that

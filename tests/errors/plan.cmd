@@ -21,6 +21,12 @@ try sim -c archive/vidur_a100 --cp 2 traces/alexnet_train_b8.llt
 leadline record --dry-run --train --batch 2 -p layers=1 -p hidden=64 -p heads=4 -p kv_heads=2 -p ffn_hidden=96 -p seq=32 \
     -p vocabulary=128 -p dtype=bf16 -p fused=1 -o llama.llt llama >/dev/null
 try sim -c archive/vidur_a100 --cp 3 llama.llt
+try sim -c archive/vidur_a100 --tp 2 --tp-overlap llama.llt
+try sim -c archive/vidur_a100 --dp 2 --zero 1 --grad-compression powersgd:4 llama.llt
+try sim -c archive/vidur_a100 --dp 2 --grad-compression top_k llama.llt
+try sim -c archive/vidur_a100 --low-precision mxfp8 --low-precision-gemms bprop llama.llt
+try sim -c archive/vidur_a100 --low-precision mxfp8 --first-layers-kept 99 llama.llt
+try sim -c archive/vidur_a100 --low-precision delayed traces/alexnet_infer_b1.llt
 try sim -c archive/vidur_a100 --dp 4 --cp 8 llama.llt
 leadline record --dry-run --train --batch 2 -p length=16 -o rnn.llt paradnn_rnn >/dev/null
 try sim -c archive/vidur_a100 --cp 2 rnn.llt

@@ -59,9 +59,11 @@ static void a_plan_is_one_object_of_json(void **state)
         "stage_layers\":0,\"last_stage_layers\":0,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
         "\"interleaved\","
         "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"grads_in_fp32\":false,"
-        "\"fused_loss\":false,\"sequence_parallel\":true,"
+        "\"fused_loss\":false,\"low_precision\":\"none\",\"low_precision_gemms\":[\"fprop\",\"dgrad\","
+        "\"wgrad\"],\"first_layers_kept\":0,\"last_layers_kept\":0,\"turned_copies\":false,"
+        "\"sequence_parallel\":true,"
         "\"whole_experts\":false,"
-        "\"overlap\":false,\"pass_overlap\":true,\"bucket\":3145728,\"offload\":[\"activations\",\"weights\"]"
+        "\"overlap\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,\"bucket\":3145728,\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
         "overlapped\":1}");
     ll_str_release(&text);

@@ -20,7 +20,8 @@ static struct ll_footprint stage(const struct ll_vstage_memory *vstages,
                                  const struct ll_pipeline_shape *shape, uint64_t index)
 {
     struct ll_footprint footprint;
-    assert_true(ll_stage_memory(vstages, shape, index, &footprint));
+    struct ll_stage_peak peak;
+    assert_true(ll_stage_memory(vstages, shape, index, &footprint, &peak));
     assert_int_equal(footprint.class_bytes[LL_WEIGHT] + footprint.class_bytes[LL_ACTIVATION],
                      footprint.peak_bytes);
     return footprint;
