@@ -377,19 +377,32 @@ static enum ll_status status_of(size_t code)
 
 struct ll_codec *ll_codec_new(void)
 {
-    struct ll_codec *codec = calloc(1, sizeof *codec);
-    if (!codec)
-        return NULL;
+    return calloc(1, sizeof(struct ll_codec));
+}
+
+/* A codec packs or unpacks, seldom both: each side is made when it is first wanted. */
+static bool make_packer(struct ll_codec *codec)
+{
+    if (codec->packer)
+        return true;
     codec->packer = ZSTD_createCCtx();
-    codec->unpacker = ZSTD_createDCtx();
-    if (!codec->packer || !codec->unpacker ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_compressionLevel, LEVEL)) ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_checksumFlag, 1))) {
+    if (codec->packer &&
+        !ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_compressionLevel, LEVEL)) &&
+        !ZSTD_isError(ZSTD_CCtx_setParameter(codec->packer, ZSTD_c_checksumFlag, 1)))
+        return true;
+    ll_note_no_memory();
+    ZSTD_freeCCtx(codec->packer);
+    codec->packer = NULL;
+    return false;
+}
+
+static bool make_unpacker(struct ll_codec *codec)
+{
+    if (!codec->unpacker)
+        codec->unpacker = ZSTD_createDCtx();
+    if (!codec->unpacker)
         ll_note_no_memory();
-        ll_codec_free(codec);
-        return NULL;
-    }
-    return codec;
+    return codec->unpacker != NULL;
 }
 
 void ll_codec_free(struct ll_codec *codec)
@@ -404,7 +417,8 @@ void ll_codec_free(struct ll_codec *codec)
 void ll_frame_pack(struct ll_codec *codec, const void *content, uint64_t size, struct ll_bytes *out)
 {
     size_t most = ZSTD_compressBound(size);
-    if (out->failed || !ll_grow(&out->data, &out->capacity, ll_add(out->size, most), 1)) {
+    if (out->failed || !make_packer(codec) ||
+        !ll_grow(&out->data, &out->capacity, ll_add(out->size, most), 1)) {
         out->failed = true;
         return;
     }
@@ -422,6 +436,8 @@ enum ll_status ll_frame_unpack(struct ll_codec *codec, struct ll_view stored, ui
     if (ZSTD_getFrameContentSize(stored.at, stored_size) != size ||
         ZSTD_findFrameCompressedSize(stored.at, stored_size) != stored_size)
         return LL_DAMAGED;
+    if (!make_unpacker(codec))
+        return LL_NO_MEMORY;
     size_t unpacked = ZSTD_decompressDCtx(codec->unpacker, content, size, stored.at, stored_size);
     return unpacked == size ? LL_OK : status_of(unpacked);
 }

@@ -222,13 +222,11 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
     return true;
 }
 
-bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity)
+bool ll_waiting_ops_room(struct ll_waiting_ops *rows)
 {
-    assert(capacity > 0 && capacity <= LL_MAX_FRAME_OPS);
-    rows->capacity = capacity;
-    rows->ops = calloc(capacity, sizeof *rows->ops);
-    rows->column = calloc(capacity, sizeof *rows->column);
-    return rows->ops && rows->column;
+    assert(rows->count < LL_MAX_FRAME_OPS);
+    return ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops) &&
+           ll_grow(&rows->column, &rows->column_capacity, rows->count + 1, sizeof *rows->column);
 }
 
 void ll_waiting_ops_release(struct ll_waiting_ops *rows)

@@ -79,11 +79,11 @@ struct ll_waiting_ops {
     uint64_t count, capacity;
     uint64_t refs;                                  /* inputs, outputs and controls of these ops */
     struct ll_numbers brought_before, brought_desc; /* see LL_OPS_BROUGHT_BEFORE */
-    uint64_t *column;                               /* scratch, `capacity` numbers */
+    uint64_t *column, column_capacity;              /* scratch, a number for each op */
 };
 
-/* False when memory ran out; release in any case. */
-bool ll_waiting_ops_make(struct ll_waiting_ops *rows, uint64_t capacity);
+/* Room for one more. False when memory ran out. */
+bool ll_waiting_ops_room(struct ll_waiting_ops *rows);
 void ll_waiting_ops_release(struct ll_waiting_ops *rows);
 
 /* How many of each the file has. */

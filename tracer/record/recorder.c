@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include "tracer/format/format.h"
 #include "tracer/format/reader.h"
@@ -97,8 +98,12 @@ static uint64_t next_distance(struct ll_meter *meter)
     return SAMPLE_SPREAD / 2 + (meter->dice >> 32) % SAMPLE_SPREAD;
 }
 
-/* The mean of many but for those that were interrupted: clocks count in steps of ten nanoseconds and more. */
-static uint64_t clock_cost_ns(void)
+/* What reading the clock takes, measured by whoever comes first: the mean of many readings but for those that
+ * were interrupted, since clocks count in steps of ten nanoseconds and more. */
+static uint64_t clock_ns;
+static once_flag clock_measured = ONCE_FLAG_INIT;
+
+static void measure_clock(void)
 {
     enum { READINGS = 200 };
     uint64_t spent_ns[READINGS], smallest = UINT64_MAX, sum = 0, count = 0;
@@ -113,12 +118,13 @@ static uint64_t clock_cost_ns(void)
             count++;
         }
     assert(count > 0);
-    return sum / count;
+    clock_ns = sum / count;
 }
 
 void ll_meter_start(struct ll_meter *meter)
 {
-    *meter = (struct ll_meter){.clock_ns = clock_cost_ns()};
+    call_once(&clock_measured, measure_clock);
+    *meter = (struct ll_meter){.clock_ns = clock_ns};
     meter->until_sample = next_distance(meter);
 }
 
@@ -203,8 +209,8 @@ struct ll_recorder {
     uint64_t waiting_text_bytes; /* of strings that are not written */
     struct ll_bytes content;
 
-    struct seen *history;
-    uint64_t cursor;
+    struct seen *history; /* of the last HISTORY ops, as far as there were so many */
+    uint64_t history_capacity, cursor;
     uint64_t *signature_at, *links_at; /* the op that had this signature last; these links */
     uint64_t signature_capacity, links_capacity;
 
@@ -336,7 +342,10 @@ static struct seen recognise(struct ll_recorder *recorder, const struct ll_recor
                              uint32_t first_output, uint32_t op)
 {
     const struct ll_tables *tables = &recorder->tables;
-    struct seen guess = recorder->history[recorder->cursor++ % HISTORY];
+    const uint64_t guessed = recorder->cursor++ % HISTORY;
+    struct seen guess = {0, 0};
+    if (guessed < op)
+        guess = recorder->history[guessed];
     if (tables->edges.count > 0 && ll_tables_has_signature(tables, guess.signature, record) &&
         ll_tables_has_links(tables, guess.edges, record, first_output, op))
         return guess;
@@ -351,7 +360,8 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
                     struct seen seen)
 {
     struct ll_waiting_ops *rows = &recorder->rows;
-    if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0))
+    if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0) ||
+        !ll_waiting_ops_room(rows))
         return false;
     uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
     rows->ops[rows->count++] = (struct ll_waiting_op){.signature = seen.signature,
@@ -371,7 +381,7 @@ static bool rows_are_due(const struct ll_recorder *recorder)
     uint64_t new_definitions = (uint64_t)(tables->signatures.count - recorder->written.signatures) +
                                (tables->edges.count - recorder->written.edges) +
                                (tables->descs.count - recorder->written.descs);
-    return rows->count == rows->capacity || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS;
+    return rows->count == FLUSH_OPS || new_definitions >= FLUSH_DEFINITIONS || rows->refs >= FLUSH_REFS;
 }
 
 static void digest_one(struct ll_recorder *recorder, const struct ll_record *record, uint32_t step)
@@ -380,7 +390,9 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
     struct seen seen = recognise(recorder, record, (uint32_t)recorder->tables.tensor_count, (uint32_t)op);
     if (seen.edges == LL_NO_ID)
         return;
-    if (!add_row(recorder, record, step, seen)) {
+    if (!ll_grow(&recorder->history, &recorder->history_capacity, ll_min(op + 1, HISTORY),
+                 sizeof *recorder->history) ||
+        !add_row(recorder, record, step, seen)) {
         stop(recorder, LL_NO_MEMORY);
         return;
     }
@@ -456,12 +468,6 @@ void ll_recorder_timeline(struct ll_recorder *recorder, const struct ll_device_t
 
 /* Opening and closing. */
 
-static bool prepare(struct ll_recorder *recorder)
-{
-    recorder->history = calloc(HISTORY, sizeof *recorder->history);
-    return recorder->history && ll_waiting_ops_make(&recorder->rows, FLUSH_OPS);
-}
-
 static void free_recorder(struct ll_recorder *recorder)
 {
     ll_notes_release(&recorder->notes);
@@ -480,9 +486,7 @@ static struct ll_recorder *begin(struct ll_writer *writer, const struct ll_fact 
                                  enum ll_status *status)
 {
     struct ll_recorder *recorder = writer ? calloc(1, sizeof *recorder) : NULL;
-    if (!recorder || !prepare(recorder)) {
-        if (recorder)
-            free_recorder(recorder);
+    if (!recorder) {
         if (writer) {
             ll_writer_close(writer, false);
             *status = LL_NO_MEMORY;

@@ -33,7 +33,8 @@ struct ll_meter_mark {
     uint64_t begin_ns, long_ns;
 };
 
-/* Measures the clock and starts from zero; adds a timed call, as ll_meter_leave does. */
+/* Measures the clock, once for all meters, and starts from zero; adds a timed call, as ll_meter_leave does.
+ */
 void ll_meter_start(struct ll_meter *meter);
 __attribute__((cold)) void ll_meter_sample(struct ll_meter *meter, const struct ll_meter_mark *mark);
 
