@@ -351,8 +351,9 @@ bool xla_read_hlo(struct xla_module *module, struct xla_text text)
 {
     struct parser p = {.module = module};
     const char *rest = text.at;
-    struct ll_shape *room = ll_alloc(&module->import->arena, MOST_SHAPES, sizeof *room);
-    p.names = ll_alloc(&module->import->arena, MOST_OPERANDS, sizeof *p.names);
+    const uint64_t size = (uint64_t)(text.end - text.at); /* each takes a byte and more */
+    struct ll_shape *room = ll_alloc(&module->import->arena, ll_min(MOST_SHAPES, size), sizeof *room);
+    p.names = ll_alloc(&module->import->arena, ll_min(MOST_OPERANDS, size), sizeof *p.names);
     if (!room || !p.names)
         return ll_import_no_memory(module->import);
     module->entry = UINT64_MAX;

@@ -6,12 +6,13 @@
  *
  * One file because operations hold regions, and regions operations: each part calls the others. */
 #define _GNU_SOURCE /* memmem */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/convert/xla/xla.h"
 
-enum { MOST_TYPES = 1024, MOST_NAMES = 4096, MOST_REGIONS = 16 };
+enum { MOST_TYPES = 1024, MOST_NAMES = 4096, MOST_RESULTS = 256, MOST_REGIONS = 16 };
 
 /* Names of values in a function or a region of a loop, each an instruction. */
 struct scope {
@@ -30,13 +31,22 @@ struct captures {
     uint32_t count, first; /* how many; which part of the state the first of them is */
 };
 
+/* How far lines have been counted, and room for what an operation has at most. */
+struct room {
+    const char *counted;
+    uint64_t line; /* in which `counted` stands */
+    uint32_t ids[MOST_NAMES];
+    struct ll_shape results[MOST_RESULTS];
+};
+
 struct mlir {
     struct xla_module *module;
     const char *begin, *at, *end;
     unsigned depth;
+    struct room *room; /* of all regions */
 };
 
-static bool read_block(struct mlir *m, struct scope *scope, uint32_t *returned, uint32_t *count);
+static bool read_block(struct mlir *m, struct scope *scope, uint32_t **returned, uint32_t *count);
 
 static struct ll_place place(const struct mlir *m, const char *at)
 {
@@ -49,6 +59,16 @@ static struct ll_place place(const struct mlir *m, const char *at)
         }
     return (struct ll_place){
         .file = m->module->import->inputs[0].path, .line = line, .column = (uint64_t)(at - from) + 1};
+}
+
+/* The line of an operation: counted from the one before, as operations follow each other. */
+static uint64_t line_of(struct mlir *m, const char *at)
+{
+    struct room *room = m->room;
+    assert(at >= room->counted);
+    for (; room->counted < at; room->counted++)
+        room->line += *room->counted == '\n';
+    return room->line;
 }
 
 static bool refuse(struct mlir *m, const char *at, const char *what)
@@ -283,6 +303,7 @@ struct statement {
     struct xla_text names[MOST_REGIONS]; /* of results */
     uint64_t counts[MOST_REGIONS];       /* %r:3 are three */
     unsigned name_count;
+    uint64_t line;
     struct xla_text op, head, whole; /* head: from behind the op to the types or the first region */
     struct ll_shape *results;
     uint32_t result_count;
@@ -308,11 +329,8 @@ static bool starts_anew(const struct mlir *m, const char *at)
 }
 
 /* The types of results: (a, b) -> c, (a) -> (b, c), or types alone; `types` is NULL where there are none. */
-static bool read_results(struct mlir *m, struct statement *st, const char *types, const char *at)
+static bool read_types(struct mlir *m, struct statement *st, const char *types, const char *at)
 {
-    st->results = ll_alloc(&m->module->import->arena, MOST_NAMES / 16, sizeof *st->results);
-    if (!st->results)
-        return ll_import_no_memory(m->module->import);
     if (!types)
         return true;
     /* (a, b) -> c, (a) -> (b, c), or types alone */
@@ -332,8 +350,8 @@ static bool read_results(struct mlir *m, struct statement *st, const char *types
         return refuse(m, types, "expected the types of results behind ->");
     if (types < at && *types == ')')
         return true; /* it has no result */
-    while (types < at && st->result_count < MOST_NAMES / 16) {
-        if (!(types = read_type(m, types, at, &st->results[st->result_count++])))
+    while (types < at && st->result_count < MOST_RESULTS) {
+        if (!(types = read_type(m, types, at, &m->room->results[st->result_count++])))
             return false;
         while (types < at && (*types == ' ' || *types == '\n'))
             types++;
@@ -342,6 +360,18 @@ static bool read_results(struct mlir *m, struct statement *st, const char *types
         for (types++; types < at && (*types == ' ' || *types == '\n'); types++)
             continue;
     }
+    return true;
+}
+
+/* The same, of which there is at least room for one. */
+static bool read_results(struct mlir *m, struct statement *st, const char *types, const char *at)
+{
+    if (!read_types(m, st, types, at))
+        return false;
+    st->results = ll_alloc(&m->module->import->arena, st->result_count + 1u, sizeof *st->results);
+    if (!st->results)
+        return ll_import_no_memory(m->module->import);
+    memcpy(st->results, m->room->results, st->result_count * sizeof *st->results);
     return true;
 }
 
@@ -403,10 +433,10 @@ static bool measure(struct mlir *m, struct statement *st)
 }
 
 /* The names of operands in a head: those outside braces; of a reduction inputs first, then where they begin.
- */
-static uint32_t operands_in(struct mlir *m, struct scope *s, const struct statement *st, uint32_t *ids)
+ * UINT32_MAX after a complaint. */
+static uint32_t operands_in(struct mlir *m, struct scope *s, const struct statement *st, uint32_t **operands)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, *ids = m->room->ids;
     for (unsigned pass = 0; pass < 2; pass++) {
         bool begins_with = false;
         unsigned depth = 0;
@@ -430,7 +460,10 @@ static uint32_t operands_in(struct mlir *m, struct scope *s, const struct statem
                 return UINT32_MAX;
         }
     }
-    return count;
+    *operands = ll_copy(&m->module->import->arena, ids, count * sizeof *ids);
+    if (!*operands)
+        ll_import_no_memory(m->module->import);
+    return *operands ? count : UINT32_MAX;
 }
 
 /* The brackets behind a key, `key = [..]` or `key = array<i64: ..>`, as {..}; the second of a pair `[..] x
@@ -654,7 +687,7 @@ static bool name_results(struct mlir *m, struct scope *s, const struct statement
     return true;
 }
 
-static bool read_region(struct mlir *m, struct scope *s, struct xla_text region, uint32_t *returned,
+static bool read_region(struct mlir *m, struct scope *s, struct xla_text region, uint32_t **returned,
                         uint32_t *count)
 {
     struct mlir inner = *m;
@@ -673,7 +706,7 @@ static bool add_region(struct mlir *m, struct scope *around, struct captures *ca
                        const struct ll_shape *shapes, uint32_t count, const char *name, bool tuple,
                        struct scope *s)
 {
-    uint32_t *returned = ll_alloc(&m->module->import->arena, MOST_NAMES, sizeof *returned), results = 0;
+    uint32_t *returned = NULL, results = 0;
     *s = (struct scope){.around = around, .captures = captures, .computation = {.name = text_of(name)}};
     const struct xla_instruction state = {.name = text_of("state"),
                                           .opcode = text_of("parameter"),
@@ -681,12 +714,12 @@ static bool add_region(struct mlir *m, struct scope *around, struct captures *ca
                                           .attrs = text_of(""),
                                           .shapes = shapes_in(m, shapes, count),
                                           .shape_count = count};
-    if (!returned || !state.shapes || add(m, s, &state) == UINT32_MAX)
+    if (!state.shapes || add(m, s, &state) == UINT32_MAX)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (arguments[i].at && !define(m, s, arguments[i], add_part(m, s, 0, i, &shapes[i])))
             return false;
-    if (!read_region(m, s, st->regions[which], returned, &results))
+    if (!read_region(m, s, st->regions[which], &returned, &results))
         return false;
     if (!tuple) {
         s->computation.root = results > 0 ? returned[0] : s->computation.count - 1;
@@ -743,13 +776,14 @@ static bool keep(struct mlir *m, struct scope *s)
 static bool read_while(struct mlir *m, struct scope *s, struct statement *st)
 {
     struct ll_arena *arena = &m->module->import->arena;
-    uint32_t *ids = ll_alloc(arena, MOST_NAMES, sizeof *ids),
-             count = ids ? operands_in(m, s, st, ids) : UINT32_MAX, arguments = 0;
-    struct captures *captures = ll_alloc(arena, 1, sizeof *captures);
-    struct xla_text *names = ll_alloc(arena, MOST_NAMES, sizeof *names);
-    struct scope regions[2] = {{0}, {0}};
-    if (count == UINT32_MAX || !captures || !names)
+    uint32_t *taken_in = NULL, count = operands_in(m, s, st, &taken_in), arguments = 0;
+    if (count == UINT32_MAX)
         return false;
+    struct captures *captures = ll_alloc(arena, 1, sizeof *captures);
+    struct xla_text *names = ll_alloc(arena, count, sizeof *names);
+    struct scope regions[2] = {{0}, {0}};
+    if (!captures || !names)
+        return ll_import_no_memory(m->module->import);
     if (st->region_count != 2 || count != st->result_count)
         return refuse(m, st->op.at, "a loop has a condition, a body, and a type for each value");
     for (const char *at = st->head.at; at < st->head.end; at++) /* pretty: %a = %x; generic: ^bb0(%a: type) */
@@ -767,21 +801,19 @@ static bool read_while(struct mlir *m, struct scope *s, struct statement *st)
                              ll_format(arena, "#body%u", (unsigned)(st->op.at - m->begin))};
     bool right = labels[0] && labels[1];
     for (unsigned i = 0; i < 2 && right; i++) {
-        struct xla_text own[1] = {{NULL, NULL}};
-        (void)own;
         right = add_region(m, s, captures, st, i, names, st->results, count, labels[i], i == 1, &regions[i]);
     }
     uint32_t whole = count + (right ? captures->count : 0);
     struct ll_shape *all = ll_alloc(arena, (size_t)whole + 1, sizeof *all);
-    right = right && all && whole < MOST_NAMES;
+    uint32_t *ids = ll_alloc(arena, (size_t)whole + 1, sizeof *ids);
+    right = right && all && ids && whole < MOST_NAMES;
     for (uint32_t i = 0; right && i < whole; i++) {
         const uint32_t taken = i < count ? 0 : captures->ids[i - count];
         all[i] = i < count ? st->results[i]
                  : s->computation.instructions[taken].shape_count
                      ? s->computation.instructions[taken].shapes[0]
                      : st->results[0];
-        if (i >= count)
-            ids[i] = taken;
+        ids[i] = i < count ? taken_in[i] : taken;
     }
     for (unsigned i = 0; i < 2 && right; i++)
         right = widen(m, &regions[i], captures, all, whole, i == 1);
@@ -811,7 +843,7 @@ static bool read_while(struct mlir *m, struct scope *s, struct statement *st)
         .operand_count = 1,
         .shapes = all,
         .shape_count = whole,
-        .line = place(m, st->op.at).line};
+        .line = st->line};
     uint32_t id = add(m, s, &in);
     struct statement named = *st;
     if (whole > 1 && st->result_count == 1) { /* one value, but a tuple with what it took */
@@ -824,7 +856,7 @@ static bool read_while(struct mlir *m, struct scope *s, struct statement *st)
 /* A branch: the longest region takes its place. */
 static bool read_branch(struct mlir *m, struct scope *s, const struct statement *st)
 {
-    uint32_t returned[MOST_REGIONS], count = 0, part = 0;
+    uint32_t *returned = NULL, count = 0, part = 0;
     unsigned longest = 0;
     for (unsigned i = 1; i < st->region_count; i++)
         if (st->regions[i].end - st->regions[i].at > st->regions[longest].end - st->regions[longest].at)
@@ -834,11 +866,8 @@ static bool read_branch(struct mlir *m, struct scope *s, const struct statement 
     if (m->module->import->notes)
         ll_complain(m->module->import->notes, place(m, st->op.at),
                     "which branch runs is not known; the longest is taken");
-    uint32_t *room = ll_alloc(&m->module->import->arena, MOST_NAMES, sizeof *room);
-    if (!room || !read_region(m, s, st->regions[longest], room, &count))
+    if (!read_region(m, s, st->regions[longest], &returned, &count))
         return false;
-    for (uint32_t i = 0; i < count && i < MOST_REGIONS; i++)
-        returned[i] = room[i];
     for (unsigned n = 0; n < st->name_count; n++)
         for (uint64_t k = 0; k < st->counts[n]; k++, part++) {
             struct xla_text name = st->names[n];
@@ -848,13 +877,13 @@ static bool read_branch(struct mlir *m, struct scope *s, const struct statement 
                                                  (unsigned long long)k);
                 name = text_of(numbered ? numbered : "");
             }
-            if (part >= count || part >= MOST_REGIONS || !define(m, s, name, returned[part]))
+            if (part >= count || !define(m, s, name, returned[part]))
                 return refuse(m, st->op.at, "a branch gives fewer results than it has names");
         }
     return true;
 }
 
-static bool read_op(struct mlir *m, struct scope *s, uint32_t *returned, uint32_t *count)
+static bool read_op(struct mlir *m, struct scope *s, uint32_t **returned, uint32_t *count)
 {
     struct statement st = {0};
     while (m->at < m->end && *m->at == '%') {
@@ -885,6 +914,7 @@ static bool read_op(struct mlir *m, struct scope *s, uint32_t *returned, uint32_
     m->at += m->at < m->end && *m->at == '"';
     if (st.op.at == st.op.end)
         return refuse(m, m->at, "expected an operation, as %0 = stablehlo.add %a, %b : tensor<4xf32>");
+    st.line = line_of(m, st.op.at);
     if (!measure(m, &st))
         return false;
     if (begins(st.op.at, st.op.end, "check.") || begins(st.op.at, st.op.end, "util.global.address"))
@@ -893,14 +923,14 @@ static bool read_op(struct mlir *m, struct scope *s, uint32_t *returned, uint32_
         return read_while(m, s, &st);
     if (xla_is(st.op, "stablehlo.if") || xla_is(st.op, "stablehlo.case"))
         return read_branch(m, s, &st);
-    uint32_t *ids = ll_alloc(&m->module->import->arena, MOST_NAMES, sizeof *ids);
+    uint32_t *ids = NULL;
     bool indirect = begins(st.op.at, st.op.end, "util.");
-    uint32_t operands = !ids ? UINT32_MAX : indirect ? 0 : operands_in(m, s, &st, ids);
+    uint32_t operands = indirect ? 0 : operands_in(m, s, &st, &ids);
     if (operands == UINT32_MAX)
         return false;
     if (xla_is(st.op, "stablehlo.return") || xla_is(st.op, "return") || xla_is(st.op, "func.return") ||
         xla_is(st.op, "mhlo.return")) {
-        memcpy(returned, ids, operands * sizeof *ids);
+        *returned = ids;
         *count = operands;
         return true;
     }
@@ -920,13 +950,13 @@ static bool read_op(struct mlir *m, struct scope *s, uint32_t *returned, uint32_
         .shape_count = st.result_count,
         .operands = ids,
         .operand_count = operands,
-        .line = place(m, st.op.at).line};
+        .line = st.line};
     uint32_t id = attrs ? add(m, s, &in) : UINT32_MAX;
     return id != UINT32_MAX && name_results(m, s, &st, id);
 }
 
 /* Operations up to the brace that closes them; what the last one returns. */
-static bool read_block(struct mlir *m, struct scope *scope, uint32_t *returned, uint32_t *count)
+static bool read_block(struct mlir *m, struct scope *scope, uint32_t **returned, uint32_t *count)
 {
     *count = 0;
     for (blanks(m); m->at < m->end && *m->at != '}'; blanks(m)) {
@@ -972,10 +1002,9 @@ static bool read_function(struct mlir *m, bool *entry)
         end++;
     const char *list = end && end < m->end && *end == '(' ? end : NULL,
                *behind = list ? behind_brackets(list, m->end) : NULL;
-    uint32_t *returned = ll_alloc(&m->module->import->arena, MOST_NAMES, sizeof *returned), count = 0,
-             number = 0;
+    uint32_t *returned = NULL, count = 0, number = 0;
     struct scope s = {.computation = {.name = {name ? name + 1 : NULL, end}}};
-    bool right = returned && behind;
+    bool right = behind;
     if (!behind)
         return refuse(m, m->at, "expected a function: func.func @name(%argument: type) { ... }");
     for (const char *at = list + 1; at < behind - 1 && right; at++) {
@@ -1017,7 +1046,7 @@ static bool read_function(struct mlir *m, bool *entry)
         return true;
     }
     m->at = body + 1;
-    right = right && read_block(m, &s, returned, &count);
+    right = right && read_block(m, &s, &returned, &count);
     const struct xla_instruction root = {.name = text_of("results"),
                                          .opcode = text_of("tuple"),
                                          .attrs = text_of(""),
@@ -1060,6 +1089,11 @@ bool xla_read_stablehlo(struct xla_module *module, struct xla_text text)
 {
     struct mlir m = {.module = module, .begin = text.at, .at = text.at, .end = text.end};
     bool entry = false;
+    m.room = ll_alloc(&module->import->arena, 1, sizeof *m.room);
+    if (!m.room)
+        return ll_import_no_memory(module->import);
+    m.room->counted = text.at;
+    m.room->line = 1;
     if (!add_reductions(&m))
         return false;
     if (text.end - text.at > 4 && memcmp(text.at, "ML\xEFR", 4) == 0)
