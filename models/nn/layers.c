@@ -174,6 +174,98 @@ struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll
     return pool(nn, LL_OP_AVG_POOL, name, x, kernel, slide(&x->shape, kernel, kernel, stride, padding));
 }
 
+uint64_t ll_depth_positions(uint64_t slices, const struct ll_depth_window *window)
+{
+    assert(window->size > 0 && window->stride > 0);
+    uint64_t all = ll_add(slices, ll_add(window->before, window->after));
+    return all < window->size ? 0 : (all - window->size) / window->stride + 1;
+}
+
+/* x [batch, slices, ...] with slices before and after it. */
+static struct ll_value *with_slices(struct ll_nn *nn, struct ll_value *x, uint64_t before, uint64_t after,
+                                    double outside)
+{
+    if (nn->trouble || (before == 0 && after == 0))
+        return x;
+    struct ll_value *parts[3] = {NULL, x, NULL};
+    struct ll_shape more = x->shape;
+    more.dim[1] = before;
+    parts[0] = ll_filled(nn, "before", &more, outside);
+    more.dim[1] = after;
+    parts[2] = ll_filled(nn, "after", &more, outside);
+    return ll_nn_concat(nn, before > 0 ? parts : parts + 1, 1 + (before > 0) + (after > 0), 1);
+}
+
+/* What each slice of a window meets, position by position, side by side: [batch positions, lines, size ...],
+ * where lines are a part of a slice's elements. NULL after trouble. */
+static struct ll_value *met(struct ll_nn *nn, struct ll_value *x, const struct ll_depth_window *w,
+                            double outside, uint64_t lines)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_PLAIN, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
+    const uint64_t *dim = x->shape.dim, batch = dim[0], positions = ll_depth_positions(dim[1], w),
+                   elements = dim[2] * dim[3] * dim[4], step = w->stride, all = positions * step;
+    struct ll_value **parts = ll_alloc(&nn->arena, w->size, sizeof *parts);
+    assert(nn->trouble || x->shape.rank == 5);
+    if (positions == 0 || !parts)
+        ll_nn_fail(nn, parts ? "a window does not fit into the depth of a volume" : "memory ran out");
+    if (nn->trouble)
+        return NULL;
+    const uint64_t needed = w->size - 1 + all, there = dim[1] + w->before;
+    struct ll_shape flat = ll_nn_shape(nn, 3, (uint64_t[]){batch, dim[1], elements}, roles),
+                    steps = ll_nn_shape(nn, 4, (uint64_t[]){batch, positions, step, elements}, roles),
+                    part =
+                        ll_nn_shape(nn, 3, (uint64_t[]){batch * positions, lines, elements / lines}, roles);
+    x = with_slices(nn, ll_nn_reshape(nn, x, &flat), w->before, needed > there ? needed - there : 0, outside);
+    for (uint64_t i = 0; i < w->size; i++) {
+        parts[i] = ll_nn_slice(nn, x, 1, i, all);
+        if (step > 1)
+            parts[i] = ll_nn_slice(nn, ll_nn_reshape(nn, parts[i], &steps), 2, 0, 1);
+        parts[i] = ll_nn_reshape(nn, parts[i], &part);
+    }
+    x = w->size > 1 ? ll_nn_concat(nn, parts, (uint32_t)w->size, 2) : parts[0];
+    return nn->trouble ? NULL : x;
+}
+
+struct ll_value *ll_volume_to_convolve(struct ll_nn *nn, struct ll_value *volume,
+                                       const struct ll_depth_window *window, uint64_t groups)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL};
+    assert(groups > 0 && volume->shape.dim[4] % groups == 0);
+    const uint64_t *dim = volume->shape.dim;
+    struct ll_value *all = met(nn, volume, window, 0, dim[2] * dim[3] * groups);
+    if (!all)
+        return &nn->nothing;
+    const uint64_t dims[] = {all->shape.dim[0], dim[2], dim[3], window->size * dim[4]};
+    const struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
+    return ll_nn_reshape(nn, all, &shape);
+}
+
+struct ll_value *ll_volume_to_pool(struct ll_nn *nn, struct ll_value *volume,
+                                   const struct ll_depth_window *window, double outside)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL};
+    const uint64_t *dim = volume->shape.dim;
+    struct ll_value *all = met(nn, volume, window, outside, dim[2]);
+    if (!all)
+        return &nn->nothing;
+    const uint64_t dims[] = {all->shape.dim[0], dim[2] * window->size, dim[3], dim[4]};
+    const struct ll_shape shape = ll_nn_shape(nn, 4, dims, roles);
+    return ll_nn_reshape(nn, all, &shape);
+}
+
+struct ll_value *ll_as_volume(struct ll_nn *nn, struct ll_value *images, uint64_t slices)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL,
+                                         LL_ROLE_CHANNEL};
+    if (nn->trouble)
+        return images;
+    assert(slices > 0 && images->shape.rank == 4 && images->shape.dim[0] % slices == 0);
+    const uint64_t *dim = images->shape.dim;
+    struct ll_shape shape =
+        ll_nn_shape(nn, 5, (uint64_t[]){dim[0] / slices, slices, dim[1], dim[2], dim[3]}, roles);
+    return ll_nn_reshape(nn, images, &shape);
+}
+
 /* What follows into the moving average: an op of the update, though it stands with the forward ops. */
 static void follow(struct ll_nn *nn, struct ll_value *average, struct ll_value *x, double decay)
 {

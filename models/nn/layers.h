@@ -68,6 +68,32 @@ struct ll_value *ll_max_pool_layer(struct ll_nn *nn, const char *name, struct ll
 struct ll_value *ll_avg_pool_layer(struct ll_nn *nn, const char *name, struct ll_value *x, uint64_t kernel,
                                    uint64_t stride, enum ll_padding padding);
 
+/* Windows that slide along the depth of volumes [batch, depth, height, width, channels], over zeros, or
+ * whatever lies outside, before and after it. With the height and the width of a window they are convolutions
+ * and pools in three dimensions: of images, one for each position along the depth, [batch positions, height,
+ * width, ...], as libraries gather them. */
+struct ll_depth_window {
+    uint64_t size, stride, before, after;
+};
+
+/* Positions of such a window along so many slices. */
+uint64_t ll_depth_positions(uint64_t slices, const struct ll_depth_window *window);
+
+/* Images to convolve, [batch positions, height, width, size channels]: the channels of all slices that a
+ * window reaches, side by side, or those of each group. A filter [height, width, size in, out] then weighs a
+ * volume. */
+struct ll_value *ll_volume_to_convolve(struct ll_nn *nn, struct ll_value *volume,
+                                       const struct ll_depth_window *window, uint64_t groups);
+
+/* Images to pool, [batch positions, height size, width, channels]: the rows of all slices that a window
+ * reaches, those of one height side by side. A pool whose heights (kernel, stride, padding) are all `size`
+ * times as large then pools a volume. `outside` is what a slice outside of the volume has. */
+struct ll_value *ll_volume_to_pool(struct ll_nn *nn, struct ll_value *volume,
+                                   const struct ll_depth_window *window, double outside);
+
+/* Images [batch positions, height, width, channels] as volumes of so many slices. */
+struct ll_value *ll_as_volume(struct ll_nn *nn, struct ll_value *images, uint64_t slices);
+
 /* Batch normalisation over all but the channels (Ioffe and Szegedy, 2015, algorithm 1), epsilon under the
  * root: weights "gamma" and "beta" [channels]. When training, mean and variance are the batch's, and their
  * moving averages "mean" and "variance" follow; else they are these averages. */

@@ -5,9 +5,11 @@
  * gradients back to the operands: half the sum of the result's squares as a loss, whose gradient is the
  * result itself. Nothing is updated, so every step repeats the first. */
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 #include "models/model.h"
+#include "models/nn/layers.h"
 #include "models/nn/nn.h"
 #include "models/nn/training.h"
 
@@ -447,8 +449,9 @@ const struct ll_model ll_model_attention = {
     .build = build_attention,
 };
 
-/* A convolution: b images h x w of c channels, k filters r x s; 2 b oh ow k r s c / groups FLOPs. A training
- * step has both its gradients, for the images and for the filters. */
+/* A convolution: b images h x w of c channels, k filters r x s; 2 b oh ow k r s c / groups FLOPs. Of volumes,
+ * d images deep, with filters t deep, it is that of od images a volume, each with the channels of all t that
+ * a filter reaches. A training step has both its gradients, for the images and for the filters. */
 
 enum {
     CONV_B,
@@ -463,6 +466,10 @@ enum {
     CONV_PAD_H,
     CONV_PAD_W,
     CONV_GROUPS,
+    CONV_D,
+    CONV_T,
+    CONV_STRIDE_D,
+    CONV_PAD_D,
     CONV_DTYPE,
     CONV_PARAMS
 };
@@ -481,23 +488,53 @@ static const struct ll_model_param conv_params[CONV_PARAMS] = {
     [CONV_PAD_W] = {"pad_w", 1, 0, 1 << 20, "columns of zeros on both sides of an image"},
     [CONV_GROUPS] = {"groups", 1, 1, 1 << 24,
                      "parts that channels and filters fall into; a multiple of each"},
+    [CONV_D] = {"d", 1, 1, 1 << 20, "images of a volume"},
+    [CONV_T] = {"t", 1, 1, 1 << 10, "depth of a filter"},
+    [CONV_STRIDE_D] = {"stride_d", 1, 1, 1 << 20, "images from one position of a filter to the next"},
+    [CONV_PAD_D] = {"pad_d", 0, 0, 1 << 20, "images of zeros before and behind a volume"},
     [CONV_DTYPE] = DTYPE_PARAM,
 };
 
 static const char *const *const conv_words[CONV_PARAMS] = {[CONV_DTYPE] = dtype_words};
 
+/* Volumes, and the window along their depth; of one image each they are images. */
+struct volumes {
+    struct ll_depth_window window;
+    uint64_t positions;     /* along the depth; 0: they are images */
+    struct ll_value *value; /* [batch, d, h, w, c], or [batch, h, w, c] */
+};
+
+static struct volumes volumes_of(struct single *single, const uint64_t dim[5], uint64_t size, uint64_t stride,
+                                 uint64_t pad)
+{
+    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL,
+                                         LL_ROLE_CHANNEL};
+    struct volumes v = {.window = {size, stride, pad, pad}};
+    if (dim[1] == 1 && size == 1 && pad == 0) {
+        const uint64_t image[] = {dim[0], dim[2], dim[3], dim[4]};
+        v.value = single_operand(single, "images", LL_INPUT, 4, image,
+                                 (const enum ll_role[]){roles[0], roles[1], roles[2], roles[4]});
+        return v;
+    }
+    v.positions = ll_depth_positions(dim[1], &v.window);
+    v.value = single_operand(single, "volumes", LL_INPUT, 5, dim, roles);
+    return v;
+}
+
 static struct ll_value *build_conv(struct ll_nn *nn, const struct ll_build *build)
 {
-    static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL};
     static const enum ll_role filter_roles[] = {LL_ROLE_SPATIAL, LL_ROLE_SPATIAL, LL_ROLE_CHANNEL,
                                                 LL_ROLE_CHANNEL};
     const int64_t *p = build->params;
     struct single single = single_begin(nn, build, p[CONV_DTYPE]);
-    if (p[CONV_C] % p[CONV_GROUPS] || p[CONV_K] % p[CONV_GROUPS])
+    if (p[CONV_C] % p[CONV_GROUPS] || p[CONV_K] % p[CONV_GROUPS]) {
         ll_nn_fail(nn, "channels and filters must be multiples of the groups");
-    const uint64_t image[] = {build->batch, (uint64_t)p[CONV_H], (uint64_t)p[CONV_W], (uint64_t)p[CONV_C]};
+        return &nn->nothing;
+    }
+    const uint64_t volume[] = {build->batch, (uint64_t)p[CONV_D], (uint64_t)p[CONV_H], (uint64_t)p[CONV_W],
+                               (uint64_t)p[CONV_C]};
     const uint64_t filter[] = {(uint64_t)p[CONV_R], (uint64_t)p[CONV_S],
-                               (uint64_t)(p[CONV_C] / p[CONV_GROUPS]), (uint64_t)p[CONV_K]};
+                               (uint64_t)(p[CONV_T] * (p[CONV_C] / p[CONV_GROUPS])), (uint64_t)p[CONV_K]};
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_STRIDE_H, p[CONV_STRIDE_H]),
                               ll_attr_of_count(LL_ATTR_STRIDE_W, p[CONV_STRIDE_W]),
                               ll_attr_of_count(LL_ATTR_PAD_TOP, p[CONV_PAD_H]),
@@ -505,19 +542,22 @@ static struct ll_value *build_conv(struct ll_nn *nn, const struct ll_build *buil
                               ll_attr_of_count(LL_ATTR_PAD_BOTTOM, p[CONV_PAD_H]),
                               ll_attr_of_count(LL_ATTR_PAD_RIGHT, p[CONV_PAD_W]),
                               ll_attr_of_count(LL_ATTR_GROUPS, p[CONV_GROUPS])};
-    struct ll_value *inputs[] = {
-        single_operand(&single, "images", LL_INPUT, 4, image, roles),
-        single_operand(&single, "filters", LL_WEIGHT, 4, filter, filter_roles),
-    };
+    const struct volumes v =
+        volumes_of(&single, volume, (uint64_t)p[CONV_T], (uint64_t)p[CONV_STRIDE_D], (uint64_t)p[CONV_PAD_D]);
+    struct ll_value *inputs[] = {v.value,
+                                 single_operand(&single, "filters", LL_WEIGHT, 4, filter, filter_roles)};
+    if (v.positions > 0)
+        inputs[0] = ll_volume_to_convolve(nn, v.value, &v.window, (uint64_t)p[CONV_GROUPS]);
     struct ll_nn_call call = {
         .kind = LL_OP_CONV2D, .input_count = 2, .inputs = inputs, .attr_count = 7, .attrs = attrs};
-    return single_end(&single, ll_nn_do(nn, &call));
+    struct ll_value *y = ll_nn_do(nn, &call);
+    return single_end(&single, v.positions > 0 ? ll_as_volume(nn, y, v.positions) : y);
 }
 
 const struct ll_model ll_model_conv2d = {
     .name = "conv2d",
     .suite = "micro",
-    .doc = "one convolution of images",
+    .doc = "one convolution of images, or of volumes",
     .default_batch = 16,
     .params = conv_params,
     .param_count = CONV_PARAMS,
@@ -525,6 +565,98 @@ const struct ll_model ll_model_conv2d = {
     .batch_param = "b",
     .infers = true,
     .build = build_conv,
+};
+
+/* A pool: of b images h x w of c channels, or volumes d deep, the largest number of each window t x r x s, or
+ * their mean, for which zeros lie outside. */
+
+enum {
+    POOL_B,
+    POOL_C,
+    POOL_H,
+    POOL_W,
+    POOL_R,
+    POOL_S,
+    POOL_STRIDE_H,
+    POOL_STRIDE_W,
+    POOL_PAD_H,
+    POOL_PAD_W,
+    POOL_D,
+    POOL_T,
+    POOL_STRIDE_D,
+    POOL_PAD_D,
+    POOL_OF,
+    POOL_DTYPE,
+    POOL_PARAMS
+};
+
+static const struct ll_model_param pool_params[POOL_PARAMS] = {
+    [POOL_B] = {"b", 16, 1, 1 << 30, "images or volumes"},
+    [POOL_C] = {"c", 64, 1, 1 << 24, "channels"},
+    [POOL_H] = {"h", 112, 1, 1 << 20, "height of an image"},
+    [POOL_W] = {"w", 112, 1, 1 << 20, "width of an image"},
+    [POOL_R] = {"r", 3, 1, 1 << 10, "height of a window"},
+    [POOL_S] = {"s", 3, 1, 1 << 10, "width of a window"},
+    [POOL_STRIDE_H] = {"stride_h", 2, 1, 1 << 20, "rows from one window to the next"},
+    [POOL_STRIDE_W] = {"stride_w", 2, 1, 1 << 20, "columns from one window to the next"},
+    [POOL_PAD_H] = {"pad_h", 1, 0, 1 << 9, "rows outside of an image above and below it"},
+    [POOL_PAD_W] = {"pad_w", 1, 0, 1 << 9, "columns outside of an image on both sides"},
+    [POOL_D] = {"d", 1, 1, 1 << 20, "images of a volume"},
+    [POOL_T] = {"t", 1, 1, 1 << 10, "depth of a window"},
+    [POOL_STRIDE_D] = {"stride_d", 1, 1, 1 << 20, "images from one window to the next"},
+    [POOL_PAD_D] = {"pad_d", 0, 0, 1 << 9, "images outside of a volume before and behind it"},
+    [POOL_OF] = {"of", 0, 0, 1, "what a window gives"},
+    [POOL_DTYPE] = DTYPE_PARAM,
+};
+
+static const char *const pooled[] = {"max", "mean", NULL};
+static const char *const *const pool_words[POOL_PARAMS] = {[POOL_OF] = pooled, [POOL_DTYPE] = dtype_words};
+
+static struct ll_value *build_pool(struct ll_nn *nn, const struct ll_build *build)
+{
+    const int64_t *p = build->params;
+    struct single single = single_begin(nn, build, p[POOL_DTYPE]);
+    const uint64_t volume[] = {build->batch, (uint64_t)p[POOL_D], (uint64_t)p[POOL_H], (uint64_t)p[POOL_W],
+                               (uint64_t)p[POOL_C]};
+    if (2 * p[POOL_PAD_H] > p[POOL_R] || 2 * p[POOL_PAD_W] > p[POOL_S] || 2 * p[POOL_PAD_D] > p[POOL_T]) {
+        ll_nn_fail(nn, "a window lies outside by more than half of it");
+        return &nn->nothing;
+    }
+    const struct volumes v =
+        volumes_of(&single, volume, (uint64_t)p[POOL_T], (uint64_t)p[POOL_STRIDE_D], (uint64_t)p[POOL_PAD_D]);
+    const int64_t deep = v.positions > 0 ? p[POOL_T] : 1; /* rows that lie side by side */
+    const struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_KERNEL_H, deep * p[POOL_R]),
+                                    ll_attr_of_count(LL_ATTR_KERNEL_W, p[POOL_S]),
+                                    ll_attr_of_count(LL_ATTR_STRIDE_H, deep * p[POOL_STRIDE_H]),
+                                    ll_attr_of_count(LL_ATTR_STRIDE_W, p[POOL_STRIDE_W]),
+                                    ll_attr_of_count(LL_ATTR_PAD_TOP, deep * p[POOL_PAD_H]),
+                                    ll_attr_of_count(LL_ATTR_PAD_LEFT, p[POOL_PAD_W]),
+                                    ll_attr_of_count(LL_ATTR_PAD_BOTTOM, deep * p[POOL_PAD_H]),
+                                    ll_attr_of_count(LL_ATTR_PAD_RIGHT, p[POOL_PAD_W])};
+    struct ll_value *x = v.value;
+    if (v.positions > 0)
+        x = ll_volume_to_pool(nn, x, &v.window, p[POOL_OF] ? 0 : -FLT_MAX);
+    struct ll_value *y =
+        ll_nn_do(nn, &(struct ll_nn_call){.kind = p[POOL_OF] ? LL_OP_AVG_POOL : LL_OP_MAX_POOL,
+                                          .input_count = 1,
+                                          .inputs = &x,
+                                          .attr_count = 8,
+                                          .attrs = attrs});
+    return single_end(&single, v.positions > 0 ? ll_as_volume(nn, y, v.positions) : y);
+}
+
+const struct ll_model ll_model_pool = {
+    .name = "pool",
+    .suite = "micro",
+    .doc = "one pool of images, or of volumes",
+    .default_batch = 16,
+    .params = pool_params,
+    .param_count = POOL_PARAMS,
+    .words = pool_words,
+    .batch_param = "b",
+    .counts_every_op = true,
+    .infers = true,
+    .build = build_pool,
 };
 
 /* A recurrent layer, as many features in as out, over a sequence. What the input brings to the gates is one
