@@ -73,6 +73,24 @@ static const struct known {
                   {"rate", "10000"}},
         .steps = 60,
     },
+    /* DeepSeek-V2's layers, a dense one and one with experts, each with latent attention. Of 4096 tokens: 4096
+     * x 73,249,193,984, and 4,997,120 x 4096 x 4097 / 2 for what they see. Ops of two small layers: 2 input;
+     * 112 forward (39 of each attention, 6 of the dense part, 23 of the experts, 5 of embedding, head and
+     * loss), 168 backward, 37 update (36 weights). */
+    {
+        .name = "llm",
+        .parameters = UINT64_C(671026419200),
+        .forward_flops = UINT64_C(341957813469184),
+        .train_ops = 2 + 112 + 168 + 37,
+        .constants = 2,
+        .preset = {{"config", "deepseek-v3"}},
+        .small = {{"config", "tiny-latent"},
+                  {"ops", "computed"},
+                  {"dtype", "f32"},
+                  {"tokens", "8"},
+                  {"rate", "10000"}},
+        .steps = 60,
+    },
     /* test_towers.c has other sizes. Ops of two layers: 2 input; 29 a layer, 7 for squares and positions,
      * 12 for the norm, the head, loss and accuracy; 33 update (32 weights, Adam's powers). Constants:
      * Adam's betas, the one that gradients start from. */

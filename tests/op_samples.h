@@ -524,6 +524,8 @@ static inline void draw_op(uint64_t *state, enum ll_op_kind kind, enum ll_dtype 
         draw_decoder(state, s, dtype);
     else if (kind == LL_OP_CAUSAL_ATTENTION || kind == LL_OP_CAUSAL_ATTENTION_GRAD)
         draw_attention(state, s, dtype);
+    else if (kind == LL_OP_LATENT_ATTENTION)
+        draw_latent(state, s, dtype);
     else if (kind == LL_OP_KV_CACHE_UPDATE)
         draw_put(state, s, dtype);
     else if (kind == LL_OP_CAUSAL_SOFTMAX)

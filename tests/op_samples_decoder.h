@@ -54,21 +54,34 @@ static inline void draw_attention(uint64_t *state, struct op_sample *s, enum ll_
     bool gradient = s->view.kind == LL_OP_CAUSAL_ATTENTION_GRAD;
     uint64_t keys = draw(state, 1, draw(state, 0, 3) ? 6 : 30), groups = draw(state, 1, 3);
     uint64_t rows = draw(state, 1, keys) * groups;
-    struct ll_shape k = shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 5), keys, draw(state, 1, 9)}), q = k;
-    q.dim[1] = rows;
+    struct ll_shape k = shape_of(dtype, 3, (uint64_t[]){draw(state, 1, 5), keys, draw(state, 1, 9)}), q = k,
+                    v = k;
+    v.dim[2] = draw(state, 1, 9);
+    struct ll_shape y = v;
+    q.dim[1] = y.dim[1] = rows;
     if (gradient)
-        add_input(s, q);
+        add_input(s, y);
     add_input(s, q);
     add_input(s, k);
-    add_input(s, k);
+    add_input(s, v);
     if (gradient) {
-        add_input(s, q);
+        add_input(s, y);
         add_input(s, shape_of(dtype, 2, q.dim));
     }
     add_attr(s, LL_ATTR_GROUPS, (int64_t)groups);
     add_real(s, LL_ATTR_SCALE, 0.25);
     if (draw(state, 0, 1))
         add_attr(s, LL_ATTR_WINDOW, (int64_t)draw(state, 0, 4));
+}
+
+/* Queries of a few heads and positions, and vectors of which a part is values. */
+static inline void draw_latent(uint64_t *state, struct op_sample *s, enum ll_dtype dtype)
+{
+    const uint64_t batch = draw(state, 1, 2), tokens = draw(state, 1, 6), width = draw(state, 1, 9);
+    add_input(s, shape_of(dtype, 4, (uint64_t[]){batch, draw(state, 1, 3), draw(state, 1, tokens), width}));
+    add_input(s, shape_of(dtype, 3, (uint64_t[]){batch, tokens, width}));
+    add_attr(s, LL_ATTR_SIZE, (int64_t)draw(state, 1, width));
+    add_real(s, LL_ATTR_SCALE, 0.25);
 }
 
 /* Few sequences, positions, heads; heads of keys are a divisor of them. A gradient's inputs begin with dy. */

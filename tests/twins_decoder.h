@@ -157,50 +157,81 @@ static inline double share_of_key(const struct ll_op_view *op, const struct ll_s
     return sees_key(op, q, count, i, j) ? 1 / sum : 0;
 }
 
-/* Two products of d terms for each score that is seen. */
+/* A product of d terms and one of e for each score that is seen. */
 static inline uint64_t twin_CAUSAL_ATTENTION(const struct ll_op_view *op, double *const *in,
                                              double *const *out)
 {
     const struct ll_shape *q = &op->in[0];
     uint64_t d = q->dim[q->rank - 1], keys = op->in[1].dim[q->rank - 2], rows = ll_elements(q) / d;
+    uint64_t e = op->in[2].dim[q->rank - 1];
     double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
-    memset(out[0], 0, ll_elements(q) * sizeof(double));
+    memset(out[0], 0, rows * e * sizeof(double));
     for (uint64_t i = 0; i < rows; i++) {
         uint64_t first = i / q->dim[q->rank - 2] * keys, own = own_key(op, q, keys, i);
         double score = 0;
         for (uint64_t j = 0; j < keys; j++)
-            for (uint64_t c = 0; c < d; c++)
-                out[0][i * d + c] +=
-                    share_of_key(op, q, in[0], in[1], keys, i, j) * in[2][(first + j) * d + c];
+            for (uint64_t c = 0; c < e; c++)
+                out[0][i * e + c] +=
+                    share_of_key(op, q, in[0], in[1], keys, i, j) * in[2][(first + j) * e + c];
         for (uint64_t c = 0; c < d; c++)
             score += scale * in[0][i * d + c] * in[1][(first + own) * d + c];
         out[1][i] = score - log(share_of_key(op, q, in[0], in[1], keys, i, own));
     }
-    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 4 * d;
+    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 2 * (d + e);
 }
 
-/* Five of them; the result and the sums that come in are those of the forward op. */
+/* Each head's rows see the vectors of their sequence, whose first part is values. */
+static inline uint64_t twin_LATENT_ATTENTION(const struct ll_op_view *op, double *const *in,
+                                             double *const *out)
+{
+    const struct ll_shape *q = &op->in[0];
+    uint64_t heads = q->dim[1], positions = q->dim[2], d = q->dim[3], keys = op->in[1].dim[1],
+             e = op->out[0].dim[3], flops = 0;
+    double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
+    for (uint64_t i = 0; i < q->dim[0] * heads * positions; i++) {
+        const double *query = in[0] + i * d, *vectors = in[1] + i / (heads * positions) * keys * d;
+        uint64_t seen = keys - positions + i % positions + 1;
+        double sum = 0;
+        for (uint64_t c = 0; c < e; c++)
+            out[0][i * e + c] = 0;
+        for (uint64_t j = 0; j < seen; j++, flops += 2 * (d + e)) {
+            double score = 0;
+            for (uint64_t c = 0; c < d; c++)
+                score += scale * query[c] * (vectors[j * d + c] - vectors[(seen - 1) * d + c]);
+            sum += exp(score);
+            for (uint64_t c = 0; c < e; c++)
+                out[0][i * e + c] += exp(score) * vectors[j * d + c];
+        }
+        for (uint64_t c = 0; c < e; c++)
+            out[0][i * e + c] /= sum;
+    }
+    return flops;
+}
+
+/* Three of d and two of e; the result and the sums that come in are those of the forward op. */
 static inline uint64_t twin_CAUSAL_ATTENTION_GRAD(const struct ll_op_view *op, double *const *in,
                                                   double *const *out)
 {
     const struct ll_shape *q = &op->in[1];
     uint64_t d = q->dim[q->rank - 1], keys = op->in[2].dim[q->rank - 2], rows = ll_elements(q) / d;
+    uint64_t e = op->in[3].dim[q->rank - 1];
     double scale = ll_attr_real(op, LL_ATTR_SCALE, 1);
     for (int i = 0; i < 3; i++)
         memset(out[i], 0, ll_elements(&op->out[i]) * sizeof(double));
     for (uint64_t i = 0; i < rows; i++)
         for (uint64_t j = 0; j < keys; j++) {
-            uint64_t key = (i / q->dim[q->rank - 2] * keys + j) * d;
+            uint64_t key = i / q->dim[q->rank - 2] * keys + j;
             double p = share_of_key(op, q, in[1], in[2], keys, i, j), g = 0;
-            for (uint64_t c = 0; c < d; c++)
-                g += scale * p * in[0][i * d + c] * (in[3][key + c] - in[4][i * d + c]);
+            for (uint64_t c = 0; c < e; c++) {
+                g += scale * p * in[0][i * e + c] * (in[3][key * e + c] - in[4][i * e + c]);
+                out[2][key * e + c] += p * in[0][i * e + c];
+            }
             for (uint64_t c = 0; c < d; c++) {
-                out[0][i * d + c] += g * in[2][key + c];
-                out[1][key + c] += g * in[1][i * d + c];
-                out[2][key + c] += p * in[0][i * d + c];
+                out[0][i * d + c] += g * in[2][key * d + c];
+                out[1][key * d + c] += g * in[1][i * d + c];
             }
         }
-    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 10 * d;
+    return rows / q->dim[q->rank - 2] * seen_in_all(op, q, keys) * 2 * (3 * d + 2 * e);
 }
 
 #endif

@@ -146,34 +146,33 @@ static struct ll_value *seen_as(struct ll_nn *nn, struct ll_value *x, unsigned r
     return ll_nn_reshape(nn, x, &shape);
 }
 
-/* Rows [batch steps, kv_heads each head] as [batch, kv_heads, steps each, head], whatever their steps. Of
- * one step they lie so already. */
+/* Rows [batch steps, kv_heads each features] as [batch, kv_heads, steps each, features], whatever their steps
+ * and features. Of one step they lie so already. */
 static struct ll_value *by_heads(struct ll_decoder *d, struct ll_value *rows, uint64_t each)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN,
                                          LL_ROLE_PLAIN},
                               together[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_SEQUENCE, LL_ROLE_PLAIN};
     const struct ll_decoder_sizes *s = &d->sizes;
-    const uint64_t steps = rows->shape.dim[0] / d->batch;
+    const uint64_t steps = rows->shape.dim[0] / d->batch, features = rows->shape.dim[1] / s->kv_heads / each;
     if (steps > 1)
         rows = ll_nn_transpose(
-            d->nn, seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, steps, s->kv_heads, each, s->head}, apart),
+            d->nn, seen_as(d->nn, rows, 5, (uint64_t[]){d->batch, steps, s->kv_heads, each, features}, apart),
             2134);
-    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->kv_heads, steps * each, s->head}, together);
+    return seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, s->kv_heads, steps * each, features}, together);
 }
 
-/* Rows [batch steps, heads head] with each head turned by its token's place in the sequence. */
-static struct ll_value *placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads)
+struct ll_value *ll_decoder_placed(struct ll_decoder *d, struct ll_value *rows, uint64_t heads,
+                                   uint64_t features)
 {
     static const enum ll_role apart[] = {LL_ROLE_BATCH, LL_ROLE_SEQUENCE, LL_ROLE_HEADS, LL_ROLE_PLAIN};
-    if (d->rotary_base <= 0)
+    if (d->rotary_base <= 0 || d->nn->trouble)
         return rows;
     struct ll_shape flat = rows->shape;
     struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 1),
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps)),
                               ll_attr_of_real(LL_ATTR_BASE, d->rotary_base)};
-    struct ll_value *x =
-        seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, d->sizes.head}, apart);
+    struct ll_value *x = seen_as(d->nn, rows, 4, (uint64_t[]){d->batch, d->steps, heads, features}, apart);
     x = ll_nn_do(d->nn,
                  &(struct ll_nn_call){
                      .kind = LL_OP_ROTARY, .input_count = 1, .inputs = &x, .attr_count = 3, .attrs = attrs});
@@ -187,27 +186,27 @@ static struct ll_value *as_rows(struct ll_decoder *d, struct ll_value *x, uint64
                                          LL_ROLE_PLAIN},
                               rows[] = {LL_ROLE_BATCH, LL_ROLE_HEADS};
     const struct ll_decoder_sizes *s = &d->sizes;
+    const uint64_t features = x->shape.dim[3];
     if (d->steps > 1)
         x = ll_nn_transpose(
-            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->kv_heads, d->steps, each, s->head}, apart),
+            d->nn, seen_as(d->nn, x, 5, (uint64_t[]){d->batch, s->kv_heads, d->steps, each, features}, apart),
             2134);
-    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->kv_heads * each * s->head}, rows);
+    return seen_as(d->nn, x, 2, (uint64_t[]){d->batch * d->steps, s->kv_heads * each * features}, rows);
 }
 
-/* Whether keys and values are put into a memory, which may hold those of tokens before. */
-static bool remembers(const struct ll_decoder *d)
+bool ll_decoder_remembers(const struct ll_decoder *d)
 {
     return !d->train && d->pass != LL_PASS_FORWARD;
 }
 
-/* Keys or values put into the memory of the layer's, [batch, kv_heads, context, head]; the memory. */
-static struct ll_value *remembered(struct ll_decoder *d, const char *name, struct ll_value *x)
+struct ll_value *ll_decoder_remembered(struct ll_decoder *d, const char *name, struct ll_value *x,
+                                       unsigned axis)
 {
     struct ll_shape shape = x->shape;
     if (d->nn->trouble)
         return x;
-    shape.dim[2] = d->context;
-    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, 2),
+    shape.dim[axis] = d->context;
+    struct ll_attr attrs[] = {ll_attr_of_count(LL_ATTR_AXIS, axis),
                               ll_attr_of_count(LL_ATTR_BEGIN, (int64_t)(d->context - d->steps))};
     struct ll_value *inputs[] = {ll_nn_variable(d->nn, name, &shape, LL_ACTIVATION, zero), x};
     return ll_nn_do(d->nn, &(struct ll_nn_call){.kind = LL_OP_KV_CACHE_UPDATE,
@@ -240,21 +239,15 @@ static struct ll_value *shares_of(struct ll_decoder *d, struct ll_value *scores)
     return ll_nn_do1(nn, LL_OP_SOFTMAX, d->eager ? ll_add_of(nn, scores, hiding(d)) : scores);
 }
 
-/* Grouped-query attention: the queries of all heads that share keys are rows of one matrix, so scores and
- * results are batched GEMMs over [batch, kv_heads]. Fused, it is one op; else scores, masked softmax and
- * result, with the softmax in several ops where `eager` asks for them. */
-struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
-                                   struct ll_value *values)
+/* Grouped-query attention of q [batch, kv_heads, steps each, head] to k and v [batch, kv_heads, tokens, ...]:
+ * the queries of all heads that share keys are rows of one matrix, so scores and results are batched GEMMs
+ * over [batch, kv_heads]. Fused, it is one op; else scores, masked softmax and result, with the softmax in
+ * several ops where `eager` asks for them. `apart`: keys are those of another sequence. */
+static struct ll_value *attend_by_heads(struct ll_decoder *d, struct ll_value *q, struct ll_value *k,
+                                        struct ll_value *v, bool apart)
 {
-    assert(d->sizes.heads % d->sizes.kv_heads == 0);
     struct ll_nn *nn = d->nn;
-    uint64_t each = d->sizes.heads / d->sizes.kv_heads;
-    struct ll_value *q = by_heads(d, placed(d, queries, d->sizes.heads), each);
-    struct ll_value *k = by_heads(d, placed(d, keys, d->sizes.kv_heads), 1), *v = by_heads(d, values, 1);
-    if (remembers(d)) {
-        k = remembered(d, "keys", k);
-        v = remembered(d, "values", v);
-    }
+    const uint64_t each = d->sizes.heads / d->sizes.kv_heads;
     struct ll_attr attrs[] = {ll_attr_of_real(LL_ATTR_SCALE, 1 / sqrt((double)d->sizes.head)),
                               ll_attr_of_count(LL_ATTR_GROUPS, (int64_t)each),
                               ll_attr_of_count(LL_ATTR_AFTER, (int64_t)k->shape.dim[2])};
@@ -269,7 +262,6 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
                                               .attrs = attrs});
         return as_rows(d, y, each);
     }
-    const bool apart = d->sees_all && keys->shape.dim[0] != queries->shape.dim[0]; /* another sequence */
     struct ll_value *scores = ll_matmul_transposed(nn, q, k);
     struct ll_value *shares = d->eager || apart
                                   ? shares_of(d, scores)
@@ -281,13 +273,38 @@ struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *querie
     return as_rows(d, ll_nn_do2(nn, LL_OP_BATCH_MATMUL, ll_decoder_dropped(d, shares), v), each);
 }
 
+struct ll_value *ll_decoder_attend(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
+                                   struct ll_value *values)
+{
+    const struct ll_decoder_sizes *s = &d->sizes;
+    assert(s->heads % s->kv_heads == 0);
+    struct ll_value *q =
+        by_heads(d, ll_decoder_placed(d, queries, s->heads, s->head), s->heads / s->kv_heads);
+    struct ll_value *k = by_heads(d, ll_decoder_placed(d, keys, s->kv_heads, s->head), 1),
+                    *v = by_heads(d, values, 1);
+    if (ll_decoder_remembers(d)) {
+        k = ll_decoder_remembered(d, "keys", k, 2);
+        v = ll_decoder_remembered(d, "values", v, 2);
+    }
+    return attend_by_heads(d, q, k, v, d->sees_all && keys->shape.dim[0] != queries->shape.dim[0]);
+}
+
+struct ll_value *ll_decoder_attend_to(struct ll_decoder *d, struct ll_value *queries, struct ll_value *keys,
+                                      struct ll_value *values)
+{
+    const struct ll_decoder_sizes *s = &d->sizes;
+    assert(s->heads % s->kv_heads == 0);
+    return attend_by_heads(d, by_heads(d, queries, s->heads / s->kv_heads), by_heads(d, keys, 1),
+                           by_heads(d, values, 1), false);
+}
+
 /* Tokens that are read of each sequence, the last, and tokens of a sequence. */
 static void set_tokens(struct ll_decoder *d, const struct ll_decoder_options *options)
 {
     enum { CONTEXT_ELSE = 1024 };
-    bool whole = !remembers(d) || (d->pass == LL_PASS_PREFILL && options->tokens == 0);
+    bool whole = !ll_decoder_remembers(d) || (d->pass == LL_PASS_PREFILL && options->tokens == 0);
     d->context = whole ? d->sizes.seq : CONTEXT_ELSE;
-    if (remembers(d) && options->context > 0)
+    if (ll_decoder_remembers(d) && options->context > 0)
         d->context = options->context;
     d->steps = whole ? d->context : ll_max(1, options->tokens);
 }
@@ -302,7 +319,7 @@ static void check(struct ll_nn *nn, const struct ll_decoder *d, const struct ll_
         ll_nn_fail(nn, "attention as one op drops nothing; expected -p dropout=0 with -p fused=1");
     if (d->train && d->pass != LL_PASS_FORWARD)
         ll_nn_fail(nn, "prefill and decode are inferences; expected --infer with -p pass");
-    if (!remembers(d) && (options->context > 0 || options->tokens > 0))
+    if (!ll_decoder_remembers(d) && (options->context > 0 || options->tokens > 0))
         ll_nn_fail(nn, "context and tokens are for prefill and decode; expected -p seq=N, or -p pass=decode");
     if (d->steps > d->context)
         ll_nn_fail(nn, "more new tokens than there are; expected -p tokens=N of at most -p context=N");

@@ -124,6 +124,22 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *decoder, const char *name, 
 struct ll_value *ll_decoder_attend(struct ll_decoder *decoder, struct ll_value *queries,
                                    struct ll_value *keys, struct ll_value *values);
 
+/* The same of queries and keys that know their places, to keys and values of all tokens of a sequence, whose
+ * heads may have other features than keys, [rows, kv_heads n]: rows [rows, heads n]. */
+struct ll_value *ll_decoder_attend_to(struct ll_decoder *decoder, struct ll_value *queries,
+                                      struct ll_value *keys, struct ll_value *values);
+
+/* Rows [rows, heads features] of the tokens that are read with each head turned by its token's place; as they
+ * are where places turn nothing. */
+struct ll_value *ll_decoder_placed(struct ll_decoder *decoder, struct ll_value *rows, uint64_t heads,
+                                   uint64_t features);
+
+/* Whether what later tokens need is put into a memory; x of the tokens that are read, which lie along `axis`,
+ * put into the one of that name behind those before: all of it. */
+bool ll_decoder_remembers(const struct ll_decoder *decoder);
+struct ll_value *ll_decoder_remembered(struct ll_decoder *decoder, const char *name, struct ll_value *x,
+                                       unsigned axis);
+
 /* The mean cross entropy (models/nn/layers.h) of logits, in 32 bits where they are of 16. */
 struct ll_value *ll_decoder_loss(struct ll_nn *nn, struct ll_value *logits, struct ll_value *labels);
 

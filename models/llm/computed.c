@@ -109,8 +109,8 @@ static void ask(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_
                 struct ll_value *n, struct ll_value *parts[4])
 {
     static const char *const names[] = {"query", "key", "value", "gate"};
-    const uint64_t units[] = {l->heads * l->head, l->kv_heads * l->head, l->kv_heads * l->head,
-                              l->heads * l->head};
+    const uint64_t units[] = {l->heads * l->head, l->kv_heads * l->head, l->kv_heads * l->head_v,
+                              l->heads * l->head_v};
     if (llm->joined) {
         assert(l->heads == l->kv_heads && !l->gated);
         struct ll_value *all = ll_llm_computed_dense(d, "query_key_value", n, 3 * units[0], LL_ROLE_HIDDEN,
@@ -127,7 +127,7 @@ static void ask(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_
     parts[1] = head_norm(d, llm, l, "key_norm", parts[1], l->kv_heads);
 }
 
-/* Attention of queries, keys and values of n, [rows, heads head]. */
+/* Attention of queries, keys and values of n, [rows, heads head_v]. */
 static struct ll_value *attended(struct ll_decoder *d, const struct ll_llm *llm, const struct ll_llm_layer *l,
                                  struct ll_value *n)
 {
@@ -150,8 +150,9 @@ static struct ll_value *mixed(struct ll_decoder *d, const struct ll_llm *llm, co
         return x;
     ll_nn_push(d->nn, "attention");
     struct ll_value *n = before(d, llm, x);
-    struct ll_value *y =
-        l->mixer == LL_MIXER_ATTENTION ? attended(d, llm, l, n) : ll_llm_computed_recurrent(d, llm, l, n);
+    struct ll_value *y = l->mixer == LL_MIXER_ATTENTION ? attended(d, llm, l, n)
+                         : l->mixer == LL_MIXER_LATENT  ? ll_llm_computed_latent(d, llm, l, n)
+                                                        : ll_llm_computed_recurrent(d, llm, l, n);
     y = projected(d, llm, y, LL_ROLE_HEADS, l->mixer == LL_MIXER_ATTENTION && l->out_biased);
     x = added(d, llm, x, y, l->norms);
     ll_nn_pop(d->nn);
@@ -414,16 +415,17 @@ bool ll_llm_repeat(struct ll_nn *nn, uint64_t count, const struct ll_llm_layer *
 
 static const char *of_layer(const struct ll_llm_layer *l)
 {
-    if (l->mixer == LL_MIXER_LATENT || l->mixer == LL_MIXER_COMPRESSED || l->mixer == LL_MIXER_KDA ||
-        l->mixer == LL_MIXER_LINEAR)
-        return "attention to latent or compressed keys, a decay of each feature, or a matrix in its place";
-    if ((l->mixer == LL_MIXER_ATTENTION && l->head_v != l->head) || l->value_is_key || l->kv_shared)
-        return "values that are not of the size of keys, or not the layer's own";
+    if (l->mixer == LL_MIXER_COMPRESSED || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_LINEAR)
+        return "attention to compressed keys, a decay of each feature, or a matrix in its place";
+    if (l->index_topk > 0)
+        return "attention to keys that are chosen";
+    if (l->value_is_key || l->kv_shared)
+        return "values that are keys, or not the layer's own";
     if (l->sinks || l->chunk > 0)
         return "attention with sinks or pieces";
     if (l->qk_norm == LL_QK_FREE)
         return "a norm of queries without weights";
-    if (l->head % 2 != 0 && l->rotary)
+    if ((l->mixer == LL_MIXER_LATENT ? l->rope : l->head) % 2 != 0 && l->rotary)
         return "a head of an odd number of features that turn";
     if (l->dense_linear || (l->dense > 0 && l->experts > 0))
         return "a layer with a dense part beside experts, or with a matrix in its place";

@@ -36,6 +36,10 @@ struct ll_value *ll_llm_computed_dense(struct ll_decoder *decoder, const char *n
 struct ll_value *ll_llm_computed_recurrent(struct ll_decoder *decoder, const struct ll_llm *llm,
                                            const struct ll_llm_layer *layer, struct ll_value *n);
 
+/* What latent attention makes of n [rows, hidden], likewise (computed_latent.c). */
+struct ll_value *ll_llm_computed_latent(struct ll_decoder *decoder, const struct ll_llm *llm,
+                                        const struct ll_llm_layer *layer, struct ll_value *n);
+
 /* x [..., features] over the root of its mean square, by a weight "NAME/scale" of its last dimension. */
 struct ll_value *ll_llm_computed_rms_norm(struct ll_decoder *decoder, const char *name, struct ll_value *x,
                                           double epsilon, enum ll_role role);

@@ -486,6 +486,17 @@ static struct ll_value *latent_attention(struct ll_llm_decoder *d, const struct 
 
 /* --- recurrences --- */
 
+/* What a recurrence begins with: what the step before has left, or zeros where texts are learned from. */
+static struct ll_value *state_of(struct ll_llm_decoder *d, enum ll_dtype dtype, unsigned rank,
+                                 const uint64_t *dims, const enum ll_role *roles)
+{
+    if (!d->train)
+        return ll_llm_kept(d, "state", 0, dtype, rank, dims, roles);
+    struct ll_shape shape = ll_nn_shape(d->nn, rank, dims, roles);
+    shape.dtype = (uint8_t)dtype;
+    return ll_zeros(d->nn, &shape);
+}
+
 /* A short convolution along the sequence, behind the last tokens of what was before. */
 static struct ll_value *convolved(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *x,
                                   uint64_t channels, bool biased)
@@ -496,12 +507,11 @@ static struct ll_value *convolved(struct ll_llm_decoder *d, const struct ll_llm_
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_IN_PLACE, 0);
     ll_nn_push(d->nn, "convolution");
     struct ll_value *inputs[4] = {
-        ll_llm_kept(d, "state", 0, d->nn->real, 3, (uint64_t[]){d->sequences, l->taps - 1, channels},
-                    of_state),
-        x, ll_nn_variable(d->nn, "filter", &filter, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL})};
+        state_of(d, d->nn->real, 3, (uint64_t[]){d->sequences, l->taps - 1, channels}, of_state), x,
+        ll_nn_variable(d->nn, "filter", &filter, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL})};
     if (biased)
         inputs[3] = ll_llm_line(d, "biases", channels, LL_ROLE_HEADS);
-    struct ll_value *state = ll_llm_op(d, LL_OP_CAUSAL_CONV, biased ? 4 : 3, inputs, &attr, 1);
+    struct ll_value *state = ll_llm_op(d, LL_OP_CAUSAL_CONV, biased ? 4 : 3, inputs, &attr, d->train ? 0 : 1);
     ll_nn_pop(d->nn);
     return d->nn->trouble ? state : state->producer->outputs[1];
 }
@@ -512,11 +522,10 @@ static struct ll_value *recurred(struct ll_llm_decoder *d, const struct ll_llm_l
 {
     static const enum ll_role roles[] = {LL_ROLE_BATCH, LL_ROLE_HEADS, LL_ROLE_PLAIN, LL_ROLE_PLAIN};
     const struct ll_attr attr = ll_attr_of_count(LL_ATTR_IN_PLACE, 0);
-    struct ll_value *inputs[] = {ll_llm_kept(d, "state", 0, LL_F32, 4,
-                                             (uint64_t[]){d->sequences, l->value_heads, l->key, l->value},
-                                             roles),
-                                 of_rows[0], of_rows[1], of_rows[2], of_rows[3]};
-    struct ll_value *state = ll_llm_op(d, kind, 5, inputs, &attr, 1);
+    struct ll_value *inputs[] = {
+        state_of(d, LL_F32, 4, (uint64_t[]){d->sequences, l->value_heads, l->key, l->value}, roles),
+        of_rows[0], of_rows[1], of_rows[2], of_rows[3]};
+    struct ll_value *state = ll_llm_op(d, kind, 5, inputs, &attr, d->train ? 0 : 1);
     return d->nn->trouble ? state : state->producer->outputs[1];
 }
 
@@ -636,10 +645,6 @@ static struct ll_value *short_conv(struct ll_llm_decoder *d, const struct ll_llm
 struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
 {
     assert(l->mixer != LL_MIXER_NONE);
-    bool recurs = l->mixer == LL_MIXER_DELTA || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_MAMBA2 ||
-                  l->mixer == LL_MIXER_CONV;
-    if (recurs && d->train)
-        ll_nn_fail(d->nn, "the gradients of its recurrent layers are not known here; expected --infer");
     if (l->mixer == LL_MIXER_COMPRESSED && d->train)
         ll_nn_fail(d->nn, "the gradients of compressed attention are not known here; expected --infer");
     switch (l->mixer) {

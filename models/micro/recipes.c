@@ -926,6 +926,20 @@ void ll_recipe_attended_back(struct ll_bench *bench, enum ll_op_kind kind, uint6
     ll_nn_do(bench->nn, &(struct ll_nn_call){.kind = kind, .input_count = 6, .inputs = inputs});
 }
 
+/* A token of each sequence, in four heads, to the vectors of up to 64, most of which are values. */
+void ll_recipe_latent(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    enum { HEADS = 4, TOKENS = 64 };
+    const uint64_t width = elements < 64 * TOKENS ? 4 : 64, tokens = ll_min(TOKENS, elements / width),
+                   batch = elements / (tokens * width);
+    const struct ll_attr size = ll_attr_of_count(LL_ATTR_SIZE, (int64_t)(width / 4 * 3));
+    struct ll_value *inputs[] = {bench_real(bench, "q", 4, (uint64_t[]){batch, HEADS, 1, width}),
+                                 bench_real(bench, "vectors", 3, (uint64_t[]){batch, tokens, width})};
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 2, .inputs = inputs, .attr_count = 1, .attrs = &size});
+}
+
 /* Of a few sequences with four heads of 16 x 16, whose keys two heads share; what flows back first. */
 static void scanned(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements, bool back)
 {

@@ -401,42 +401,6 @@ LL_GRADIENT(SEGMENT_SUM)
         call->dx[0] = ll_nn_do2(nn, LL_OP_GATHER, call->dy[0], call->op->inputs[1]);
 }
 
-LL_GRADIENT(CAUSAL_ATTENTION)
-{
-    const struct ll_nn_op *op = call->op;
-    uint32_t count = op->view.input_count; /* with sinks four */
-    struct ll_value *inputs[] = {call->dy[0],
-                                 op->inputs[0],
-                                 op->inputs[1],
-                                 op->inputs[2],
-                                 op->outputs[0],
-                                 op->outputs[1],
-                                 count > 3 ? op->inputs[3] : NULL};
-    if (!call->dy[0] || call->dy[1]) {
-        ll_gradient_UNKNOWN(nn, call);
-        return;
-    }
-    const struct ll_nn_op *gradient =
-        ll_with_attrs(nn, LL_OP_CAUSAL_ATTENTION_GRAD, op, count + 3, inputs, NULL)->producer;
-    for (uint32_t i = 0; gradient && i < count; i++)
-        call->dx[i] = gradient->outputs[i];
-}
-
-/* What is turned by an angle is turned back. */
-LL_GRADIENT(ROTARY)
-{
-    struct ll_attr attrs[LL_MAX_ATTRS];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < call->op->view.attr_count; i++)
-        if (call->op->view.attrs[i].key != LL_ATTR_SCALE)
-            attrs[count++] = call->op->view.attrs[i];
-    attrs[count++] = ll_attr_of_real(LL_ATTR_SCALE, -ll_attr_real(&call->op->view, LL_ATTR_SCALE, 1));
-    call->dx[0] = ll_nn_do(
-        nn,
-        &(struct ll_nn_call){
-            .kind = LL_OP_ROTARY, .input_count = 1, .inputs = call->dy, .attr_count = count, .attrs = attrs});
-}
-
 /* The best go back to where they came from. */
 LL_GRADIENT(TOP_K)
 {
@@ -894,67 +858,8 @@ LL_GRADIENT(ROW_SCALE)
         call->dx[1] = ll_sum_over(nn, ll_mul_of(nn, v, rows), v->shape.rank - 1u, 1);
 }
 
-/* A gradient op of an op that reads what comes in and all that the op itself read; its results are the
- * gradients of the inputs of these numbers, -1 of which nobody wants. */
-static void one_op(struct ll_nn *nn, const struct ll_gradient_call *call, enum ll_op_kind kind,
-                   uint32_t flows, uint32_t count, const uint8_t *of_input)
-{
-    const struct ll_nn_op *op = call->op;
-    struct ll_value *inputs[LL_MAX_OUTPUTS + 4];
-    if (!call->dy[flows] || (flows > 0 && call->dy[0])) { /* nothing flows through states from step to step */
-        ll_gradient_UNKNOWN(nn, call);
-        return;
-    }
-    inputs[0] = call->dy[flows];
-    for (uint32_t i = 0; i < op->view.input_count; i++)
-        inputs[i + 1] = op->inputs[i];
-    const struct ll_nn_op *gradient =
-        ll_with_attrs(nn, kind, op, op->view.input_count + 1, inputs, NULL)->producer;
-    for (uint32_t i = 0; gradient && i < count; i++)
-        call->dx[of_input[i]] = gradient->outputs[i];
-}
-
-LL_GRADIENT(EXPERTS)
-{
-    static const uint8_t of_input[] = {0, 1, 3, 4, 5, 6};
-    one_op(nn, call, LL_OP_EXPERTS_GRAD, 0, call->op->view.input_count - 1, of_input);
-}
-
-static const uint8_t behind_state[] = {1, 2, 3, 4};
-
-LL_GRADIENT(STATE_SPACE_SCAN)
-{
-    one_op(nn, call, LL_OP_STATE_SPACE_SCAN_GRAD, 1, 4, behind_state);
-}
-
-LL_GRADIENT(GATED_DELTA_RULE)
-{
-    one_op(nn, call, LL_OP_GATED_DELTA_RULE_GRAD, 1, 4, behind_state);
-}
-
-LL_GRADIENT(CAUSAL_CONV)
-{
-    one_op(nn, call, LL_OP_CAUSAL_CONV_GRAD, 1, call->op->view.input_count - 1, behind_state);
-}
-
 LL_GRADIENT(COPY)
 {
     (void)nn;
     call->dx[0] = call->dy[0];
-}
-
-/* What is seen whole, in another shape, is seen so again. */
-LL_GRADIENT(SEEN_AS)
-{
-    const struct ll_nn_op *op = call->op;
-    if (op->view.input_count != 1 || ll_elements(&op->view.in[0]) != ll_elements(&op->view.out[0]) ||
-        !call->dy[0]) {
-        ll_gradient_UNKNOWN(nn, call);
-        return;
-    }
-    call->dx[0] = ll_nn_do(nn, &(struct ll_nn_call){.kind = LL_OP_SEEN_AS,
-                                                    .input_count = 1,
-                                                    .inputs = call->dy,
-                                                    .given_count = 1,
-                                                    .given = &op->view.in[0]});
 }

@@ -237,19 +237,22 @@ LL_KERNEL(CAUSAL_SOFTMAX_GRAD)
     over_lines(call, causal_back);
 }
 
-/* Attention to what came before, row by row, as tracer/ir/ops_count.c describes the op:
+/* Attention to what came before, row by row, as tracer/ir/ops_llm.c describes the op:
  *
  *     p_j = exp(s q k_j - l)        l = log sum_j exp(s q k_j)        y = sum_j p_j v_j
  *     dp_j = dy v_j                 g_j = s p_j (dp_j - dy y)
  *     dq = sum_j g_j k_j            dk_j += g_j q                     dv_j += p_j dy
  *
- * over the keys j that the row sees. A thread has whole stacks, so that sums over rows have one order. */
+ * over the keys j that the row sees. A thread has whole stacks, so that sums over rows have one order. Of
+ * latent vectors, which all heads of a sequence share, the first part is the values. */
 
 struct stacks {
     const real *q, *k, *v, *y, *dy, *sums;
     real *out, *out_sums, *dk, *dv, *scratch; /* out: y, or dq */
-    uint64_t rows, keys, features, groups;
-    uint64_t window; /* keys before its own that a row sees; 0: all */
+    uint64_t rows, keys, groups;
+    uint64_t features, values, value_step; /* of a key; of a value; from one value to the next */
+    uint64_t sharers;                      /* stacks of queries for which the same keys and values are */
+    uint64_t window;                       /* keys before its own that a row sees; 0: all */
     real scale;
 };
 
@@ -264,7 +267,8 @@ uint64_t ll_attention_workspace(const struct ll_op_view *op, unsigned threads)
 
 static struct stacks stacks_of(const struct ll_kernel_call *call, uint32_t queries)
 {
-    const struct ll_shape *q = &call->op->in[queries], *k = &call->op->in[queries + 1];
+    const struct ll_shape *q = &call->op->in[queries], *k = &call->op->in[queries + 1],
+                          *v = &call->op->in[queries + 2];
     return (struct stacks){
         .q = call->in[queries],
         .k = call->in[queries + 1],
@@ -274,16 +278,22 @@ static struct stacks stacks_of(const struct ll_kernel_call *call, uint32_t queri
         .rows = q->dim[q->rank - 2],
         .keys = k->dim[k->rank - 2],
         .features = q->dim[q->rank - 1],
+        .values = v->dim[v->rank - 1],
+        .value_step = v->dim[v->rank - 1],
+        .sharers = 1,
         .groups = (uint64_t)ll_attr_count(call->op, LL_ATTR_GROUPS, 1),
         .window = (uint64_t)ll_attr_count(call->op, LL_ATTR_WINDOW, 0),
         .scale = (real)ll_attr_real(call->op, LL_ATTR_SCALE, 1),
     };
 }
 
-static uint64_t stack_count(const struct ll_kernel_call *call, const struct stacks *s)
+/* How many matrices of queries there are. */
+static uint64_t stack_count(const struct ll_shape *q)
 {
-    uint64_t each = s->rows * s->features;
-    return each ? ll_elements(&call->op->out[0]) / each : 0;
+    uint64_t count = 1;
+    for (unsigned i = 0; i + 2 < q->rank; i++)
+        count *= q->dim[i];
+    return count;
 }
 
 static LL_INLINE real dot(const real *a, const real *b, uint64_t count)
@@ -317,21 +327,22 @@ LL_FAST static void attend(void *context, uint64_t begin, uint64_t end, uint64_t
 {
     (void)chunk;
     const struct stacks *s = context;
-    const uint64_t d = s->features;
+    const uint64_t d = s->features, e = s->values;
     real *p = s->scratch + ll_pool_worker() * s->keys;
     for (uint64_t n = begin * s->rows; n < end * s->rows; n++) {
         const uint64_t begin_key = keys_begin(s, n % s->rows), seen = keys_end(s, n % s->rows) - begin_key,
-                       first = (n / s->rows * s->keys + begin_key) * d;
-        const real *k = s->k + first, *v = s->v + first;
-        real *y = s->out + n * d;
+                       first = n / s->rows / s->sharers * s->keys + begin_key;
+        const real *k = s->k + first * d, *v = s->v + first * s->value_step;
+        real *y = s->out + n * e;
         for (uint64_t j = 0; j < seen; j++)
             p[j] = s->scale * dot(s->q + n * d, k + j * d, d);
         const real most = ll_largest(p, seen);
         const double sum = exponentials(p, most, p, seen);
-        memset(y, 0, d * sizeof *y);
+        memset(y, 0, e * sizeof *y);
         for (uint64_t j = 0; j < seen; j++)
-            add_scaled(y, (real)((double)p[j] / sum), v + j * d, d);
-        s->out_sums[n] = (real)((double)most + log(sum));
+            add_scaled(y, (real)((double)p[j] / sum), v + j * s->value_step, e);
+        if (s->out_sums)
+            s->out_sums[n] = (real)((double)most + log(sum));
     }
 }
 
@@ -339,28 +350,49 @@ LL_KERNEL(CAUSAL_ATTENTION)
 {
     struct stacks s = stacks_of(call, 0);
     s.out_sums = call->out[1];
-    ll_pool_run(call->pool, stack_count(call, &s), 1, attend, &s);
+    ll_pool_run(call->pool, stack_count(&call->op->in[0]), 1, attend, &s);
+}
+
+LL_KERNEL(LATENT_ATTENTION)
+{
+    const struct ll_shape *q = &call->op->in[0], *cache = &call->op->in[1];
+    struct stacks s = {
+        .q = call->in[0],
+        .k = call->in[1],
+        .v = call->in[1],
+        .out = call->out[0],
+        .scratch = call->workspace,
+        .rows = q->dim[2],
+        .keys = cache->dim[1],
+        .groups = 1,
+        .features = q->dim[3],
+        .values = call->op->out[0].dim[3],
+        .value_step = q->dim[3],
+        .sharers = q->dim[1],
+        .scale = (real)ll_attr_real(call->op, LL_ATTR_SCALE, 1),
+    };
+    ll_pool_run(call->pool, stack_count(q), 1, attend, &s);
 }
 
 LL_FAST static void attend_back(void *context, uint64_t begin, uint64_t end, uint64_t chunk)
 {
     (void)chunk;
     const struct stacks *s = context;
-    const uint64_t d = s->features;
+    const uint64_t d = s->features, e = s->values;
     memset(s->dk + begin * s->keys * d, 0, (end - begin) * s->keys * d * sizeof *s->dk);
-    memset(s->dv + begin * s->keys * d, 0, (end - begin) * s->keys * d * sizeof *s->dv);
+    memset(s->dv + begin * s->keys * e, 0, (end - begin) * s->keys * e * sizeof *s->dv);
     for (uint64_t n = begin * s->rows; n < end * s->rows; n++) {
-        const uint64_t first = n / s->rows * s->keys * d;
-        const real *q = s->q + n * d, *dy = s->dy + n * d, inner = dot(dy, s->y + n * d, d);
+        const uint64_t first = n / s->rows * s->keys;
+        const real *q = s->q + n * d, *dy = s->dy + n * e, inner = dot(dy, s->y + n * e, e);
         real *dq = s->out + n * d;
         memset(dq, 0, d * sizeof *dq);
         for (uint64_t j = keys_begin(s, n % s->rows); j < keys_end(s, n % s->rows); j++) {
-            const real *k = s->k + first + j * d;
+            const real *k = s->k + (first + j) * d;
             const real p = ll_exp(s->scale * dot(q, k, d) - s->sums[n]);
-            const real g = s->scale * p * (dot(dy, s->v + first + j * d, d) - inner);
+            const real g = s->scale * p * (dot(dy, s->v + (first + j) * e, e) - inner);
             add_scaled(dq, g, k, d);
-            add_scaled(s->dk + first + j * d, g, q, d);
-            add_scaled(s->dv + first + j * d, p, dy, d);
+            add_scaled(s->dk + (first + j) * d, g, q, d);
+            add_scaled(s->dv + (first + j) * e, p, dy, e);
         }
     }
 }
@@ -373,7 +405,7 @@ LL_KERNEL(CAUSAL_ATTENTION_GRAD)
     s.sums = call->in[5];
     s.dk = call->out[1];
     s.dv = call->out[2];
-    ll_pool_run(call->pool, stack_count(call, &s), 1, attend_back, &s);
+    ll_pool_run(call->pool, stack_count(&call->op->in[1]), 1, attend_back, &s);
 }
 
 /* Rotary positions (Su et al., 2021; the halves of a head are the pairs, as in Llama): at position p the

@@ -45,6 +45,7 @@ static ll_workspace *const workspaces[LL_OP_NONE] = {
     [LL_OP_CTC_LOSS] = ll_ctc_workspace,
     [LL_OP_TOP_K] = ll_rank_workspace,
     [LL_OP_CAUSAL_ATTENTION] = ll_attention_workspace,
+    [LL_OP_LATENT_ATTENTION] = ll_attention_workspace,
     [LL_OP_ROUTE] = ll_route_workspace,
     [LL_OP_STATE_SPACE_SCAN] = ll_scan_workspace,
     [LL_OP_STATE_SPACE_SCAN_GRAD] = ll_scan_workspace,

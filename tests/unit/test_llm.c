@@ -197,17 +197,28 @@ static void test_bytes_of_quantized_weights(void **state)
     assert_true(bytes == 13761264768);
 }
 
-/* Backward twice as much as forward, but for attention, whose scores are computed again: five products for
- * two. */
+/* Backward twice as much as forward, scans and short convolutions too, but for attention, whose scores are
+ * computed again: five products for two. */
 static void test_a_training_step(void **state)
 {
     (void)state;
-    const struct ll_setting settings[] = {{"config", "qwen3-30b-a3b"}, {"tokens", "512"}};
-    struct ll_trace *trace = dry(settings, 2, true);
-    double tokens = 512, weights = 2 * (2730491904. + 311164928.) * tokens,
-           attention = 786432 * tokens * (tokens + 1) / 2;
-    assert_true(product_flops(trace) == 3 * weights + 3.5 * attention);
-    ll_trace_free(trace);
+    static const struct {
+        const char *config;
+        double token, key; /* FLOPs of a token with weights and states; of a key that it sees */
+    } learned[] = {
+        {"qwen3-30b-a3b", 2 * (2730491904. + 311164928.), 786432},
+        {"qwen3.5-35b-a3b", 5890539520. + 94371840 + 1966080, 163840},
+        {"nemotron-h-56b", 110486355968. + 1358954496 + 8847360, 327680},
+    };
+    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++) {
+        const double tokens = 512, keys = tokens * (tokens + 1) / 2;
+        const struct ll_setting settings[] = {{"config", learned[i].config}, {"tokens", "512"}};
+        struct ll_trace *trace = dry(settings, 2, true);
+        const double flops = 3 * learned[i].token * tokens + 3.5 * learned[i].key * keys;
+        if (product_flops(trace) != flops)
+            fail_msg("%s: %.0f FLOPs; expected %.0f", learned[i].config, product_flops(trace), flops);
+        ll_trace_free(trace);
+    }
 }
 
 /* A device of two: half of all products but those of routers, which each computes. */

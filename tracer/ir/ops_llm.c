@@ -168,7 +168,8 @@ bool ll_work_ATTENTION_GRAD(const struct ll_op_view *op, struct ll_work *work)
  *
  *     q[batch, heads, positions, key], cache[batch, tokens, key] -> y[batch, heads, positions, size]
  *
- * with the attribute `size`, elements of the vector that are values; positions are the last of the tokens. Of
+ * with the attributes `size`, elements of the vector that are values, and `scale` (default 1) of scores;
+ * positions are the last of the tokens. Of
  * each score that is seen two of key + size terms are counted. */
 
 const char *ll_shape_LATENT(struct ll_op_view *op)
