@@ -72,7 +72,7 @@ bool ll_keys_read(struct ll_keys *keys, const char *text, size_t length, const c
 struct ll_key *ll_key_in(struct ll_key *object, const char *key)
 {
     struct ll_key *child = object ? object->child : NULL;
-    while (child && !(child->key && strcmp(child->key, key) == 0))
+    while (child && !(child->key && child->key[0] == key[0] && strcmp(child->key, key) == 0))
         child = child->next;
     if (child)
         child->asked = true;
@@ -92,7 +92,7 @@ struct ll_key *ll_key_item(struct ll_key *list, uint64_t i)
 struct ll_key *ll_key_find(const struct ll_keys *keys, const char *key)
 {
     struct ll_key *value = ll_key_in(keys->inner, key);
-    return value ? value : ll_key_in(keys->whole, key);
+    return value || keys->whole == keys->inner ? value : ll_key_in(keys->whole, key);
 }
 
 struct ll_key *ll_key_find_any(const struct ll_keys *keys, const char *const *spellings)
