@@ -378,6 +378,7 @@ static bool read_results(struct mlir *m, struct statement *st, const char *types
 /* Finds the regions, the types and the end of the operation whose name was read. */
 static bool measure(struct mlir *m, struct statement *st)
 {
+    static const char unclosed[] = "a bracket that opens here does not close";
     const char *types = NULL, *at = m->at;
     st->head = (struct xla_text){at, NULL};
     for (; at < m->end; at++) {
@@ -403,7 +404,7 @@ static bool measure(struct mlir *m, struct statement *st)
             continue;
         const char *close = behind_brackets(at, m->end);
         if (!close)
-            return refuse(m, at, "a bracket that opens here does not close");
+            return refuse(m, at, unclosed);
         const char *inside = at + 1;
         while (inside < close && (*inside == ' ' || *inside == '\n' || *inside == '\t'))
             inside++;
@@ -416,6 +417,8 @@ static bool measure(struct mlir *m, struct statement *st)
                 st->head.end = at;
             while (from < close && *from == '{' && st->region_count < MOST_REGIONS) {
                 const char *behind = behind_brackets(from, m->end);
+                if (!behind)
+                    return refuse(m, from, unclosed);
                 st->regions[st->region_count++] = (struct xla_text){from, behind};
                 for (from = behind; regions && from < close && *from != '{'; from++)
                     continue;
