@@ -431,6 +431,13 @@ static inline void draw_plain(uint64_t *state, struct op_sample *s, enum ll_dtyp
     }
     if (kind == LL_OP_CAST)
         x.dtype = (uint8_t[]){LL_BOOL, LL_U8, LL_I32, (uint8_t)dtype}[draw(state, 0, 3)];
+    if (kind == LL_OP_QUANTIZE || kind == LL_OP_DEQUANTIZE) {
+        struct ll_shape *narrow = kind == LL_OP_QUANTIZE ? &s->out[0] : &x;
+        s->out[0] = x;
+        s->view.output_count = 1;
+        narrow->dtype = draw(state, 0, 1) ? LL_F8 : LL_INT8;
+        narrow->scales = kind == LL_OP_QUANTIZE && draw(state, 0, 1) ? LL_SCALES_E8M0 : LL_SCALES_NONE;
+    }
     if (kind == LL_OP_RESHAPE)
         x = shape_of(dtype, 1, (uint64_t[]){x.dim[0] * x.dim[1]});
     if (kind != LL_OP_HOST_INPUT)

@@ -208,4 +208,52 @@ static inline uint64_t twin_BATCH_MATMUL(const struct ll_op_view *op, double *co
     return flops;
 }
 
+/* What a code of 8 bits, without its sign, stands for: an integer, or E4M3 (exponent of bias 7). */
+static inline double number_of_code(enum ll_dtype dtype, unsigned code)
+{
+    unsigned exponent = code / 8, fraction = code % 8;
+    if (dtype == LL_INT8)
+        return code;
+    return exponent ? (1 + fraction / 8.) * pow(2, exponent - 7.) : fraction / 8. * pow(2, -6);
+}
+
+/* The nearest of all codes, of two the even one. A scale of 32 elements is the power of two that brings the
+ * largest below twice the largest power of the type, 256 or 64. Five operations an element. */
+static inline uint64_t twin_QUANTIZE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    enum ll_dtype dtype = (enum ll_dtype)op->out[0].dtype;
+    uint64_t elements = ll_elements(&op->out[0]), flops = 0;
+    for (uint64_t i = 0; i < elements; i++, flops += 5) {
+        double scale = 1, largest = 0;
+        uint64_t begin = i / 32 * 32, best = 0;
+        for (uint64_t j = begin; j < begin + 32 && j < elements; j++)
+            largest = fmax(largest, fabs(in[0][j]));
+        if (op->out[0].scales != LL_SCALES_NONE && largest > 0)
+            scale = pow(2, floor(log2(largest))) / (dtype == LL_F8 ? 256 : 64);
+        double x = in[0][i] / scale;
+        for (uint64_t code = 1; code < 127 + (dtype == LL_INT8); code++) {
+            double far = fabs(number_of_code(dtype, (unsigned)code) - fabs(x)),
+                   so_far = fabs(number_of_code(dtype, (unsigned)best) - fabs(x));
+            best = far < so_far || (far == so_far && code % 2 == 0) ? code : best;
+        }
+        out[0][i] = !(x < 0)         ? (double)best
+                    : dtype == LL_F8 ? (double)(128 + best)
+                                     : (double)((256 - best) % 256);
+    }
+    return flops;
+}
+
+static inline uint64_t twin_DEQUANTIZE(const struct ll_op_view *op, double *const *in, double *const *out)
+{
+    enum ll_dtype dtype = (enum ll_dtype)op->in[0].dtype;
+    uint64_t flops = 0;
+    for (uint64_t i = 0; i < ll_elements(&op->in[0]); i++, flops += 2) {
+        unsigned code = (unsigned)in[0][i];
+        out[0][i] = code < 128       ? number_of_code(dtype, code)
+                    : dtype == LL_F8 ? -number_of_code(dtype, code - 128)
+                                     : (double)code - 256;
+    }
+    return flops;
+}
+
 #endif

@@ -242,6 +242,24 @@ void ll_recipe_cast(struct ll_bench *bench, enum ll_op_kind kind, uint64_t eleme
                  .kind = kind, .input_count = 1, .inputs = &truth, .given_count = 1, .given = &x->shape});
 }
 
+/* Blocks of 32 numbers of 8 bits. */
+void ll_recipe_quantized(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    struct ll_value *x = matrix(bench, "x", elements);
+    struct ll_shape narrow = x->shape;
+    narrow.dtype = LL_F8;
+    narrow.scales = LL_SCALES_E8M0;
+    ll_nn_do(bench->nn,
+             &(struct ll_nn_call){
+                 .kind = kind, .input_count = 1, .inputs = &x, .given_count = 1, .given = &narrow});
+}
+
+void ll_recipe_dequantized(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
+{
+    assert(kind == LL_OP_DEQUANTIZE), (void)kind;
+    ll_nn_quantized(bench->nn, matrix(bench, "x", elements), LL_F8, LL_SCALES_E8M0);
+}
+
 void ll_recipe_reduced_all(struct ll_bench *bench, enum ll_op_kind kind, uint64_t elements)
 {
     over(bench, kind, matrix(bench, "x", elements), 0, 2, NULL);

@@ -97,6 +97,14 @@ LL_GRADIENT(LATENT)
     call->dx[1] = ll_add_of(nn, dk, dv);
 }
 
+/* Straight through (Bengio, Leonard and Courville, 2013, section 4): rounding has no slope but across many
+ * steps, where it is that of a line. What flows is real on both sides. */
+LL_GRADIENT(QUANTIZE)
+{
+    (void)nn;
+    call->dx[0] = call->dy[0];
+}
+
 /* What is turned by an angle is turned back. */
 LL_GRADIENT(ROTARY)
 {

@@ -693,6 +693,26 @@ struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struc
                 .kind = LL_OP_RESHAPE, .input_count = 1, .inputs = &x, .given_count = 1, .given = &seen});
 }
 
+static struct ll_value *as_given(struct ll_nn *nn, enum ll_op_kind kind, struct ll_value *x,
+                                 const struct ll_shape *shape)
+{
+    return ll_nn_do(nn, &(struct ll_nn_call){
+                            .kind = kind, .input_count = 1, .inputs = &x, .given_count = 1, .given = shape});
+}
+
+struct ll_value *ll_nn_quantized(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype,
+                                 enum ll_scales scales)
+{
+    assert(ll_dtype_bits(dtype) <= 8);
+    struct ll_shape narrow = x->shape;
+    narrow.dtype = (uint8_t)dtype;
+    narrow.scales = (uint8_t)scales;
+    if (nn->trouble)
+        return x;
+    const struct ll_shape whole = x->shape;
+    return as_given(nn, LL_OP_DEQUANTIZE, as_given(nn, LL_OP_QUANTIZE, x, &narrow), &whole);
+}
+
 struct ll_value *ll_cast_to(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype)
 {
     assert(dtype < LL_DTYPE_COUNT);

@@ -329,6 +329,11 @@ struct ll_value *ll_nn_broadcast(struct ll_nn *nn, struct ll_value *x, const str
 /* Reshape: the same elements in another shape, a view; its type is x's. */
 struct ll_value *ll_nn_reshape(struct ll_nn *nn, struct ll_value *x, const struct ll_shape *shape);
 
+/* Quantize and dequantize: x in a type of at most 8 bits, whose neighbours share scales, and what is left of
+ * it in x's type. Gradients flow as if nothing had been rounded. */
+struct ll_value *ll_nn_quantized(struct ll_nn *nn, struct ll_value *x, enum ll_dtype dtype,
+                                 enum ll_scales scales);
+
 /* Unstack: the layers along the first dimension; in the network's arena. NULL after trouble. */
 struct ll_value **ll_nn_unstack(struct ll_nn *nn, struct ll_value *stack);
 

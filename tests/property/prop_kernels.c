@@ -97,6 +97,8 @@ static double draw_value(uint64_t *state, const struct trial *t, uint32_t input)
                                : first->dim[0] + 1;
     if (dtype == LL_U8)
         return (double)ll_random_below(state, 256);
+    if (dtype == LL_F8 || dtype == LL_INT8) /* a code that is a number, and its sign */
+        return (double)(ll_random_below(state, 127) + 128 * ll_random_below(state, 2));
     if (dtype == LL_I32 || dtype == LL_BOOL)
         return (double)ll_random_below(state, classes);
     double value = ((double)ll_random_below(state, 64) - 32) / 8;

@@ -295,6 +295,88 @@ static void a_rehearsal_changes_nothing(void **state)
     ll_nn_free(nn);
 }
 
+/* The first of 33 numbers share a scale of one, since the largest is that of the type: what is left of some,
+ * by hand, of two numbers as near the even one. The last has a scale of its own where blocks are of 32 or 16.
+ */
+static void neighbours_share_scales(void **state)
+{
+    (void)state;
+    static const struct {
+        enum ll_dtype dtype;
+        enum ll_scales scales;
+        double given[6], left[6], last, last_left;
+    } formats[] = {
+        {LL_F4, LL_SCALES_E8M0, {6, 0.4, 2.4, 2.5, 5, -0.7}, {6, 0.5, 2, 2, 4, -0.5}, 0.75, 0.75},
+        {LL_F8, LL_SCALES_E8M0, {448, 17, 19, -300, 447, 0.1}, {448, 16, 20, -288, 448, 0.1015625}, 3, 3},
+        {LL_F4, LL_SCALES_E4M3, {6, 1.2, 3.6, 4.9, -5.1, 0}, {6, 1, 4, 4, -6, 0}, 0.375, 0.375},
+        {LL_INT4, LL_SCALES_F16, {7, 2.5, 3.5, -6.6, -0.4, 0.6}, {7, 2, 4, -7, 0, 1}, 0.5, 0},
+        {LL_INT8, LL_SCALES_F32_ROW, {127, 2.5, -3.5, 99.9, 0.4, -126.6}, {127, 2, -4, 100, 0, -127}, 5, 5},
+    };
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        enum ll_status status;
+        double list[33] = {0};
+        memcpy(list, formats[f].given, sizeof formats[f].given);
+        list[32] = formats[f].last;
+        struct ll_nn *nn = ll_nn_new(LL_F32);
+        struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){33}, NULL);
+        struct ll_value *x =
+            ll_nn_variable(nn, "x", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, list});
+        struct ll_value *y = ll_nn_quantized(nn, x, formats[f].dtype, formats[f].scales);
+        ll_nn_keep(y);
+        struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.seed = 3}, &status);
+        assert_int_equal(status, LL_OK);
+        ll_runner_step(runner, 0);
+        const float *left = ll_runner_data(runner, y);
+        for (int i = 0; i < 6; i++)
+            if ((double)left[i] != formats[f].left[i])
+                fail_msg("format %zu: of %g %g is left, expected %g", f, formats[f].given[i], (double)left[i],
+                         formats[f].left[i]);
+        assert_true((double)left[32] == formats[f].last_left);
+        ll_runner_free(runner);
+        ll_nn_free(nn);
+    }
+}
+
+/* The gradient through rounding against the slope across six steps of a scale of one, which rounding changes
+ * by a step at most. */
+static void rounding_has_the_slope_of_a_line_across_many_steps(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    const double h = 3;
+    double list[COUNT] = {7, 0.3, -2.2, 3.4, -3.9}, factors[COUNT] = {1, 2, -1, 0.5, 3};
+    enum ll_status status;
+    struct ll_nn *nn = ll_nn_new(LL_F64);
+    struct ll_shape shape = ll_nn_shape(nn, 1, (uint64_t[]){COUNT}, NULL);
+    struct ll_value *x = ll_nn_variable(nn, "x", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, list});
+    struct ll_value *r =
+        ll_nn_variable(nn, "r", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_LIST, 0, factors});
+    struct ll_value *y = ll_nn_quantized(nn, x, LL_INT4, LL_SCALES_F16), *gradient;
+    struct ll_value *loss = ll_nn_do1(nn, LL_OP_MEAN, ll_nn_do2(nn, LL_OP_MUL, y, r));
+    ll_nn_keep(loss);
+    ll_nn_gradients(nn, loss, &x, 1, &gradient);
+    ll_nn_keep(gradient);
+    struct ll_runner *runner = ll_runner_new(nn, &(struct ll_runner_options){.seed = 3}, &status);
+    assert_int_equal(status, LL_OK);
+    double *at = ll_runner_data(runner, x);
+    for (int i = 1; i < COUNT; i++) { /* the first makes the scale */
+        double ends[2];
+        for (int side = 0; side < 2; side++) {
+            at[i] = list[i] + (side ? h : -h);
+            ll_runner_step(runner, 0);
+            ends[side] = ll_runner_scalar(runner, loss);
+        }
+        at[i] = list[i];
+        ll_runner_step(runner, 0);
+        const double found = ((const double *)ll_runner_data(runner, gradient))[i];
+        assert_true(fabs(found - factors[i] / COUNT) <= 1e-15);
+        assert_true(fabs((ends[1] - ends[0]) / (2 * h) - found) <=
+                    fabs(factors[i] / COUNT) / (2 * h) + 1e-12);
+    }
+    ll_runner_free(runner);
+    ll_nn_free(nn);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +393,8 @@ int main(void)
         cmocka_unit_test(programs_share_variables_and_take_turns),
         cmocka_unit_test(a_driver_prepares_where_something_is_computed),
         cmocka_unit_test(a_program_reads_what_another_overwrites),
+        cmocka_unit_test(neighbours_share_scales),
+        cmocka_unit_test(rounding_has_the_slope_of_a_line_across_many_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
