@@ -181,12 +181,16 @@ class Builder(_Handle):
         numbers = [one if isinstance(one, int) else self._only_output(one) for one in inputs]
         before = [after] if isinstance(after, (int, Op)) else after
         shapes = [] if out is None else [out] if isinstance(out, (str, tuple)) else out
-        given = dict(options, out="+".join(map(_shape_text, shapes)) or None,
-                     after=[one if isinstance(one, int) else one.number for one in before])
+        given = dict(options)
+        if shapes:
+            given["out"] = "+".join(map(_shape_text, shapes))
+        if before:
+            given["after"] = [one if isinstance(one, int) else one.number for one in before]
         number = numbered(library.leadline_build_op(self, kind.encode(), (ctypes.c_int64 * len(numbers))(*numbers),
-                                                    len(numbers), options_of(given, "_")))
-        outputs = itertools.takewhile(lambda tensor: tensor >= 0, (library.leadline_build_output(self, number, i)
-                                                                   for i in itertools.count()))
+                                                    len(numbers), options_of(given, "_") if given else None))
+        outputs: List[int] = []
+        while (tensor := library.leadline_build_output(self, number, len(outputs))) >= 0:
+            outputs.append(tensor)
         return Op(number, tuple(outputs))
 
     def _only_output(self, op: Op) -> int:

@@ -497,9 +497,9 @@ static bool record(leadline_builder *builder, const struct ll_op_view *view, con
 
 static enum ll_op_kind find_kind(const char *name)
 {
+    const enum ll_op_kind kind = ll_op_find(name);
     const char *names[LL_OP_NONE];
-    enum ll_op_kind kind = ll_op_find(name);
-    for (int i = 0; i < ll_op_count(); i++)
+    for (int i = 0; kind == LL_OP_NONE && i < ll_op_count(); i++)
         names[i] = ll_op_name((enum ll_op_kind)i);
     if (kind == LL_OP_NONE)
         ll_cli_reject_unknown("op", name, names, (size_t)ll_op_count(), "leadline ops");

@@ -21,8 +21,8 @@
  * shares are fractions. Values that are given may carry theirs, as in "memory.hbm.bandwidth=1.2TB/s".
  *
  * **Options.** Where a function takes options they are those of the command of the same name, as `leadline
- * help sim` lists them: texts "name=value", or "name" of a flag, in an array that NULL ends; NULL is none.
- * Some may be given again ("set=...").
+ * help sim` lists them, or those that it names: texts "name=value", or "name" of a flag, in an array that
+ * NULL ends; NULL is none. Some may be given again ("set=...").
  *
  * **Errors.** What makes something returns NULL when it cannot: leadline_messages() then says why, with file,
  * line and column where there are such, and what was expected; leadline_status() says of which kind the
