@@ -263,11 +263,17 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
 
 enum { MOST_PASSES = 400000 }; /* of all plans of a page */
 
-/* 8 bytes for each pass: its start as a float; micro-batch, chunk and direction as a number. */
+/* 8 bytes for each pass: its start as a float; micro-batch, chunk and what it is as a number: forward, a
+ * whole backward pass, its half for inputs or that for weights. */
+static uint32_t kind_of(const struct ll_pass *pass)
+{
+    return pass->backward ? 1 + (uint32_t)pass->half : 0;
+}
+
 static void add_pass(const struct ll_pass *pass, struct ll_str *columns)
 {
     float start = (float)pass->start_s;
-    uint32_t words[2] = {0, (uint32_t)(pass->micro_batch << 8 | pass->chunk << 1 | pass->backward)};
+    uint32_t words[2] = {0, (uint32_t)(pass->micro_batch << 10 | pass->chunk << 2 | kind_of(pass))};
     char bytes[8];
     memcpy(&words[0], &start, sizeof start);
     for (int i = 0; i < 8; i++)
@@ -294,16 +300,17 @@ static void page_stage(const struct ll_stage_use *stage, struct ll_json *json)
     ll_json_close_object(json);
 }
 
-/* By chunk, forward and backward: how long a pass of a stage takes. */
+/* By chunk and kind of pass: how long it takes on a stage; 0 of kinds that there are not. */
 static void page_lengths(const struct ll_pass *passes, uint64_t count, uint64_t chunks, struct ll_json *json)
 {
     ll_json_open_list(json);
-    for (uint64_t wanted = 0; wanted < 2 * chunks; wanted++)
-        for (uint64_t i = 0; i < count; i++)
-            if (2 * passes[i].chunk + passes[i].backward == wanted) {
-                ll_json_number(json, passes[i].end_s - passes[i].start_s);
-                break;
-            }
+    for (uint64_t wanted = 0; wanted < 4 * chunks; wanted++) {
+        double time_s = 0;
+        for (uint64_t i = 0; i < count && time_s == 0; i++)
+            if (4 * passes[i].chunk + kind_of(&passes[i]) == wanted)
+                time_s = passes[i].end_s - passes[i].start_s;
+        ll_json_number(json, time_s);
+    }
     ll_json_close_list(json);
 }
 
@@ -312,7 +319,7 @@ static bool page_passes(const struct ll_parallel_result *step, struct ll_arena *
                         struct ll_str *columns)
 {
     uint64_t count = 0, stages = step->spread->plan.pipeline;
-    bool room = ll_mul(2 * step->spread->sizes.micro_batches, step->spread->vstage_count) <=
+    bool room = ll_mul(3 * step->spread->sizes.micro_batches, step->spread->vstage_count) <=
                 MOST_PASSES - columns->length / 8;
     const struct ll_pass *passes = room ? ll_parallel_passes(step, arena, &count) : NULL;
     ll_json_put_count(json, "passes_at", columns->length);

@@ -1,5 +1,7 @@
-/* The page of a plan search: the ranking, and for a chosen plan its schedule and its stages. */
-const PART_SLOTS = [["forward", "blue"], ["backward", "teal"], ["exposed communication", "violet"], ["gradient exchange", "rose"], ["weight update", "gold"]];
+/* The page of a plan search: the ranking, and for a chosen plan its schedule and its stages. The first four
+   parts are the kinds of passes as cmd_plan.c numbers them. */
+const PART_SLOTS = [["forward", "blue"], ["backward", "teal"], ["backward, for inputs", "teal"], ["backward, for weights", "orange"], ["exposed communication", "violet"], ["gradient exchange", "rose"], ["weight update", "gold"]];
+const OF_WEIGHTS = 3, EXPOSED = 4, EXCHANGE = 5, UPDATE = 6;
 
 const DEGREES = ["dp", "tp", "cp", "pp", "ep"];
 
@@ -26,7 +28,7 @@ class PlanPage {
     if (!n) return;
     const split = el("div", { class: "panel", style: "margin-bottom:16px" }, el("h3", {}, "What a step of the bottleneck stage is made of"), el("ul", { class: "rows plans", "aria-label": "Make-up of simulated plans" }, this.more.plans.map((m, i) => el("li", {}, el("button", { type: "button", "data-plan": i, "aria-pressed": "false", onclick: () => this.choose(i) },
       nameOf(`${i + 1}: ${this.brief(this.plans[i])}`), el("span", { class: "bar", style: "height:14px" }, el("span", { class: "stack", style: `width:${100 * this.time(this.plans[i]) / Math.max(...this.more.plans.map((_, k) => this.time(this.plans[k])))}%;height:14px;margin:0` }, this.split(m, this.time(this.plans[i])).map(([name, s, slot]) => el("i", { class: slot === "hatch" ? "hatch" : null, title: `${name} ${seconds(s)}`, style: `width:${100 * s / this.time(this.plans[i])}%;` + (slot === "hatch" ? "" : "background:" + css(slot)) })))), el("span", { class: "num" }, seconds(this.time(this.plans[i]))), el("span", { class: "num mute" }, (this.time(this.plans[i]) / best).toFixed(2) + "x"))))),
-      legendOf([["compute", "blue"], ...PART_SLOTS.slice(2), ["bubble", "hatch"]]));
+      legendOf([["compute", "blue"], ...PART_SLOTS.slice(EXPOSED), ["bubble", "hatch"]]));
     this.table = new DataTable({ by: "rank", down: false, label: "Ranking of plans", noun: "plans", searches: "options", file: "plans.csv", height: 360, button: i => "Plan " + (i + 1), pick: i => { if (i < n) this.choose(i); else announce("This plan was only estimated: leadline sim with its options simulates it."); } });
     const of = key => ({ key, name: key, words: ["string", "boolean", "object"].includes(typeof this.plans[0].plan[key]), value: i => { const x = this.plans[i].plan[key]; return x === undefined ? 1 : Array.isArray(x) ? x.join(" ") || "nothing" : typeof x === "boolean" ? (x ? "yes" : "no") : x; }, text: (i, x) => key === "bucket" ? capacity(x) : String(x) });
     into.append(split, this.table.node);
@@ -65,20 +67,23 @@ class PlanPage {
     box.hidden = !each;
     if (!each) { this.told.textContent = `The step has ${count(2 * m.micro_batches * stages)} passes or more, too many for the page to draw beside those of other plans; --simulate with fewer plans may leave room.`; return; }
     const floats = new Float32Array(this.buffer, m.passes_at, 2 * each * stages), words = new Uint32Array(this.buffer, m.passes_at, 2 * each * stages);
-    const n = 2 * each * stages + 2 * stages, start = new Float64Array(n), time = new Float64Array(n), run = new Uint8Array(n), row = new Uint16Array(n), what = new Int32Array(n); let k = 0;
+    const n = 2 * each * stages + 2 * stages, start = new Float64Array(n), time = new Float64Array(n), run = new Uint8Array(n), row = new Uint16Array(n), what = new Int32Array(n), kinds = new Set(); let k = 0;
     const put = (s, b, t, kind, id) => { if (t > 0) { start[k] = b; time[k] = t; run[k] = kind; row[k] = s; what[k++] = id; } };
     m.stages.forEach((stage, s) => {
-      let end = 0; const length = m.pass_s[s], all = stage.forward_s + stage.backward_s, exposed = all > 0 ? Math.min(1, stage.exposed_s / all) : 0;
+      /* Gradients of weights alone wait for nobody. */
+      let end = 0; const length = m.pass_s[s], all = length.reduce((sum, t, i) => sum + (i % 4 === OF_WEIGHTS ? 0 : t), 0), share = all > 0 ? Math.min(1, stage.exposed_s / all) : 0;
       for (let i = 0; i < each; i++) {
-        const id = s * each + i, b = floats[2 * id], next = i + 1 < each ? floats[2 * id + 2] : Infinity, t = Math.max(0, Math.min(length[words[2 * id + 1] & 255], next - b));
-        put(s, b, t * (1 - exposed), words[2 * id + 1] & 1, id); put(s, b + t * (1 - exposed), t * exposed, 2, id); end = b + t;
+        const id = s * each + i, kind = words[2 * id + 1] & 3, exposed = kind === OF_WEIGHTS ? 0 : share, b = floats[2 * id], next = i + 1 < each ? floats[2 * id + 2] : Infinity, t = Math.max(0, Math.min(length[words[2 * id + 1] & 1023], next - b));
+        put(s, b, t * (1 - exposed), kind, id); put(s, b + t * (1 - exposed), t * exposed, EXPOSED, id); end = b + t; kinds.add(kind);
       }
-      put(s, end, stage.tail_s - stage.update_s, 3, -1); put(s, end + stage.tail_s - stage.update_s, stage.update_s, 4, -1);
+      put(s, end, stage.tail_s - stage.update_s, EXCHANGE, -1); put(s, end + stage.tail_s - stage.update_s, stage.update_s, UPDATE, -1);
     });
-    const order = Array.from({ length: k }, (_, i) => i).sort((a, b) => start[a] - start[b]), pass = i => { const w = words[2 * what[i] + 1]; return { mb: w >>> 8, chunk: w >>> 1 & 127 }; }, letter = c => chunks > 1 ? String.fromCharCode(65 + c % 26) : "";
+    const order = Array.from({ length: k }, (_, i) => i).sort((a, b) => start[a] - start[b]), pass = i => { const w = words[2 * what[i] + 1]; return { mb: w >>> 10, chunk: w >>> 2 & 255 }; }, letter = c => chunks > 1 ? String.fromCharCode(65 + c % 26) : "";
     this.timeline.set({ start, time: i => time[i], run, colour: PART_SLOTS.map((_, c) => c), slots: PART_SLOTS.map(p => p[1]), order, end: step, row: i => "stage " + row[i], rowNames: m.stages.map((_, s) => "stage " + s), flows: [], hatched: true, rowHeight: stages > 20 ? 14 : stages > 10 ? 18 : 24, rowGap: stages > 20 ? 2 : 4,
-      label: i => what[i] < 0 ? PART_SLOTS[run[i]][0] : run[i] === 2 ? "comm" : pass(i).mb + letter(pass(i).chunk), least: 16,
+      label: i => what[i] < 0 ? PART_SLOTS[run[i]][0] : run[i] === EXPOSED ? "comm" : pass(i).mb + letter(pass(i).chunk), least: 16,
       words: i => `stage ${row[i]}, ${PART_SLOTS[run[i]][0]}` + (what[i] < 0 ? "" : `\nmicro-batch ${pass(i).mb}` + (chunks > 1 ? `, chunk ${letter(pass(i).chunk)}` : "")) + `\n${seconds(start[i])}, ${seconds(time[i])} long` });
+    const legend = legendOf([...PART_SLOTS.filter((_, i) => i >= EXPOSED || kinds.has(i)), ["bubble", "hatch"]]);
+    this.legend.replaceWith(legend); this.legend = legend;
     this.told.replaceChildren(stages === 1 ? `One stage runs ${count(m.micro_batches)} micro-batch${m.micro_batches === 1 ? "" : "es"} one after the other.` : `${stages} stages run ${count(m.micro_batches)} micro-batches in the order ${this.plans[this.at].plan.schedule}; stages wait `, ...(stages === 1 ? [] : [find(percent(this.plans[this.at].bubble)), " of their time (hatched)."]));
   }
   stages() {
