@@ -560,6 +560,7 @@ static int run(const struct ll_args *args)
                                              "prefix-tokens",
                                              "quantization",
                                              "kv-cache-dtype",
+                                             "expert-load",
                                              "max-num-seqs",
                                              "max-num-batched-tokens",
                                              "gpu-memory-utilization",
@@ -643,6 +644,7 @@ static const struct ll_option options[] = {
      "device "
      "multiplies by)"},
     {"kv-cache-dtype", 0, "TYPE", "of --serve: of keys and values"},
+    {"expert-load", 0, "LOAD", "of --serve: of experts, as leadline serve takes it"},
     {"max-num-seqs", 0, "N", "of --serve: sequences in a step (default: several limits are tried)"},
     {"max-num-batched-tokens", 0, "N",
      "of --serve: new tokens in a step (default: several limits are tried)"},

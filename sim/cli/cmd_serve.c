@@ -264,7 +264,7 @@ const struct ll_machine *ll_serving_shared_machine(const struct ll_serving_share
 static const char *key_of(const struct ll_serving_setup *s, const struct ll_serving_group *g,
                           const char *which)
 {
-    static const char *const options[] = {"dtype", "quantization", "kv-cache-dtype"};
+    static const char *const options[] = {"dtype", "quantization", "kv-cache-dtype", "expert-load"};
     struct ll_arena *arena = s->args->arena;
     const char *key =
         ll_format(arena, "%s|%s|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%d", which, s->config,
@@ -348,7 +348,10 @@ static bool set_plan(struct ll_serving_setup *s, struct ll_serving_group *g, con
         g->expert > g->data; /* experts lie whole on devices that share GEMMs, too */
     if (!read_types(s->args, g->model))
         return false;
-    bool known = ll_served_look(g->model, arena) && (!s->shared || (key && share(s, g, key)));
+    bool known = ll_served_look(g->model, arena) &&
+                 ll_expert_load_read(ll_value(s->args, "expert-load", "balanced"), g->model->experts, arena,
+                                     &g->model->load) &&
+                 (!s->shared || (key && share(s, g, key)));
     ll_print_diags(&s->diags);
     return known;
 }
@@ -850,6 +853,8 @@ static const struct ll_option options[] = {
      "keeps keys and values behind the caches, of an instance: host:200GiB:50GB/s, of all: "
      "store:4TiB:20GB/s:shared"},
     {"request-overhead", 0, "TIME", "before a request is in the queue (of the server)"},
+    {"expert-load", 0, "LOAD",
+     "of experts: balanced, power_law_A (loads follow x^-A, as 1.2), or a file of the tokens of each"},
     {"speculative-tokens", 0, "K", "tokens guessed ahead"},
     {"acceptance", 0, "A1,A2", "how often each guess is taken"},
     {"ttft", 0, "TIME", "limit of the time to the first token, as 300ms"},
@@ -881,7 +886,7 @@ const char *const ll_serving_aliases[][2] = {{"tensor-parallel-size", "tp"},
                                              {NULL, NULL}};
 static const char *const repeated[] = {"set", "kv-tier", NULL};
 static const char *const writes[] = {"per-request", "timeline", "html", NULL};
-static const char *const reads[] = {"settings", "requests", NULL};
+static const char *const reads[] = {"settings", "requests", "expert-load", NULL};
 
 const struct ll_command ll_command_serve = {
     .name = "serve",

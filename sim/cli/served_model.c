@@ -166,6 +166,9 @@ bool ll_served_look(struct ll_served_model *m, struct ll_arena *arena)
     m->layers = llm.layer_count;
     m->period = 0;
     m->copies_heads = false;
+    m->experts = 0;
+    for (uint64_t i = 0; i < llm.layer_count; i++)
+        m->experts = ll_max(m->experts, llm.layers[i].experts);
     for (uint64_t i = 0; i < llm.layer_count; i++)
         m->copies_heads |=
             llm.layers[i].mixer == LL_MIXER_ATTENTION && llm.layers[i].kv_heads < m->plan.tensor;
@@ -318,6 +321,18 @@ static bool is_alone(const struct ll_parallel *plan)
     return plan->data * plan->tensor * plan->pipeline == 1;
 }
 
+/* The load of experts into all programs. */
+static bool put_load(const struct ll_served_model *m, struct ll_spread *spread, struct ll_arena *arena)
+{
+    bool done = true;
+    for (uint32_t i = 0; done && i < spread->program_count; i++) {
+        struct ll_device_program *program = &spread->programs[i];
+        program->prepared = ll_expert_load_put(program->prepared, &m->load, m->experts, arena);
+        done = program->prepared;
+    }
+    return done;
+}
+
 /* With this plan. bound_s: seconds by what bounds the form; NULL: nobody asks. */
 static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan, const struct ll_form *form,
                       uint64_t layers, struct both *cost, double *bound_s)
@@ -327,7 +342,9 @@ static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan,
     struct ll_arena arena = {0};
     struct ll_spread *spread = NULL;
     if (trace && is_alone(plan)) {
-        const struct ll_prepared *prepared = ll_prepare(trace, &arena, m->diags);
+        const struct ll_prepared *even = ll_prepare(trace, &arena, m->diags),
+                                 *prepared =
+                                     even ? ll_expert_load_put(even, &m->load, m->experts, &arena) : NULL;
         const struct ll_result *result =
             prepared ? ll_replay_remembering(prepared, m->machine, &m->remembered, &arena, m->diags) : NULL;
         if ((done = result != NULL)) {
@@ -340,7 +357,9 @@ static bool cost_with(struct ll_served_model *m, const struct ll_parallel *plan,
     } else if (trace) {
         spread = ll_spread_trace(trace, plan, ll_machine_devices(m->machine), m->diags);
         const struct ll_parallel_result *result =
-            spread ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags) : NULL;
+            spread && put_load(m, spread, &arena)
+                ? ll_parallel_run(spread, m->machine, &m->remembered, &arena, m->diags)
+                : NULL;
         if ((done = result != NULL)) {
             cost->ops = count_ops(trace);
             cost->ours = share_out(result->result, result->step_s, false);

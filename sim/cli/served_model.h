@@ -5,6 +5,7 @@
 #define LL_SIM_CLI_SERVED_MODEL_H
 
 #include "models/model.h"
+#include "sim/cli/served_experts.h"
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/serve/costs.h"
@@ -25,6 +26,8 @@ struct ll_served_model {
     const char *dtype, *weights, *kv_dtype; /* as -p of llm takes them; NULL: as the model has them */
     const struct ll_machine *machine;
     struct ll_parallel plan; /* data: ranks whose attention works on requests of their own */
+    struct ll_expert_load load;
+    uint64_t experts; /* of a layer, the most; by ll_served_look */
     /* Layers that the model has; its traces have `base` of them and a `period` more, by which layers repeat,
      * from which the others follow. period 0: traces have all. Set by ll_served_look. */
     uint64_t layers, base, period;

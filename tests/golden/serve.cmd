@@ -54,3 +54,9 @@ for kwh in 0 1; do
     leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 2 --num-prompts 4 --seed 1 --set price.purchase_usd=8766 \
         --set price.lifetime_years=1 --set price.usd_per_kwh=$kwh --json 2>/dev/null | sed -n 's/^ *"\(usd_per_hour\|energy_j\|duration_s\)": /\1 /p'
 done
+# Experts that have unequal loads: of a power law, of a file; one with equal numbers is balanced.
+awk 'BEGIN { for (i = 0; i < 128; i++) print 7 }' >even.txt
+awk 'BEGIN { for (i = 0; i < 128; i++) print i < 32 ? 3 : 1 }' >uneven.txt
+for load in balanced power_law_1.2 even.txt uneven.txt; do
+    leadline serve -c h200_sxm+sglang --model qwen3-30b-a3b --dp 4 --ep 4 --rate 20 --input-tokens 2000 --output-tokens 20 --num-prompts 30 --expert-load $load 2>/dev/null | grep TPOT
+done

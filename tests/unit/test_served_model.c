@@ -215,6 +215,67 @@ static void test_more_memory_may_preempt(void **state)
     }
 }
 
+/* Rows of one device that has all experts are those of all tokens, however they spread; of four devices the
+ * hottest has what the shares of its block say, and no less than the mean. */
+static void test_rows_of_uneven_experts(void **state)
+{
+    (void)state;
+    enum { TOKENS = 600, CHOSEN = 8, EXPERTS = 128, DEVICES = 4 }; /* of Qwen3-30B-A3B */
+    static const struct ll_setting settings[] = {
+        {"config", "qwen3-30b-a3b"}, {"layers", "1"}, {"tokens", "600"}};
+    const struct ll_run_options options = {.dry_run = true,
+                                           .steps = 1,
+                                           .seed = 1,
+                                           .settings = settings,
+                                           .setting_count = sizeof settings / sizeof *settings};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    assert_non_null(diags);
+    for (uint64_t hot = 0; hot < EXPERTS; hot += 31) {
+        struct ll_trace *trace = NULL;
+        struct ll_run_options run = options;
+        struct ll_run_report report;
+        struct ll_arena arena = {0};
+        double shares[EXPERTS], block = 0;
+        run.trace = &trace;
+        assert_true(ll_model_run(ll_model_find("llm"), &run, &report, diags));
+        /* The hot expert has ten times as many as another: 10 / 137 of all rows, below one a token. */
+        for (uint64_t i = 0; i < EXPERTS; i++)
+            shares[i] = (i == hot ? 10. : 1.) / (EXPERTS + 9);
+        for (uint64_t i = 0; i < EXPERTS / DEVICES; i++)
+            block += shares[hot / (EXPERTS / DEVICES) * (EXPERTS / DEVICES) + i];
+        const struct ll_expert_load load = {.shares = shares, .count = EXPERTS};
+        for (uint64_t devices = 1; devices <= DEVICES; devices += DEVICES - 1) {
+            struct ll_parallel plan = ll_plan_of_one();
+            plan.data = plan.expert = devices;
+            plan.batch = devices;
+            struct ll_spread *spread = ll_spread_trace(trace, &plan, devices, diags);
+            assert_non_null(spread);
+            const struct ll_prepared *prepared =
+                ll_expert_load_put(spread->programs[0].prepared, &load, EXPERTS, &arena);
+            assert_non_null(prepared);
+            uint64_t layers = 0;
+            for (uint64_t i = 0; i < prepared->trace->signature_count; i++) {
+                const struct ll_experts *e = &prepared->works[i].experts;
+                if (prepared->works[i].kind != LL_WORK_EXPERTS)
+                    continue;
+                const double all = (double)TOKENS * CHOSEN * (double)devices;
+                layers++;
+                if (devices == 1)
+                    assert_true(e->rows == TOKENS * CHOSEN && e->touched == EXPERTS);
+                else
+                    assert_true(fabs((double)e->rows - all * block) <= 1 && (double)e->rows > all / DEVICES);
+                assert_true(e->local == EXPERTS / devices);
+            }
+            assert_true(layers == 1);
+            ll_spread_free(spread);
+        }
+        ll_arena_release(&arena);
+        ll_trace_free(trace);
+    }
+    ll_diags_release(diags);
+    free(diags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_steps_are_as_replays_have_them),
         cmocka_unit_test(test_percentiles_of_many_values),
         cmocka_unit_test(test_names_of_models),
+        cmocka_unit_test(test_rows_of_uneven_experts),
         cmocka_unit_test(test_more_memory_may_preempt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
