@@ -215,6 +215,52 @@ static void test_more_memory_may_preempt(void **state)
     }
 }
 
+/* What plans refuse without costing: no step with one token is faster than the least that it takes, on one
+ * device or shared by several, whatever the format; nor is a prompt. */
+static void test_no_step_is_faster_than_the_least(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine, *config, *weights;
+        uint64_t tensor;
+    } cases[] = {{"h100_sxm+vllm", "llama3.1-8b", NULL, 1},     {"dgx_h100+vllm", "llama3.1-8b", "fp8", 4},
+                 {"rtx_4090+vllm", "qwen3-8b", "int4", 1},      {"dgx_b200+trtllm", "qwen3-32b", "nvfp4", 2},
+                 {"h200_sxm+sglang", "qwen3-30b-a3b", NULL, 1}, {"h100_sxm", "gpt-oss-20b", NULL, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_machine *machine = ll_shipped_machine(cases[i].machine);
+        struct ll_diags *diags = calloc(1, sizeof *diags);
+        struct ll_arena arena = {0};
+        struct ll_served_model model = {
+            .config = cases[i].config, .weights = cases[i].weights, .machine = machine, .diags = diags};
+        struct ll_served_floor least;
+        struct ll_form_cost decode, prompt;
+        assert_non_null(diags);
+        model.plan = ll_plan_of_one();
+        assert_true(ll_served_look(&model, &arena) && ll_served_floor(&model, &least));
+        ll_served_release(&model);
+        model.plan.tensor = cases[i].tensor;
+        assert_true(ll_served_look(&model, &arena));
+        assert_true(ll_served_form(&model, &(struct ll_form){true, 1, 1, 16}, &decode));
+        assert_true(ll_served_form(&model, &(struct ll_form){false, 1, 1000, 0}, &prompt));
+        const double devices = (double)cases[i].tensor,
+                     read_s =
+                         fmax(0, least.read_bytes - devices * least.kept_bytes) / least.read_Bps / devices;
+        const double decode_s = decode.attention_s + decode.head_s + decode.rest_s,
+                     prompt_s = prompt.attention_s + prompt.head_s + prompt.rest_s;
+        assert_true(least.token_s > 0 && least.read_bytes > 1e9);
+        if (decode_s < fmax(read_s, least.token_s / devices) ||
+            prompt_s < 1000 * least.prompt_token_s / devices)
+            fail_msg("%s on %s: a token takes %.3g s, at the least %.3g; a prompt %.3g, at the least %.3g",
+                     cases[i].config, cases[i].machine, decode_s, fmax(read_s, least.token_s / devices),
+                     prompt_s, 1000 * least.prompt_token_s / devices);
+        ll_served_release(&model);
+        ll_arena_release(&arena);
+        ll_machine_free(machine);
+        ll_diags_release(diags);
+        free(diags);
+    }
+}
+
 /* Rows of one device that has all experts are those of all tokens, however they spread; of four devices the
  * hottest has what the shares of its block say, and no less than the mean. */
 static void test_rows_of_uneven_experts(void **state)
@@ -284,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_percentiles_of_many_values),
         cmocka_unit_test(test_names_of_models),
         cmocka_unit_test(test_rows_of_uneven_experts),
+        cmocka_unit_test(test_no_step_is_faster_than_the_least),
         cmocka_unit_test(test_more_memory_may_preempt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
