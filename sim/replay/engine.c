@@ -378,10 +378,9 @@ static void run_exchange(struct run *run, uint32_t seq)
 {
     const struct ll_price *price = &run->signatures.prices[run->prepared->trace->ops[seq].signature];
     pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
-    const struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
     for (unsigned l = 0; price->levels >> l && !price->copied; l++)
-        if (price->levels >> l & 1)
-            run->taken_end_s[l] = fmax(run->taken_end_s[l], op->start_s + op->time_s);
+        if (price->levels >> l & 1) /* which its end is the last of */
+            run->taken_end_s[l] = run->stream_end_s[STREAM_NETWORK + l];
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,

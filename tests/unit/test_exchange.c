@@ -71,7 +71,8 @@ static struct ll_parallel plan_of(uint64_t data, uint64_t zero)
                                 .expert = 1,
                                 .zero = zero,
                                 .bucket_bytes = 25 << 20,
-                                .overlap = true};
+                                .overlap = true,
+                                .prefetch = 1};
 }
 
 enum { DATA = 8 };

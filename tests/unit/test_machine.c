@@ -214,7 +214,8 @@ static void the_json_has_base_units_in_the_order_of_the_schema(void **state)
         "\"collective_dispatch\":0,\"eager_collective\":0,"
         "\"training\":{\"gradient_buffers\":false,\"unused_weight_gradients\":false,\"gather_buffer\":false,"
         "\"norm_statistics\":false,\"expert_rows\":false,\"gradient_passes\":0,"
-        "\"averaging_passes\":0,\"workspace\":0,\"expert_workspace\":0}},\"host\":{"
+        "\"averaging_passes\":0,\"workspace\":0,\"expert_workspace\":0,\"context\":0,\"collective_channels\":0,"
+        "\"message_channels\":0,\"channel_buffer\":0}},\"host\":{"
         "\"latency\":0,\"cores\":0,\"buffered_steps\":2,\"fills_caches\":false},"
         "\"energy\":{\"mac_pj\":{\"bf16\":4.6},\"static_w\":"
         "20}}";

@@ -20,6 +20,7 @@ static struct ll_trace *offloaded_by(const struct ll_trace *trace, struct ll_off
                                      .pipeline = 1,
                                      .expert = 1,
                                      .overlap = overlap,
+                                     .prefetch = 1,
                                      .offload = offload};
     struct ll_arena arena = {0};
     const char *trouble;
