@@ -92,8 +92,9 @@ struct ll_fused_step {
     const struct ll_machine *machine; /* with cores */
     const struct ll_result
         *result; /* of a step, as of a replay; its machine has the cores' units, not cores */
-    double time_s, layer_by_layer_s;                                  /* of the replayed ops */
-    double bound_s; /* no schedule is shorter: peak of all cores, bytes that must cross the outermost memory */
+    double time_s, layer_by_layer_s; /* of the replayed ops */
+    double
+        bound_s; /* no schedule is shorter: peak of all cores, bytes that must cross the outermost memory */
     double energy_j, compute_j, tiles_j, links_j, memory_j, static_j; /* NaN where the machine does not say */
     struct ll_fusion_stack *stacks;
     struct ll_fusion_task *tasks;

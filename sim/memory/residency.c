@@ -548,25 +548,18 @@ static bool find_addresses(struct walk *walk, struct ll_arena *arena)
     return true;
 }
 
-static double staying_bytes(const struct walk *walk)
+/* What stays, and what the op with most of the rest has of that. */
+static void measure_rest(const struct walk *walk, struct ll_residency *residency)
 {
-    double sum = 0;
     for (uint32_t i = 0; i < walk->trace->storage_count; i++)
         if (walk->tracks[i].weight && !walk->tracks[i].written)
-            sum += (double)walk->tracks[i].size_bytes;
-    return sum;
-}
-
-static double most_bytes(const struct walk *walk)
-{
-    double most = 0;
+            residency->staying_bytes += (double)walk->tracks[i].size_bytes;
     for (uint64_t op = 0; op < walk->trace->op_count; op++) {
         double sum = 0;
         for (uint64_t i = walk->first[op]; i < walk->first[op + 1]; i++)
             sum += walk->reuses[i].stays ? 0 : (double)walk->reuses[i].bytes;
-        most = fmax(most, sum);
+        residency->most_bytes = fmax(residency->most_bytes, sum);
     }
-    return most;
 }
 
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena)
@@ -587,7 +580,8 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
         measure_storages(&walk);
         ready = visit_ops(&walk, rehearsed_ops(trace), true) && visit_ops(&walk, trace->op_count, false);
         settle_all(&walk);
-        *residency = (struct ll_residency){walk.first, walk.reuses, staying_bytes(&walk), most_bytes(&walk)};
+        *residency = (struct ll_residency){.first = walk.first, .reuses = walk.reuses};
+        measure_rest(&walk, residency);
     }
     free(walk.desc_bytes);
     free(walk.by_all);
@@ -834,20 +828,14 @@ void ll_history_add(struct ll_history *history, uint32_t op, struct ll_so_far so
 
 /* --- what ops find --- */
 
-/* Of weights that stay, the part that a level keeps for good. */
-static double part_that_stays(const struct ll_residency *residency, const struct ll_level *level)
-{
-    double room = fmax(0, (double)level->size_bytes - residency->most_bytes);
-    return residency->staying_bytes > 0 ? fmin(1, room / residency->staying_bytes) : 0;
-}
-
 /* Bytes of this use that the level has. */
 static double kept_of(const struct asking *asking, const struct ll_reuse *reuse, uint64_t l)
 {
     const struct ll_level *level = &asking->machine->levels[l];
     const struct ll_history *history = asking->so_far.history;
+    double room = fmax(0, (double)level->size_bytes - asking->residency->most_bytes);
     if (level->keeps_weights && reuse->stays)
-        return (double)reuse->bytes * part_that_stays(asking->residency, level);
+        return (double)reuse->bytes * fmin(1, room / asking->residency->staying_bytes);
     if (!is_near(asking, reuse, level))
         return 0;
     if (has_history(level))

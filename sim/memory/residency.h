@@ -67,11 +67,11 @@
  *
  *       min(1, max(0, C - M) / W)
  *
- * of W bytes, beside the M bytes of the other operands of the op that has most of them; each weight is there to
- * that part, from the first step on.
+ * of W bytes, beside the M bytes of the other operands of the op that has most of them; each weight is there
+ * to that part, from the first step on.
  *
- * Nothing else is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what that
- * step leaves is there.
+ * Nothing else is on chip when a trace begins, unless it says that its first step was `rehearsed`: then what
+ * that step leaves is there.
  *
  * Of a storage that an op touches in part, a slice or some rows, the part is as far back as all of it was
  * when it was touched whole, with the rest of it in between.

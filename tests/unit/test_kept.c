@@ -86,7 +86,7 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
         struct ll_reuse reuses[TIMES];
         for (uint64_t j = 0; j < TIMES; j++)
             reuses[j] = (struct ll_reuse){.bytes = round, .since = j ? 0 : LL_NO_FIT, .before = j};
-        struct ll_residency residency = {first, reuses};
+        struct ll_residency residency = {.first = first, .reuses = reuses};
         struct ll_machine machine = two_levels(bytes, LL_SCOPE_DEVICE, 4);
         machine.levels[0].cache = cache;
         machine.levels[0].cache_given = true;
@@ -144,7 +144,7 @@ static void what_comes_once_displaces_what_came_often_by_what_is_let_in(void **s
         struct ll_reuse reuses[USES];
         double hits[USES];
         come_and_go(&cache, block, (uint64_t)(others[i % 3] * (double)lines), hits, reuses);
-        const struct ll_residency residency = {first, reuses};
+        const struct ll_residency residency = {.first = first, .reuses = reuses};
         struct ll_machine machine = two_levels(lines * 64, LL_SCOPE_DEVICE, 4);
         machine.levels[0].cache = cache;
         machine.levels[0].cache_given = true;
@@ -177,7 +177,7 @@ static double last_finds(const struct ll_machine *machine, struct ll_reuse *reus
     struct ll_arena arena = {0};
     for (uint32_t use = 0; use < count; use++)
         reuses[use].op = use;
-    const struct ll_residency residency = {first, reuses};
+    const struct ll_residency residency = {.first = first, .reuses = reuses};
     struct ll_warm_bytes found, later;
     ll_residency_saved(&residency, machine, count - 1, 0, met_by(&residency, machine, count, &arena), &found);
     struct ll_history *history = ll_history_new(&residency, machine, count - 1, count, &arena);
@@ -330,7 +330,7 @@ static void check_rest(enum ll_cache_policy policy, double share, double others)
     for (uint32_t j = 0; j < 4; j++)
         reuses[j] =
             (struct ll_reuse){.bytes = mine * 64, .since = j ? 0 : LL_NO_FIT, .before = j, .op = 3 + j};
-    const struct ll_residency residency = {first, reuses};
+    const struct ll_residency residency = {.first = first, .reuses = reuses};
     struct ll_machine machine = two_levels(lines * 64, LL_SCOPE_DEVICE, 4);
     machine.levels[0].cache = cache;
     machine.levels[0].cache_given = true;
@@ -379,7 +379,7 @@ static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
                                               .op = j,
                                               .kind = j % 2 == 0 ? LL_OP_MATMUL : LL_OP_ADD};
             }
-            const struct ll_residency residency = {first, reuses};
+            const struct ll_residency residency = {.first = first, .reuses = reuses};
             struct ll_warm_bytes found;
             machine.levels[0].cache.affinity = affinity;
             for (uint32_t op = 0; op < 4; op++) {
@@ -425,7 +425,7 @@ static void what_all_units_have_read_is_dropped_by_the_others_when_it_is_overwri
         reuses[0].since = LL_NO_FIT;
         reuses[1].everywhere = cases[i].everywhere;
         reuses[2].written = cases[i].written;
-        const struct ll_residency residency = {first, reuses};
+        const struct ll_residency residency = {.first = first, .reuses = reuses};
         struct ll_warm_bytes found;
         for (uint32_t op = 0; op < 3; op++) {
             ll_residency_saved(&residency, &machine, op, 0, timeless, &found);
@@ -454,7 +454,7 @@ static double found_behind(const struct ll_reuse *write, bool by_host, uint64_t 
     reuses[1].since = reuses[1].distance = reuses[1].since_arrival = LL_NO_FIT;
     *(by_host ? &reuses[1].arrived : &reuses[1].before) = 1;
     *(by_host ? &reuses[1].since_arrival : &reuses[1].since) = 500;
-    const struct ll_residency residency = {first, reuses};
+    const struct ll_residency residency = {.first = first, .reuses = reuses};
     struct ll_warm_bytes found;
     machine->levels[0].size_bytes = bytes;
     ll_residency_saved(&residency, machine, 0, 0, timeless, &found);

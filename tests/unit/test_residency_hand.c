@@ -179,8 +179,9 @@ static void of_what_is_overwritten_in_part_nothing_is_read(void **state)
     ll_arena_release(&arena);
 }
 
-/* A memory of 600 bytes that keeps weights has room for half of the 1000 bytes of the table beside the vector's
- * 100, from the first op on; op 1 finds half of its 50. Where an op writes the table, nothing of it stays. */
+/* A memory of 600 bytes that keeps weights has room for half of the 1000 bytes of the table beside the
+ * vector's 100, from the first op on; op 1 finds half of its 50. Where an op writes the table, nothing of
+ * it stays. */
 static void weights_that_stay_are_there_from_the_first_op_on(void **state)
 {
     (void)state;
