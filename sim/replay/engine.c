@@ -200,7 +200,7 @@ struct run {
     struct ll_history *history;
     struct ll_so_far so_far; /* of both */
     double stream_end_s[STREAM_COUNT];
-    double taken_end_s[LL_MAX_LINKS]; /* of exchanges over each level that keep units busy */
+    double taken_end_s[LL_MAX_LINKS];     /* of exchanges over each level that keep units busy */
     double accessed_bytes[LL_MAX_LEVELS]; /* of all that has been placed */
     double end_s;                         /* of all that has been placed */
     double active_s, starting_s;    /* all that the device works, all that the software takes to start */

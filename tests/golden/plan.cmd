@@ -13,4 +13,4 @@ leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed
 # A training of 90,000 steps: days, and what its devices cost; of a language model by its tokens.
 leadline plan -c hgx_a100 --devices 4 --batch 64 --simulate 1 --train-steps 90000 traces/alexnet_train_b8.llt | sed -n 3,4p
 leadline record gpt --dry-run --train -p layers=1 -o gpt.llt >/dev/null 2>&1
-leadline plan -c hgx_a100 --devices 2 --batch 16 --simulate 1 --train-tokens 3e11 --set price.purchase_usd=20000 --set price.lifetime_years=4 --set price.usd_per_kwh=0.1 --pue 1.5 --carbon 100 gpt.llt --json | grep -m 7 '"step_s\|samples_per_s\|energy_j\|run_s\|_per_run'
+leadline plan -c hgx_a100 --devices 2 --batch 16 --simulate 1 --train-tokens 3e11 --set price.purchase_usd=20000 --set price.lifetime_years=4 --set price.usd_per_kwh=0.1 --pue 1.5 --carbon 100 gpt.llt --json 2>/dev/null | grep -m 7 '"step_s\|samples_per_s\|energy_j\|run_s\|_per_run'

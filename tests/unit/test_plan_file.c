@@ -63,7 +63,8 @@ static void a_plan_is_one_object_of_json(void **state)
         "\"wgrad\"],\"first_layers_kept\":0,\"last_layers_kept\":0,\"turned_copies\":false,"
         "\"sequence_parallel\":true,"
         "\"whole_experts\":false,"
-        "\"overlap\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,\"bucket\":3145728,\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
+        "\"overlap\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,\"bucket\":3145728,"
+        "\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
         "overlapped\":1}");
     ll_str_release(&text);
