@@ -337,6 +337,12 @@ static bool begin(leadline_builder *builder)
     return builder->recorder || ll_cli_reject("the trace is closed: nothing can be added to it") == LL_DONE;
 }
 
+/* NULL in place of something is a mistake as well. */
+static bool is_given(const void *what, const char *name)
+{
+    return what || ll_cli_reject("there is no %s: NULL was given", name) == LL_DONE;
+}
+
 /* Ends it; what was wrong is kept. Gives the number, or -1. */
 static int64_t end(leadline_builder *builder, bool good, uint64_t number)
 {
@@ -368,11 +374,12 @@ int64_t leadline_build_tensor(leadline_builder *builder, const char *shape, cons
     struct asked asked = {.name = "", .memory = LL_INPUT};
     struct ll_shape tensor;
     const char *end_of_shape;
-    if (!builder || !shape) {
-        ll_call_without(builder ? "shape of a tensor" : "builder");
+    if (!builder) {
+        ll_call_without("builder");
         return -1;
     }
-    bool good = begin(builder) && read_shape(shape, &tensor, &end_of_shape);
+    bool good =
+        begin(builder) && is_given(shape, "shape of a tensor") && read_shape(shape, &tensor, &end_of_shape);
     if (good && *end_of_shape)
         good = ll_cli_reject("%s: expected one shape", shape) == LL_DONE;
     good = good && read_options(builder, options, false, &asked) &&
@@ -511,11 +518,12 @@ int64_t leadline_build_op(leadline_builder *builder, const char *kind, const int
 {
     struct asked asked = {.name = "", .scope = "", .memory = LL_ACTIVATION, .phase = LL_PHASE_FORWARD};
     struct ll_op_view view;
-    if (!builder || !kind || (!inputs && input_count > 0)) {
-        ll_call_without(!builder ? "builder" : !kind ? "kind of an op" : "inputs of an op");
+    if (!builder) {
+        ll_call_without("builder");
         return -1;
     }
-    bool good = begin(builder);
+    bool good = begin(builder) && is_given(kind, "kind of an op") &&
+                (input_count == 0 || is_given(inputs, "list of inputs"));
     const enum ll_op_kind found = good ? find_kind(kind) : LL_OP_NONE;
     good = found != LL_OP_NONE && read_options(builder, options, true, &asked) &&
            look(builder, found, inputs, input_count, &asked, &view) && infer(&asked, &view) &&
