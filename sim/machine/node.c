@@ -14,11 +14,20 @@
 #include <string.h>
 #include <yaml.h>
 
+/* A node that aliases copy. */
+struct anchor {
+    const char *name;
+    const struct ll_node *node;
+    const struct anchor *next;
+};
+
 struct builder {
     struct ll_arena *arena;
     struct ll_diags *diags;
     const char *name;
-    bool placeless; /* a value from a command line has no lines */
+    bool placeless;               /* a value from a command line has no lines */
+    bool foreign;                 /* of another tool: anchors, aliases and tags have their meaning */
+    const struct anchor *anchors; /* the newest first */
     char **lines;
     size_t line_count;
     struct ll_node *root, *open[LL_NODE_DEPTH];
@@ -164,12 +173,30 @@ static bool is_plain(const char *bytes, size_t length)
     return true;
 }
 
+/* What an anchor and a tag say of a node. */
+static bool mark(struct builder *b, struct ll_node *node, const char *anchor, const char *tag)
+{
+    if (!b->foreign)
+        return true;
+    if (tag && *tag)
+        node->tag = ll_copy_text(b->arena, tag + (*tag == '!'), strlen(tag) - (*tag == '!'));
+    if (!anchor)
+        return true;
+    struct anchor *added = ll_alloc(b->arena, 1, sizeof *added);
+    if (!added || !(added->name = ll_copy_text(b->arena, anchor, strlen(anchor))))
+        return no_memory(b);
+    added->node = node;
+    added->next = b->anchors;
+    b->anchors = added;
+    return true;
+}
+
 static bool take_scalar(struct builder *b, const yaml_event_t *event)
 {
     struct ll_place place = place_of(b, event);
     const char *bytes = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
-    if (event->data.scalar.anchor || event->data.scalar.tag)
+    if (!b->foreign && (event->data.scalar.anchor || event->data.scalar.tag))
         ll_complain(b->diags, place, "anchors (&) and tags (!) are not used here; `inherits` shares values");
     if (!is_plain(bytes, length))
         return ll_complain(b->diags, place, "a control character inside a text");
@@ -185,20 +212,22 @@ static bool take_scalar(struct builder *b, const yaml_event_t *event)
     struct ll_node *node = ll_node_new(b->arena, LL_NODE_SCALAR, place);
     if (node)
         node->text = text;
-    return count_node(b, place) && attach(b, node);
+    return count_node(b, place) && attach(b, node) &&
+           mark(b, node, (const char *)event->data.scalar.anchor, (const char *)event->data.scalar.tag);
 }
 
-static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_type type, bool marked)
+static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_type type,
+                  const yaml_char_t *anchor, const yaml_char_t *tag)
 {
     struct ll_place place = place_of(b, event);
-    if (marked)
+    if (!b->foreign && (anchor || tag))
         ll_complain(b->diags, place, "anchors (&) and tags (!) are not used here; `inherits` shares values");
     if (wants_key(b))
         return ll_complain(b->diags, place, "a key must be a word; this is %s", ll_node_type_name(type));
     if (b->depth == LL_NODE_DEPTH)
         return ll_complain(b->diags, place, "nested deeper than %d", LL_NODE_DEPTH);
     struct ll_node *node = ll_node_new(b->arena, type, place);
-    if (!count_node(b, place) || !attach(b, node))
+    if (!count_node(b, place) || !attach(b, node) || !mark(b, node, (const char *)anchor, (const char *)tag))
         return false;
     b->open[b->depth++] = node;
     return true;
@@ -206,7 +235,7 @@ static bool begin(struct builder *b, const yaml_event_t *event, enum ll_node_typ
 
 /* A key, and how many stand before it in its map. */
 struct key_at {
-    const struct ll_node *node;
+    struct ll_node *node;
     size_t index;
 };
 
@@ -227,7 +256,8 @@ static void complain_of_second(const struct builder *b, const struct ll_node *fi
                 ll_shown_text(second->key).text, where);
 }
 
-/* Each key once: equal ones stand side by side when sorted, in the order of the map. */
+/* Each key once: equal ones stand side by side when sorted, in the order of the map. In a file of another
+ * tool the last one counts; the others are marked as taken. */
 static bool check_keys(const struct builder *b, const struct ll_node *map)
 {
     if (map->count < 2)
@@ -236,27 +266,134 @@ static bool check_keys(const struct builder *b, const struct ll_node *map)
     if (!sorted)
         return no_memory(b);
     size_t count = 0, first = 0;
-    for (const struct ll_node *child = map->first; child; child = child->next, count++)
+    for (struct ll_node *child = map->first; child; child = child->next, count++)
         sorted[count] = (struct key_at){child, count};
     qsort(sorted, count, sizeof *sorted, compare_keys);
     for (size_t i = 1; i < count; i++) {
         if (strcmp(sorted[i].node->key, sorted[first].node->key))
             first = i;
-        else
+        else if (b->foreign) {
+            sorted[i - 1].node->taken = true;
+            ll_remark(b->diags, sorted[i].node->key_place, "`%s` stands here a second time, and counts",
+                      ll_shown_text(sorted[i].node->key).text);
+        } else
             complain_of_second(b, sorted[first].node, sorted[i].node);
     }
     free(sorted);
     return true;
 }
 
-static bool end(struct builder *b)
+/* A copy of a node and all below it, counted; NULL after a complaint. */
+static struct ll_node *copy_node(struct builder *b, const struct ll_node *node, struct ll_place place,
+                                 size_t depth)
 {
-    const struct ll_node *node = b->open[--b->depth];
-    return node->type != LL_NODE_MAP || check_keys(b, node);
+    if (depth > LL_NODE_DEPTH) {
+        ll_complain(b->diags, place, "nested deeper than %d", LL_NODE_DEPTH);
+        return NULL;
+    }
+    struct ll_node *copy = count_node(b, place) ? ll_node_new(b->arena, node->type, node->place) : NULL;
+    if (!copy)
+        return NULL;
+    copy->key = node->key;
+    copy->key_place = node->key_place;
+    copy->text = node->text;
+    copy->tag = node->tag;
+    for (const struct ll_node *child = node->first; child; child = child->next) {
+        struct ll_node *added = copy_node(b, child, place, depth + 1);
+        if (!added)
+            return NULL;
+        ll_node_add(copy, added);
+    }
+    return copy;
 }
 
-static bool refuse_alias(struct builder *b, const yaml_event_t *event)
+enum { MOST_MERGED = 1000 };
+
+/* Adds the members of a map that another does not have; `deep`: and likewise those of maps that both have. */
+static bool merge_map(struct builder *b, struct ll_node *into, const struct ll_node *from, bool deep,
+                      size_t depth)
 {
+    if (from->count > MOST_MERGED || into->count > MOST_MERGED)
+        return ll_complain(b->diags, into->place, "more than %d keys to merge", MOST_MERGED);
+    for (const struct ll_node *child = from->first; child; child = child->next) {
+        struct ll_node *there = ll_node_get(into, child->key);
+        bool both = deep && there && there->type == LL_NODE_MAP && child->type == LL_NODE_MAP;
+        if (both && (depth > LL_NODE_DEPTH || !merge_map(b, there, child, deep, depth + 1)))
+            return false;
+        struct ll_node *copy = there ? NULL : copy_node(b, child, child->place, depth);
+        if (!there && !copy)
+            return false;
+        if (copy)
+            ll_node_add(into, copy);
+    }
+    return true;
+}
+
+/* `<<: *base` and `<<: [*base, *other]`; `<<<` as Timeloop's front end has it. */
+static bool merge_keys(struct builder *b, struct ll_node *map)
+{
+    static const char *const keys[] = {"<<", "<<<"};
+    for (int i = 0; i < 2; i++) {
+        struct ll_node *merged = ll_node_remove(map, keys[i]);
+        if (!merged)
+            continue;
+        const struct ll_node *one = merged->type == LL_NODE_LIST ? merged->first : merged;
+        for (; one; one = merged->type == LL_NODE_LIST ? one->next : NULL)
+            if (one->type != LL_NODE_MAP)
+                return ll_complain(b->diags, one->place, "expected a map, or a list of maps, to merge in");
+            else if (!merge_map(b, map, one, i == 1, b->depth))
+                return false;
+    }
+    return true;
+}
+
+/* Takes the members of a map out that are marked as taken. */
+static void drop_taken(struct ll_node *map)
+{
+    struct ll_node *child = map->first;
+    map->first = map->last = NULL;
+    map->count = 0;
+    for (struct ll_node *next; child; child = next) {
+        next = child->next;
+        if (!child->taken)
+            ll_node_add(map, child);
+    }
+}
+
+static bool end(struct builder *b)
+{
+    struct ll_node *node = b->open[--b->depth];
+    if (node->type != LL_NODE_MAP)
+        return true;
+    if (!check_keys(b, node))
+        return false;
+    if (b->foreign)
+        drop_taken(node);
+    return !b->foreign || merge_keys(b, node);
+}
+
+static bool take_alias(struct builder *b, const yaml_event_t *event)
+{
+    const struct anchor *anchor = b->anchors;
+    const char *name = (const char *)event->data.alias.anchor;
+    while (b->foreign && anchor && strcmp(anchor->name, name))
+        anchor = anchor->next;
+    if (b->foreign && !anchor)
+        return ll_complain(b->diags, place_of(b, event), "no anchor `&%s` stands before this",
+                           ll_shown_text(name).text);
+    if (b->foreign && wants_key(b))
+        return ll_complain(b->diags, place_of(b, event), "a key must be a word; this is an alias");
+    if (b->foreign) {
+        for (size_t i = 0; i < b->depth; i++)
+            if (b->open[i] == anchor->node)
+                return ll_complain(b->diags, place_of(b, event), "`*%s` stands inside of what it names",
+                                   ll_shown_text(name).text);
+        struct ll_node *copy = copy_node(b, anchor->node, place_of(b, event), b->depth);
+        if (!copy)
+            return false;
+        copy->key = NULL;
+        return attach(b, copy);
+    }
     return ll_complain(b->diags, place_of(b, event),
                        "aliases (*) are not used here; `inherits` shares values between files");
 }
@@ -274,16 +411,15 @@ static bool take(struct builder *b, const yaml_event_t *event)
     case YAML_SCALAR_EVENT:
         return take_scalar(b, event);
     case YAML_SEQUENCE_START_EVENT:
-        return begin(b, event, LL_NODE_LIST,
-                     event->data.sequence_start.anchor || event->data.sequence_start.tag);
+        return begin(b, event, LL_NODE_LIST, event->data.sequence_start.anchor,
+                     event->data.sequence_start.tag);
     case YAML_MAPPING_START_EVENT:
-        return begin(b, event, LL_NODE_MAP,
-                     event->data.mapping_start.anchor || event->data.mapping_start.tag);
+        return begin(b, event, LL_NODE_MAP, event->data.mapping_start.anchor, event->data.mapping_start.tag);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         return end(b);
     case YAML_ALIAS_EVENT:
-        return refuse_alias(b, event);
+        return take_alias(b, event);
     case YAML_DOCUMENT_START_EVENT:
         return begin_document(b, event);
     default:
@@ -330,13 +466,25 @@ static struct ll_node *build(struct builder *b, const char *text, size_t length)
     return taken ? b->root : NULL;
 }
 
+static struct ll_node *parse(struct builder *b, const char *text, size_t length)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some programs put first */
+    bool marked = length >= 3 && memcmp(text, mark, 3) == 0;
+    return build(b, text + 3 * marked, length - 3 * marked);
+}
+
 struct ll_node *ll_node_parse(struct ll_arena *arena, const char *text, size_t length, const char *name,
                               struct ll_diags *diags)
 {
     struct builder b = {.arena = arena, .diags = diags, .name = name};
-    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8, which some programs put first */
-    bool marked = length >= 3 && memcmp(text, mark, 3) == 0;
-    return build(&b, text + 3 * marked, length - 3 * marked);
+    return parse(&b, text, length);
+}
+
+struct ll_node *ll_node_parse_foreign(struct ll_arena *arena, const char *text, size_t length,
+                                      const char *name, struct ll_diags *diags)
+{
+    struct builder b = {.arena = arena, .diags = diags, .name = name, .foreign = true};
+    return parse(&b, text, length);
 }
 
 struct ll_node *ll_node_parse_value(struct ll_arena *arena, const char *text, const char *name,

@@ -25,6 +25,8 @@ struct ll_node {
     struct ll_place key_place; /* of that key */
     struct ll_place place;     /* of the value */
     const char *text;          /* of a scalar, without NUL inside; NULL otherwise */
+    const char *tag;           /* of a file of another tool, as "Component" of !Component; NULL: none */
+    bool taken;                /* set and asked by readers that tell what they did not take */
     struct ll_node *first, *last, *next;
     size_t count; /* children of a list or map */
 };
@@ -33,6 +35,12 @@ struct ll_node {
  * doubled key is complained of too, but the tree is there, so that other complaints can follow. */
 struct ll_node *ll_node_parse(struct ll_arena *arena, const char *text, size_t length, const char *name,
                               struct ll_diags *diags);
+
+/* The same for a file of another tool, whose YAML may have more: tags are kept, an alias (*) is a copy of
+ * what its anchor (&) marks, keys of a map are merged in by `<<` (and maps in maps by `<<<`), and of a
+ * doubled key the last one counts, which a remark tells. Limits are the same, copies counted. */
+struct ll_node *ll_node_parse_foreign(struct ll_arena *arena, const char *text, size_t length,
+                                      const char *name, struct ll_diags *diags);
 
 /* The same for a value given on a command line: its places are only `name`, without line and column. */
 struct ll_node *ll_node_parse_value(struct ll_arena *arena, const char *text, const char *name,
