@@ -6,7 +6,9 @@
  *       rf: keep weight; bypass input; order FX FY; factors FX=3 K=0
  *       D1: factors K=16
  *
- * `order` lists loops that run innermost, the innermost first; a factor of 0 is all that a dimension has. */
+ * `order` lists loops that run innermost, the innermost first; a factor of 0 is all that a dimension has. A
+ * limit, or a way to unroll, that begins with `conv` or `gemm` is for such problems alone: K is a loop of
+ * both. */
 #include "sim/array/choose.h"
 
 #include <ctype.h>
@@ -207,6 +209,15 @@ static bool read_limit(struct limit *l, const char *text)
     return true;
 }
 
+/* The text behind `conv` or `gemm`, all of it where it begins with neither; NULL where it is for the other
+ * kind of problem. */
+static const char *text_for(const struct ll_array_problem *problem, const char *text)
+{
+    bool of_convs = !strncmp(text, "conv ", 5), of_gemms = !strncmp(text, "gemm ", 5);
+    bool conv = dim_of(problem, "FX", 2) >= 0;
+    return (of_convs && !conv) || (of_gemms && conv) ? NULL : text + (of_convs || of_gemms ? 5 : 0);
+}
+
 bool ll_array_read_limits(const struct ll_array_unit *unit, const struct ll_array *array,
                           const struct ll_array_problem *problem, struct ll_array_limits *limits,
                           struct ll_str *complaint)
@@ -214,19 +225,24 @@ bool ll_array_read_limits(const struct ll_array_unit *unit, const struct ll_arra
     struct limit l = {.array = array, .problem = problem, .limits = limits, .complaint = complaint};
     memset(limits, 0, sizeof *limits);
     for (uint64_t i = 0; i < unit->unroll_count; i++) {
+        const char *text = text_for(problem, unit->unroll[i]);
+        if (!text)
+            continue;
         if (limits->ways == sizeof limits->over / sizeof *limits->over) {
             ll_str_addf(complaint, "more than %d ways to unroll", limits->ways);
             return false;
         }
-        if (!read_unroll(unit->unroll[i], array, problem, limits->over[limits->ways], complaint))
+        if (!read_unroll(text, array, problem, limits->over[limits->ways], complaint))
             return false;
         for (int d = 0; d < problem->dims; d++) /* over several units any loop may run */
             limits->over[limits->ways][d] |= ~0u << unit->axes.count;
         limits->ways++;
     }
-    for (uint64_t i = 0; i < unit->limit_count; i++)
-        if (!read_limit(&l, unit->limits[i]))
+    for (uint64_t i = 0; i < unit->limit_count; i++) {
+        const char *text = text_for(problem, unit->limits[i]);
+        if (text && !read_limit(&l, text))
             return false;
+    }
     return true;
 }
 
@@ -251,12 +267,28 @@ bool ll_array_check(const struct ll_machine *machine, struct ll_diags *diags)
                                     complaint.text ? complaint.text : "");
         ll_str_release(&complaint);
     }
-    const struct ll_array_problem gemm = ll_array_gemm(1, 1, 1, 1);
+    const struct ll_conv conv = {.batch = 1,
+                                 .in_h = 1,
+                                 .in_w = 1,
+                                 .in_c = 1,
+                                 .out_h = 1,
+                                 .out_w = 1,
+                                 .out_c = 1,
+                                 .kernel_h = 1,
+                                 .kernel_w = 1,
+                                 .stride_h = 1,
+                                 .stride_w = 1,
+                                 .dilation_h = 1,
+                                 .dilation_w = 1,
+                                 .groups = 1};
+    const struct ll_array_problem problems[] = {ll_array_gemm(1, 1, 1, 1), ll_array_conv(&conv)};
     struct ll_array_limits limits;
-    if (!ll_array_read_limits(unit, &array, &gemm, &limits, &complaint))
-        all_right = ll_complain(diags, place, "`%s`: %s", machine->units[u].name,
-                                complaint.text ? complaint.text : "");
-    ll_str_release(&complaint);
+    for (int p = 0; p < 2 && all_right; p++) {
+        if (!ll_array_read_limits(unit, &array, &problems[p], &limits, &complaint))
+            all_right = ll_complain(diags, place, "`%s`: %s", machine->units[u].name,
+                                    complaint.text ? complaint.text : "");
+        ll_str_release(&complaint);
+    }
     return all_right;
 }
 

@@ -141,3 +141,14 @@ uint64_t ll_array_find(const struct ll_machine *machine)
         u++;
     return u;
 }
+
+enum ll_dtype ll_array_dtype(const struct ll_unit *unit)
+{
+    enum ll_dtype narrowest = LL_DTYPE_COUNT;
+    assert(unit->model == LL_UNIT_ARRAY);
+    for (enum ll_dtype d = 0; d < LL_DTYPE_COUNT; d++)
+        if (unit->array.macs[d] > 0 &&
+            (narrowest == LL_DTYPE_COUNT || ll_dtype_bits(d) < ll_dtype_bits(narrowest)))
+            narrowest = d;
+    return narrowest;
+}

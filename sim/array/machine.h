@@ -15,4 +15,7 @@ struct ll_array ll_array_of(const struct ll_machine *machine, uint64_t u, enum l
 /* The first unit that is an array, or unit_count. */
 uint64_t ll_array_find(const struct ll_machine *machine);
 
+/* The type of words that the unit, an array, is described for: the narrowest that it multiplies. */
+enum ll_dtype ll_array_dtype(const struct ll_unit *unit);
+
 #endif

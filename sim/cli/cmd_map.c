@@ -191,9 +191,7 @@ static bool take_machine(struct map *m, struct ll_machine *machine)
     m->unit = ll_array_find(machine);
     if (m->unit == machine->unit_count)
         return false;
-    m->dtype = 0;
-    while (m->dtype < LL_DTYPE_COUNT && machine->units[m->unit].array.macs[m->dtype] == 0)
-        m->dtype++;
+    m->dtype = ll_array_dtype(&machine->units[m->unit]);
     m->array = ll_array_of(machine, m->unit, m->dtype);
     return true;
 }
@@ -546,7 +544,7 @@ static const struct ll_option options[] = {
      "cost this mapping, in the notation of this program, of Timeloop's maps or of ZigZag's lists"},
     {"objective", 0, "AIM",
      "what the search makes least: time (default), energy, edp or traffic of the outermost memory"},
-    {"dtype", 0, "TYPE", "type of the operands (default: the first that the array multiplies)"},
+    {"dtype", 0, "TYPE", "type of the operands (default: the narrowest that the array multiplies)"},
     {"notation", 0, "NAME", "write the mapping alone, as leadline, timeloop (YAML) or zigzag"},
     {"score", 0, "FILE.csv",
      "cost each mapping of a table of ZigZag's layers or Timeloop's cases, and print errors"},

@@ -184,11 +184,12 @@ static const struct ll_field array_fields[] = {
      .table = &register_table, .max = LL_MAX_REGISTERS,
      .help = "memories inside the array, innermost first; those of the machine lie outside and serve all elements"},
     {.key = "unroll", .type = LL_TYPE_TEXTS, AT(unroll), .count_offset = offsetof(struct ll_unit, array.unroll_count),
-     .help = "loops that may run along axes, as [D1:K D2:C, D1:K D2:OX]: of several ways the best; when not given, any"},
+     .help = "loops that may run along axes, as [D1:K D2:C, D1:K D2:OX]: of several ways the best; when not given, any. What "
+             "begins with `conv` or `gemm` is for those alone, as [conv D1:K D2:C, gemm D1:N D2:K]"},
     {.key = "limits", .type = LL_TYPE_TEXTS, AT(limits), .count_offset = offsetof(struct ll_unit, array.limit_count),
      .help = "what the search for mappings keeps to, by store or axis, as [\"rf: keep weight; bypass input; order FX FY; factors "
              "FX=3 K=0\", \"D1: factors K=16\"]: order lists the innermost loops, innermost first; a factor of 0 is all that a "
-             "dimension has"},
+             "dimension has; `conv` or `gemm` before the store as in `unroll`"},
     {.key = "mapping", .type = LL_TYPE_TEXTS, AT(given), .count_offset = offsetof(struct ll_unit, array.given_count),
      .help = "mappings of problems, as [K=64 C=3 OX=8 => @dram K4 OX8 @rf K16:D1 C3:D2], which are taken as they are; "
              "other problems get the best that the search finds"},
