@@ -2,13 +2,14 @@
 /* The commands that list what there is: machines, models, ops. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/commands.h"
-#include "sim/array/import.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
+#include "sim/interchange/interchange.h"
 #include "sim/machine/machine.h"
 #include "sim/report/table.h"
 #include "tracer/base/file.h"
@@ -294,53 +295,225 @@ static int show(const struct ll_args *args, const char *const *folders)
     return ll_print_data(&out);
 }
 
-/* The tree of a file of another tool, NULL after complaints. */
-static struct ll_node *read_tree(const struct ll_args *args, const char *path, struct ll_diags *diags)
+/* --import and --export: machines of other tools. */
+
+enum { MOST_FORMATS = 16 };
+
+static const struct ll_peer_format *find_format(const char *name)
 {
-    struct ll_contents contents;
-    enum ll_status status = ll_read_whole(path, LL_YAML_LIMIT_BYTES, args->arena, &contents);
-    if (status != LL_OK) {
-        ll_cli_reject("%s: %s", path, ll_status_text(status));
-        return NULL;
+    const char *names[MOST_FORMATS];
+    size_t count = 0;
+    for (const struct ll_peer_format *f; count < MOST_FORMATS && (f = ll_peer_format_at(count)); count++) {
+        if (!strcmp(f->name, name))
+            return f;
+        names[count] = f->name;
     }
-    const char *text = ll_array_without_tags(contents.bytes, args->arena);
-    return text ? ll_node_parse(args->arena, text, strlen(text), path, diags) : NULL;
+    ll_cli_reject_unknown("format", name, names, count, "leadline machines --help");
+    return NULL;
 }
 
-/* Hardware of ZigZag, or an architecture of Timeloop and its ERT, as a machine file. */
+static void left_json(const struct ll_left_list *left, bool assumed, const char *key, struct ll_json *json)
+{
+    ll_json_key(json, key);
+    ll_json_open_list(json);
+    for (const struct ll_left *l = left->first; l; l = l->next) {
+        if (l->assumed != assumed)
+            continue;
+        ll_json_open_object(json);
+        ll_json_put_text(json, "key", l->key);
+        if (!assumed)
+            ll_json_put_text(json, "file", l->place.file);
+        if (!assumed && l->place.line > 0)
+            ll_json_put_count(json, "line", l->place.line);
+        ll_json_put_text(json, "why", l->why);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
+/* The last part of a path. */
+static const char *last_key(const struct ll_left *left)
+{
+    const char *dot = strrchr(left->key, '.');
+    return left->assumed || !dot ? left->key : dot + 1;
+}
+
+/* How many entries say the same of other places; 0 where one before it did. */
+static size_t count_alike(const struct ll_left_list *left, const struct ll_left *entry)
+{
+    size_t count = 0;
+    for (const struct ll_left *l = left->first; l; l = l->next) {
+        bool same = l->assumed == entry->assumed && !strcmp(l->why, entry->why) &&
+                    !strcmp(last_key(l), last_key(entry));
+        if (l == entry && count > 0)
+            return 0;
+        count += same;
+    }
+    return count;
+}
+
+/* What was left out, a row for each key and reason, with its first place; then what was assumed. */
+static void left_text(const struct ll_left_list *left, struct ll_str *out)
+{
+    struct ll_table *table = ll_table_new("key|where|why");
+    for (int assumed = 0; assumed < 2; assumed++)
+        for (const struct ll_left *l = left->first; l; l = l->next) {
+            size_t alike = count_alike(left, l);
+            char more[32] = "";
+            if (alike > 1)
+                snprintf(more, sizeof more, " (%zu places)", alike);
+            if (alike == 0 || l->assumed != (assumed == 1))
+                continue;
+            if (l->assumed)
+                ll_table_row(table, "%s|assumed|%s", l->key, l->why);
+            else if (l->place.line > 0)
+                ll_table_row(table, "%s|%s:%" PRIu64 "|%s%s", last_key(l), ll_base_name(l->place.file),
+                             l->place.line, l->why, more);
+            else
+                ll_table_row(table, "%s|left out|%s%s", last_key(l), l->why, more);
+        }
+    if (left->first)
+        ll_show_table(table, out);
+    else
+        ll_table_free(table);
+}
+
+/* The report: on standard output where the machine goes to a file, else, as text, on standard error. */
+static int report_left(const struct ll_args *args, const struct ll_left_list *left, const char *output)
+{
+    struct ll_str out = {0};
+    if (ll_flag(args, "json")) {
+        struct ll_json json = {.out = &out, .indent = true};
+        ll_json_open_document(&json, "interchange", 1);
+        ll_json_put_text(&json, "file", output);
+        left_json(left, false, "left_out", &json);
+        left_json(left, true, "assumed", &json);
+        ll_json_close_object(&json);
+        return ll_print(&out);
+    }
+    if (output) {
+        ll_str_addf(&out, "wrote %s; %zu %s left out, %zu assumed\n", output, left->count - left->assumed,
+                    left->count - left->assumed == 1 ? "key" : "keys", left->assumed);
+        left_text(left, &out);
+        return ll_print(&out);
+    }
+    left_text(left, &out);
+    for (const char *line = out.text ? out.text : ""; *line;
+         line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
+        ll_cli_tell("%.*s\n", (int)strcspn(line, "\n"), line);
+    ll_str_release(&out);
+    return LL_DONE;
+}
+
+/* The name beside an output: its own with another ending. */
+static const char *name_beside(const struct ll_args *args, const char *path, const char *ending)
+{
+    const char *base = ll_base_name(path);
+    return ll_format(args->arena, "%.*s%.*s%s", (int)(base - path), path, (int)ll_stem_length(base), base,
+                     ending);
+}
+
+/* Writes what came out: a file, and a second one of this ending beside it (NULL: there is none); or the one
+ * to standard output. */
+static int give_out(const struct ll_args *args, struct ll_str out[LL_PEER_OUTPUTS], const char *second,
+                    const struct ll_left_list *left)
+{
+    const char *path = ll_value(args, "output", NULL),
+               *beside = second && path ? name_beside(args, path, second) : NULL;
+    if (second && !path)
+        return ll_cli_reject("what is exported is two files; name the first one, as -o network.yml");
+    if (beside && (!strcmp(beside, path) || !ll_spares_inputs(args, "the second file", beside)))
+        return ll_cli_reject("-o %s: the second file has this name; choose another ending", path);
+    int status = !path ? ll_print_data(&out[0]) : ll_write_file(path, &out[0]) ? LL_DONE : LL_FAILED;
+    if (status == LL_DONE && beside)
+        status = ll_write_file(beside, &out[1]) ? LL_DONE : LL_FAILED;
+    return status == LL_DONE ? report_left(args, left, path) : status;
+}
+
 static int import_machine(const struct ll_args *args)
 {
-    static const char *const formats[] = {"zigzag", "timeloop"};
-    const char *format = ll_value(args, "import", NULL), *path = ll_value(args, "output", NULL);
+    const struct ll_peer_format *format = find_format(ll_value(args, "import", NULL));
+    struct ll_peer_file *files = ll_alloc(args->arena, args->word_count + 1, sizeof *files);
+    struct ll_peer_import import = {files, args->word_count, ll_value(args, "device", NULL), false};
     struct ll_diags diags = {0};
-    struct ll_str yaml = {0};
-    struct ll_node *trees[2] = {NULL, NULL};
-    bool zigzag = !strcmp(format, formats[0]), read = args->word_count > 0;
-    if (!zigzag && strcmp(format, formats[1]) != 0)
-        return ll_cli_reject_unknown("format", format, formats, 2, "leadline machines --help");
-    if (args->word_count == 0 || args->word_count > (zigzag ? 1 : 2))
-        return ll_cli_reject("--import %s takes %s", format,
-                             zigzag ? "a hardware file" : "an architecture and its ERT");
-    for (size_t i = 0; read && i < args->word_count; i++)
-        read = (trees[i] = read_tree(args, args->words[i], &diags)) != NULL;
-    read = read && (zigzag ? ll_array_import_zigzag(trees[0], &yaml, &diags)
-                           : ll_array_import_timeloop(trees[0], trees[1], &yaml, &diags));
+    struct ll_left_list left = {NULL, NULL, 0, 0};
+    struct ll_str yaml[LL_PEER_OUTPUTS] = {{0}};
+    if (!format)
+        return LL_WRONG;
+    if (args->word_count == 0 || args->word_count > format->most_files)
+        return ll_cli_reject("--import %s takes %s", format->name, format->files);
+    for (size_t i = 0; i < args->word_count; i++) {
+        struct ll_contents contents;
+        enum ll_status status =
+            files ? ll_read_whole(args->words[i], LL_YAML_LIMIT_BYTES, args->arena, &contents) : LL_NO_MEMORY;
+        if (status != LL_OK)
+            return ll_cli_reject("%s: %s", args->words[i], ll_status_text(status));
+        files[i] = (struct ll_peer_file){args->words[i], contents.bytes, contents.length};
+    }
+    bool read = ll_peer_import(format, &import, args->arena, &yaml[0], &left, &diags);
     ll_print_diags(&diags);
     ll_diags_release(&diags);
-    int status = !read  ? LL_WRONG
-                 : path ? (ll_write_file(path, &yaml) ? LL_DONE : LL_FAILED)
-                        : ll_print_data(&yaml);
-    ll_str_release(&yaml);
+    int status = read ? give_out(args, yaml, NULL, &left) : LL_WRONG;
+    ll_str_release(&yaml[0]);
     return status;
+}
+
+static int export_machine(const struct ll_args *args, const char *const *folders)
+{
+    const struct ll_peer_format *format = find_format(ll_value(args, "export", NULL));
+    struct ll_diags diags = {0};
+    struct ll_left_list left = {NULL, NULL, 0, 0};
+    struct ll_str out[LL_PEER_OUTPUTS] = {{0}};
+    size_t override_count;
+    if (!format)
+        return LL_WRONG;
+    if (args->word_count != 1)
+        return ll_cli_reject("--export %s takes one machine", format->name);
+    const struct ll_override *overrides = ll_read_overrides(args, &override_count);
+    struct ll_machine *machine =
+        overrides ? ll_load_machine(args->words[0], folders, overrides, override_count) : NULL;
+    if (!machine)
+        return LL_WRONG;
+    bool written = ll_peer_export(format, machine, args->arena, out, &left, &diags);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    int status = written ? give_out(args, out, format->endings[1], &left) : LL_WRONG;
+    for (int i = 0; i < LL_PEER_OUTPUTS; i++)
+        ll_str_release(&out[i]);
+    ll_machine_free(machine);
+    return status;
+}
+
+static bool options_fit(const struct ll_args *args)
+{
+    bool import = ll_value(args, "import", NULL), export = ll_value(args, "export", NULL);
+    if (import && export)
+        return ll_cli_reject("--import reads files of another tool, --export writes them; one of both") ==
+               LL_DONE;
+    if (!import && !export)
+        return ll_without(args, (const char *const[]){"output", "device", NULL},
+                          "belongs to --import and --export");
+    if (import && !ll_without(args, (const char *const[]){"set", "keys", NULL},
+                              "means nothing with --import; change the machine file that it writes"))
+        return false;
+    if (ll_flag(args, "json") && !ll_value(args, "output", NULL))
+        return ll_cli_reject("--json says what was left out; -o FILE says where the machine goes") == LL_DONE;
+    const char *format = import ? ll_value(args, "import", "") : "";
+    return !ll_value(args, "device", NULL) || !strcmp(format, "astra-sim") ||
+           ll_cli_reject("--device is for --import astra-sim, whose network joins devices") == LL_DONE;
 }
 
 static int run_machines(const struct ll_args *args)
 {
+    if (!options_fit(args))
+        return LL_WRONG;
     if (ll_value(args, "import", NULL))
         return import_machine(args);
     const char *const *folders = ll_machine_folders(args->arena);
     if (!folders)
         return ll_cli_fail("memory ran out");
+    if (ll_value(args, "export", NULL))
+        return export_machine(args, folders);
     if (ll_flag(args, "keys") && (ll_flag(args, "json") || ll_flag(args, "set") || args->word_count))
         return ll_cli_reject("--keys stands alone; it prints a page of text");
     if (ll_flag(args, "set") && !args->word_count)
@@ -360,8 +533,16 @@ static const struct ll_option options[] = {
     {"keys", 0, NULL, "print the key reference: every key with its unit, bounds and meaning"},
     {"set", 0, "PATH=VALUE", "change a value of the machine before it is shown"},
     {"import", 0, "FORMAT",
-     "write hardware of zigzag, or an architecture of timeloop and its ERT, as a machine file"},
-    {"output", 'o', "FILE.yaml", "where --import writes to (default: standard output)"},
+     "write a machine of another tool as a machine file, and say what it has no place for: zigzag (also "
+     "systems of "
+     "Stream), timeloop, scalesim or astra-sim"},
+    {"export", 0, "FORMAT", "write a machine as such a tool's file, and say what that has no place for"},
+    {"device", 0, "MACHINE",
+     "with --import astra-sim: the device that the network joins (default: a roof of the "
+     "system's peak-perf and local-mem-bw)"},
+    {"output", 'o', "FILE",
+     "where --import and --export write to (default: standard output); the system of astra-sim "
+     "is written beside it, as .json"},
     {0},
 };
 
@@ -369,14 +550,23 @@ const struct ll_command ll_command_machines = {
     .name = "machines",
     .rows = "machines",
     .cuts_tables = true,
-    .synopsis = "[NAME | FILE | --import FORMAT FILE...]",
+    .synopsis = "[NAME | FILE | --import FORMAT FILE... | --export FORMAT NAME]",
     .summary = "list the machines; check one and show it resolved",
     .examples = "  leadline machines\n  leadline machines mine.yaml\n"
-                "  leadline machines custom_example --set units.array.rows=128\n",
+                "  leadline machines custom_example --set units.array.rows=128\n"
+                "  leadline machines --import timeloop arch.yaml ERT.yaml problem.yaml -o mine.yaml\n"
+                "  leadline machines --export zigzag eyeriss_array -o hardware.yaml\n",
+    .details = "--import zigzag takes hardware and a mapping of ZigZag, or a system of Stream, whose cores "
+               "are found "
+               "beside it; timeloop an architecture with what there is of ERT, ART, constraints, problem and "
+               "mapping, "
+               "in any order; scalesim a .cfg; astra-sim a network and a system. What has no place in a "
+               "machine file "
+               "is listed by key, with line and reason.\n",
     .options = options,
     .writes = (const char *const[]){"output", NULL},
     .repeated = (const char *const[]){"set", NULL},
-    .most_words = 2,
+    .most_words = 64,
     .run = run_machines,
 };
 

@@ -72,6 +72,7 @@ try study F-T2
 try models
 try ops
 try machines
+try machines --export zigzag zigzag_tpu_like -o hardware.yaml
 try explain
 try schema
 try sim -c i7_6700k -c v100_sxm_16gb --memory --batch 4096 --prune 2:4 $train

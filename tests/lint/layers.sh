@@ -25,6 +25,7 @@ sim/cost       sim/array sim/machine T
 sim/memory     sim/machine T
 sim/network    sim/machine T
 sim/scalesim   sim/machine tracer/convert T
+sim/interchange sim/array sim/scalesim sim/machine T
 sim/replay     sim/cost sim/memory sim/network sim/machine T
 sim/fusion     sim/replay sim/cost sim/memory sim/network sim/machine T
 sim/parallel   sim/replay sim/cost sim/memory sim/network sim/machine T
@@ -36,7 +37,7 @@ sim/calibrate  sim/cost sim/memory sim/machine T
 models/micro   models/nn T
 sim/explore    sim/page sim/report sim/replay sim/fusion sim/parallel sim/cost sim/memory sim/network sim/machine T
 sim/study      sim/page sim/report sim/explore sim/replay sim/parallel sim/cost sim/memory sim/network sim/machine tracer/convert T
-sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/fusion sim/parallel sim/array sim/cost sim/memory sim/network sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
+sim/cli        sim/serve sim/page sim/study sim/calibrate sim/validate sim/report sim/explore sim/replay sim/fusion sim/parallel sim/array sim/cost sim/memory sim/network sim/interchange sim/scalesim sim/machine models models/micro models/nn models/data tracer/binary tracer/capture tracer/interpose tracer/convert T
 sim/api        sim/cli sim/report sim/explore sim/validate sim/replay sim/parallel sim/machine tracer/interpose T
 END
 
