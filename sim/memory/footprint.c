@@ -29,34 +29,6 @@ bool ll_chain(const struct ll_trace *trace, const struct ll_liveness *lives, boo
     return true;
 }
 
-/* Sizes of storages are added at births and taken off after deaths on a walk over the ops, and the classes
- * collected at the peak that was found. */
-
-/* Per op, what is born with it and what dies after it. */
-struct flow {
-    uint64_t born_bytes, dead_bytes;
-};
-
-static void find_peak(const struct ll_trace *trace, const struct ll_liveness *lives, struct flow *flows,
-                      struct ll_footprint *footprint)
-{
-    uint64_t live_bytes = 0;
-    for (uint64_t s = 0; s < trace->storage_count; s++) {
-        if (lives[s].first == LL_NONE)
-            continue;
-        flows[lives[s].first].born_bytes = ll_add(flows[lives[s].first].born_bytes, lives[s].bytes);
-        flows[lives[s].last].dead_bytes = ll_add(flows[lives[s].last].dead_bytes, lives[s].bytes);
-    }
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        live_bytes = ll_add(live_bytes, flows[op].born_bytes);
-        if (footprint->peak_op == LL_NONE || live_bytes > footprint->peak_bytes) {
-            footprint->peak_op = op;
-            footprint->peak_bytes = live_bytes;
-        }
-        live_bytes = ll_sub(live_bytes, flows[op].dead_bytes);
-    }
-}
-
 enum ll_training_memory ll_training_memory_of(const struct ll_liveness *life)
 {
     assert(life->memory < LL_MEMORY_COUNT);
@@ -66,25 +38,6 @@ enum ll_training_memory ll_training_memory_of(const struct ll_liveness *life)
         [LL_WORKSPACE] = LL_HOLDS_WORKSPACE,     [LL_INPUT] = LL_HOLDS_DYNAMIC,
     };
     return life->memory == LL_GRADIENT && life->updates ? LL_HOLDS_WEIGHT_GRADIENTS : of[life->memory];
-}
-
-/* The peak of one kind of memory alone; flows are scratch. */
-static uint64_t find_most(const struct ll_trace *trace, const struct ll_liveness *lives,
-                          enum ll_training_memory which, struct flow *flows)
-{
-    uint64_t live_bytes = 0, most_bytes = 0;
-    memset(flows, 0, trace->op_count * sizeof *flows);
-    for (uint64_t s = 0; s < trace->storage_count; s++)
-        if (lives[s].first != LL_NONE && ll_training_memory_of(&lives[s]) == which) {
-            flows[lives[s].first].born_bytes = ll_add(flows[lives[s].first].born_bytes, lives[s].bytes);
-            flows[lives[s].last].dead_bytes = ll_add(flows[lives[s].last].dead_bytes, lives[s].bytes);
-        }
-    for (uint32_t op = 0; op < trace->op_count; op++) {
-        live_bytes = ll_add(live_bytes, flows[op].born_bytes);
-        most_bytes = ll_max(most_bytes, live_bytes);
-        live_bytes = ll_sub(live_bytes, flows[op].dead_bytes);
-    }
-    return most_bytes;
 }
 
 const char *ll_training_memory_name(enum ll_training_memory memory)
@@ -113,21 +66,64 @@ bool ll_memory_is_known(const struct ll_trace *trace)
     return !ll_trace_fact(trace, "memory.unknown");
 }
 
+/* What lives on the way, in all and of each kind. */
+struct living {
+    const struct ll_liveness *lives;
+    uint64_t bytes, of[LL_HOLDS_COUNT];
+};
+
+/* All that is born with an op. */
+static void add_born(struct living *living, const struct ll_chains *births, uint32_t op,
+                     struct ll_footprint *footprint)
+{
+    for (uint32_t s = births->first[op]; s != LL_NONE; s = births->next[s]) {
+        const struct ll_liveness *life = &living->lives[s];
+        const enum ll_training_memory kind = ll_training_memory_of(life);
+        living->bytes = ll_add(living->bytes, life->bytes);
+        living->of[kind] = ll_add(living->of[kind], life->bytes);
+        footprint->most_bytes[kind] = ll_max(footprint->most_bytes[kind], living->of[kind]);
+    }
+}
+
+static void take_dead(struct living *living, const struct ll_chains *deaths, uint32_t op)
+{
+    for (uint32_t s = deaths->first[op]; s != LL_NONE; s = deaths->next[s]) {
+        const struct ll_liveness *life = &living->lives[s];
+        uint64_t *of = &living->of[ll_training_memory_of(life)];
+        living->bytes = ll_sub(living->bytes, life->bytes);
+        *of = ll_sub(*of, life->bytes);
+    }
+}
+
+void ll_footprint_of_chains(const struct ll_trace *trace, const struct ll_liveness *lives,
+                            const struct ll_chains *births, const struct ll_chains *deaths,
+                            struct ll_footprint *footprint)
+{
+    struct living living = {.lives = lives};
+    *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        add_born(&living, births, op, footprint);
+        if (footprint->peak_op == LL_NONE || living.bytes > footprint->peak_bytes) {
+            footprint->peak_op = op;
+            footprint->peak_bytes = living.bytes;
+        }
+        take_dead(&living, deaths, op);
+    }
+    sum_classes(trace, lives, footprint);
+}
+
 bool ll_footprint_of_lives(const struct ll_trace *trace, const struct ll_liveness *lives,
                            struct ll_footprint *footprint)
 {
+    struct ll_arena arena = {0};
+    struct ll_chains births, deaths;
     *footprint = (struct ll_footprint){.peak_op = LL_NONE, .unknown = !ll_memory_is_known(trace)};
-    if (trace->op_count == 0)
-        return true;
-    struct flow *flows = calloc(trace->op_count, sizeof *flows);
-    if (!flows)
-        return false;
-    find_peak(trace, lives, flows, footprint);
-    sum_classes(trace, lives, footprint);
-    for (int i = 0; i < LL_HOLDS_COUNT; i++)
-        footprint->most_bytes[i] = find_most(trace, lives, (enum ll_training_memory)i, flows);
-    free(flows);
-    return true;
+    bool done = trace->op_count == 0 || (ll_chain(trace, lives, false, &births, &arena) &&
+                                         ll_chain(trace, lives, true, &deaths, &arena));
+    if (done && trace->op_count > 0)
+        ll_footprint_of_chains(trace, lives, &births, &deaths, footprint);
+    ll_arena_release(&arena);
+    return done;
 }
 
 bool ll_footprint(const struct ll_trace *trace, struct ll_footprint *footprint)

@@ -67,6 +67,11 @@ struct ll_chains {
     uint32_t *next;  /* by storage */
 };
 
+/* The footprint of such lives, in one walk over them. */
+void ll_footprint_of_chains(const struct ll_trace *trace, const struct ll_liveness *lives,
+                            const struct ll_chains *births, const struct ll_chains *deaths,
+                            struct ll_footprint *footprint);
+
 /* Lists live in the arena. False when memory ran out. */
 bool ll_chain(const struct ll_trace *trace, const struct ll_liveness *lives, bool deaths,
               struct ll_chains *chains, struct ll_arena *arena);

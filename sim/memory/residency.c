@@ -177,14 +177,14 @@ static bool cut(struct walk *walk, struct ll_sorted_place place, uint64_t begin,
     return back == 0 || add_remains(walk, remains_behind(walk, end), rest);
 }
 
-/* How far back the largest part of what lies between the addresses was touched, and by which access; what
- * nobody touched is a part, too. */
-static void inherit(const struct walk *walk, uint64_t begin, uint64_t end, struct track *heir)
+/* How far back the largest part of what lies between the addresses, from this place on, was touched, and by
+ * which access; what nobody touched is a part, too. */
+static void inherit(const struct walk *walk, struct ll_sorted_place place, uint64_t begin, uint64_t end,
+                    struct track *heir)
 {
     uint64_t untouched = end - begin, most = 0;
     heir->inherited = LL_NO_FIT;
     heir->heir_of = 0;
-    struct ll_sorted_place place = remains_behind(walk, begin);
     for (const struct remains *r; (r = remains_at(walk, place, end));
          place = ll_sorted_next(&walk->lying, place)) {
         uint64_t bytes = ll_min(end, r->address + r->bytes) - ll_max(begin, r->address);
@@ -206,11 +206,15 @@ static bool bear(struct walk *walk, uint32_t storage)
 {
     struct track *track = &walk->tracks[storage];
     uint64_t begin = walk->addresses[storage], end = begin + track->size_bytes;
-    inherit(walk, begin, end, track);
-    struct ll_sorted_place place;
-    while (remains_at(walk, place = remains_behind(walk, begin), end))
+    struct ll_sorted_place place = remains_behind(walk, begin);
+    inherit(walk, place, begin, end, track);
+    for (const struct remains *r; (r = remains_at(walk, place, end)); place = remains_behind(walk, begin)) {
+        bool covers = r->address <= begin && r->address + r->bytes >= end;
         if (!cut(walk, place, begin, end))
             return false;
+        if (covers)
+            break; /* there is nothing else */
+    }
     return true;
 }
 
@@ -535,16 +539,19 @@ static uint64_t lay_out(struct walk *walk, struct ll_arena *arena)
     return count;
 }
 
-static bool find_addresses(struct walk *walk, struct ll_arena *arena)
+/* And the footprint, unless NULL. */
+static bool find_addresses(struct walk *walk, struct ll_arena *scratch, struct ll_footprint *footprint)
 {
     const struct ll_trace *trace = walk->trace;
-    const struct ll_liveness *lives = trace->op_count > 0 ? ll_trace_liveness(trace, arena) : NULL;
     if (trace->op_count == 0)
-        return true;
-    if (!lives || !ll_chain(trace, lives, false, &walk->births, arena) ||
-        !ll_chain(trace, lives, true, &walk->deaths, arena))
+        return !footprint || ll_footprint(trace, footprint);
+    const struct ll_liveness *lives = ll_trace_liveness(trace, scratch);
+    if (!lives || !ll_chain(trace, lives, false, &walk->births, scratch) ||
+        !ll_chain(trace, lives, true, &walk->deaths, scratch))
         return false;
-    walk->addresses = ll_arena_addresses(trace, lives, &walk->births, &walk->deaths, arena);
+    if (footprint)
+        ll_footprint_of_chains(trace, lives, &walk->births, &walk->deaths, footprint);
+    walk->addresses = ll_arena_addresses(trace, lives, &walk->births, &walk->deaths, scratch);
     return true;
 }
 
@@ -564,6 +571,13 @@ static void measure_rest(const struct walk *walk, struct ll_residency *residency
 
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena)
 {
+    return ll_residency_and_footprint(trace, arena, NULL);
+}
+
+const struct ll_residency *ll_residency_and_footprint(const struct ll_trace *trace, struct ll_arena *arena,
+                                                      struct ll_footprint *footprint)
+{
+    struct ll_arena scratch = {0};
     struct walk walk = {.trace = trace};
     walk.count = lay_out(&walk, arena);
     if (!ll_fits(walk.count))
@@ -573,7 +587,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
     walk.line = calloc(walk.count + 1, sizeof *walk.line);
     bool ready = residency && walk.reuses && walk.tracks && walk.line && measure_signatures(&walk) &&
-                 find_addresses(&walk, arena);
+                 find_addresses(&walk, &scratch, footprint);
     for (uint32_t i = 0; ready && i < trace->storage_count; i++)
         walk.tracks[i].inherited = LL_NO_FIT;
     if (ready) {
@@ -590,6 +604,7 @@ const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct
     free(walk.remains);
     free(walk.spare);
     ll_sorted_release(&walk.lying);
+    ll_arena_release(&scratch);
     return ready ? residency : NULL;
 }
 
@@ -935,21 +950,21 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
 /* --- ops that find the same --- */
 
 /* A hash of 128 bits, so that two ops that hash alike are alike. */
-static void mix(struct ll_reuse_hash *hash, uint64_t word)
+static void mix(struct ll_reuse_hash *hash, uint64_t one, uint64_t other)
 {
-    hash->half[0] = (hash->half[0] ^ word) * UINT64_C(0xFF51AFD7ED558CCD);
+    hash->half[0] = (hash->half[0] ^ one ^ (other << 23 | other >> 41)) * UINT64_C(0xFF51AFD7ED558CCD);
     hash->half[0] ^= hash->half[0] >> 32;
-    hash->half[1] = (hash->half[1] + word) * UINT64_C(0xC4CEB9FE1A85EC53);
+    hash->half[1] = (hash->half[1] + other + (one << 32 | one >> 32)) * UINT64_C(0xC4CEB9FE1A85EC53);
     hash->half[1] ^= hash->half[1] >> 29;
 }
 
-/* All of a use but where it lies in the trace. */
-static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse)
+/* All of a use but where it lies in the trace, and what of others follows. */
+static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse, uint64_t follows)
 {
-    mix(hash, reuse->bytes);
-    mix(hash, (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
-                  (uint64_t)reuse->stays << 3 | (uint64_t)reuse->everywhere << 2 |
-                  (uint64_t)reuse->by_host << 1 | reuse->written);
+    mix(hash, reuse->bytes,
+        (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
+            follows << 4 | (uint64_t)reuse->stays << 3 | (uint64_t)reuse->everywhere << 2 |
+            (uint64_t)reuse->by_host << 1 | reuse->written);
 }
 
 /* Those that read the bytes since they were written, as far as shared_by_all looks. False: the host wrote
@@ -961,12 +976,12 @@ static bool mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuse
     int use = 0;
     for (bool written = false; all && !written && use < MOST_USES && reuse->before > 0; use++) {
         reuse = &reuses[reuse->before - 1];
-        mix_use(hash, reuse);
-        mix(hash, reuse->since);
+        mix_use(hash, reuse, 0);
+        mix(hash, reuse->since, (uint64_t)use);
         written = reuse->written;
         all = reuse->arrived == 0;
     }
-    mix(hash, (uint64_t)use);
+    mix(hash, (uint64_t)use, UINT64_MAX);
     return all;
 }
 
@@ -975,16 +990,14 @@ bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct
     bool same_everywhere = true;
     for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &residency->reuses[i];
-        mix_use(hash, reuse);
-        mix(hash, reuse->distance);
-        mix(hash, reuse->since);
-        mix(hash, (uint64_t)(reuse->arrived > 0) << 1 | (reuse->before > 0));
+        mix_use(hash, reuse, (uint64_t)(reuse->arrived > 0) << 1 | (reuse->before > 0));
+        mix(hash, reuse->distance, reuse->since);
         if (reuse->arrived > 0) {
-            mix(hash, reuse->since_arrival);
-            mix_use(hash, &residency->reuses[reuse->arrived - 1]);
+            mix(hash, reuse->since_arrival, 1);
+            mix_use(hash, &residency->reuses[reuse->arrived - 1], 0);
         }
         if (reuse->before > 0)
-            mix_use(hash, &residency->reuses[reuse->before - 1]);
+            mix_use(hash, &residency->reuses[reuse->before - 1], 0);
         if (reuse->written && !reuse->by_host)
             same_everywhere &= reuse->arrived == 0 && mix_readers(hash, residency->reuses, reuse);
     }

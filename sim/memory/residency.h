@@ -115,6 +115,11 @@ struct ll_residency {
  * immutable, may be shared by threads. */
 const struct ll_residency *ll_residency_new(const struct ll_trace *trace, struct ll_arena *arena);
 
+/* The same with the footprint (footprint.h), which the same births and deaths tell. */
+struct ll_footprint;
+const struct ll_residency *ll_residency_and_footprint(const struct ll_trace *trace, struct ll_arena *arena,
+                                                      struct ll_footprint *footprint);
+
 /* What the caches of a machine have met and let in, op by op: of those that replace at random, or let in but
  * a share. One thread at a time while ops are added. */
 struct ll_history;

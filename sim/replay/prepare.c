@@ -194,8 +194,8 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
         return NULL;
     count(prepared);
     prepared->deps = ll_trace_deps(trace, arena);
-    prepared->residency = ll_residency_new(trace, arena);
-    bool whole = prepared->deps && prepared->residency && ll_footprint(trace, &prepared->footprint);
+    prepared->residency = ll_residency_and_footprint(trace, arena, &prepared->footprint);
+    bool whole = prepared->deps && prepared->residency;
     for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
         prepared->fused[f] = find_fusion(prepared, f, arena);
         whole = whole && prepared->fused[f];

@@ -108,12 +108,7 @@ void ll_map_release(struct ll_map *map)
 /* A full block becomes two halves, and two neighbours of which a number was taken become one where they fill
  * no more than half a block: so there are at most about four times as many blocks as full ones would be. */
 
-enum { BLOCK = 510 }; /* with its count 2 KiB */
-
-struct ll_sorted_block {
-    uint32_t count;
-    uint32_t numbers[BLOCK];
-};
+enum { BLOCK = LL_SORTED_BLOCK };
 
 void ll_sorted_release(struct ll_sorted *sorted)
 {
@@ -121,33 +116,6 @@ void ll_sorted_release(struct ll_sorted *sorted)
         free(sorted->blocks[i]);
     free(sorted->blocks);
     *sorted = (struct ll_sorted){0};
-}
-
-struct ll_sorted_place ll_sorted_find(const struct ll_sorted *sorted,
-                                      bool (*is_before)(const void *context, uint32_t number),
-                                      const void *context)
-{
-    uint64_t first = 0, end = sorted->block_count;
-    while (first < end) {
-        uint64_t middle = first + (end - first) / 2;
-        const struct ll_sorted_block *block = sorted->blocks[middle];
-        if (is_before(context, block->numbers[block->count - 1]))
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    if (first == sorted->block_count)
-        return (struct ll_sorted_place){first, 0};
-    const struct ll_sorted_block *block = sorted->blocks[first];
-    uint32_t low = 0, high = block->count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (is_before(context, block->numbers[middle]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (struct ll_sorted_place){first, low};
 }
 
 uint32_t ll_sorted_at(const struct ll_sorted *sorted, struct ll_sorted_place place)

@@ -60,11 +60,41 @@ struct ll_sorted_place {
 /* Frees all blocks; it is {0} again. */
 void ll_sorted_release(struct ll_sorted *sorted);
 
+enum { LL_SORTED_BLOCK = 510 }; /* with its count 2 KiB */
+
+struct ll_sorted_block {
+    uint32_t count;
+    uint32_t numbers[LL_SORTED_BLOCK];
+};
+
 /* The first place whose number does not stand before what is looked for; of two numbers, the first must
- * never be said to stand behind when the second stands before. */
-struct ll_sorted_place ll_sorted_find(const struct ll_sorted *sorted,
-                                      bool (*is_before)(const void *context, uint32_t number),
-                                      const void *context);
+ * never be said to stand behind when the second stands before. Inline, as the comparison then is. */
+static inline struct ll_sorted_place ll_sorted_find(const struct ll_sorted *sorted,
+                                                    bool (*is_before)(const void *context, uint32_t number),
+                                                    const void *context)
+{
+    uint64_t first = 0, end = sorted->block_count;
+    while (first < end) {
+        uint64_t middle = first + (end - first) / 2;
+        const struct ll_sorted_block *block = sorted->blocks[middle];
+        if (is_before(context, block->numbers[block->count - 1]))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (first == sorted->block_count)
+        return (struct ll_sorted_place){first, 0};
+    const struct ll_sorted_block *block = sorted->blocks[first];
+    uint32_t low = 0, high = block->count - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (is_before(context, block->numbers[middle]))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (struct ll_sorted_place){first, low};
+}
 
 /* The number behind the place, LL_NO_NUMBER at the end; and the place behind that number. */
 uint32_t ll_sorted_at(const struct ll_sorted *sorted, struct ll_sorted_place place);
