@@ -174,12 +174,12 @@ const char *ll_torch_warning(void *context, uint64_t pid, bool loaded)
     told->warning = warning_of(torch, told);
     return told->warning;
 }
-/* Joined with what was recorded. */
+
+/* --- joined with what was recorded --- */
 
 static bool is_gemm(const struct ll_trace *trace, uint32_t seq)
 {
-    enum ll_op_kind kind = trace->signatures[trace->ops[seq].signature].view.kind;
-    return kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(kind));
+    return ll_kind_is_gemm(trace->signatures[trace->ops[seq].signature].view.kind);
 }
 
 /* Biases and the like are counted by one of the two alone. */

@@ -100,8 +100,7 @@ static void widen(struct widening *w, uint32_t op)
     struct ll_rewrite *rewrite = &w->rewrite;
     const struct ll_op_signature *signature = signature_of(rewrite->old, op);
     const struct ll_op_view *view = &signature->view;
-    const bool itself = signature->phase != LL_PHASE_BACKWARD ||
-                        (view->kind != LL_OP_NONE && ll_class_is_gemm(ll_op_class(view->kind)));
+    const bool itself = signature->phase != LL_PHASE_BACKWARD || ll_kind_is_gemm(view->kind);
     struct ll_record record;
     uint32_t *inputs = ll_alloc(&rewrite->arena, view->input_count + 1u, sizeof *inputs),
              *outputs = ll_alloc(&rewrite->arena, view->output_count + 1u, sizeof *outputs);
@@ -293,9 +292,8 @@ static bool has_few_bits(const struct ll_shape *shape)
 static bool is_added(const struct ll_trace *program, const struct ll_op_signature *signature, uint32_t output)
 {
     const struct ll_op_view *view = &signature->view;
-    return signature->phase == LL_PHASE_BACKWARD && view->kind != LL_OP_NONE &&
-           ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count > 0 && has_few_bits(&view->in[0]) &&
-           view->out[output].dtype == LL_F32 &&
+    return signature->phase == LL_PHASE_BACKWARD && ll_kind_is_gemm(view->kind) && view->input_count > 0 &&
+           has_few_bits(&view->in[0]) && view->out[output].dtype == LL_F32 &&
            program->descs[signature->outputs[output]].memory == LL_GRADIENT && view->out[output].rank > 1;
 }
 

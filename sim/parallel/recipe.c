@@ -113,7 +113,7 @@ static bool is_weight(const struct completing *c, uint32_t tensor)
 
 static bool multiplies(const struct ll_op_view *view)
 {
-    return view->kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(view->kind)) && view->input_count == 2;
+    return ll_kind_is_gemm(view->kind) && view->input_count == 2;
 }
 
 static bool moves(const struct ll_op_view *view)

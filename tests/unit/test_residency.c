@@ -332,7 +332,7 @@ static void memories_of_several_units_keep_nothing_for_the_next_op(void **state)
 static enum ll_operand role_of(const struct ll_trace *trace, uint32_t op, uint32_t input)
 {
     enum ll_op_kind kind = trace->signatures[trace->ops[op].signature].view.kind;
-    bool product = kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(kind));
+    bool product = ll_kind_is_gemm(kind);
     return product && input > 0 ? LL_OPERAND_B : LL_OPERAND_A;
 }
 

@@ -174,6 +174,12 @@ static inline bool ll_class_is_gemm(enum ll_op_class op_class)
     return op_class == LL_CLASS_MATRIX || op_class == LL_CLASS_CONV;
 }
 
+/* Whether an op of the kind does; false for kinds that nobody here knows. */
+static inline bool ll_kind_is_gemm(enum ll_op_kind kind)
+{
+    return kind < LL_OP_NONE && ll_class_is_gemm(ll_op_class(kind));
+}
+
 /* The kind of this name, or of one that it had in version 0.1; else LL_OP_NONE. */
 enum ll_op_kind ll_op_find(const char *name);
 
