@@ -23,7 +23,7 @@ struct edge {
     double bytes;
     bool weight;    /* cut as the node's columns and depth are */
     bool constant;  /* no op makes it: it is read once */
-    bool along_k;   /* its columns are the depth of the node's GEMM */
+    bool along_k;   /* its columns are the node's depth */
     bool by_column; /* a column of the result needs the same column alone */
 };
 
@@ -32,7 +32,8 @@ struct node {
     uint32_t op, signature;
     enum ll_op_kind kind;
     const struct ll_work *work;
-    uint64_t rows, columns, depth; /* of the result; k of a GEMM that can be cut, else 1 */
+    uint64_t rows, columns; /* of the result */
+    uint64_t depth;         /* k of a GEMM, channels of an image, where they can be cut; else 1 */
     double out_bytes;
     uint32_t first_edge, edge_count;
     uint32_t last_use; /* the last node that reads it; LL_NONE: none does, it is a result of the step */

@@ -60,7 +60,7 @@ static void cut_gemm(struct ll_gemm *gemm, double rows, double columns, double d
     gemm->k = share_of(gemm->k, depth);
 }
 
-static void cut_conv(struct ll_conv *conv, uint64_t rows, double columns)
+static void cut_conv(struct ll_conv *conv, uint64_t rows, double columns, double depth)
 {
     uint64_t dilation = ll_max(conv->dilation_h, 1);
     if (rows >= conv->out_h)
@@ -75,8 +75,10 @@ static void cut_conv(struct ll_conv *conv, uint64_t rows, double columns)
         conv->groups = share_of(conv->groups, columns);
         conv->in_c = conv->groups * each;
         conv->out_c = conv->groups * out_each;
-    } else
+    } else {
         conv->out_c = share_of(conv->out_c, columns);
+        conv->in_c = share_of(conv->in_c, depth);
+    }
 }
 
 struct ll_work part_of_work(const struct node *node, uint64_t rows, uint64_t columns, uint64_t depth)
@@ -90,7 +92,8 @@ struct ll_work part_of_work(const struct node *node, uint64_t rows, uint64_t col
     work.between = share_of(work.between, r * c);
     work.specials =
         work.kind == LL_WORK_GEMM || work.kind == LL_WORK_CONV ? work.specials : share_of(work.specials, 1);
-    work.a_bytes = share_of(work.a_bytes, r * (ll_is_gemm(&work) ? d : c));
+    bool grouped = work.kind == LL_WORK_CONV && work.conv.groups > 1;
+    work.a_bytes = share_of(work.a_bytes, r * (ll_is_gemm(&work) && !grouped ? d : c));
     work.b_bytes = share_of(work.b_bytes, c * d);
     work.c_bytes = share_of(work.c_bytes, r * c);
     work.lines = share_of(work.lines, r);
@@ -99,7 +102,7 @@ struct ll_work part_of_work(const struct node *node, uint64_t rows, uint64_t col
         cut_gemm(&work.gemm, r, c, d);
         break;
     case LL_WORK_CONV:
-        cut_conv(&work.conv, rows, c);
+        cut_conv(&work.conv, rows, c, d);
         break;
     case LL_WORK_VECTOR:
         work.vector.elements = share_of(work.vector.elements, r * c);
@@ -173,6 +176,13 @@ static bool set_batch(struct edge *edge, const struct ll_op_view *view, uint32_t
     return true;
 }
 
+/* A convolution of each channel by itself. */
+static bool is_depthwise(const struct ll_work *work)
+{
+    return work->kind == LL_WORK_CONV && work->conv.groups > 1 && work->conv.groups == work->conv.in_c &&
+           work->conv.groups == work->conv.out_c;
+}
+
 /* How rows and columns of operand i belong to those of the result. */
 static void classify(const struct node *node, const struct ll_op_view *view, uint32_t i, struct edge *edge)
 {
@@ -187,10 +197,12 @@ static void classify(const struct node *node, const struct ll_op_view *view, uin
         edge->weight = true;
     else if (product && i == 1 && node->work->gemm.batch > 1 && node->rows > 1 && set_batch(edge, view, i))
         return;
-    else if (node->work->kind == LL_WORK_CONV && i == 0 && node->work->conv.pass == LL_CONV_FORWARD)
+    else if (node->work->kind == LL_WORK_CONV && i == 0 && node->work->conv.pass == LL_CONV_FORWARD) {
         set_window(edge, view, node->work->conv.kernel_h);
-    else if (node->work->kind == LL_WORK_CONV && i == 1 && node->work->conv.pass == LL_CONV_FORWARD &&
-             edge->constant)
+        edge->along_k = node->depth > 1 && edge->columns == node->depth;
+        edge->by_column = is_depthwise(node->work) && edge->columns == node->columns;
+    } else if (node->work->kind == LL_WORK_CONV && i == 1 && node->work->conv.pass == LL_CONV_FORWARD &&
+               edge->constant)
         edge->weight = true;
     else if (is_pool(view, node->work) && i == 0) {
         set_window(edge, view, (uint64_t)ll_attr_count(view, LL_ATTR_KERNEL_H, 1));
@@ -201,7 +213,8 @@ static void classify(const struct node *node, const struct ll_op_view *view, uin
     }
 }
 
-/* How a node may be cut: its rows, columns and depth. */
+/* How a node may be cut: its rows, columns and depth, which is k of a GEMM, channels of the image of a
+ * convolution. */
 static void measure(struct node *node, const struct ll_op_view *view)
 {
     bool conv = node->work->kind == LL_WORK_CONV && node->work->conv.pass == LL_CONV_FORWARD;
@@ -218,6 +231,8 @@ static void measure(struct node *node, const struct ll_op_view *view)
         node->columns = columns_of(&view->out[0]);
     if (gemm && node->work->gemm.batch == 1)
         node->depth = ll_max(node->work->gemm.k, 1);
+    if (conv && node->work->conv.groups == 1)
+        node->depth = ll_max(node->work->conv.in_c, 1);
 }
 
 static void add_edges(struct building *building, struct node *node)

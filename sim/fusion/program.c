@@ -12,8 +12,10 @@
  * within a band rows are kept (its fully cached mode). Within a step columns are divided among cores and
  * blocks, and the depth of a GEMM among blocks, which add to the same result.
  *
- * Through a group of GEMMs and what stands between them columns go block by block, so that no row of what
- * lies between is ever there as a whole; the GEMM at the end takes a block as a part of its depth:
+ * Through a group of GEMMs or convolutions and what stands between them columns (channels) go block by
+ * block, so that no row of what lies between is ever there as a whole; the GEMM or convolution at the end
+ * takes a block as a part of its depth. Of a window of several rows the last ones of all blocks stay until
+ * the next step:
  *
  *       block    0    1    2
  *       left     #    #    #                 columns of the block, each from all rows' depth
@@ -243,7 +245,7 @@ static bool find_marks(struct program *program)
 
 /* --- groups through which columns go block by block --- */
 
-/* Whether a GEMM's columns and depth can be cut, its weights with them. */
+/* Whether the columns and depth of a GEMM or a convolution can be cut, its weights with them. */
 static bool cuts_columns(const struct graph *graph, const struct node *node)
 {
     bool weights = false;
@@ -263,8 +265,8 @@ static enum role role_in_group(const struct program *program, uint32_t first, ui
         if (edge->source == LL_NONE || edge->source < first)
             continue;
         uint64_t columns = graph->nodes[edge->source].columns;
-        bool block =
-            program->roles[edge->source - program->plan.first] == ROLE_BLOCK && edge->map == ROWS_SAME;
+        bool rows = edge->map == ROWS_SAME || (edge->map == ROWS_WINDOW && edge->stride > 0);
+        bool block = program->roles[edge->source - program->plan.first] == ROLE_BLOCK && rows;
         bool fits =
             gemm ? edge->along_k && columns == node->depth : edge->by_column && columns == node->columns;
         if (!block || !fits)
@@ -302,8 +304,8 @@ uint32_t program_side_by_side(const struct program *program, uint32_t n)
 {
     const struct graph *graph = program->graph;
     uint32_t begin = program->plan.first;
-    while (n > begin && program->roles[n - begin] == ROLE_BLOCK && graph->nodes[n].heavy &&
-           program->roles[n - 1 - begin] == ROLE_BLOCK && graph->nodes[n - 1].heavy)
+    while (n > begin && program->roles[n - begin] == ROLE_BLOCK && cuts_columns(graph, &graph->nodes[n]) &&
+           program->roles[n - 1 - begin] == ROLE_BLOCK && cuts_columns(graph, &graph->nodes[n - 1]))
         n--;
     return n;
 }

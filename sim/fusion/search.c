@@ -26,7 +26,7 @@ enum {
     PRICED = 64,
     MADE_ALONE = 16,
     FLOWING = 48,
-    PLAYED_FLOWING = 8,
+    PLAYED_FLOWING = 6,
     MOST_TILES = 8192,
     MOST_FUSED = 6000,
     MOST_HEAVY = 6,
@@ -204,6 +204,8 @@ static void search_one(struct search *search, uint32_t n, struct choice *best)
 {
     const struct node *node = &search->graph.nodes[n];
     uint64_t cores = search->machine->cores[node->type].count;
+    /* Alone, a convolution's channels are all there for each tile. */
+    uint64_t most_depth = node->work->kind == LL_WORK_CONV ? 1 : ll_max(node->depth / 32, 1);
     struct ranked ranked[PRICED];
     for (unsigned i = 0; i < PRICED; i++)
         ranked[i].bound_s = INFINITY;
@@ -216,8 +218,7 @@ static void search_one(struct search *search, uint32_t n, struct choice *best)
         for (uint64_t steps = 1; steps <= ll_min(band, 4096); steps = next_count(steps, ll_min(band, 4096)))
             for (uint64_t j = 1; j <= node->columns / plan.columns;
                  j = next_count(j, node->columns / plan.columns))
-                for (uint64_t k = 1; k <= ll_max(node->depth / 32, 1);
-                     k = next_count(k, ll_max(node->depth / 32, 1))) {
+                for (uint64_t k = 1; k <= most_depth; k = next_count(k, most_depth)) {
                     if (steps * j * k * bands * plan.columns > MOST_TILES || (k > 1 && node->depth == 1) ||
                         j > 4000 || k > 4000)
                         continue;
@@ -403,7 +404,7 @@ static void offer_blocks(struct search *search, struct stack_plan plan, uint64_t
                          struct ranked ranked[FLOWING])
 {
     unsigned found = 0;
-    for (uint64_t blocks = 2; blocks <= ll_min(most, 2048) && found < 3; blocks *= 2) {
+    for (uint64_t blocks = 2; blocks <= ll_min(most, 2048) && found < 5; blocks *= 2) {
         plan.column_blocks = (uint32_t)blocks;
         double s = estimate_blocks(search, &plan, false);
         search->tried++;

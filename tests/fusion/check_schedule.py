@@ -66,10 +66,15 @@ def covered(pieces, rows, columns):
 
 
 def needed_columns(op, i, tile):
-    """Columns of input i that a tile needs: of a GEMM its depth; of what stands for itself the same ones; else all."""
+    """Columns of input i that a tile needs: of a GEMM, and of a convolution of all channels, its depth; of what stands for
+    itself, as a channel that is convolved alone, the same ones; else all."""
     dims = op["inputs"][i]["dims"]
     if op["kind"] == "matmul" and i == 0:
         return tile["depth"]
+    if op["kind"] == "conv2d" and i == 0 and op["inputs"][1]["dims"][2] == dims[-1]:
+        return tile["depth"] if op["whole_depth"] == dims[-1] else [0, dims[-1]]
+    if op["kind"] == "conv2d" and i == 0 and op["inputs"][1]["dims"][2] == 1 and dims[-1] == op["outputs"][0]["dims"][-1]:
+        return tile["columns"]
     if op["kind"] in ("matmul", "conv2d", "softmax", "layer_norm", "rms_norm") or dims != op["outputs"][0]["dims"]:
         return [0, dims[-1]]
     return tile["columns"]
@@ -117,11 +122,14 @@ def check_work(schedule, ops, peak):
             wrong(f"op {seq} ({op['kind']}) is not computed")
             continue
         full = [max(t[key][1] for t in mine) for key in ("rows", "columns", "depth")]
+        op["whole_depth"] = full[2]
         product = op["kind"] in ("conv2d", "matmul")
         if product and full[:2] != [rows_of(op["outputs"][0]["dims"]), op["outputs"][0]["dims"][-1]]:
             wrong(f"op {seq}: tiles end at {full}")
         if op["kind"] == "matmul" and full[2] != op["inputs"][0]["dims"][-1]:
             wrong(f"op {seq}: depth ends at {full[2]}")
+        if op["kind"] == "conv2d" and full[2] not in (1, op["inputs"][1]["dims"][2]):
+            wrong(f"op {seq}: channels end at {full[2]}")
         cells = sorted({tuple(t["columns"] + t["depth"]) for t in mine})
         edges = sorted({e for c in cells for e in c[:2]}), sorted({e for c in cells for e in c[2:]})
         for c0, c1 in zip(edges[0], edges[0][1:]):
@@ -175,6 +183,8 @@ def check_reads(schedule, ops, stored):
             ranges = found["tensor", value["id"]] + (found["op", maker] if maker is not None else [])
             columns = needed_columns(op, i, tile)
             if op["kind"] == "matmul" and i == 1 and len(value["dims"]) == 2 and maker is None:
+                needed, columns = tile["depth"], tile["columns"]
+            if op["kind"] == "conv2d" and i == 1 and maker is None:
                 needed, columns = tile["depth"], tile["columns"]
             if needed and not covered(ranges, needed, columns):
                 wrong(f"op {tile['op']}: rows {needed}, columns {columns} of input {i} are not read, but {ranges}")

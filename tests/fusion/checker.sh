@@ -39,6 +39,24 @@ breach 'a result is not stored' 's["transfers"] = [t for t in s["transfers"] if 
 breach 'room is given back too soon' 's["pieces"][5]["until_s"] = s["pieces"][5]["from_s"]'
 breach 'the step is shorter' 's["time_s"] /= 2'
 
+# Channels that go block by block from one convolution into the next, through memories that hold a few; and through one
+# of each channel by itself.
+for workload in bottleneck inverted; do
+    schedule $workload --set memory.sram.size=256KiB
+    grep -q '"column_blocks": [1-9]' "$here/out.json" || { echo "$workload: it is not cut along channels" && exit 1; }
+    python3 - "$here/out.json" <<'END' || exit 1
+import json, sys
+fusion = json.load(open(sys.argv[1]))["results"][0]["fusion"]
+between = 14 * 14 * 768 * 2 # bytes of the least tensor between two of the layers
+assert len(fusion["stacks"]) == 1 and fusion["time_s"] < 0.5 * fusion["layer_by_layer_s"], fusion["time_s"]
+assert sum(m["peak_bytes"] for m in fusion["memories"]) < 2 * between
+END
+done
+sum='t = next(t for t in s["tiles"] if t["op"] == s["tiles"][-1]["op"] and t["depth"][0] > 0)'
+breach 'channels are not read' "$sum; t['reads'] = t['reads'][1:]"
+breach 'a block of filters is another one' "$sum; w = [p for p in t['reads'] if s['pieces'][p].get('op') is None]; \
+s['pieces'][w[0]]['columns'] = [0, 1]"
+
 # A gated layer that goes block by block of its hidden columns through memories that hold a few.
 schedule gated --set memory.sram.size=96KiB
 grep -q '"column_blocks": [1-9][0-9]' "$here/out.json" || { echo "it is not cut along columns" && exit 1; }

@@ -40,6 +40,10 @@ def ints(name, values):
     return block(5, block(1, name) + b"".join(number(8, v) for v in values) + number(20, 7))
 
 
+def integer(name, value):
+    return block(5, block(1, name) + number(3, value) + number(20, 2))
+
+
 def node(kind, inputs, outputs, attributes=b""):
     body = b"".join(block(1, i) for i in inputs) + b"".join(block(2, o) for o in outputs)
     return block(1, body + block(3, outputs[0]) + block(4, kind) + attributes)
@@ -72,6 +76,25 @@ def gated_layer(name, rows, width, hidden):
     return model(name, nodes, weights, [("x", [rows, width])], [("y", [rows, width])])
 
 
+def bottleneck():
+    """Many channels between two convolutions, the second of windows."""
+    same = ints("kernel_shape", [3, 3]) + ints("pads", [1, 1, 1, 1])
+    nodes = [node("Conv", ["x", "w1"], ["a"], ints("kernel_shape", [1, 1])), node("Relu", ["a"], ["r"]),
+             node("Conv", ["r", "w2"], ["y"], same)]
+    weights = [("w1", [1024, 64, 1, 1]), ("w2", [64, 1024, 3, 3])]
+    return model("bottleneck", nodes, weights, [("x", [1, 64, 14, 14])], [("y", [1, 64, 14, 14])])
+
+
+def inverted():
+    """The same around a convolution of each channel by itself."""
+    point = ints("kernel_shape", [1, 1])
+    same = ints("kernel_shape", [3, 3]) + ints("pads", [1, 1, 1, 1]) + integer("group", 768)
+    nodes = [node("Conv", ["x", "w1"], ["a"], point), node("Conv", ["a", "w2"], ["b"], same), node("Relu", ["b"], ["r"]),
+             node("Conv", ["r", "w3"], ["y"], point)]
+    weights = [("w1", [768, 96, 1, 1]), ("w2", [768, 1, 3, 3]), ("w3", [96, 768, 1, 1])]
+    return model("inverted", nodes, weights, [("x", [1, 96, 14, 14])], [("y", [1, 96, 14, 14])])
+
+
 def swiglu():
     return gated_layer("swiglu", 256, 2048, 8192)
 
@@ -101,7 +124,7 @@ def main():
         with open(f"{folder}/attention.onnx", "wb") as file:
             file.write(attention(*map(int, sizes)))
         return
-    for make in (two_conv, swiglu, rows16, gated):
+    for make in (two_conv, bottleneck, inverted, swiglu, rows16, gated):
         with open(f"{folder}/{make.__name__}.onnx", "wb") as file:
             file.write(make())
 
