@@ -220,6 +220,44 @@ static void replay(struct scene *scene)
     ll_arena_release(&arena);
 }
 
+/* What `leadline sim` of a small trace does: reads a machine, and replays a step of training on it, as it is
+ * and with each knob turned. */
+static void set_what_if(struct scene *scene)
+{
+    enum ll_status status;
+    scene->trace = ll_trace_read("traces/alexnet_train_b8.llt", &scene->diags, &status);
+    read_machine(scene, "h100_sxm");
+    scene->prepared = scene->trace ? ll_prepare(scene->trace, &scene->arena, &scene->diags) : NULL;
+    if (!scene->prepared)
+        fail(scene, "prepare the trace");
+}
+
+static void what_if(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    struct ll_remembered remembered = {0};
+    size_t count;
+    const struct ll_result *result =
+        ll_replay_remembering(scene->prepared, scene->machine, &remembered, &arena, &scene->diags);
+    const struct ll_gain *gains = result ? ll_what_if(result, &remembered, &arena, &count) : NULL;
+    if (!gains)
+        fail(scene, "replay");
+    scene->sum += gains[0].time_s;
+    ll_remembered_release(&remembered);
+    ll_arena_release(&arena);
+}
+
+static void set_nothing(struct scene *scene)
+{
+    (void)scene;
+}
+
+static void read_h100(struct scene *scene)
+{
+    ll_machine_free(scene->machine);
+    read_machine(scene, "h100_sxm");
+}
+
 /* ---- costs */
 
 /* Sizes as layers have them, most a multiple of eight, some odd. */
@@ -677,6 +715,8 @@ static const struct subject {
     {"read_op", set_read, read_trace, RECORDED_STEPS *LOOP_OPS},
     {"prepare_op", set_prepare, prepare, REPLAYED_STEPS *LOOP_OPS},
     {"replay_op", set_replay, replay, REPLAYED_STEPS *LOOP_OPS},
+    {"what_if", set_what_if, what_if, 1},
+    {"machine", set_nothing, read_h100, 1},
     {"timeline_op", set_prepare, timeline, REPLAYED_STEPS *LOOP_OPS},
     {"gemm_cold", set_gemm, cost, WORKS},
     {"gemm_remembered", set_gemm_memo, recall, REMEMBERED_TIMES *WORKS},
