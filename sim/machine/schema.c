@@ -583,8 +583,8 @@ static void json_quantity(void *out, double value, enum ll_dimension dimension)
 
 static void json_number(void *out, double value, const char *unit)
 {
-    double in_unit;
-    bool right = ll_number_parse(ll_number_in(value, unit).text, "", &in_unit);
+    double in_unit = value;
+    bool right = !*unit || ll_number_parse(ll_number_in(value, unit).text, "", &in_unit);
     assert(right);
     ll_json_number(out, right ? in_unit : value);
 }

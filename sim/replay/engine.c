@@ -480,7 +480,7 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct alone *a
     tried.late_s = late_s(run, start_s, &tried.timing);
     const struct ll_slowed slowed = {run->prepared, run->machine,  seq,
                                      tried.cost,    &alone->found, tried.timing.time_s};
-    if (!run->among->apart)
+    if (!run->among->apart && run->machine->network_count > 0)
         slow_down(run, &slowed, start_s, &tried);
     return tried;
 }

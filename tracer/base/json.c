@@ -75,10 +75,24 @@ void ll_json_close_list(struct ll_json *json)
     close(json, "]");
 }
 
+/* How many bytes stand in quotes as they are, one a character. */
+static size_t plain_length(const unsigned char *text)
+{
+    size_t length = 0;
+    while (text[length] >= 0x20 && text[length] < 0x7F && text[length] != '"' && text[length] != '\\')
+        length++;
+    return length;
+}
+
 static void quote(struct ll_str *out, const char *text)
 {
     ll_str_add(out, "\"");
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    for (const unsigned char *p = (const unsigned char *)text;;) {
+        size_t plain = plain_length(p);
+        ll_str_add_bytes(out, (const char *)p, plain);
+        p += plain;
+        if (!*p)
+            break;
         size_t length = ll_utf8_length(p);
         if (*p == '"' || *p == '\\')
             ll_str_addf(out, "\\%c", *p);
