@@ -534,8 +534,7 @@ static const struct ll_option options[] = {
     {"set", 0, "PATH=VALUE", "change a value of the machine before it is shown"},
     {"import", 0, "FORMAT",
      "write a machine of another tool as a machine file, and say what it has no place for: zigzag (also "
-     "systems of "
-     "Stream), timeloop, scalesim or astra-sim"},
+     "systems of Stream), timeloop, scalesim or astra-sim"},
     {"export", 0, "FORMAT", "write a machine as such a tool's file, and say what that has no place for"},
     {"device", 0, "MACHINE",
      "with --import astra-sim: the device that the network joins (default: a roof of the "
@@ -557,12 +556,9 @@ const struct ll_command ll_command_machines = {
                 "  leadline machines --import timeloop arch.yaml ERT.yaml problem.yaml -o mine.yaml\n"
                 "  leadline machines --export zigzag eyeriss_array -o hardware.yaml\n",
     .details = "--import zigzag takes hardware and a mapping of ZigZag, or a system of Stream, whose cores "
-               "are found "
-               "beside it; timeloop an architecture with what there is of ERT, ART, constraints, problem and "
-               "mapping, "
-               "in any order; scalesim a .cfg; astra-sim a network and a system. What has no place in a "
-               "machine file "
-               "is listed by key, with line and reason.\n",
+               "are found beside it; timeloop an architecture with what there is of ERT, ART, constraints, "
+               "problem and mapping, in any order; scalesim a .cfg; astra-sim a network and a system. What "
+               "has no place in a machine file is listed by key, with line and reason.\n",
     .options = options,
     .writes = (const char *const[]){"output", NULL},
     .repeated = (const char *const[]){"set", NULL},

@@ -436,7 +436,6 @@ bool ll_is_scalesim(const char *which)
     return length > 4 && strcmp(which + length - 4, ".cfg") == 0;
 }
 
-/* Version 3 where there is a section of it. */
 struct ll_machine *ll_read_scalesim(const char *path, const char *const *folders,
                                     const struct ll_override *overrides, size_t override_count,
                                     struct ll_diags *diags)
@@ -448,7 +447,7 @@ struct ll_machine *ll_read_scalesim(const char *path, const char *const *folders
     enum ll_status status = ll_read_whole(path, 1 << 24, &arena, &text);
     if (status != LL_OK) {
         ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
-    } else if (ll_scalesim_read_config(text.bytes, text.length, path, strstr(text.bytes, "[layout]") ? 3 : 2,
+    } else if (ll_scalesim_read_config(text.bytes, text.length, path, ll_scalesim_version_of(text.bytes),
                                        &arena, diags, &config)) {
         struct ll_str yaml = {0};
         ll_scalesim_machine_yaml(&config, true, &yaml);

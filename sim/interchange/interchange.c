@@ -78,14 +78,13 @@ const char *ll_said(struct ll_interchange *x, const char *format, ...)
 static void add_left(struct ll_interchange *x, const char *key, struct ll_place place, const char *why,
                      bool assumed)
 {
-    struct ll_left *left = ll_alloc(x->arena, 1, sizeof *left);
+    x->left->assumed += assumed;
+    struct ll_left *left = x->left->count++ < LL_LEFT_LIMIT ? ll_alloc(x->arena, 1, sizeof *left) : NULL;
     if (!left)
         return;
     *left = (struct ll_left){ll_said(x, "%s", key), why, place, assumed, NULL};
     *(x->left->last ? &x->left->last->next : &x->left->first) = left;
     x->left->last = left;
-    x->left->count++;
-    x->left->assumed += assumed;
 }
 
 void ll_leave(struct ll_interchange *x, const char *key, struct ll_place place, const char *why)

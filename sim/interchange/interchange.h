@@ -32,10 +32,11 @@ struct ll_left {
     struct ll_left *next;
 };
 
-/* In the order of files and lines. {NULL} to begin with. */
+/* In the order of files and lines; zeroed to begin with. Past LL_LEFT_LIMIT entries are counted, not kept. */
+enum { LL_LEFT_LIMIT = 2000 };
 struct ll_left_list {
     struct ll_left *first, *last;
-    size_t count, assumed;
+    size_t count, assumed; /* all entries; those of them that were assumed */
 };
 
 enum { LL_PEER_OUTPUTS = 2 };

@@ -40,7 +40,7 @@ bool ll_peer_import_SCALESIM(struct ll_interchange *x, const struct ll_peer_impo
 {
     const struct ll_peer_file *file = &import->files[0];
     struct ll_scalesim_config config;
-    int version = strstr(file->text, "[layout]") ? 3 : 2;
+    int version = ll_scalesim_version_of(file->text);
     if (!ll_scalesim_read_config(file->text, file->length, file->name, version, x->arena, x->diags, &config))
         return false;
     ll_scalesim_machine_yaml(&config, true, yaml);

@@ -50,8 +50,7 @@ struct reader {
 
 /* An attribute of a component, its own or that of a container around it; `otherwise` where it is not
  * there. */
-static bool attribute(struct reader *r, const struct ll_node *node, const char *const *keys, double otherwise,
-                      double *value)
+static bool attribute(struct reader *r, const char *const *keys, double otherwise, double *value)
 {
     *value = otherwise;
     for (; *keys; keys++)
@@ -61,7 +60,6 @@ static bool attribute(struct reader *r, const struct ll_node *node, const char *
                 continue;
             if (ll_expression(found->text, &r->scopes, value) && *value >= 0 && *value <= MOST)
                 return true;
-            (void)node;
             return ll_complain(r->x->diags, found->place,
                                "`%s`: expected a number, or an expression of attributes that are known",
                                ll_node_shown(found).text);
@@ -128,13 +126,13 @@ static double instances_of(const struct ll_chain *chain)
 }
 
 /* Ports in words a cycle, for all operands together. */
-static bool take_ports(struct reader *r, const struct ll_node *node, double word, struct ll_chain_store *s)
+static bool take_ports(struct reader *r, double word, struct ll_chain_store *s)
 {
     static const uint8_t in = 1u << LL_ARRAY_FILL | 1u << LL_ARRAY_UPDATE, out = 1u << LL_ARRAY_READ;
     double reads, writes, both;
-    if (!attribute(r, node, KEYS("read_bandwidth"), 0, &reads) ||
-        !attribute(r, node, KEYS("write_bandwidth"), 0, &writes) ||
-        !attribute(r, node, KEYS("shared_bandwidth", "rw_bandwidth"), 0, &both))
+    if (!attribute(r, KEYS("read_bandwidth"), 0, &reads) ||
+        !attribute(r, KEYS("write_bandwidth"), 0, &writes) ||
+        !attribute(r, KEYS("shared_bandwidth", "rw_bandwidth"), 0, &both))
         return false;
     const struct {
         double words;
@@ -154,15 +152,15 @@ static bool take_ports(struct reader *r, const struct ll_node *node, double word
     return true;
 }
 
-/* What the network of a component takes: a bit to the next element by the wire's length and the router behind it,
- * or a word by hops. */
-static bool take_network(struct reader *r, const struct ll_node *node, double word)
+/* What the network of a component takes: a bit to the next element by the wire's length and the router behind
+ * it, or a word by hops. */
+static bool take_network(struct reader *r, double word)
 {
     double wire, width_mm, hop, router;
-    if (!attribute(r, node, KEYS("network_wire_energy", "wire_energy"), 0, &wire) ||
-        !attribute(r, node, KEYS("network_tile_width", "tile_width"), 0, &width_mm) ||
-        !attribute(r, node, KEYS("network_energy_per_hop", "energy_per_hop"), 0, &hop) ||
-        !attribute(r, node, KEYS("network_router_energy", "router_energy"), 0, &router))
+    if (!attribute(r, KEYS("network_wire_energy", "wire_energy"), 0, &wire) ||
+        !attribute(r, KEYS("network_tile_width", "tile_width"), 0, &width_mm) ||
+        !attribute(r, KEYS("network_energy_per_hop", "energy_per_hop"), 0, &hop) ||
+        !attribute(r, KEYS("network_router_energy", "router_energy"), 0, &router))
         return false;
     double hop_pj = (hop > 0 ? hop / word : wire * width_mm) + router / word;
     if (hop_pj > 0)
@@ -171,12 +169,11 @@ static bool take_network(struct reader *r, const struct ll_node *node, double wo
 }
 
 /* Ports of a memory's cells, by which its energy follows from its size where no table has it. */
-static bool take_cell_ports(struct reader *r, const struct ll_node *node, struct ll_chain_store *s)
+static bool take_cell_ports(struct reader *r, struct ll_chain_store *s)
 {
     double both, reads, writes;
-    if (!attribute(r, node, KEYS("n_rdwr_ports", "n_rw_ports"), 0, &both) ||
-        !attribute(r, node, KEYS("n_rd_ports"), 0, &reads) ||
-        !attribute(r, node, KEYS("n_wr_ports"), 0, &writes))
+    if (!attribute(r, KEYS("n_rdwr_ports", "n_rw_ports"), 0, &both) ||
+        !attribute(r, KEYS("n_rd_ports"), 0, &reads) || !attribute(r, KEYS("n_wr_ports"), 0, &writes))
         return false;
     s->cell_ports = both + reads + writes;
     return true;
@@ -187,15 +184,13 @@ static bool take_store(struct reader *r, struct ll_node *node, const char *name)
 {
     double word, width, depth, block, cluster, buffers, kilobytes, entries;
     struct ll_chain_store *s = ll_chain_add(r->x, r->t.chain, node, name);
-    if (!s || !attribute(r, node, KEYS("datawidth", "word-bits", "word_bits"), 8, &word) ||
-        !attribute(r, node, KEYS("block-size", "block_size"), 0, &block) ||
-        !attribute(r, node, KEYS("cluster_size", "cluster-size"), 1, &cluster) ||
-        !attribute(r, node, KEYS("width", "memory_width"), fmax(1, block) * word * fmax(1, cluster),
-                   &width) ||
-        !attribute(r, node, KEYS("depth", "memory_depth"), 0, &depth) ||
-        !attribute(r, node, KEYS("entries"), 0, &entries) ||
-        !attribute(r, node, KEYS("sizeKB"), 0, &kilobytes) ||
-        !attribute(r, node, KEYS("multiple_buffering"), 1, &buffers))
+    if (!s || !attribute(r, KEYS("datawidth", "word-bits", "word_bits"), 8, &word) ||
+        !attribute(r, KEYS("block-size", "block_size"), 0, &block) ||
+        !attribute(r, KEYS("cluster_size", "cluster-size"), 1, &cluster) ||
+        !attribute(r, KEYS("width", "memory_width"), fmax(1, block) * word * fmax(1, cluster), &width) ||
+        !attribute(r, KEYS("depth", "memory_depth"), 0, &depth) ||
+        !attribute(r, KEYS("entries"), 0, &entries) || !attribute(r, KEYS("sizeKB"), 0, &kilobytes) ||
+        !attribute(r, KEYS("multiple_buffering"), 1, &buffers))
         return false;
     if (word <= 0 || width <= 0 || cluster < 1 || buffers <= 0)
         return ll_complain(r->x->diags, node->place,
@@ -211,10 +206,10 @@ static bool take_store(struct reader *r, struct ll_node *node, const char *name)
     s->word_bits = r->word_bits;
     for (int o = 0; o < LL_OPERAND_COUNT; o++)
         s->holds[o] = true;
-    return take_ports(r, node, r->word_bits, s) && take_cell_ports(r, node, s) &&
-           take_network(r, node, word) && energy_of(r, name, "read", &s->read_pj) &&
-           energy_of(r, name, "write", &s->write_pj) && energy_of(r, name, "update", &s->update_pj) &&
-           energy_of(r, name, "leak", &s->leak_pj) && add_area(r, name, instances_of(r->t.chain));
+    return take_ports(r, r->word_bits, s) && take_cell_ports(r, s) && take_network(r, word) &&
+           energy_of(r, name, "read", &s->read_pj) && energy_of(r, name, "write", &s->write_pj) &&
+           energy_of(r, name, "update", &s->update_pj) && energy_of(r, name, "leak", &s->leak_pj) &&
+           add_area(r, name, instances_of(r->t.chain));
 }
 
 static bool stores_something(struct reader *r, const struct ll_node *node)
@@ -294,7 +289,7 @@ static bool take_instances(struct reader *r, struct ll_node *node, double instan
                            struct ll_timeloop_level *level)
 {
     double across;
-    if (!attribute(r, node, KEYS("meshX"), 0, &across))
+    if (!attribute(r, KEYS("meshX"), 0, &across))
         return false;
     across = across > 0 ? across : r->across * (instances / r->instances);
     double x = across / r->across, y = instances / r->instances / x;

@@ -230,6 +230,12 @@ static const char *our_name(const struct ll_timeloop *t, int d, int gemm)
 
 /* --- constraints --- */
 
+/* Whether two names are of one loop: M and K are, of convolutions. */
+static bool is_same_loop(const struct ll_timeloop *t, int one, int other)
+{
+    return one == other || (!t->gemms && !strcmp(t->dim[one].conv, t->dim[other].conv));
+}
+
 /* Factors of 1 by loop, for which the others are left out. */
 struct ones {
     bool one[LL_TIMELOOP_DIMS];
@@ -240,8 +246,8 @@ static bool take_one(struct ll_timeloop *t, const struct ll_node *at, const stru
 {
     struct ones *ones = context;
     bool one = f->sign == '=' && f->by == 1;
-    for (int d = 0; one && d < t->dims; d++) /* M and K are names of one loop of convolutions */
-        ones->one[d] |= d == f->dim || (!t->gemms && !strcmp(t->dim[d].conv, t->dim[f->dim].conv));
+    for (int d = 0; one && d < t->dims; d++)
+        ones->one[d] |= is_same_loop(t, d, f->dim);
     if (!one)
         ll_leave(t->x, ll_said(t->x, "%s.factors.%s", ones->where, t->dim[f->dim].name), at->place,
                  "a factor other than 1 is of one problem; the search takes the best one");
@@ -337,7 +343,7 @@ static bool take_spatial(struct ll_timeloop *t, struct ll_node *node, const int 
         side->limited[axis[i]] = true;
         for (int d = 0; d < t->dims; d++) {
             int at = 0;
-            while (at < count && order[at] != d)
+            while (at < count && !is_same_loop(t, order[at], d))
                 at++;
             bool here = !both || split < 0 || at == count || (at < split) == (i == 0);
             side->may[axis[i]][d] = !ones.one[d] && here;

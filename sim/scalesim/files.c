@@ -178,10 +178,19 @@ static void look_beyond(struct reading *reading, const char *name, const char *v
         }
 }
 
+/* Whether a name is a key's; version 1 has sizes of buffers without kB. */
+static bool is_key(const struct reading *reading, const struct key *key, const char *name)
+{
+    size_t length = strlen(key->name);
+    bool kB = reading->config->version1 && length > 2 && !strcmp(key->name + length - 2, "kB");
+    return !strcasecmp(key->name, name) ||
+           (kB && strlen(name) == length - 2 && !strncasecmp(key->name, name, length - 2));
+}
+
 static void read_key(struct reading *reading, const char *name, const char *value)
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        if (strcasecmp(keys[i].name, name) || strcmp(keys[i].section, reading->section) ||
+        if (!is_key(reading, &keys[i], name) || strcmp(keys[i].section, reading->section) ||
             (keys[i].need >= NEVER_3 && !reading->config->version3))
             continue;
         if (reading->given[i])
@@ -271,8 +280,8 @@ static bool is_needed(const struct ll_scalesim_config *config, size_t key)
     case NEVER:
     case NEVER_3:
         return false;
-    case ALWAYS:
-        return true;
+    case ALWAYS: /* version 1 has no bandwidth but the one that it counts */
+        return !config->version1 || keys[key].kind != BANDWIDTH;
     case USER:
         return config->user_bandwidth;
     case USER_3:
@@ -326,6 +335,11 @@ static size_t line_length(const char *text, const char *end)
     return length;
 }
 
+int ll_scalesim_version_of(const char *text)
+{
+    return strstr(text, "[layout]") ? 3 : strstr(text, "SramSz") && !strstr(text, "SramSzkB") ? 1 : 2;
+}
+
 bool ll_scalesim_read_config(const char *text, size_t length, const char *name, int version,
                              struct ll_arena *arena, struct ll_diags *diags,
                              struct ll_scalesim_config *config)
@@ -333,6 +347,7 @@ bool ll_scalesim_read_config(const char *text, size_t length, const char *name, 
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark that some editors write */
     *config = (struct ll_scalesim_config){.run_name = "scale_run",
                                           .first_address = {0, 10000000, 20000000},
+                                          .version1 = version == 1,
                                           .version3 = version == 3,
                                           .read_words = {1, 1},
                                           .banks = {1, 1},

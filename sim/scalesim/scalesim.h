@@ -44,6 +44,7 @@ struct ll_scalesim_config {
     uint64_t words_per_cycle; /* of each operand's channel to memory, in USER mode */
     const char *beyond;       /* a switch of version 3 that is on, and changes nothing here; NULL: none */
     uint64_t beyond_line;     /* the line that switches `beyond` on, from 1 */
+    bool version1;            /* sizes of buffers without kB, and no bandwidth */
     /* Of version 3, by operand, ifmap and filter: */
     bool version3;
     uint64_t
@@ -95,7 +96,10 @@ struct ll_scalesim_result {
     double sparse_ifmap_reads; /* sram[LL_SCALESIM_IFMAP].words where SCALE-Sim counts fractions; else 0 */
 };
 
-/* Reads a .cfg of version 2 or 3; `name` stands for the file in complaints. Unknown keys are ignored, as
+/* The version whose keys a .cfg has: 3 with a section of its own, 1 where sizes of buffers are without kB. */
+int ll_scalesim_version_of(const char *text);
+
+/* Reads a .cfg of version 1, 2 or 3; `name` stands for the file in complaints. Unknown keys are ignored, as
  * SCALE-Sim does. False after complaints or when memory ran out. */
 bool ll_scalesim_read_config(const char *text, size_t length, const char *name, int version,
                              struct ll_arena *arena, struct ll_diags *diags,

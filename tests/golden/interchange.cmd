@@ -218,6 +218,11 @@ leadline machines --import zigzag system.yaml -o chip.yaml
 cat chip.yaml
 leadline machines chip.yaml | head -n 1
 leadline machines --import scalesim scale.cfg -o scale.yaml
+sed '/run_presets/,$d; s/SzkB/Sz/; /Bandwidth/d' scale.cfg >scale1.cfg
+leadline machines --import scalesim scale1.cfg -o one.yaml | head -n 1
+diff scale.yaml one.yaml
+leadline sim -c scale1.cfg traces/alexnet_infer_b1.llt | grep 'bound by'
+rm one.yaml
 leadline machines --import astra-sim system.json network.yml -o pod.yaml --json
 cat pod.yaml
 leadline machines --import astra-sim network.yml --device h100_sxm -o pod.yaml
