@@ -116,8 +116,44 @@ static void say_megatron_pipeline(struct saying *s)
         say_count(s, "--decoder-last-pipeline-num-layers", plan->split.last);
 }
 
+/* Transformer Engine's recipes. */
+static void say_megatron_recipe(struct saying *s)
+{
+    static const char *const recipes[LL_RECIPE_COUNT] = {[LL_RECIPE_DELAYED] = "delayed",
+                                                         [LL_RECIPE_TENSORWISE] = "tensorwise",
+                                                         [LL_RECIPE_BLOCKWISE] = "blockwise",
+                                                         [LL_RECIPE_MXFP8] = "mxfp8"};
+    const struct ll_low_precision *low = &s->trained->plan->low_precision;
+    if (low->recipe == LL_RECIPE_NONE)
+        return;
+    if (low->recipe == LL_RECIPE_NVFP4) {
+        say(s, "--fp4-format e2m1");
+    } else {
+        const bool scaled_whole = low->recipe == LL_RECIPE_DELAYED || low->recipe == LL_RECIPE_TENSORWISE;
+        say_word(s, "--fp8-format", scaled_whole ? "hybrid" : "e4m3");
+        say_word(s, "--fp8-recipe", recipes[low->recipe]);
+    }
+    if (low->first_kept > 0 || low->last_kept > 0) {
+        say(s, "--first-last-layers-bf16");
+        say_count(s, "--num-layers-at-start-in-bf16", low->first_kept);
+        say_count(s, "--num-layers-at-end-in-bf16", low->last_kept);
+    }
+    if (!low->gemms.fprop || !low->gemms.dgrad || !low->gemms.wgrad)
+        lack(s, "only some GEMMs of a weight in few bits");
+}
+
+/* Gradients in 16 bits on their way are an option of some; no framework here has one for fewer. */
+static void lack_compression(struct saying *s, bool has_bf16)
+{
+    const enum ll_compression_kind kind = s->trained->plan->compression.kind;
+    if (kind != LL_COMPRESSION_NONE && !(kind == LL_COMPRESSION_BF16 && has_bf16))
+        lack(s, "compressed gradients");
+}
+
 static void say_megatron(struct saying *s)
 {
+    static const char *const megatron_context[LL_CP_COMM_COUNT] = {
+        [LL_CP_COMM_ALL_GATHER] = "all_gather", [LL_CP_COMM_ALL_TO_ALL] = "a2a", [LL_CP_COMM_RING] = "p2p"};
     const struct ll_parallel *plan = s->trained->plan;
     say_torchrun(s);
     say(s, "pretrain_gpt.py");
@@ -126,7 +162,7 @@ static void say_megatron(struct saying *s)
         say(s, "--sequence-parallel");
     if (plan->context > 1) {
         say_count(s, "--context-parallel-size", plan->context);
-        say_word(s, "--cp-comm-type", plan->cp_comm == LL_CP_COMM_ALL_TO_ALL ? "a2a" : "all_gather");
+        say_word(s, "--cp-comm-type", megatron_context[plan->cp_comm]);
     }
     say_many(s, "--expert-model-parallel-size", plan->expert);
     if (plan->expert > 1 && plan->tensor > 1)
@@ -141,8 +177,12 @@ static void say_megatron(struct saying *s)
         say(s, "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
     if (plan->fused_loss)
         say(s, "--cross-entropy-loss-fusion --cross-entropy-fusion-impl te");
-    if (plan->tensor > 1 && plan->sequence && plan->pass_overlap)
+    if (plan->tensor_overlap)
         say(s, "--tp-comm-overlap");
+    say_megatron_recipe(s);
+    if (plan->compression.kind == LL_COMPRESSION_BF16)
+        say(s, "--grad-reduce-in-bf16");
+    lack_compression(s, true);
     if (plan->offload.activations || plan->offload.weights)
         lack(s, plan->offload.weights ? "weights in the host's memory" : "activations in the host's memory");
 }
@@ -201,6 +241,10 @@ static void say_deepspeed(struct saying *s)
         say_key(&json, "data_types");
         ll_str_add(&json, "{\"grad_accum_dtype\": \"fp32\"}");
     }
+    if (plan->compression.kind == LL_COMPRESSION_BF16) {
+        say_key(&json, "communication_data_type");
+        ll_str_add(&json, "\"bf16\"");
+    }
     if (plan->tensor > 1) {
         say_key(&json, "tensor_parallel");
         ll_str_addf(&json, "{\"autotp_size\": %" PRIu64 "}", plan->tensor);
@@ -215,7 +259,7 @@ static void say_deepspeed(struct saying *s)
     if (plan->context > 1)
         lack(s, plan->cp_comm == LL_CP_COMM_ALL_TO_ALL
                     ? "context parallelism (sequence_parallel_size of the program's UlyssesSPAttentionHF)"
-                    : "context parallelism that gathers keys and values");
+                    : "context parallelism that gathers keys and values or passes them around");
     if (plan->expert > 1)
         lack(s, "expert parallelism (ep_size of the program's MoE layers)");
     if (plan->pipeline > 1)
@@ -230,6 +274,11 @@ static void say_deepspeed(struct saying *s)
         lack(s, "sequence parallelism of tensor-parallel devices");
     if (plan->fused_loss)
         lack(s, "a fused loss");
+    if (plan->tensor_overlap)
+        lack(s, "exchanges beside pieces of GEMMs");
+    if (plan->low_precision.recipe != LL_RECIPE_NONE)
+        lack(s, "GEMMs in few bits");
+    lack_compression(s, true);
     if (plan->within > 0 && plan->zero < 3)
         lack(s, "shards within groups below ZeRO 3");
 }
@@ -327,13 +376,14 @@ static void say_titan(struct saying *s)
     say(s, "-m torchtitan.train");
     say_titan_sharding(s);
     say_many(s, "--parallelism.tensor_parallel_degree", plan->tensor);
-    if (plan->tensor > 1 && plan->pass_overlap && plan->sequence)
+    if (plan->tensor_overlap)
         say(s, "--parallelism.enable_async_tensor_parallel");
     if (plan->tensor > 1 && !plan->sequence)
         lack(s, "tensor parallelism without sequence parallelism");
-    if (plan->context > 1 && plan->cp_comm == LL_CP_COMM_ALL_GATHER) {
+    if (plan->context > 1 && plan->cp_comm != LL_CP_COMM_ALL_TO_ALL) {
         say_count(s, "--parallelism.context_parallel_degree", plan->context);
-        say_word(s, "--parallelism.context_parallel_rotate_method", "allgather");
+        say_word(s, "--parallelism.context_parallel_rotate_method",
+                 plan->cp_comm == LL_CP_COMM_RING ? "alltoall" : "allgather");
     } else if (plan->context > 1) {
         lack(s, "context parallelism by heads (Ulysses)");
     }
@@ -347,6 +397,9 @@ static void say_titan(struct saying *s)
              : plan->recompute == LL_RECOMPUTE_SELECTIVE
                  ? "selective --activation_checkpoint.selective_ac_option op"
                  : "none");
+    if (plan->low_precision.recipe != LL_RECIPE_NONE)
+        lack(s, "GEMMs in few bits (converters of the job's model)");
+    lack_compression(s, false);
     if (plan->main_grads)
         lack(s, "gradients added up in 32 bits beside weights of 16");
     if (plan->fused_loss)

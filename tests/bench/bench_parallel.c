@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many devices cost: a search for the best plan of a transformer of 175 billion parameters, one plan of
- * it on 1,024 devices, 100,000 replicas of a residual network, alone and with each resource doubled; and the
- * replay of a trace as Chakra's files give it, a collective behind every seven computations; and what a
- * step of 4,096 layers is asked once before it is replayed. */
+/* What many devices cost: a search for the best plan of a transformer of 175 billion parameters, memory and
+ * bound of a plan of it in closed form and the estimate of its time, one plan of it on 1,024 devices, 100,000
+ * replicas of a residual network, alone and with each resource doubled; and the replay of a trace as Chakra's
+ * files give it, a collective behind every seven computations; and what a step of 4,096 layers is asked once
+ * before it is replayed. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include "models/model.h"
 #include "sim/parallel/parallel.h"
+#include "sim/parallel/pipeline.h"
 #include "sim/replay/communication.h"
 #include "tracer/record/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAKRA_OPS = 400000 };
+enum { CHAKRA_OPS = 400000, LAYERS = 96, FORMULA_SCHEDULES = 4, FORMULA_PLANS = FORMULA_SCHEDULES * 4 * 2 };
 
 static const char cluster[] =
     "inherits: hgx_a100\nname: cluster\nnetwork:\n"
@@ -26,6 +28,8 @@ struct scene {
     struct ll_parallel plan;
     const struct ll_prepared *prepared;
     uint64_t plans; /* that the search considered */
+    struct ll_estimator estimator;
+    struct ll_layer_cost layers[LAYERS];
     struct ll_diags diags;
 };
 
@@ -87,6 +91,75 @@ static void search(void *context)
     const struct ll_search_result *result =
         ll_search_plans(scene->trace, scene->machine, &what, &arena, &scene->diags);
     scene->plans = result ? result->considered : 0;
+    ll_arena_release(&arena);
+}
+
+/* Schedules, stages of ZeRO and kinds of recomputation on eight stages of equal layers, whose costs are
+ * given: memory and a bound of each, or the whole estimate. */
+static void formulas(struct scene *scene, bool whole)
+{
+    static const enum ll_schedule schedules[FORMULA_SCHEDULES] = {LL_SCHEDULE_GPIPE, LL_SCHEDULE_ONE_F_ONE_B,
+                                                                  LL_SCHEDULE_ZB_H1, LL_SCHEDULE_ZB_H2};
+    const struct ll_layer_costs costs = {scene->layers, LAYERS};
+    struct ll_estimator *e = &scene->estimator;
+    struct ll_parallel plan = scene->plan;
+    double sum = 0;
+    if (!ll_estimate_divide(e, &costs, &plan))
+        exit(1);
+    for (int full = 0; full < 2; full++) {
+        plan.recompute = full ? LL_RECOMPUTE_FULL : LL_RECOMPUTE_NONE;
+        ll_estimate_count(e, &costs, &plan);
+        for (plan.zero = 0; plan.zero < 4; plan.zero++) {
+            ll_estimate_share(e, &costs, &plan);
+            for (int i = 0; i < FORMULA_SCHEDULES; i++) {
+                plan.schedule = schedules[i];
+                sum += ll_estimate_bytes(e, &plan) + ll_estimate_bound_s(e, &plan);
+                sum += whole ? ll_estimate_s(e, &costs, &plan) : 0;
+            }
+        }
+    }
+    if (!(sum > 0) || e->failed)
+        exit(1);
+}
+
+static void bound(void *context)
+{
+    formulas(context, false);
+}
+
+static void estimate(void *context)
+{
+    formulas(context, true);
+}
+
+/* With layers alike, and prices of exchanges that are remembered, as in a search. */
+static void bench_formulas(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    struct ll_prices prices = {0};
+    struct ll_exchanges *exchanges = ll_exchanges_new(scene->machine, 1024, &prices);
+    for (uint32_t i = 0; i < LAYERS; i++)
+        scene->layers[i] = (struct ll_layer_cost){.forward_s = 1e-3,
+                                                  .backward_s = 2e-3,
+                                                  .weights_s = 1e-3,
+                                                  .update_s = 1e-4,
+                                                  .state = {1e8, 4e8, 1e8},
+                                                  .forward_read_bytes = 1e8,
+                                                  .backward_read_bytes = 1e8,
+                                                  .kept_bytes = 1e8,
+                                                  .held_bytes = 1e7,
+                                                  .peak_bytes = 2e8,
+                                                  .again_peak_bytes = 2e8,
+                                                  .handed_bytes = 1e7,
+                                                  .flops = 1,
+                                                  .named_flops = 1};
+    if (!exchanges || !ll_estimator_open(&scene->estimator, scene->machine, exchanges, LAYERS,
+                                         scene->plan.pipeline, &arena))
+        exit(1);
+    ll_bench("parallel: memory and bound of a plan", bound, scene, FORMULA_PLANS, 0);
+    ll_bench("parallel: estimate a plan", estimate, scene, FORMULA_PLANS, 0);
+    ll_exchanges_free(exchanges);
+    ll_prices_release(&prices);
     ll_arena_release(&arena);
 }
 
@@ -162,6 +235,7 @@ static void bench_plans(struct scene *scene)
     scene->plan.data = 16;
     scene->plan.batch = 1536;
     scene->plan.micro_batch = 1;
+    bench_formulas(scene);
     ll_bench("parallel: t8 p8 d16 of gpt3-175b", step, scene, 1, 0);
     scene->trace = resnet;
     scene->plan = ll_plan_of_one();
