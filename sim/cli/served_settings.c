@@ -1,158 +1,253 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How InferenceMAX starts its servers: SemiAnalysisAI/InferenceX, benchmarks/NAME.sh, one script for each
- * model, precision, GPU and server, and .github/configs/nvidia-master.yaml, which has the version of each.
- * Its client (bench_serving/benchmark_serving.py) sends ten prompts a client at once, without prefixes in
- * common, of lengths between 0.8 of what is said and that. Other rows were served as their servers start by
- * themselves.
- *
- * TensorRT-LLM and SGLang guess tokens ahead (multi-token prediction) in scripts NAME_mtp.sh. Rows do not say
- * so, but versions do where only one of both used them. */
 #include "sim/cli/served_settings.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "tracer/base/num.h"
+#include "sim/explore/space.h"
+#include "sim/machine/node.h"
+#include "tracer/base/file.h"
 
-/* How often TensorRT-LLM takes guess i of DeepSeek-R1 where those before were right, from the mean number of
- * tokens a step with 0 to 3 guesses: 1, 1.92, 2.58, 2.82 (TensorRT-LLM blog 1, Table "MTP"). */
-static const char acceptance[] = "0.92,0.72,0.36";
+/* The numbers of a row, in the order of struct ll_served_setting; then come the names. */
+static const char *const numbers[] = {"input",    "output", "clients", "tensor",
+                                      "pipeline", "data",   "expert",  "apart"};
+enum { NUMBERS = sizeof numbers / sizeof *numbers, MOST_NAMES = 48 };
 
-bool ll_served_is_drawn(const struct ll_served_setting *s)
+/* A name: an expression, or else a map of columns. A rule: `is` is its condition. */
+struct named {
+    const char *name;
+    struct ll_expression *is; /* NULL: columns */
+    const struct ll_node *columns;
+};
+
+struct rule {
+    struct ll_expression *is;
+    const struct ll_node *give, *set;
+    struct ll_expression **computed; /* of the members of give, then of set; NULL: as they stand */
+    const char *unknown;
+    struct rule *next;
+};
+
+struct ll_served_rules {
+    struct ll_arena *arena;
+    struct named names[MOST_NAMES];
+    size_t name_count;
+    struct rule *first, **last;
+    struct ll_names known;
+};
+
+/* --- reading --- */
+
+static const char *name_at(void *context, size_t i)
 {
-    return (s->input == 1024 && s->output == 1024) || (s->input == 1024 && s->output == 8192) ||
-           (s->input == 8192 && s->output == 1024);
+    const struct ll_served_rules *rules = context;
+    return i < NUMBERS ? numbers[i] : i - NUMBERS < rules->name_count ? rules->names[i - NUMBERS].name : NULL;
 }
 
-static bool is(const char *text, const char *beginning)
+static bool find_name(void *context, const char *name, uint32_t *slot)
 {
-    return strncmp(text, beginning, strlen(beginning)) == 0;
+    const char *known;
+    for (size_t i = 0; (known = name_at(context, i)); i++)
+        if (strcmp(known, name) == 0) {
+            *slot = (uint32_t)i;
+            return true;
+        }
+    return false;
 }
 
-/* Scripts are one for all GPUs of a generation. */
-static bool is_blackwell(const struct ll_served_setting *s)
+static struct ll_expression *parse(struct ll_served_rules *rules, const struct ll_node *node,
+                                   struct ll_diags *diags)
 {
-    return strstr(s->system, "b200") || strstr(s->system, "b300");
+    return ll_expression_parse(rules->arena, node->text, node->place, &rules->known, diags);
 }
 
-static void set(struct ll_serving_options *o, const char *override)
+static void read_name(struct ll_served_rules *rules, const struct ll_node *node, struct ll_diags *diags)
 {
-    ll_serving_give(o, "set", override);
+    static const char *const columns[] = {"server", "model", "system", "precision", "version"};
+    if (rules->name_count == MOST_NAMES) {
+        ll_complain(diags, node->key_place, "expected at most %d names", MOST_NAMES);
+        return;
+    }
+    for (const struct ll_node *at = node->type == LL_NODE_MAP ? node->first : NULL; at; at = at->next) {
+        bool known = false;
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            known |= strcmp(columns[i], at->key) == 0;
+        if (!known || at->type == LL_NODE_MAP)
+            ll_complain(diags, at->key_place,
+                        "`%s`: expected server, model, system, precision or version with one text or a list",
+                        ll_shown_text(at->key).text);
+    }
+    if (node->type == LL_NODE_LIST)
+        ll_complain(diags, node->place, "`%s`: expected an expression, or columns with their texts",
+                    node->key);
+    else
+        rules->names[rules->name_count] =
+            (struct named){node->key, node->text ? parse(rules, node, diags) : NULL, node};
+    rules->name_count++;
 }
 
-static void guess(struct ll_serving_options *o, uint64_t guesses)
+/* Values that begin with = are computed. */
+static void read_values(struct ll_served_rules *rules, const struct ll_node *map,
+                        struct ll_expression **computed, struct ll_diags *diags)
 {
-    ll_serving_give_count(o, "speculative-tokens", guesses);
-    ll_serving_give(o, "acceptance", acceptance);
+    for (const struct ll_node *at = map ? map->first : NULL; at; at = at->next, computed++) {
+        struct ll_node value = *at;
+        if (!at->text)
+            ll_complain(diags, at->place, "`%s`: expected one value", ll_shown_text(at->key).text);
+        else if (*at->text == '=') {
+            value.text++;
+            *computed = parse(rules, &value, diags);
+        }
+    }
 }
 
-/* 70b_fp8_h100, 70b_fp8_h200, 70b_fp4_b200, gptoss_fp4_b200, gptoss_fp4_h100, gptoss_fp4_h200. */
-static void start_vllm(const struct ll_served_setting *s, struct ll_serving_options *o)
+static void read_rule(struct ll_served_rules *rules, const struct ll_node *node, struct ll_diags *diags)
 {
-    const bool blackwell = is_blackwell(s), gpt = strstr(s->model, "gpt-oss") != NULL;
-    ll_serving_give_count(o, "max-num-batched-tokens", 8192);
-    ll_serving_give_count(o, "max-num-seqs", blackwell ? 512 : s->clients);
-    if (gpt)
-        ll_serving_give_count(o, "max-cudagraph-capture-size", 2048);
-    if (!gpt || blackwell)
-        ll_serving_give(o, "kv-cache-dtype", "fp8");
-    set(o, "server.overlaps=true");
+    const struct ll_node *is = ll_node_get(node, "if"), *give = ll_node_get(node, "give"),
+                         *set = ll_node_get(node, "set");
+    const size_t given = give ? give->count : 0, all = given + (set ? set->count : 0);
+    struct rule *rule = ll_alloc(rules->arena, 1, sizeof *rule);
+    struct ll_expression **computed = ll_alloc(rules->arena, all + 1, sizeof *computed);
+    const char *unknown = ll_node_get_text(node, "unknown");
+    if (!is || !is->text || (give && give->type != LL_NODE_MAP) || (set && set->type != LL_NODE_MAP) ||
+        node->count != 1u + (give != NULL) + (set != NULL) + (unknown != NULL)) {
+        ll_complain(diags, node->place,
+                    "a rule: expected `if`, and of `give`, `set` and `unknown` what it has");
+        return;
+    }
+    if (!rule || !computed) {
+        ll_complain(diags, node->place, "memory ran out");
+        return;
+    }
+    *rule = (struct rule){
+        .is = parse(rules, is, diags), .give = give, .set = set, .computed = computed, .unknown = unknown};
+    read_values(rules, give, computed, diags);
+    read_values(rules, set, computed + given, diags);
+    *rules->last = rule;
+    rules->last = &rule->next;
 }
 
-/* dsr1_fp8_b200, dsr1_fp4_b200, dsr1_fp8_b200_mtp, dsr1_fp8_h200. */
-static const char *start_sglang(const struct ll_served_setting *s, struct ll_serving_options *o)
+static bool read_file(struct ll_served_rules *rules, const char *path, struct ll_diags *diags)
 {
-    const bool fp4 = is(s->precision, "fp4"), wide = s->tensor == 8;
-    if (!strstr(s->model, "DeepSeek"))
+    enum { MOST_BYTES = 1 << 20 };
+    struct ll_contents text;
+    const enum ll_status status = ll_read_whole(path, MOST_BYTES, rules->arena, &text);
+    const size_t before = diags->count;
+    if (status != LL_OK)
+        return ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    const struct ll_node *root = ll_node_parse(rules->arena, text.bytes, text.length, path, diags);
+    const struct ll_node *names = root ? ll_node_get(root, "names") : NULL,
+                         *list = root ? ll_node_get(root, "rules") : NULL;
+    if (root &&
+        (!names || names->type != LL_NODE_MAP || !list || list->type != LL_NODE_LIST || root->count != 2))
+        ll_complain(diags, root->place, "expected a map `names` and a list `rules`");
+    else if (root) {
+        for (const struct ll_node *at = names->first; at; at = at->next)
+            read_name(rules, at, diags);
+        for (const struct ll_node *at = list->first; at; at = at->next)
+            read_rule(rules, at, diags);
+    }
+    return diags->count == before;
+}
+
+const struct ll_served_rules *ll_served_rules_read(const char *const *folders, struct ll_arena *arena,
+                                                   struct ll_diags *diags)
+{
+    struct ll_served_rules *rules = ll_alloc(arena, 1, sizeof *rules);
+    if (!rules)
         return NULL;
-    if (!is_blackwell(s)) {
-        ll_serving_give_count(o, "max-num-batched-tokens", 32768);
-        ll_serving_give_count(o, "max-num-seqs", s->input == 1024 && s->output == 1024 ? 512 : 256);
-        ll_serving_give(o, "gpu-memory-utilization", "0.82");
-        return NULL;
+    *rules = (struct ll_served_rules){
+        .arena = arena, .last = &rules->first, .known = {.find = find_name, .at = name_at, .context = rules}};
+    for (; *folders; folders++) {
+        const char *path = ll_format(arena, "%s/served.yaml", *folders);
+        if (path && access(path, R_OK) == 0)
+            return read_file(rules, path, diags) ? rules : NULL;
     }
-    ll_serving_give(o, "kv-cache-dtype", "fp8");
-    ll_serving_give_count(o, "max-num-batched-tokens", fp4 ? 16384 : wide ? 32768 : 8192);
-    ll_serving_give_count(o, "max-num-seqs", fp4 ? 256 : wide ? 128 : 32);
-    ll_serving_give(o, "gpu-memory-utilization", fp4 ? "0.85" : wide ? "0.82" : "0.95");
-    set(o, s->clients >= 16 && (fp4 || wide) ? "server.receive_steps=30" : "server.receive_steps=10");
-    if (!fp4 && wide && (is(s->version, "0.5.8") || is(s->version, "0.5.9")))
-        return "its benchmark served this version with and without guesses ahead, and it does not say which";
-    return NULL;
+    return rules;
 }
 
-/* dsr1_fp8_b200_trt, dsr1_fp8_b200_trt_mtp, the same for fp4, dsr1_fp8_h200_trt. */
-static const char *start_trtllm_deepseek(const struct ll_served_setting *s, struct ll_serving_options *o)
+/* --- what a row is --- */
+
+struct row {
+    double values[NUMBERS + MOST_NAMES];
+};
+
+static double value_of(const void *context, uint32_t slot)
 {
-    const bool guesses = is(s->version, "1.2.0rc6.post3");
-    const uint64_t ahead = !guesses      ? 0
-                           : s->data > 1 ? 1
-                                         : 3,
-                   most = guesses && s->data > 1 ? ll_max(1, s->clients / s->data) : s->clients,
-                   tokens = ((ahead + 1) * most + s->input + 127) / 64 * 64;
-    ll_serving_give_count(o, "max-num-batched-tokens", guesses ? tokens : ll_max(tokens, 8192));
-    ll_serving_give(o, "gpu-memory-utilization", is_blackwell(s) ? "0.8" : "0.75");
-    ll_serving_give_count(o, "max-cudagraph-capture-size", is_blackwell(s) ? 512 : 128);
-    if (guesses) {
-        ll_serving_give_count(o, "max-num-seqs", most);
-        guess(o, ahead);
-    }
-    if (s->data > 1)
-        set(o, "server.balance_steps=60");
-    if (is_blackwell(s) && is(s->precision, "fp8") && !guesses && s->input == 1024 && s->output == 1024 &&
-        s->clients >= 64 && s->clients < 256) {
-        set(o, "server.wait_steps=40");
-        set(o, "server.wait_share=0.8");
-    }
-    return is(s->version, "1.1.0rc2")
-               ? "its benchmark served this version with and without guesses ahead, and it does not say which"
-               : NULL;
+    return ((const struct row *)context)->values[slot];
 }
 
-/* 70b_fp8_b200_trt, 70b_fp4_b200_trt, gptoss_fp4_b200_trt, gptoss_fp4_h200_trt. */
-static const char *start_trtllm(const struct ll_served_setting *s, struct ll_serving_options *o)
+/* Whether a column of the row has the text: as a whole, in part, or at its beginning. */
+static bool has_text(const struct ll_served_setting *s, const char *column, const char *text)
 {
-    const bool gpt = strstr(s->model, "gpt-oss") != NULL;
-    if (!gpt || is_blackwell(s))
-        ll_serving_give(o, "kv-cache-dtype", "fp8");
-    if (strstr(s->model, "DeepSeek"))
-        return start_trtllm_deepseek(s, o);
-    if (gpt) {
-        ll_serving_give_count(o, "max-num-batched-tokens", 20000);
-        ll_serving_give_count(o, "max-num-seqs", is_blackwell(s) ? 512 : s->clients);
-        ll_serving_give(o, "gpu-memory-utilization", "0.85");
-        ll_serving_give_count(o, "max-cudagraph-capture-size", s->clients);
-        if (s->data > 1)
-            set(o, "server.balance_steps=50");
-        return NULL;
-    }
-    const bool short_both = s->input == 1024 && s->output == 1024;
-    ll_serving_give_count(o, "max-num-batched-tokens",
-                          is(s->precision, "fp8") ? 16384
-                          : short_both            ? s->input + s->output + 20
-                                                  : s->input + s->output + 200);
-    ll_serving_give_count(o, "max-cudagraph-capture-size", 1024);
-    if (short_both && s->tensor < 8) {
-        set(o, "server.wait_steps=20");
-        set(o, "server.wait_share=0.9");
-    }
-    return NULL;
+    if (strcmp(column, "server") == 0)
+        return strcmp(s->backend, text) == 0;
+    if (strcmp(column, "model") == 0 || strcmp(column, "system") == 0)
+        return strstr(*column == 'm' ? s->model : s->system, text) != NULL;
+    return strncmp(*column == 'p' ? s->precision : s->version, text, strlen(text)) == 0;
 }
 
-const char *ll_served_settings(const struct ll_served_setting *s, struct ll_serving_options *o)
+static bool has_columns(const struct ll_served_setting *s, const struct ll_node *columns)
 {
-    const bool vllm = strcmp(s->backend, "vllm") == 0;
-    ll_serving_give(o, "no-prefix-caching", "");
-    if (!ll_served_is_drawn(s)) {
-        if (vllm && is(s->version, "0.1") && ll_strtod(s->version + 2, NULL) < 14)
-            set(o, "server.overlaps=false"); /* asynchronous scheduling is the default since 0.14 */
-        return NULL;
+    bool all = true;
+    for (const struct ll_node *at = columns->first; at; at = at->next) {
+        bool any = at->text && has_text(s, at->key, at->text);
+        for (const struct ll_node *one = at->first; one; one = one->next)
+            any |= one->text && has_text(s, at->key, one->text);
+        all &= any;
     }
-    if (s->apart)
-        return NULL;
-    if (vllm) {
-        start_vllm(s, o);
-        return NULL;
+    return all;
+}
+
+static struct row row_of(const struct ll_served_rules *rules, const struct ll_served_setting *s)
+{
+    struct row row = {{(double)s->input, (double)s->output, (double)s->clients, (double)s->tensor,
+                       (double)s->pipeline, (double)s->data, (double)s->expert, s->apart}};
+    for (size_t i = 0; i < rules->name_count; i++) {
+        const struct named *named = &rules->names[i];
+        row.values[NUMBERS + i] =
+            named->is ? ll_expression_value(named->is, value_of, &row) : has_columns(s, named->columns);
     }
-    return strcmp(s->backend, "sglang") == 0 ? start_sglang(s, o) : start_trtllm(s, o);
+    return row;
+}
+
+bool ll_served_is_drawn(const struct ll_served_rules *rules, const struct ll_served_setting *s)
+{
+    const struct row row = row_of(rules, s);
+    uint32_t slot;
+    return find_name((void *)(uintptr_t)rules, "drawn", &slot) && row.values[slot] != 0;
+}
+
+/* Options as the settings of a file have them, with _ or -; of keys `set`. */
+static void give_all(struct ll_serving_options *o, const struct ll_node *map, bool sets,
+                     struct ll_expression *const *computed, const struct row *row)
+{
+    for (const struct ll_node *at = map ? map->first : NULL; at; at = at->next, computed++) {
+        struct ll_arena *arena = o->args.arena;
+        const char *value =
+            *computed ? ll_format(arena, "%.9g", ll_expression_value(*computed, value_of, row)) : at->text;
+        char *name = ll_copy_text(arena, at->key, strlen(at->key));
+        for (char *c = name; c && *c && !sets; c++)
+            *c = *c == '_' ? '-' : *c;
+        if (sets)
+            ll_serving_give(o, "set", ll_format(arena, "%s=%s", at->key, value));
+        else if (name)
+            ll_serving_give(o, name, strcmp(value, "true") == 0 ? "" : value);
+    }
+}
+
+const char *ll_served_settings(const struct ll_served_rules *rules, const struct ll_served_setting *s,
+                               struct ll_serving_options *o)
+{
+    const struct row row = row_of(rules, s);
+    const char *unknown = NULL;
+    for (const struct rule *rule = rules->first; rule; rule = rule->next) {
+        if (ll_expression_value(rule->is, value_of, &row) == 0)
+            continue;
+        give_all(o, rule->give, false, rule->computed, &row);
+        give_all(o, rule->set, true, rule->computed + (rule->give ? rule->give->count : 0), &row);
+        unknown = rule->unknown ? rule->unknown : unknown;
+    }
+    return unknown;
 }

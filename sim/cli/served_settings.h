@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How servers of published settings were started, where a row of measurements does not say it. */
+/* How servers of published settings were started, where a row of measurements does not say it: by the rules
+ * of served.yaml, which lies beside the machines and says what its rules look like. One thread at a time. */
 #ifndef LL_SIM_CLI_SERVED_SETTINGS_H
 #define LL_SIM_CLI_SERVED_SETTINGS_H
 
@@ -12,11 +13,20 @@ struct ll_served_setting {
     uint64_t input, output, clients, tensor, pipeline, data, expert;
 };
 
-/* Whether a row's prompts and outputs have lengths as InferenceMAX draws them. */
-bool ll_served_is_drawn(const struct ll_served_setting *setting);
+struct ll_served_rules;
 
-/* Gives `leadline serve` what the benchmark's scripts gave its server, as far as it is no default. NULL, or
- * why nobody can tell how it was started (static text). */
-const char *ll_served_settings(const struct ll_served_setting *setting, struct ll_serving_options *options);
+/* The rules of the first of these folders that has some; none without a file. NULL after complaints. Lives in
+ * the arena. */
+const struct ll_served_rules *ll_served_rules_read(const char *const *folders, struct ll_arena *arena,
+                                                   struct ll_diags *diags);
+
+/* Whether a row's prompts and outputs have lengths as its benchmark draws them: the name `drawn` of the
+ * rules. */
+bool ll_served_is_drawn(const struct ll_served_rules *rules, const struct ll_served_setting *setting);
+
+/* Gives `leadline serve` what the rules say of a setting. NULL, or why nobody can tell how it was started (as
+ * long as the rules). */
+const char *ll_served_settings(const struct ll_served_rules *rules, const struct ll_served_setting *setting,
+                               struct ll_serving_options *options);
 
 #endif

@@ -83,8 +83,9 @@ struct scoring {
     uint64_t listed_count;
     struct ll_prediction *predictions;
     size_t count, capacity;
-    struct ll_serving_shared shared; /* machines that predictions refer to */
-    struct ll_aliases *aliases;      /* NULL: not read yet; to be freed */
+    struct ll_serving_shared shared;     /* machines that predictions refer to */
+    struct ll_aliases *aliases;          /* NULL: not read yet; to be freed */
+    const struct ll_served_rules *rules; /* how servers of settings were started; NULL: not read yet */
     struct ll_ticker ticker;
     bool failed;
 };
@@ -213,10 +214,11 @@ static const char *workers_of(const struct table *t, const char *which, struct l
 }
 
 /* A closed loop of ten prompts a client, of the lengths that the row has, or that its benchmark draws. */
-static void give_load(struct ll_serving_options *o, const struct ll_served_setting *s)
+static void give_load(struct ll_serving_options *o, const struct ll_served_rules *rules,
+                      const struct ll_served_setting *s)
 {
     enum { PROMPTS_A_CLIENT = 10 };
-    const uint64_t parts = ll_served_is_drawn(s) ? 4 : 5;
+    const uint64_t parts = ll_served_is_drawn(rules, s) ? 4 : 5;
     ll_serving_give(
         o, "input-tokens",
         ll_format(o->args.arena, "%" PRIu64 "-%" PRIu64, ll_max(1, s->input * parts / 5), s->input));
@@ -263,8 +265,8 @@ static struct ll_served_setting setting_of(const struct table *t)
 }
 
 /* The row's server as options; *devices is how many it has. NULL, or what nobody knows of it. */
-static const char *give_server(struct ll_serving_options *o, const struct table *t,
-                               const struct ll_served_setting *s, uint64_t *devices)
+static const char *give_server(struct ll_serving_options *o, const struct ll_served_rules *rules,
+                               const struct table *t, const struct ll_served_setting *s, uint64_t *devices)
 {
     *devices = 0;
     ll_serving_give(o, "machine", ll_format(o->args.arena, "%s+%s", s->system, s->backend));
@@ -280,7 +282,7 @@ static const char *give_server(struct ll_serving_options *o, const struct table 
         ll_serving_give_count(o, "dp", s->data);
         ll_serving_give_count(o, "ep", s->expert);
     }
-    return ll_served_settings(s, o);
+    return ll_served_settings(rules, s, o);
 }
 
 /* Tokens a second and a device where so many clients each wait for all of their tokens: rows have none of
@@ -309,9 +311,9 @@ static void score_setting(struct scoring *s, const struct table *t)
     const struct ll_machine *machine = NULL;
     const struct ll_serving *r[2] = {NULL, NULL}; /* ours, a roofline's */
     ll_serving_begin(&o, &own);
-    unknown = give_server(&o, t, &setting, &devices);
+    unknown = give_server(&o, s->rules, t, &setting, &devices);
     open = open ? open : unknown;
-    give_load(&o, &setting);
+    give_load(&o, s->rules, &setting);
     for (int i = 0; i < 2 && !open; i++)
         r[i] = serve(&o, i == 1, s, &machine, &open);
     struct ll_measured row = {.source = "served_points",
@@ -342,6 +344,8 @@ static bool score_settings(struct scoring *s, const char *path)
     struct ll_diags diags = {0};
     if (!read_file(path, arena, &text))
         return false;
+    const char *const *folders = ll_machine_folders(arena);
+    s->rules = s->rules || !folders ? s->rules : ll_served_rules_read(folders, arena, &diags);
     struct ll_csv csv = {
         .file = path, .at = text.bytes, .end = text.bytes + text.length, .arena = arena, .diags = &diags};
     struct table t = {0};
@@ -349,14 +353,14 @@ static bool score_settings(struct scoring *s, const char *path)
     t.names = ll_csv_next(&csv, &t.name_count);
     t.name_count = t.names ? ll_min(t.name_count, MOST_FIELDS) : 0;
     const struct ll_csv_field *row;
-    while (t.names && (row = ll_csv_next(&csv, &count)) && !s->failed) {
+    while (s->rules && t.names && (row = ll_csv_next(&csv, &count)) && !s->failed) {
         for (size_t i = 0; i < t.name_count; i++)
             t.fields[i] = i < count ? row[i].text : NULL;
         score_setting(s, &t);
         ll_ticker_tell(&s->ticker, "validate", (double)(csv.at - text.bytes) / (double)text.length, NAN,
                        "%zu settings", ++done);
     }
-    bool good = !csv.failed;
+    bool good = s->rules && !csv.failed;
     ll_print_diags(&diags);
     ll_diags_release(&diags);
     return good;

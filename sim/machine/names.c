@@ -177,7 +177,8 @@ static bool list_folder(const char *folder, bool with_folders, struct ll_arena *
     DIR *entries = folder ? opendir(folder) : NULL;
     bool right = folder != NULL;
     for (struct dirent *entry; entries && right && (entry = readdir(entries));) {
-        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "aliases.yaml"))
+        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "aliases.yaml") ||
+            !strcmp(entry->d_name, "served.yaml"))
             continue;
         if (has_suffix(entry->d_name))
             right = add_name(names, ll_file_stem(entry->d_name, arena));

@@ -33,7 +33,7 @@ import re  # noqa: E402
 Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf"))
 
 # Tables of names and of residuals are no machines.
-files = [path for path in sorted(glob.glob("hwconfigs/**/*.yaml", recursive=True)) if not path.endswith("aliases.yaml")]
+files = [path for path in sorted(glob.glob("hwconfigs/**/*.yaml", recursive=True)) if not path.endswith(("aliases.yaml", "served.yaml"))]
 for path in files:
     with open(path, encoding="utf-8") as file:
         tree = yaml.load(file, Loader)
