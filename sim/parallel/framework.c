@@ -366,12 +366,13 @@ static void count_expert_rows(const struct ll_op_view *view, bool backward, uint
     const uint64_t rows = ll_mul(x->dim[0], chosen->dim[1]),
                    element = ll_dtype_bytes((enum ll_dtype)x->dtype);
     const uint64_t experts = ll_mul(up->dim[0], (uint64_t)ll_attr_count(view, LL_ATTR_DEVICES, 1));
-    const uint64_t features = ll_add(up->dim[1], ll_add(up->dim[2], down->dim[1]));
+    const uint64_t read = ll_mul(ll_add(up->dim[1], down->dim[1]), element), /* perhaps in few bits */
+        made = ll_mul(up->dim[2], ll_max(element, ll_dtype_bytes(LL_BF16)));
     if (backward) {
         add_to(passing, ll_mul(ROWS_AT_ONCE, ll_mul(rows, ll_mul(up->dim[1], element))));
         return;
     }
-    add_to(kept, ll_mul(rows, ll_add(ll_mul(features, element), 4)));
+    add_to(kept, ll_mul(rows, ll_add(ll_add(read, made), 4)));
     add_to(kept, ll_mul(x->dim[0], ll_add(ll_mul(PER_EXPERT, experts), PER_TOKEN)));
 }
 

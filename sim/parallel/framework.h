@@ -56,8 +56,8 @@ struct ll_trace *ll_narrow_training(const struct ll_trace *trace, const struct l
  *     blockwise, mxfp8,    two copies by one kernel (cast_both), one for each direction in which GEMMs sum,
  *     nvfp4                where both are read; others with low_precision.turned_copies alone
  *
- * Layers of experts multiply in the recipe's format; rows are cast as they are sorted, which is not
- * counted. */
+ * Layers of experts multiply in the recipe's format; tokens are cast once, before they are sorted into
+ * rows. */
 struct ll_trace *ll_complete_casts(const struct ll_trace *trace, const struct ll_parallel *plan,
                                    const char **trouble);
 

@@ -651,6 +651,17 @@ static uint32_t exchange_tokens(struct spreading *s, uint32_t tensor, uint32_t o
     return ll_rewrite_add(&s->rewrite, &look);
 }
 
+/* What a row counts for goes with it, by an exchange of its own, and its gradient comes back so, where
+ * experts learn: rows are multiplied by it inside of them (Megatron-core 0.12 and later,
+ * token_dispatcher.py). */
+static uint32_t exchange_shares(struct spreading *s, uint32_t tensor, uint32_t old_desc)
+{
+    const struct ll_exchange_place place = {ll_rewrite_string(&s->rewrite, s->signature->scope),
+                                            s->signature->phase, s->replicas, s->stride};
+    const uint32_t desc = ll_rewrite_desc(&s->rewrite, old_desc);
+    return s->trains ? ll_rewrite_exchange(&s->rewrite, LL_OP_ALL_TO_ALL, tensor, desc, &place) : tensor;
+}
+
 static bool spread_layer(struct spreading *s)
 {
     struct ll_rewrite *rewrite = &s->rewrite;
@@ -665,6 +676,9 @@ static bool spread_layer(struct spreading *s)
     uint32_t x = ll_op_input(s->trace, s->op, 0), y = ll_op_output(s->trace, s->op, 0);
     s->inputs[0] = exchange_tokens(s, s->inputs[0], s->trace->tensors[x].desc, chosen->dim[1],
                                    dispatched_as(s, &view->in[0]));
+    if (view->kind == LL_OP_EXPERTS)
+        s->inputs[1] =
+            exchange_shares(s, s->inputs[1], s->trace->tensors[ll_op_input(s->trace, s->op, 1)].desc);
     for (uint32_t i = 0; i < record.output_count; i++) {
         bool own = counts_experts(&view->out[i]);
         struct ll_shape shape = shape_there(s, view->out[i], own ? OWN : HERE);
@@ -681,6 +695,12 @@ static bool spread_layer(struct spreading *s)
     uint32_t back = exchange_tokens(s, ll_rewrite_tensor(rewrite, y), s->trace->tensors[y].desc,
                                     chosen->dim[1], (enum ll_dtype)view->out[0].dtype);
     ll_rewrite_redirect(rewrite, y, back);
+    if (view->kind == LL_OP_EXPERTS_GRAD) {
+        const uint32_t shares = ll_op_output(s->trace, s->op, 1);
+        ll_rewrite_redirect(
+            rewrite, shares,
+            exchange_shares(s, ll_rewrite_tensor(rewrite, shares), s->trace->tensors[shares].desc));
+    }
     return !rewrite->trouble;
 }
 

@@ -501,6 +501,25 @@ static void check_schedule(const struct ll_parallel *plan, struct ll_diags *diag
         ll_complain(diags, nowhere, "schedule dualpipe: expected an even pp, not %" PRIu64, plan->pipeline);
 }
 
+/* What is said of casts and of gathering weights must have casts, and weights to gather. */
+static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *diags)
+{
+    const struct ll_low_precision *low = &plan->low_precision;
+    const int taken = low->gemms.fprop + low->gemms.dgrad + low->gemms.wgrad;
+    const bool some = taken == 1 || taken == 2 || low->first_kept > 0 || low->last_kept > 0,
+               by_tensor = low->recipe == LL_RECIPE_DELAYED || low->recipe == LL_RECIPE_TENSORWISE;
+    if (some && low->recipe == LL_RECIPE_NONE)
+        ll_complain(diags, nowhere, "low_precision none: no GEMM is narrow, so that none can be left out");
+    if (low->turned_copies && !by_tensor)
+        ll_complain(diags, nowhere,
+                    "turned_copies: expected low_precision delayed or tensorwise, not %s, whose casts make "
+                    "such copies where they need them",
+                    recipe_names[low->recipe]);
+    if (plan->prefetch > 1 && plan->zero < 3 && !plan->offload.weights)
+        ll_complain(diags, nowhere, "prefetch %" PRIu64 ": no weights are gathered with zero %" PRIu64,
+                    plan->prefetch, plan->zero);
+}
+
 /* Whether the numbers of devices go together: data, context, tensor and pipeline multiply to those that
  * there are, expert and ZeRO groups divide the replicas, and the schedule has the stages that it needs. */
 static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct ll_diags *diags,
@@ -523,6 +542,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->within > 0 && plan->expert > 1)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
+    check_idle_wishes(plan, diags);
     if (plan->tensor_overlap && (plan->tensor < 2 || !plan->sequence))
         ll_complain(
             diags, nowhere,

@@ -39,7 +39,7 @@ static const struct ll_op_signature *signature_of(const struct ll_trace *trace, 
 /* The choice of experts, a matrix with a column for each. */
 static bool chooses(const struct ll_op_view *view)
 {
-    for (uint32_t i = 0; i < view->input_count; i++)
+    for (uint32_t i = 0; i < view->input_count && view->input_count == 2; i++)
         for (unsigned dim = 0; view->in[i].rank == 2 && dim < 2; dim++)
             if (view->in[i].role[dim] == LL_ROLE_EXPERTS)
                 return true;
@@ -257,8 +257,25 @@ static uint32_t cast_expert(struct completing *c, uint32_t op, uint32_t tensor)
     return c->expert[tensor] = put_cast(c, &record, c->both && low->gemms.fprop && low->gemms.dgrad, false);
 }
 
-/* Experts multiply in the format: rows are cast as they are sorted by expert, weights by casts of their
- * own. */
+/* Tokens in the type, from which rows are taken. */
+static uint32_t cast_tokens(struct completing *c, uint32_t op)
+{
+    const struct ll_op_signature *signature = signature_of(c->rewrite.old, op);
+    struct ll_shape shape = signature->view.in[0];
+    uint32_t from = ll_rewrite_tensor(&c->rewrite, ll_op_input(c->rewrite.old, op, 0));
+    shape.dtype = (uint8_t)ll_numeric_dtype(c->recipe->numeric);
+    shape.scales = (uint8_t)ll_numeric_scales(c->recipe->numeric, false);
+    uint32_t desc = ll_rewrite_new_desc(&c->rewrite, "tokens of experts", &shape, LL_ACTIVATION);
+    struct ll_record record = {.phase = signature->phase,
+                               .scope = ll_rewrite_string(&c->rewrite, signature->scope),
+                               .inputs = &from,
+                               .input_count = 1,
+                               .outputs = &desc,
+                               .output_count = 1};
+    return put_cast(c, &record, false, false);
+}
+
+/* Experts multiply in the format, with weights cast once a step. */
 static void rewrite_experts(struct completing *c, uint32_t op)
 {
     const struct ll_op_signature *signature = signature_of(c->rewrite.old, op);
@@ -266,6 +283,7 @@ static void rewrite_experts(struct completing *c, uint32_t op)
     uint32_t weights[2];
     struct ll_record record;
     ll_rewrite_step(&c->rewrite, op);
+    const uint32_t tokens = backward ? LL_NONE : cast_tokens(c, op);
     for (uint32_t i = 0; i < 2; i++) {
         weights[i] = cast_expert(c, op, ll_op_input(c->rewrite.old, op, 3 + backward + i));
         if (backward && c->both && c->plan->low_precision.gemms.fprop && weights[i] != LL_NONE)
@@ -273,6 +291,8 @@ static void rewrite_experts(struct completing *c, uint32_t op)
     }
     if (c->rewrite.trouble || !ll_rewrite_record(&c->rewrite, op, &record))
         return;
+    if (!backward)
+        c->rewrite.refs[0] = tokens;
     for (uint32_t i = 0; i < 2; i++)
         c->rewrite.refs[3 + backward + i] = weights[i];
     struct ll_attr *attrs = c->rewrite.attrs;

@@ -26,6 +26,7 @@ try sim -c archive/vidur_a100 --dp 2 --zero 1 --grad-compression powersgd:4 llam
 try sim -c archive/vidur_a100 --dp 2 --grad-compression top_k llama.llt
 try sim -c archive/vidur_a100 --low-precision mxfp8 --low-precision-gemms bprop llama.llt
 try sim -c archive/vidur_a100 --low-precision mxfp8 --first-layers-kept 99 llama.llt
+try sim -c archive/vidur_a100 --dp 2 --zero 2 --prefetch 2 --first-layers-kept 1 --turned-copies llama.llt
 try sim -c archive/vidur_a100 --low-precision delayed traces/alexnet_infer_b1.llt
 try sim -c archive/vidur_a100 --dp 4 --cp 8 llama.llt
 leadline record --dry-run --train --batch 2 -p length=16 -o rnn.llt paradnn_rnn >/dev/null

@@ -8,6 +8,7 @@
 #include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
+#include "tracer/ir/experts.h"
 
 enum {
     TOKENS = 512,
@@ -278,6 +279,39 @@ static void tensor_parallel_devices_gather_few_bits(void **state)
     ll_trace_free(trace);
 }
 
+/* Both directions of a layer of experts multiply in the format, of which weights have a copy each, and their
+ * gradients are as they were. Rows go there and back each way, and what they count for there and its gradient
+ * back. */
+static void experts_learn_in_few_bits(void **state)
+{
+    static const struct ll_setting settings[] = {
+        {"config", "qwen3-30b-a3b"}, {"layers", "1"}, {"tokens", "256"}, {"vocabulary", "1024"}};
+    struct ll_trace *trace = dry_model("llm", true, 1, settings, 4);
+    struct ll_parallel plan = plan_of_megatron(1);
+    uint64_t layers = 0;
+    (void)state;
+    plan.data = plan.expert = 2;
+    plan.low_precision.recipe = LL_RECIPE_MXFP8;
+    struct ll_spread *spread = spread_by(trace, &plan);
+    const struct ll_trace *program = spread->programs[0].trace;
+    for (uint32_t op = 0; op < program->op_count; op++) {
+        const struct ll_op_view *view = &signature_of(program, op)->view;
+        const bool backward = view->kind == LL_OP_EXPERTS_GRAD;
+        if (view->kind != LL_OP_EXPERTS && !backward)
+            continue;
+        layers++;
+        assert_int_equal(ll_attr_count(view, LL_ATTR_FORMAT, 0), LL_EXPERTS_FP8_BLOCK);
+        assert_int_equal(view->in[3 + backward].dtype, LL_F8);
+        assert_int_equal(view->in[4 + backward].dtype, LL_F8);
+        if (backward)
+            assert_int_equal(view->out[2].dtype, LL_F32);
+    }
+    assert_int_equal(layers, 2);
+    assert_int_equal(count_kind(program, LL_OP_ALL_TO_ALL), 4 + 2);
+    ll_spread_free(spread);
+    ll_trace_free(trace);
+}
+
 /* Each device sends its rows t - 1 times around the ring in place of one all_gather, and as many bytes are
  * scattered; all compute what they did. */
 static void gemms_go_on_beside_pieces(void **state)
@@ -393,6 +427,7 @@ int main(void)
         cmocka_unit_test(few_bits_take_less_memory),
         cmocka_unit_test(a_recipe_takes_the_gemms_that_it_is_told),
         cmocka_unit_test(tensor_parallel_devices_gather_few_bits),
+        cmocka_unit_test(experts_learn_in_few_bits),
         cmocka_unit_test(gemms_go_on_beside_pieces),
         cmocka_unit_test(attention_in_a_ring_is_all_of_it),
         cmocka_unit_test(compressed_gradients_are_fewer_bytes),
