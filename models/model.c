@@ -398,9 +398,12 @@ static bool settle_batch(struct run *run)
     return true;
 }
 
-static bool computed_here(enum ll_dtype dtype)
+/* Numbers of fewer bits are computed where a kernel rounds to them, which another one reads. */
+static bool computed_here(const struct ll_value *value)
 {
-    return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8;
+    const enum ll_dtype dtype = (enum ll_dtype)value->shape.dtype;
+    return dtype == LL_F32 || dtype == LL_I32 || dtype == LL_BOOL || dtype == LL_U8 ||
+           (value->producer && value->producer->view.kind == LL_OP_QUANTIZE);
 }
 
 static uint64_t longest(const struct ll_shape *shape)
@@ -429,7 +432,7 @@ static bool runs_here(const struct run *run)
 {
     const struct ll_nn *nn = run->nn;
     for (uint64_t i = 0; i < nn->value_count; i++)
-        if (!computed_here(nn->values[i]->shape.dtype))
+        if (!computed_here(nn->values[i]))
             return ll_complain(run->diags, (struct ll_place){0},
                                "%s: %s is not computed here, only f32; --dry-run records it",
                                run->model->name, ll_dtype_name(nn->values[i]->shape.dtype));

@@ -109,6 +109,13 @@ struct ll_value *ll_decoder_table(struct ll_decoder *d)
     return ll_nn_variable(d->nn, "tokens", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, 0.02, NULL});
 }
 
+struct ll_value *ll_decoder_rounded(struct ll_decoder *d, struct ll_value *weights)
+{
+    if (d->rounded == LL_NUMERIC_NONE)
+        return weights;
+    return ll_nn_quantized(d->nn, weights, ll_numeric_dtype(d->rounded), ll_numeric_scales(d->rounded, true));
+}
+
 struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct ll_value *rows,
                                   const struct ll_decoder_dense *dense)
 {
@@ -121,6 +128,8 @@ struct ll_value *ll_decoder_dense(struct ll_decoder *d, const char *name, struct
     struct ll_init init = {LL_INIT_NORMAL, dense->deviation, NULL};
     ll_nn_push(nn, name);
     struct ll_value *weights = ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, init);
+    if (dense->to != LL_ROLE_EXPERTS && dense->to != LL_ROLE_VOCABULARY)
+        weights = ll_decoder_rounded(d, weights);
     struct ll_value *inputs[] = {rows, weights};
     struct ll_value *y = ll_weight_gemm(
         nn, &(struct ll_nn_call){.kind = LL_OP_MATMUL, .input_count = 2, .inputs = inputs}, d->narrow);
@@ -346,6 +355,7 @@ struct ll_decoder ll_decoder_begin(struct ll_nn *nn, const struct ll_build *buil
         .train = build->train,
         .fused = options->fused,
         .eager = options->eager,
+        .rounded = options->rounds ? options->rounded : LL_NUMERIC_NONE,
         .narrow = ll_decoder_narrow(options->dtype),
         .held = ll_decoder_narrow(options->dtype) && !build->train ? LL_F8 : nn->real,
         .net = options->net,

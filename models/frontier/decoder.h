@@ -43,11 +43,12 @@ struct ll_decoder {
     bool sees_all;             /* tokens attend to those behind them, too */
     bool narrow;               /* GEMMs with weights are of 8 bits */
     enum ll_dtype held;        /* in which their weights are held: these, unless they are trained */
-    double rotary_base;        /* positions turn queries and keys; 0: they do not */
-    uint64_t window;           /* tokens that one sees, itself included, of attention as one op; 0: all */
-    const void *net;           /* further settings of the network */
-    struct ll_value *guesses;  /* of the program that is evaluated */
-    uint32_t program;          /* number of the program that is evaluated */
+    enum ll_numeric rounded;  /* weights of GEMMs but router and head as they will be stored; none: as held */
+    double rotary_base;       /* positions turn queries and keys; 0: they do not */
+    uint64_t window;          /* tokens that one sees, itself included, of attention as one op; 0: all */
+    const void *net;          /* further settings of the network */
+    struct ll_value *guesses; /* of the program that is evaluated */
+    uint32_t program;         /* number of the program that is evaluated */
 };
 
 /* How a model makes logits [rows, vocabulary] of token numbers [rows]. */
@@ -69,6 +70,8 @@ struct ll_decoder_options {
     uint64_t context, tokens, task_vocabulary;
     double dropout, rate;
     bool fused, eager;
+    bool rounds; /* trained weights are rounded as `rounded` will store them (quantization-aware training) */
+    enum ll_numeric rounded;
     const void *net; /* further settings of the model; outlive its steps */
 };
 
@@ -106,6 +109,9 @@ enum ll_dtype ll_decoder_real(int64_t dtype, enum ll_dtype standard);
 
 /* Whether GEMMs with weights are of 8 bits for the dtype of this number. */
 bool ll_decoder_narrow(int64_t dtype);
+
+/* Weights of a GEMM as they are multiplied: rounded where the decoder rounds. */
+struct ll_value *ll_decoder_rounded(struct ll_decoder *decoder, struct ll_value *weights);
 
 /* rows times "weights" [features, units], plus "biases" where wanted. Roles are those of features and units.
  * Weights start with this deviation. */

@@ -220,7 +220,7 @@ static struct ll_value *product(struct ll_decoder *d, const struct ll_llm_layer 
         ll_nn_variable(nn, "weights", &shape, LL_WEIGHT, (struct ll_init){LL_INIT_NORMAL, begin, NULL});
     const struct ll_attr chosen[] = {ll_attr_of_count(LL_ATTR_FILLED, (int64_t)tokens_of(d)),
                                      ll_attr_of_real(LL_ATTR_CHANCE, (double)l->top_k / (double)l->experts)};
-    struct ll_value *inputs[] = {x, weights};
+    struct ll_value *inputs[] = {x, ll_decoder_rounded(d, weights)};
     struct ll_value *y = ll_weight_gemm(nn,
                                         &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL,
                                                              .input_count = 2,

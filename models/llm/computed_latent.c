@@ -129,8 +129,8 @@ static struct ll_value *by_matrix(struct ll_decoder *d, const char *name, struct
     struct ll_shape shape = ll_nn_shape(d->nn, 3, (uint64_t[]){x->shape.dim[0], from, to}, roles);
     shape.dtype = (uint8_t)d->held;
     ll_nn_push(d->nn, name);
-    struct ll_value *inputs[] = {
-        x, ll_nn_variable(d->nn, "weights", &shape, LL_WEIGHT, ll_init_fan_in(from, 1))};
+    struct ll_value *weights = ll_nn_variable(d->nn, "weights", &shape, LL_WEIGHT, ll_init_fan_in(from, 1));
+    struct ll_value *inputs[] = {x, ll_decoder_rounded(d, weights)};
     struct ll_value *y = ll_weight_gemm(
         d->nn, &(struct ll_nn_call){.kind = LL_OP_BATCH_MATMUL, .input_count = 2, .inputs = inputs},
         d->narrow);

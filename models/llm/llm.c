@@ -55,20 +55,22 @@ static const char *const dtypes[] = {"bf16", "f16", "f32", NULL};
 static const char *const op_words[] = {"kernels", "computed", NULL};
 static const char *const cache_dtypes[] = {"auto", "bf16", "f16", "fp8", "f32", NULL};
 
-/* How weights are stored: as the configuration says, or otherwise. */
+/* How weights are stored: as the configuration says, or otherwise; and the format whose blocks share scales,
+ * to which weights that are learned here can be rounded. */
 static const struct {
     const char *name;
     struct ll_llm_formats formats;
+    enum ll_numeric blocks;
 } weights[] = {
-    {"auto", {0, LL_EXPERTS_BF16}},
-    {"16bit", {0, LL_EXPERTS_BF16}},
-    {"fp8", {1 + LL_LINEAR_FP8, LL_EXPERTS_FP8}},
-    {"fp8_block", {1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_FP8_BLOCK}},
-    {"nvfp4", {1 + LL_LINEAR_NVFP4, LL_EXPERTS_NVFP4}},
-    {"mxfp4", {1 + LL_LINEAR_MXFP4, LL_EXPERTS_W4A8_MXFP4_MXFP8}},
-    {"mxfp4_experts", {0, LL_EXPERTS_W4A16_MXFP4}},
-    {"int8", {1 + LL_LINEAR_INT8, LL_EXPERTS_FP8}},
-    {"int4", {1 + LL_LINEAR_INT4_WO, LL_EXPERTS_INT4_WO}},
+    {"auto", {0, LL_EXPERTS_BF16}, LL_NUMERIC_NONE},
+    {"16bit", {0, LL_EXPERTS_BF16}, LL_NUMERIC_NONE},
+    {"fp8", {1 + LL_LINEAR_FP8, LL_EXPERTS_FP8}, LL_NUMERIC_NONE},
+    {"fp8_block", {1 + LL_LINEAR_FP8_BLOCK, LL_EXPERTS_FP8_BLOCK}, LL_NUMERIC_FP8_BLOCK},
+    {"nvfp4", {1 + LL_LINEAR_NVFP4, LL_EXPERTS_NVFP4}, LL_NUMERIC_NVFP4},
+    {"mxfp4", {1 + LL_LINEAR_MXFP4, LL_EXPERTS_W4A8_MXFP4_MXFP8}, LL_NUMERIC_MXFP4},
+    {"mxfp4_experts", {0, LL_EXPERTS_W4A16_MXFP4}, LL_NUMERIC_NONE},
+    {"int8", {1 + LL_LINEAR_INT8, LL_EXPERTS_FP8}, LL_NUMERIC_NONE},
+    {"int4", {1 + LL_LINEAR_INT4_WO, LL_EXPERTS_INT4_WO}, LL_NUMERIC_INT4_G128},
 };
 static const char *const weight_words[] = {"auto",  "16bit",         "fp8",  "fp8_block", "nvfp4",
                                            "mxfp4", "mxfp4_experts", "int8", "int4",      NULL};
@@ -695,9 +697,15 @@ static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *
     const char *unknown = ll_llm_not_computed(llm);
     if (unknown)
         ll_nn_fail(nn, "%s: not computed here; expected -p ops=kernels", unknown);
-    if (formats->linear > 0 || formats->expert != LL_EXPERTS_BF16 || values[LLM_KV_DTYPE] > 0)
+    const bool quantized = formats->linear > 0 || formats->expert != LL_EXPERTS_BF16;
+    if ((infers && quantized) || values[LLM_KV_DTYPE] > 0)
         ll_nn_fail(nn, "quantized weights and caches are not computed here; expected -p weights=16bit and no "
                        "-p kv_dtype with -p ops=computed");
+    const enum ll_numeric rounded =
+        quantized && values[LLM_WEIGHTS] > 0 ? weights[values[LLM_WEIGHTS]].blocks : LL_NUMERIC_NONE;
+    if (quantized && values[LLM_WEIGHTS] > 0 && rounded == LL_NUMERIC_NONE)
+        ll_nn_fail(nn, "of weights that are rounded while they are learned blocks share scales; expected -p "
+                       "weights=fp8_block, nvfp4, mxfp4 or int4 with -p ops=computed");
     if (values[LLM_CLIP] > 0)
         ll_nn_fail(nn, "gradients are not clipped there; expected no -p clip with -p ops=computed");
     if (values[LLM_PASS] == MIXED)
@@ -725,6 +733,8 @@ static struct ll_value *build_computed(struct ll_nn *nn, const struct ll_build *
                                                .tokens = infers ? fresh : 0,
                                                .task_vocabulary = ll_min(TASK, llm->vocabulary),
                                                .fused = true,
+                                               .rounds = rounded != LL_NUMERIC_NONE,
+                                               .rounded = rounded,
                                                .rate = (double)values[LLM_RATE] * 1e-6,
                                                .net = llm};
     return ll_decoder_build(nn, build, &options, ll_llm_computed);

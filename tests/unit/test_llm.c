@@ -221,6 +221,38 @@ static void test_a_training_step(void **state)
     }
 }
 
+/* The loss behind so many steps of the smallest model, whose weights are stored so. */
+static double learned(const char *weights, uint64_t steps)
+{
+    const struct ll_setting settings[] = {{"config", "tiny"}, {"ops", "computed"}, {"dtype", "f32"},
+                                          {"tokens", "32"},   {"rate", "10000"},   {"weights", weights}};
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_run_options options = {.train = true,
+                                     .batch = 8,
+                                     .steps = steps,
+                                     .threads = 1,
+                                     .seed = 3,
+                                     .settings = settings,
+                                     .setting_count = sizeof settings / sizeof *settings};
+    struct ll_run_report report;
+    assert_non_null(diags);
+    if (!ll_model_run(ll_model_find("llm"), &options, &report, diags))
+        fail_msg("%s", diags->kept[0].message);
+    ll_diags_release(diags);
+    free(diags);
+    return report.last_loss;
+}
+
+/* Weights that are rounded to 4 bits while they are learned give another loss at first, and learn. */
+static void test_rounded_weights_learn(void **state)
+{
+    (void)state;
+    const double first = learned("mxfp4", 1), last = learned("mxfp4", 60);
+    assert_true(first != learned("16bit", 1));
+    if (!(last < 0.9 * first))
+        fail_msg("loss %g to %g", first, last);
+}
+
 /* A device of two: half of all products but those of routers, which each computes. */
 static void test_shares_of_devices(void **state)
 {
@@ -510,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_caches),
         cmocka_unit_test(test_bytes_of_quantized_weights),
         cmocka_unit_test(test_a_training_step),
+        cmocka_unit_test(test_rounded_weights_learn),
         cmocka_unit_test(test_shares_of_devices),
         cmocka_unit_test(test_compressed_attention),
         cmocka_unit_test(test_shared_keys_and_embeddings_of_layers),
