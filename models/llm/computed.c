@@ -415,7 +415,8 @@ bool ll_llm_repeat(struct ll_nn *nn, uint64_t count, const struct ll_llm_layer *
 
 static const char *of_layer(const struct ll_llm_layer *l)
 {
-    if (l->mixer == LL_MIXER_COMPRESSED || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_LINEAR)
+    if (l->mixer == LL_MIXER_COMPRESSED || l->mixer == LL_MIXER_KDA || l->mixer == LL_MIXER_LINEAR ||
+        l->mixer == LL_MIXER_MAMBA)
         return "attention to compressed keys, a decay of each feature, or a matrix in its place";
     if (l->index_topk > 0)
         return "attention to keys that are chosen";

@@ -42,7 +42,9 @@ enum trait {
     HEAD_GATE = 1 << 24,    /* a gate of each head's results */
     QKV_ONLY = 1 << 25,     /* attention_bias means queries, keys and values alone */
     HALF_FFN = 1 << 26,     /* intermediate_size is that of gate and up together */
-    MIXED_MAMBA = 1 << 27   /* layer_types has layers of Mamba-2 beside those of attention */
+    MIXED_MAMBA = 1 << 27,  /* layer_types has layers of Mamba-2 beside those of attention */
+    SELECTIVE = 1 << 28,    /* layers that are not attention are Mamba's */
+    MIXERS = 1 << 29        /* layers have no feed-forward part */
 };
 enum { ALL_BIASES = QKV_BIAS | OUT_BIAS | FFN_BIAS, GPT = ALL_BIASES | LAYER_NORM | PLAIN };
 
@@ -181,8 +183,8 @@ static void set_attention(struct reading *r, uint64_t hidden, uint64_t i, struct
     l->heads = NEEDED(r, "num_attention_heads", "n_head", "n_heads", "num_heads");
     l->kv_heads = key_heads(r, l->heads);
     l->head = COUNT(r, hidden / l->heads, "head_dim", "attention_head_dim", "kv_channels");
-    l->rotary = !is_family(r, "nemotron_h") && !is_of(r, LEARNED) && !is_of(r, EMBED_NORM) &&
-                !is_family(r, "mpt") && !says(r, "alibi", false);
+    l->rotary = !is_family(r, "nemotron_h") && !is_of(r, SELECTIVE) && !is_of(r, LEARNED) &&
+                !is_of(r, EMBED_NORM) && !is_family(r, "mpt") && !says(r, "alibi", false);
     l->qk_norm = qk_norm_of(r);
     set_biases(r, l);
     l->sinks = is_of(r, SINKS);
@@ -328,6 +330,40 @@ static void set_mamba2(struct reading *r, uint64_t hidden, struct ll_llm_layer *
                          "biases of the matrices around a scan are not known here; expected none");
 }
 
+/* Whether layers of a kind come in a period, and layer i is one of them. */
+static bool is_of_period(struct reading *r, const char *period, const char *offset, uint64_t i,
+                         bool otherwise)
+{
+    const uint64_t each = COUNT(r, 0, period);
+    return each > 0 ? i % each == COUNT(r, 0, offset) : otherwise;
+}
+
+/* Mamba (Gu and Dao, 2023, section 3.4), as it stands alone or in Jamba (Lieber et al., 2024), where what the
+ * scan reads has norms. */
+static void set_selective(struct reading *r, uint64_t hidden, struct ll_llm_layer *l)
+{
+    enum { FEATURES_A_RANK = 16 };
+    const struct ll_key *rank =
+        ll_key_find_any(&r->keys, (const char *const[]){"time_step_rank", "mamba_dt_rank", NULL});
+    const bool within = !is_of(r, MIXERS); /* intermediate_size is that of the feed-forward part */
+    const uint64_t expanded = ll_mul(COUNT(r, 2, "expand", "mamba_expand"), hidden);
+    l->mixer = LL_MIXER_MAMBA;
+    l->key_heads = l->value = 1;
+    l->key = COUNT(r, 16, "state_size", "mamba_d_state");
+    l->value_heads = within ? expanded : COUNT(r, expanded, "intermediate_size");
+    l->taps = COUNT(r, 4, "conv_kernel", "mamba_d_conv");
+    l->step_rank = rank && !rank->text ? ll_key_as_count(&r->keys, rank, "time_step_rank")
+                                       : ll_ceil_div(hidden, FEATURES_A_RANK);
+    l->step_normed = within;
+    l->qkv_biased = says(r, "use_conv_bias", says(r, "mamba_conv_bias", true));
+    if (l->value_heads == 0 || l->taps == 0 || l->key == 0 || l->step_rank == 0)
+        ll_keys_complain(&r->keys, NULL,
+                         "a scan has channels, states, taps and steps; expected none of them 0");
+    if (says(r, "use_bias", false) || says(r, "mamba_proj_bias", false))
+        ll_keys_complain(&r->keys, find(r, "mamba_proj_bias"),
+                         "biases of the matrices around a scan are not known here; expected none");
+}
+
 /* A gated short convolution (LFM2, Liquid AI, 2025). */
 static void set_short_conv(struct reading *r, uint64_t hidden, struct ll_llm_layer *l)
 {
@@ -395,6 +431,8 @@ static void set_mixer(struct reading *r, uint64_t hidden, uint64_t i, struct ll_
         set_delta(r, l);
     else if (is_of(r, MIXED_MAMBA) && is_mixed(r, i, "mamba"))
         set_mamba2(r, hidden, l);
+    else if (is_of(r, SELECTIVE) && !is_of_period(r, "attn_layer_period", "attn_layer_offset", i, false))
+        set_selective(r, hidden, l);
     else if (strncmp(r->family->name, "lfm2", 4) == 0 && is_mixed(r, i, "conv"))
         set_short_conv(r, hidden, l);
     else if (is_of(r, LATENT))
@@ -466,7 +504,8 @@ static bool has_experts(struct reading *r, uint64_t i)
         return text_has(chosen->text, i);
     if (find(r, "mlp_layer_types"))
         return !item_says(r, "mlp_layer_types", i, "dense");
-    if (has_number(find(r, "mlp_only_layers"), i))
+    if (has_number(find(r, "mlp_only_layers"), i) ||
+        !is_of_period(r, "expert_layer_period", "expert_layer_offset", i, true))
         return false;
     if (frequency && frequency->token == LL_JSON_LIST)
         return ll_key_item_number(&r->keys, "moe_layer_freq", i, 0) != 0;
@@ -852,6 +891,10 @@ static bool fill(struct reading *r, struct ll_llm *llm)
     for (uint64_t i = 0; i < llm->layer_count && !r->keys.failed; i++) {
         if (is_family(r, "mamba2")) {
             set_mamba2(r, llm->hidden, &layers[i]);
+            continue;
+        }
+        if (is_of(r, MIXERS)) {
+            set_mixer(r, llm->hidden, i, &layers[i]);
             continue;
         }
         if (is_family(r, "nemotron_h") && pattern) {

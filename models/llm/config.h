@@ -20,6 +20,7 @@ enum ll_llm_mixer {
     LL_MIXER_DELTA,  /* gated delta rule (Yang et al., 2024) */
     LL_MIXER_KDA,    /* the same with a decay for each key feature (Kimi Linear, 2025) */
     LL_MIXER_MAMBA2, /* state-space scan (Dao and Gu, 2024) */
+    LL_MIXER_MAMBA,  /* the same with a decay for each channel and state (Gu and Dao, 2023) */
     LL_MIXER_CONV,   /* a gated short convolution (LFM2, 2025) */
     LL_MIXER_LINEAR  /* one matrix, in place of an attention that was pruned */
 };
@@ -56,6 +57,8 @@ struct ll_llm_layer {
     bool kv_shared; /* keys and values are those of the last layer before of its kind (window or none) */
     /* recurrent mixers: heads of keys and of values, their features, taps of the short convolution */
     uint64_t key_heads, key, value_heads, value, taps;
+    uint64_t step_rank; /* features that a scan's steps are made of; 0: they are made of hidden ones */
+    bool step_normed;   /* these, and what reads and writes states, have norms */
     /* feed-forward part: dense, experts, or both side by side */
     uint64_t dense;                          /* features inside; 0: none */
     bool dense_linear;                       /* one square matrix in its place */

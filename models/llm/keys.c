@@ -388,7 +388,11 @@ static const char *const settled[] = {"architectures",
                                       "tie_word_embeddings",
                                       "n_groups",
                                       "state_size",
-                                      "conv_kernel"};
+                                      "conv_kernel",
+                                      "use_mamba_kernels",
+                                      "use_mambapy",
+                                      "use_falcon_mambapy",
+                                      "mixer_rms_eps"};
 
 /* Parts of names of keys that give layers heads, experts, ranks, states, biases, norms or further parts.
  * What is only another size has its spellings where it is read. */

@@ -629,6 +629,37 @@ static struct ll_value *mamba2(struct ll_llm_decoder *d, const struct ll_llm_lay
     return out_of(d, gated_norm(d, l, y, parts[0], false), false);
 }
 
+/* Mamba (Gu and Dao, 2023, algorithm 2): steps, B and C are made of what the short convolution gives; each
+ * channel has a decay for each of its states, which the scan has beside its steps. */
+static struct ll_value *selective(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
+{
+    static const char *const norms[] = {"steps_norm", "b_norm", "c_norm"};
+    static const enum ll_role of_decay[] = {LL_ROLE_PLAIN, LL_ROLE_HEADS};
+    const uint64_t inner = l->value_heads, sizes[] = {l->step_rank, l->key, l->key};
+    const struct ll_llm_matrix in[] = {{"x", inner, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false},
+                                       {"gate", inner, LL_ROLE_HIDDEN, LL_ROLE_HEADS, false, false}};
+    struct ll_value *parts[2], *made[3];
+    ll_llm_dense_parts(d, "in", n, in, 2, parts);
+    struct ll_value *x = convolved(d, l, parts[0], inner, l->qkv_biased);
+    struct ll_value *all = ll_llm_dense(d, x,
+                                        &(struct ll_llm_matrix){"steps_b_c", l->step_rank + 2 * l->key,
+                                                                LL_ROLE_HEADS, LL_ROLE_PLAIN, false, false});
+    for (uint64_t i = 0, begin = 0; i < 3; begin += sizes[i++]) {
+        made[i] = ll_llm_part(d, all, 1, begin, sizes[i]);
+        made[i] = l->step_normed ? ll_llm_norm(d, norms[i], made[i]) : made[i];
+    }
+    struct ll_value *steps = ll_llm_dense(
+        d, made[0], &(struct ll_llm_matrix){"steps", inner, LL_ROLE_PLAIN, LL_ROLE_HEADS, true, false});
+    const struct ll_shape decay = ll_nn_shape(d->nn, 2, (uint64_t[]){l->key, inner}, of_decay);
+    struct ll_value *pieces[] = {steps, ll_nn_variable(d->nn, "decay", &decay, LL_WEIGHT, zero),
+                                 ll_llm_line(d, "through", inner, LL_ROLE_HEADS)};
+    steps = ll_llm_seen(d, pieces, 3, 2, (uint64_t[]){d->rows, inner},
+                        (const enum ll_role[]){LL_ROLE_BATCH, LL_ROLE_HEADS});
+    struct ll_value *y =
+        recurred(d, l, LL_OP_STATE_SPACE_SCAN, (struct ll_value *[]){made[1], made[2], x, steps});
+    return out_of(d, ll_nn_do2(d->nn, LL_OP_SILU_MUL, parts[1], y), false);
+}
+
 /* A gated short convolution (LFM2, Liquid AI, 2025): (taps * (b x)) c, with b, c and x columns of one
  * matrix. */
 static struct ll_value *short_conv(struct ll_llm_decoder *d, const struct ll_llm_layer *l, struct ll_value *n)
@@ -658,6 +689,8 @@ struct ll_value *ll_llm_mixed(struct ll_llm_decoder *d, const struct ll_llm_laye
         return kimi_delta(d, l, n);
     case LL_MIXER_MAMBA2:
         return mamba2(d, l, n);
+    case LL_MIXER_MAMBA:
+        return selective(d, l, n);
     case LL_MIXER_CONV:
         return short_conv(d, l, n);
     case LL_MIXER_LINEAR:

@@ -184,7 +184,8 @@ static struct ll_value *columns_of(struct ll_nn *nn, struct ll_value *rows, uint
 
 /* Pieces that are columns of the same rows, side by side, and lines that go along with each row, as the gates
  * of a scan have them: of columns the gradient is theirs, of a line the sum over rows of as many of the last
- * ones. False when some piece is neither. */
+ * ones; of a table with a line for each state, which Mamba has, each line's is that. False when some piece is
+ * none of these. */
 static bool of_columns(struct ll_nn *nn, const struct ll_gradient_call *call)
 {
     const struct ll_nn_op *op = call->op;
@@ -195,8 +196,9 @@ static bool of_columns(struct ll_nn *nn, const struct ll_gradient_call *call)
     for (uint32_t i = 0; i < op->view.input_count; i++) {
         const struct ll_shape *piece = &op->view.in[i];
         bool is_line = piece->rank == 1 && piece->dim[0] <= out->dim[1],
-             is_part = piece->rank == 2 && piece->dim[0] == out->dim[0];
-        if (!is_line && !is_part)
+             is_part = piece->rank == 2 && piece->dim[0] == out->dim[0],
+             is_table = piece->rank == 2 && !is_part && piece->dim[1] == out->dim[1];
+        if (!is_line && !is_part && !is_table)
             return false;
         columns = ll_add(columns, is_part ? piece->dim[1] : 0);
     }
@@ -206,12 +208,15 @@ static bool of_columns(struct ll_nn *nn, const struct ll_gradient_call *call)
     for (uint32_t i = 0; i < op->view.input_count; i++) {
         const struct ll_shape *piece = &op->view.in[i];
         const uint64_t width = piece->dim[piece->rank - 1u];
-        if (call->wanted[i] && piece->rank == 2)
+        const bool is_part = piece->rank == 2 && piece->dim[0] == out->dim[0];
+        if (call->wanted[i] && is_part)
             call->dx[i] = columns_of(nn, call->dy[0], columns, width);
         else if (call->wanted[i])
             call->dx[i] =
                 ll_nn_do1(nn, LL_OP_BIAS_GRAD, columns_of(nn, call->dy[0], out->dim[1] - width, width));
-        columns += piece->rank == 2 ? width : 0;
+        if (call->wanted[i] && !is_part && piece->rank == 2)
+            call->dx[i] = ll_nn_broadcast(nn, call->dx[i], piece);
+        columns += is_part ? width : 0;
     }
     return true;
 }

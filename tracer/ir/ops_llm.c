@@ -413,13 +413,18 @@ static bool lower_scan(const struct ll_shape *state, uint64_t times, struct ll_w
     return ll_fits(work->gemm.batch) && ll_fits(work->gemm.k) && ll_fits(work->a_bytes);
 }
 
+/* Of values of one element, as Mamba's first scan has them, nothing is a product of matrices. */
 bool ll_work_SCAN(const struct ll_op_view *op, struct ll_work *work)
 {
+    if (op->in[0].dim[3] == 1)
+        return ll_work_VECTOR(op, work);
     return lower_scan(op->in, 1, work);
 }
 
 bool ll_work_SCAN_GRAD(const struct ll_op_view *op, struct ll_work *work)
 {
+    if (op->in[1].dim[3] == 1)
+        return ll_work_VECTOR(op, work);
     return lower_scan(op->in + 1, 2, work);
 }
 
