@@ -152,8 +152,8 @@ static bool take_ports(struct reader *r, double word, struct ll_chain_store *s)
     return true;
 }
 
-/* What the network of a component takes: a bit to the next element by the wire's length and the router behind
- * it, or a word by hops. */
+/* What the network of a component takes: a bit to the next element by the wire's length and the router
+ * behind it, or a word by hops. */
 static bool take_network(struct reader *r, double word)
 {
     double wire, width_mm, hop, router;

@@ -147,27 +147,13 @@ static void add_files(const char *folder, struct ll_str *text)
     pclose(files);
 }
 
-/* The keys of servers that published benchmarks set, "server.KEY=VALUE" in the source, as lines of a file. */
-static void add_settings(const char *path, struct ll_str *text)
-{
-    static const char section[] = "\"server.";
-    char line[4096];
-    FILE *source = fopen(path, "re");
-    assert_non_null(source);
-    while (fgets(line, sizeof line, source))
-        for (const char *at = strstr(line, section); at; at = strstr(at + 1, section)) {
-            const char *key = at + sizeof section - 1;
-            ll_str_addf(text, " %.*s:\n", (int)strcspn(key, "="), key);
-        }
-    fclose(source);
-}
-
-/* Whether some line sets the key: behind white space, a brace, a comma or a dash, before a colon. */
+/* Whether some line sets the key: behind white space, a brace, a comma, a dash or the name of its section, before a
+ * colon. */
 static bool is_set(const char *text, const char *key)
 {
     size_t length = strlen(key);
     for (const char *at = strstr(text, key); at; at = strstr(at + 1, key))
-        if (at > text && strchr(" \n{", at[-1]) && at[length] == ':')
+        if (at > text && strchr(" \n{.", at[-1]) && at[length] == ':')
             return true;
     return false;
 }
@@ -197,13 +183,14 @@ static unsigned unset_keys(const struct ll_field_table *table, const char *text,
 /* A key that nobody needs is one that everybody has to read about. */
 static void every_key_is_set_by_a_shipped_machine_and_there_are_few(void **state)
 {
-    enum { MOST_KEYS = 440 }; /* of kernels 108, of arrays 33, of convolution cores and arrays in memory 36 */
+    enum {
+        MOST_KEYS = 450
+    }; /* of kernels 108, of arrays 33, of failures 6, of convolution cores and arrays in memory 36 */
     struct ll_str text = {0};
     unsigned count = 0;
     (void)state;
     add_files("hwconfigs", &text);
     add_files("examples", &text);
-    add_settings("sim/cli/served_settings.c", &text);
     assert_false(text.failed);
     assert_int_equal(unset_keys(&ll_machine_table, text.text, &count), 0);
     assert_in_range(count, 1, MOST_KEYS);

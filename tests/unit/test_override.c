@@ -121,7 +121,7 @@ static void a_wrong_path_or_value_is_complained_of_where_it_was_typed(void **sta
         {"inherits", "tpu_v2", "--set inherits=tpu_v2", "`inherits` can only stand in a file"},
         {"", "1", "--set =1",
          "``: no key ``; expected ram, name, kind, year, host, area, simd, sram, clock, units, cores, price, "
-         "array, family, system, memory, energy, server, aliases, overlay or one of 7 more"},
+         "array, family, system, memory, energy, server, aliases, overlay or one of 8 more"},
         {"units..rows", "1", "--set units..rows=1", "`units..rows`: no unit ``; expected array or simd"},
     };
     (void)state;

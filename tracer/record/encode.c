@@ -222,7 +222,7 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
     return true;
 }
 
-bool ll_waiting_ops_room(struct ll_waiting_ops *rows)
+bool ll_waiting_ops_grow(struct ll_waiting_ops *rows)
 {
     assert(rows->count < LL_MAX_FRAME_OPS);
     return ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops) &&

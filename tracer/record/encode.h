@@ -83,7 +83,11 @@ struct ll_waiting_ops {
 };
 
 /* Room for one more. False when memory ran out. */
-bool ll_waiting_ops_room(struct ll_waiting_ops *rows);
+bool ll_waiting_ops_grow(struct ll_waiting_ops *rows);
+static inline bool ll_waiting_ops_room(struct ll_waiting_ops *rows)
+{
+    return (rows->count < rows->capacity && rows->count < rows->column_capacity) || ll_waiting_ops_grow(rows);
+}
 void ll_waiting_ops_release(struct ll_waiting_ops *rows);
 
 /* How many of each the file has. */

@@ -390,9 +390,10 @@ static void digest_one(struct ll_recorder *recorder, const struct ll_record *rec
     struct seen seen = recognise(recorder, record, (uint32_t)recorder->tables.tensor_count, (uint32_t)op);
     if (seen.edges == LL_NO_ID)
         return;
-    if (!ll_grow(&recorder->history, &recorder->history_capacity, ll_min(op + 1, HISTORY),
-                 sizeof *recorder->history) ||
-        !add_row(recorder, record, step, seen)) {
+    const uint64_t known = ll_min(op + 1, HISTORY);
+    bool room = known <= recorder->history_capacity ||
+                ll_grow(&recorder->history, &recorder->history_capacity, known, sizeof *recorder->history);
+    if (!room || !add_row(recorder, record, step, seen)) {
         stop(recorder, LL_NO_MEMORY);
         return;
     }
