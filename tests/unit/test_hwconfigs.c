@@ -147,8 +147,8 @@ static void add_files(const char *folder, struct ll_str *text)
     pclose(files);
 }
 
-/* Whether some line sets the key: behind white space, a brace, a comma, a dash or the name of its section, before a
- * colon. */
+/* Whether some line sets the key: behind white space, a brace, a comma, a dash or its section's name, before
+ * a colon. */
 static bool is_set(const char *text, const char *key)
 {
     size_t length = strlen(key);
