@@ -21,12 +21,13 @@
 #include "sim/fusion/search.h"
 
 /* Plans of one op that are priced, and of which programs are made; the same of several, with blocks of
- * columns; tiles of a plan; ops that multiply matrices, and ops, of a stack. */
+ * columns, and of channels; tiles of a plan; ops that multiply matrices, and ops, of a stack. */
 enum {
     PRICED = 64,
     MADE_ALONE = 16,
     FLOWING = 48,
-    PLAYED_FLOWING = 6,
+    PLAYED_FLOWING = 8,
+    PLAYED_CHANNELS = 5,
     MOST_TILES = 8192,
     MOST_FUSED = 6000,
     MOST_HEAVY = 6,
@@ -403,8 +404,9 @@ static double estimate_blocks(struct search *search, const struct stack_plan *pl
 static void offer_blocks(struct search *search, struct stack_plan plan, uint64_t most, double limit_s,
                          struct ranked ranked[FLOWING])
 {
-    unsigned found = 0;
-    for (uint64_t blocks = 2; blocks <= ll_min(most, 2048) && found < 5; blocks *= 2) {
+    /* Few channels fill an array as well as many do: more counts are alike by the formula. */
+    unsigned found = 0, wanted = search->graph.nodes[plan.first].work->kind == LL_WORK_CONV ? 5 : 3;
+    for (uint64_t blocks = 2; blocks <= ll_min(most, 2048) && found < wanted; blocks *= 2) {
         plan.column_blocks = (uint32_t)blocks;
         double s = estimate_blocks(search, &plan, false);
         search->tried++;
@@ -455,8 +457,9 @@ static void rank_blocks(struct search *search, uint32_t first, uint32_t last, do
             best[i].bound_s = estimate_blocks(search, &best[i].plan, true);
     }
     qsort(best, FLOWING, sizeof *best, by_bound);
-    uint32_t made = *count;
-    for (uint32_t i = 0; i < FLOWING && *count < made + PLAYED_FLOWING && best[i].bound_s < limit_s; i++) {
+    bool channels = graph->nodes[lead].work->kind == LL_WORK_CONV;
+    uint32_t most_made = *count + (channels ? PLAYED_CHANNELS : PLAYED_FLOWING);
+    for (uint32_t i = 0; i < FLOWING && *count < most_made && best[i].bound_s < limit_s; i++) {
         uint32_t before = *count;
         best[i].plan.overlaps = several_types(search, first, last);
         rank(search, &best[i].plan, limit_s, MOST_FUSED, ranked, count);
