@@ -233,9 +233,9 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
     const bool runs = asked->training->steps + asked->training->samples > 0;
     static const char *const headings[2][2] = {
         {"  step|>vs. fastest|>samples/s|>memory|>bubble|>exposed|>?days/run|>?$/run|plan",
-         "  step|>vs. fastest|>samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"},
+         "  step|>vs. fastest|>?samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"},
         {"  step|>effective time|>effective samples/s|>memory|>bubble|>exposed|>?days/run|>?$/run|plan",
-         "  step|>effective time|>effective samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"}};
+         "  step|>effective time|>?effective samples/s|>?memory|>?bubble|>?exposed|>days/run|>$/run|plan"}};
     struct ll_table *table = ll_table_new(headings[search->time_share != NULL][runs]);
     ll_table_mark(table, LL_MARK_VALUE);
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
