@@ -752,7 +752,8 @@ static bool widen(struct mlir *m, struct scope *s, const struct captures *captur
     uint32_t *operands = ll_alloc(&m->module->import->arena, count, sizeof *operands);
     if (!operands)
         return ll_import_no_memory(m->module->import);
-    memcpy(operands, root.operands, root.operand_count * sizeof *operands);
+    if (root.operand_count > 0)
+        memcpy(operands, root.operands, root.operand_count * sizeof *operands);
     for (uint32_t i = captures->first; i < count; i++)
         operands[i] = add_part(m, s, 0, i, &all[i]);
     root.operands = operands;
