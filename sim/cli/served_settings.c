@@ -102,6 +102,29 @@ static void read_values(struct ll_served_rules *rules, const struct ll_node *map
     }
 }
 
+/* Options as a file of settings spells them, in the arena; NULL when memory ran out. */
+static const char *option_name(const char *key, struct ll_arena *arena)
+{
+    char *name = ll_copy_text(arena, key, strlen(key));
+    for (char *c = name; c && *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    return name;
+}
+
+static void check_options(const struct ll_served_rules *rules, const struct ll_node *give,
+                          struct ll_diags *diags)
+{
+    for (const struct ll_node *at = give ? give->first : NULL; at; at = at->next) {
+        const char *name = option_name(at->key, rules->arena);
+        const struct ll_option *row = ll_command_serve.options;
+        while (name && row->name && strcmp(row->name, name) != 0)
+            row++;
+        if (!row->name)
+            ll_complain(diags, at->key_place, "`%s`: leadline serve has no such option",
+                        ll_shown_text(at->key).text);
+    }
+}
+
 static void read_rule(struct ll_served_rules *rules, const struct ll_node *node, struct ll_diags *diags)
 {
     const struct ll_node *is = ll_node_get(node, "if"), *give = ll_node_get(node, "give"),
@@ -122,6 +145,7 @@ static void read_rule(struct ll_served_rules *rules, const struct ll_node *node,
     }
     *rule = (struct rule){
         .is = parse(rules, is, diags), .give = give, .set = set, .computed = computed, .unknown = unknown};
+    check_options(rules, give, diags);
     read_values(rules, give, computed, diags);
     read_values(rules, set, computed + given, diags);
     *rules->last = rule;
@@ -227,9 +251,7 @@ static void give_all(struct ll_serving_options *o, const struct ll_node *map, bo
         struct ll_arena *arena = o->args.arena;
         const char *value =
             *computed ? ll_format(arena, "%.9g", ll_expression_value(*computed, value_of, row)) : at->text;
-        char *name = ll_copy_text(arena, at->key, strlen(at->key));
-        for (char *c = name; c && *c && !sets; c++)
-            *c = *c == '_' ? '-' : *c;
+        const char *name = option_name(at->key, arena);
         if (sets)
             ll_serving_give(o, "set", ll_format(arena, "%s=%s", at->key, value));
         else if (name)
