@@ -69,11 +69,23 @@ struct planning {
     struct ll_ticker ticker;
 };
 
+/* Without a limit a queue may grow for ever. Then a deployment serves a rate where requests wait no longer than
+ * this for their first token, the delay by which Vidur (Agrawal et al., MLSys 2024, section 6) tells that it
+ * keeps up. */
+static const char keeps_up_ttft[] = "5s";
+
+static bool has_limit(const struct ll_args *args)
+{
+    return ll_value(args, "ttft", NULL) || ll_value(args, "tpot", NULL) || ll_value(args, "e2e", NULL);
+}
+
 /* Options of `leadline serve`: those that were given, but for what a plan decides. */
 static void begin(struct ll_serving_options *o, const struct ll_args *args)
 {
     static const char *const own[] = {"machine", "rate", "percentile", "quantization", "json", NULL};
     ll_serving_begin(o, args->arena);
+    if (!has_limit(args))
+        ll_serving_give(o, "ttft", keeps_up_ttft);
     for (size_t i = 0; i < args->given_count; i++) {
         bool is_own = false;
         for (const char *const *name = own; *name; name++)
@@ -594,6 +606,10 @@ static bool read_question(struct planning *p)
                       model);
         return false;
     }
+    if (!has_limit(args))
+        ll_cli_warn(
+            "no limit is given (--ttft, --tpot, --e2e): a deployment keeps up where TTFT is at most %s",
+            keeps_up_ttft);
     return read_load(p) && add_machines(p);
 }
 

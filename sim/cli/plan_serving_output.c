@@ -188,13 +188,36 @@ static void add_row(const struct ll_plan_served *plans, const struct ll_plan_fou
     ll_table_end_row(table);
 }
 
+static bool same_degrees(const struct ll_plan_layout *a, const struct ll_plan_layout *b)
+{
+    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp;
+}
+
+/* Whether a row before it has the same deployment with other limits of a step, under which it does better. */
+static bool is_shown(const struct ll_plan_served *plans, size_t i)
+{
+    const struct ll_plan_found *f = &plans->found[i];
+    for (size_t j = 0; j < i; j++) {
+        const struct ll_plan_found *g = &plans->found[j];
+        if (g->variant == f->variant && g->replicas == f->replicas && g->decodes == f->decodes &&
+            same_degrees(&g->layout, &f->layout) && same_degrees(&g->decode, &f->decode))
+            return true;
+    }
+    return false;
+}
+
 static void add_table(const struct ll_plan_served *plans, struct ll_str *out)
 {
     struct ll_table *table = ll_table_new(
         "  deployment|?machine|?weights|???limits|>devices|>TTFT|>TPOT|>/device|>/user|>??$/M made");
     bool limited = false;
+    size_t left = 0;
     for (size_t i = 0; i < plans->count; i++) {
         const struct ll_plan_found *f = &plans->found[i];
+        if (is_shown(plans, i)) {
+            left++;
+            continue;
+        }
         limited |= *limits_of(plans, &f->layout) || *limits_of(plans, &f->decode);
         add_row(plans, f, table);
     }
@@ -209,6 +232,8 @@ static void add_table(const struct ll_plan_served *plans, struct ll_str *out)
                    " A narrower format changes what the model makes: --quantization says which may be.");
     if (limited)
         ll_str_add(&notes, " Limits: sequences x tokens of a step, -: the server's own.");
+    if (left > 0)
+        ll_str_addf(&notes, " --json has %zu more, with other limits.", left);
     ll_str_add(out, "\n");
     ll_wrap(out, notes.failed || !notes.text ? "" : notes.text, ll_screen_width());
     ll_str_release(&notes);
