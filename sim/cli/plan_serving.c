@@ -69,9 +69,9 @@ struct planning {
     struct ll_ticker ticker;
 };
 
-/* Without a limit a queue may grow for ever. Then a deployment serves a rate where requests wait no longer than
- * this for their first token, the delay by which Vidur (Agrawal et al., MLSys 2024, section 6) tells that it
- * keeps up. */
+/* Without a limit a queue may grow for ever. Then a deployment serves a rate where requests wait no longer
+ * than this for their first token, the delay by which Vidur (Agrawal et al., MLSys 2024, section 6) tells
+ * that it keeps up. */
 static const char keeps_up_ttft[] = "5s";
 
 static bool has_limit(const struct ll_args *args)
