@@ -8,12 +8,13 @@
 
 #include "sim/interchange/exchange.h"
 
-enum { DEEPEST = 48, ARGUMENTS = 8 };
+enum { DEEPEST = 48, ARGUMENTS = 8, MOST_NAMES = 10000 };
 
 struct parser {
     const char *at;
     const struct ll_scopes *scopes;
-    int depth; /* of brackets and of names within names */
+    int depth;  /* of brackets and of names within names */
+    int *names; /* looked up so far: names within names grow without bound */
     bool right;
 };
 
@@ -66,7 +67,7 @@ static double call(struct parser *p, const char *name, size_t length)
 static double look_up(struct parser *p, const char *name, size_t length)
 {
     char key[64];
-    if (length >= sizeof key)
+    if (length >= sizeof key || ++*p->names > MOST_NAMES)
         return wrong(p);
     memcpy(key, name, length);
     key[length] = '\0';
@@ -74,7 +75,7 @@ static double look_up(struct parser *p, const char *name, size_t length)
         struct ll_node *node = ll_node_get(p->scopes->map[i], key);
         if (!node || !node->text)
             continue;
-        struct parser inner = {node->text, p->scopes, p->depth + 1, p->depth < DEEPEST};
+        struct parser inner = {node->text, p->scopes, p->depth + 1, p->names, p->depth < DEEPEST};
         double value = inner.right ? sum(&inner) : 0;
         inner.at += strspn(inner.at, " \t\n");
         node->taken = true;
@@ -158,7 +159,8 @@ static double sum(struct parser *p)
 
 bool ll_expression(const char *text, const struct ll_scopes *scopes, double *value)
 {
-    struct parser p = {text, scopes, 0, true};
+    int names = 0;
+    struct parser p = {text, scopes, 0, &names, true};
     *value = sum(&p);
     p.at += strspn(p.at, " \t\n");
     return p.right && !*p.at && isfinite(*value);

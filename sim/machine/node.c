@@ -28,6 +28,7 @@ struct builder {
     bool placeless;               /* a value from a command line has no lines */
     bool foreign;                 /* of another tool: anchors, aliases and tags have their meaning */
     const struct anchor *anchors; /* the newest first */
+    size_t anchor_count;
     char **lines;
     size_t line_count;
     struct ll_node *root, *open[LL_NODE_DEPTH];
@@ -173,6 +174,8 @@ static bool is_plain(const char *bytes, size_t length)
     return true;
 }
 
+enum { MOST_ANCHORS = 1000 }; /* each alias looks at them one by one */
+
 /* What an anchor and a tag say of a node. */
 static bool mark(struct builder *b, struct ll_node *node, const char *anchor, const char *tag)
 {
@@ -182,6 +185,8 @@ static bool mark(struct builder *b, struct ll_node *node, const char *anchor, co
         node->tag = ll_copy_text(b->arena, tag + (*tag == '!'), strlen(tag) - (*tag == '!'));
     if (!anchor)
         return true;
+    if (++b->anchor_count > MOST_ANCHORS)
+        return ll_complain(b->diags, node->place, "more than %d anchors (&) in one file", MOST_ANCHORS);
     struct anchor *added = ll_alloc(b->arena, 1, sizeof *added);
     if (!added || !(added->name = ll_copy_text(b->arena, anchor, strlen(anchor))))
         return no_memory(b);

@@ -38,7 +38,7 @@ static struct ll_machine *there_and_back(const struct ll_machine *machine, const
     struct ll_str out[LL_PEER_OUTPUTS] = {{0}}, yaml = {0};
     assert_true(ll_peer_export(format_named(name), machine, &arena, out, &left, &diags));
     struct ll_peer_file file = {"one.yaml", out[0].text, out[0].length};
-    struct ll_peer_import import = {&file, 1, NULL, true};
+    struct ll_peer_import import = {.files = &file, .count = 1, .closed = true};
     assert_true(ll_peer_import(format_named(name), &import, &arena, &yaml, &left, &diags));
     struct ll_machine *back = ll_machine_parse(yaml.text, yaml.length, "back.yaml", folders, NULL, 0, &diags);
     assert_non_null(back);
@@ -152,6 +152,10 @@ static void aliases_that_grow_without_bound_are_refused(void **state)
     assert_true(diags.count > 0);
     assert_null(foreign(&arena, "a: &a [*a]\n", &diags));
     assert_null(foreign(&arena, "a: *b\n", &diags));
+    text.length = 0;
+    for (int i = 0; i < 2000; i++) /* each alias looks at all of them */
+        ll_str_addf(&text, "k%d: &a%d x\n", i, i);
+    assert_null(foreign(&arena, text.text, &diags));
     ll_str_release(&text);
     ll_diags_release(&diags);
     ll_arena_release(&arena);
@@ -182,6 +186,30 @@ static void attributes_are_computed_as_python_does(void **state)
     ll_arena_release(&arena);
 }
 
+/* 40 names within each of 12 names would be looked up 10^19 times. */
+static void names_within_names_come_to_an_end(void **state)
+{
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    struct ll_str text = {0};
+    double value;
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        ll_str_addf(&text, "n%d: n%d", i, i + 1);
+        for (int k = 1; k < 40; k++)
+            ll_str_addf(&text, " + n%d", i + 1);
+        ll_str_add(&text, "\n");
+    }
+    ll_str_add(&text, "n12: 1\n");
+    struct ll_scopes scopes = {.map = {foreign(&arena, text.text, &diags)}, .count = 1};
+    assert_true(ll_expression("n10", &scopes, &value));
+    assert_near(value, 1600, 0);
+    assert_false(ll_expression("n0", &scopes, &value));
+    ll_str_release(&text);
+    ll_diags_release(&diags);
+    ll_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +217,7 @@ int main(void)
         cmocka_unit_test(foreign_files_may_share_values),
         cmocka_unit_test(aliases_that_grow_without_bound_are_refused),
         cmocka_unit_test(attributes_are_computed_as_python_does),
+        cmocka_unit_test(names_within_names_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
