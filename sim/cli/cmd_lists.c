@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/array/choose.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/command.h"
 #include "sim/cli/load.h"
@@ -430,11 +431,41 @@ static int give_out(const struct ll_args *args, struct ll_str out[LL_PEER_OUTPUT
     return status == LL_DONE ? report_left(args, left, path) : status;
 }
 
+/* Whether a file that is read is another one than that which is written. */
+static bool spares(const void *args, const char *path)
+{
+    const char *output = ll_value(args, "output", NULL);
+    return !output || !ll_is_same_file(output, path);
+}
+
+/* Whether what was imported is a machine. */
+static bool is_machine(const struct ll_args *args, const struct ll_str *yaml)
+{
+    const char *const *folders = ll_machine_folders(args->arena);
+    struct ll_diags diags = {0};
+    struct ll_machine *machine =
+        folders && !yaml->failed
+            ? ll_machine_parse(yaml->text, yaml->length, ll_value(args, "output", "imported.yaml"), folders,
+                               NULL, 0, &diags)
+            : NULL;
+    bool right = machine && ll_array_check(machine, &diags);
+    ll_print_diags(&diags);
+    ll_diags_release(&diags);
+    ll_machine_free(machine);
+    if (!right)
+        ll_cli_reject("%s: what it says makes no machine, as above; nothing is written", args->words[0]);
+    return right;
+}
+
 static int import_machine(const struct ll_args *args)
 {
     const struct ll_peer_format *format = find_format(ll_value(args, "import", NULL));
     struct ll_peer_file *files = ll_alloc(args->arena, args->word_count + 1, sizeof *files);
-    struct ll_peer_import import = {files, args->word_count, ll_value(args, "device", NULL), false};
+    struct ll_peer_import import = {.files = files,
+                                    .count = args->word_count,
+                                    .device = ll_value(args, "device", NULL),
+                                    .spares = spares,
+                                    .context = args};
     struct ll_diags diags = {0};
     struct ll_left_list left = {NULL, NULL, 0, 0};
     struct ll_str yaml[LL_PEER_OUTPUTS] = {{0}};
@@ -453,7 +484,7 @@ static int import_machine(const struct ll_args *args)
     bool read = ll_peer_import(format, &import, args->arena, &yaml[0], &left, &diags);
     ll_print_diags(&diags);
     ll_diags_release(&diags);
-    int status = read ? give_out(args, yaml, NULL, &left) : LL_WRONG;
+    int status = read && is_machine(args, &yaml[0]) ? give_out(args, yaml, NULL, &left) : LL_WRONG;
     ll_str_release(&yaml[0]);
     return status;
 }

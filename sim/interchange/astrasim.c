@@ -94,9 +94,12 @@ static bool take_item(struct ll_interchange *x, const struct ll_node *list, cons
                        "`%s`: expected a number of at least %.10g for each dimension", key, least);
 }
 
-static bool take_topology(struct ll_interchange *x, const struct ll_node *item, size_t *topology)
+static bool take_topology(struct ll_interchange *x, const struct ll_node *root, const struct ll_node *item,
+                          size_t *topology)
 {
     *topology = 0;
+    if (!item)
+        return ll_complain(x->diags, root->place, "`topology`: expected one, or a list of one a dimension");
     while (*topology < TOPOLOGIES && (!item->text || strcmp(topologies[*topology].astra, item->text) != 0))
         ++*topology;
     return *topology < TOPOLOGIES ||
@@ -125,7 +128,7 @@ static int take_network(struct ll_interchange *x, struct ll_node *root, struct d
     for (size_t i = 0; i < many; i++) {
         struct dimension d = {0};
         const struct ll_node *name = item_of(topology, i);
-        if (!take_topology(x, name, &d.topology) ||
+        if (!take_topology(x, topology, name, &d.topology) ||
             !take_item(x, counts, root, "npus_count", i, 1, &d.devices) ||
             !take_item(x, bandwidths, root, "bandwidth", i, 1e-9, &d.GiBps) ||
             !take_item(x, latencies, root, "latency", i, 0, &d.ns))
@@ -157,10 +160,10 @@ static const char *take_collectives(struct ll_interchange *x, struct ll_node *ro
     for (size_t i = 0; i < (list->type == LL_NODE_LIST ? list->count : 1); i++) {
         const struct ll_node *item = item_of(list, i);
         size_t a = 0;
-        while (a < ALGORITHMS && (!item->text || strcmp(algorithms[a].astra, item->text) != 0))
+        while (a < ALGORITHMS && (!item || !item->text || strcmp(algorithms[a].astra, item->text) != 0))
             a++;
         if (a == ALGORITHMS || (name && strcmp(name, algorithms[a].name) != 0)) {
-            ll_leave(x, "all-reduce-implementation", item->place,
+            ll_leave(x, "all-reduce-implementation", (item ? item : list)->place,
                      a == ALGORITHMS ? "no algorithm of that name is known here"
                                      : "one algorithm for all dimensions; each level goes as fast as it can");
             return a == ALGORITHMS ? NULL : "hierarchical";
@@ -206,6 +209,14 @@ static void put_levels(const struct dimension *d, int count, struct ll_str *yaml
     }
 }
 
+static void put_source(struct ll_interchange *x, const char *key, const char *file, const char *behind,
+                       struct ll_str *yaml)
+{
+    ll_str_addf(yaml, "  %s: ", key);
+    ll_put_quoted(yaml, ll_said(x, "imported: %s%s", file, behind));
+    ll_str_add(yaml, "\n");
+}
+
 bool ll_peer_import_ASTRASIM(struct ll_interchange *x, const struct ll_peer_import *import,
                              struct ll_str *yaml)
 {
@@ -249,16 +260,15 @@ bool ll_peer_import_ASTRASIM(struct ll_interchange *x, const struct ll_peer_impo
         ll_str_addf(yaml, "software: {collectives: %s}\n", collectives);
     put_levels(dimensions, count, yaml);
     ll_str_add(yaml, "\nsources:\n");
-    if (!import->device)
-        ll_str_addf(
-            yaml,
-            "  clock: \"assumed: the file has rates\"\n  units.npu: \"imported: %s\"\n  memory.local_mem: "
-            "\"imported: %s\"\n",
-            names[1], names[1]);
+    if (!import->device) {
+        ll_str_add(yaml, "  clock: \"assumed: the file has rates\"\n");
+        put_source(x, "units.npu", names[1], "", yaml);
+        put_source(x, "memory.local_mem", names[1], "", yaml);
+    }
     for (int i = 0; i < count; i++)
-        ll_str_addf(yaml, "  network.dim_%d: \"imported: %s; its GB are 2^30 bytes\"\n", i + 1, names[0]);
+        put_source(x, ll_said(x, "network.dim_%d", i + 1), names[0], "; its GB are 2^30 bytes", yaml);
     if (collectives)
-        ll_str_addf(yaml, "  software.collectives: \"imported: %s\"\n", names[1]);
+        put_source(x, "software.collectives", names[1], "", yaml);
     ll_leave_rest(x, network, "", reasons);
     if (system)
         ll_leave_rest(x, system, "", reasons);

@@ -166,6 +166,7 @@ void ll_chain_put_level(const struct ll_chain *chain, const struct ll_chain_stor
 static void put_sources(struct ll_interchange *x, const struct ll_chain *c, struct ll_str *out)
 {
     const char *source = ll_said(x, "imported: %s", c->tool);
+    const char *energy = c->mac_pj > 0 ? "mac_pj" : c->node_nm > 0 ? "node_nm" : NULL;
     ll_str_add(out, "\nsources:\n  clock: ");
     ll_put_quoted(out, c->clock_source);
     ll_str_add(out, "\n  units.array: ");
@@ -182,12 +183,16 @@ static void put_sources(struct ll_interchange *x, const struct ll_chain *c, stru
             ll_str_add(out, "\n");
         }
     ll_str_add(out, "  software.mapping: \"chosen: the array searches for the mappings of all work\"\n");
-    if (c->mac_pj > 0)
-        ll_str_addf(out, "  energy.mac_pj: \"%s\"\n", source);
-    else if (c->node_nm > 0)
-        ll_str_addf(out, "  energy.node_nm: \"%s\"\n", source);
-    if (c->area_mm2 > 0)
-        ll_str_addf(out, "  area: \"%s\"\n", source);
+    if (energy) {
+        ll_str_addf(out, "  energy.%s: ", energy);
+        ll_put_quoted(out, source);
+        ll_str_add(out, "\n");
+    }
+    if (c->area_mm2 > 0) {
+        ll_str_add(out, "  area: ");
+        ll_put_quoted(out, source);
+        ll_str_add(out, "\n");
+    }
 }
 
 /* Where no memory holds all operands at the end, one without limit does. */

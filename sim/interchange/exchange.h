@@ -59,7 +59,7 @@ const char *ll_said(struct ll_interchange *x, const char *format, ...) __attribu
 /* A name made fit for a machine file: a letter, then at most 39 letters, digits, - and _. In the arena. */
 const char *ll_fit_name(struct ll_interchange *x, const char *name);
 
-/* A text in double quotes. */
+/* A text in double quotes: control characters become blanks, and bytes that are no UTF-8 question marks. */
 void ll_put_quoted(struct ll_str *out, const char *text);
 
 /* A number with as many digits, from ten on, as read back to the same. */

@@ -216,13 +216,18 @@ const char *ll_fit_name(struct ll_interchange *x, const char *name)
 void ll_put_quoted(struct ll_str *out, const char *text)
 {
     ll_str_add(out, "\"");
-    for (; *text; text++)
+    for (size_t length; *text; text += length) {
+        size_t whole = ll_utf8_length((const unsigned char *)text);
+        length = whole > 0 ? whole : 1;
         if (*text == '"' || *text == '\\')
             ll_str_addf(out, "\\%c", *text);
-        else if (*text == '\n' || *text == '\t')
+        else if ((unsigned char)*text < ' ' || *text == 0x7F)
             ll_str_add(out, " ");
+        else if (whole == 0)
+            ll_str_add(out, "?");
         else
-            ll_str_add_bytes(out, text, 1);
+            ll_str_add_bytes(out, text, length);
+    }
     ll_str_add(out, "\"");
 }
 

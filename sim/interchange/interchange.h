@@ -59,6 +59,9 @@ struct ll_peer_import {
     /* A machine that lies under what the files say, as `inherits` names it; NULL: none. */
     const char *device;
     bool closed; /* files that these name are not opened: they must be among them */
+    /* Whether a further file that is read stays as it is; NULL: all do. */
+    bool (*spares)(const void *context, const char *path);
+    const void *context;
 };
 
 /* Adds the text of a machine file. False after complaints. */

@@ -47,6 +47,8 @@ static bool read_core(const struct ll_stream_system *s, const struct ll_node *no
     for (size_t i = 0; !s->import->closed && i < sizeof places / sizeof *places; i++) {
         struct ll_contents contents;
         if (ll_read_whole(places[i], MOST_FILE, s->x->arena, &contents) == LL_OK) {
+            if (s->import->spares && !s->import->spares(s->import->context, places[i]))
+                return ll_stream_wrong(s, node, "a file of a core that is not written over");
             *file = (struct ll_peer_file){places[i], contents.bytes, contents.length};
             return true;
         }
@@ -198,14 +200,20 @@ static void settle_roles(struct ll_stream_system *s)
 static bool take_sharing(struct ll_stream_system *s, struct ll_node *system)
 {
     struct ll_node *sharing = ll_take(system, "core_memory_sharing");
+    if (sharing && sharing->type == LL_NODE_SCALAR && ll_take_text(system, "core_memory_sharing"))
+        return ll_stream_wrong(s, sharing, "a list of groups of cores, as [[0, 1], [2, 3]]");
     for (struct ll_node *g = sharing ? sharing->first : NULL; g; g = g->next) {
         if (s->groups == LL_STREAM_GROUPS)
             return ll_stream_wrong(s, g, "at most 64 groups of cores that share a memory");
         int count = ll_stream_take_ids(s, g, s->group[s->groups]);
         if (count < 2)
             return count < 0 ? false : ll_stream_wrong(s, g, "at least two cores that share a memory");
-        for (int i = 0; i < count; i++)
-            s->core[s->group[s->groups][i]].group = s->groups;
+        for (int i = 0; i < count; i++) {
+            int id = s->group[s->groups][i];
+            if (s->core[id].group == s->groups || id == s->offchip)
+                return ll_stream_wrong(s, g, "cores of the chip, each once");
+            s->core[id].group = s->groups;
+        }
         s->group_size[s->groups++] = count;
     }
     return true;
@@ -615,9 +623,8 @@ bool ll_stream_import(struct ll_interchange *x, const struct ll_peer_import *imp
     right = right && ll_stream_take_links(s, system) && ll_stream_join_rest(s, system);
     ll_stream_drop_lonely(s);
     right = right && settle_kinds(s);
-    if (right) {
+    if (right)
         ll_stream_put_links(s);
-    }
     bool computes = false;
     for (int k = 0; k < s->kinds; k++)
         computes |= s->file[s->kind[k].file].role == LL_STREAM_ARRAY;

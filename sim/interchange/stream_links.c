@@ -52,13 +52,17 @@ static bool add_pair(struct ll_stream_system *s, const struct ll_node *node, int
 static bool add_bus(struct ll_stream_system *s, const struct ll_node *node, const int *ids, int count,
                     double bits, double cost)
 {
+    int ends = 0;
     if (s->buses == (int)(sizeof s->bus / sizeof *s->bus))
         return ll_stream_wrong(s, node, "at most 16 buses");
     struct ll_stream_bus *bus = &s->bus[s->buses++];
     *bus = (struct ll_stream_bus){.bits = bits, .cost = cost};
-    for (int i = 0; i < count; i++)
-        bus->ends[s->core[ids[i]].stands_for] = true;
-    return true;
+    for (int i = 0; i < count; i++) {
+        bool *end = &bus->ends[s->core[ids[i]].stands_for];
+        ends += !*end;
+        *end = true;
+    }
+    return ends >= 2 || ll_stream_wrong(s, node, "a bus between two cores or more");
 }
 
 static bool take_connection(struct ll_stream_system *s, struct ll_node *item, double bits, double cost)

@@ -21,6 +21,7 @@
 enum { FILES = 64 };
 
 #define MOST 1e15
+#define MOST_WORD_BITS 1024
 
 /* Where the keys of all files together stand. */
 struct parts {
@@ -188,18 +189,24 @@ static bool take_store(struct reader *r, struct ll_node *node, const char *name)
         !attribute(r, KEYS("block-size", "block_size"), 0, &block) ||
         !attribute(r, KEYS("cluster_size", "cluster-size"), 1, &cluster) ||
         !attribute(r, KEYS("width", "memory_width"), fmax(1, block) * word * fmax(1, cluster), &width) ||
-        !attribute(r, KEYS("depth", "memory_depth"), 0, &depth) ||
-        !attribute(r, KEYS("entries"), 0, &entries) || !attribute(r, KEYS("sizeKB"), 0, &kilobytes) ||
+        !attribute(r, KEYS("depth", "memory_depth"), -1, &depth) ||
+        !attribute(r, KEYS("entries"), -1, &entries) || !attribute(r, KEYS("sizeKB"), -1, &kilobytes) ||
         !attribute(r, KEYS("multiple_buffering"), 1, &buffers))
         return false;
-    if (word <= 0 || width <= 0 || cluster < 1 || buffers <= 0)
-        return ll_complain(r->x->diags, node->place,
-                           "`%s`: expected `width` and `datawidth` of at least a bit", name);
+    if (word <= 0 || word > MOST_WORD_BITS || width <= 0 || cluster < 1 || buffers <= 0)
+        return ll_complain(
+            r->x->diags, node->place,
+            "`%s`: expected `width` and `datawidth` of at least a bit, words of at most %d bits",
+            ll_shown_text(name).text, MOST_WORD_BITS);
     r->word_bits = r->word_bits > 0 ? r->word_bits : word;
-    double words = entries > 0     ? entries
-                   : kilobytes > 0 ? kilobytes * 8192 / word
-                                   : depth * width / cluster / word;
-    s->size_bits = floor(words / buffers) * r->word_bits;
+    double words = entries >= 0     ? entries
+                   : kilobytes >= 0 ? kilobytes * 8192 / word
+                                    : depth * width / cluster / word;
+    s->size_bits = fmax(0, floor(words / buffers)) * r->word_bits;
+    if (words >= 0 && s->size_bits == 0)
+        return ll_complain(r->x->diags, node->place,
+                           "`%s`: expected a size of at least a word; a store of any size has no `depth`",
+                           ll_shown_text(name).text);
     s->width_bits = width / cluster / word * r->word_bits;
     s->cluster = cluster;
     s->by_line = true;
@@ -628,7 +635,7 @@ static bool take_architecture(struct reader *r)
     if (!push(r, r->parts.variables) || !(nodes ? take_nodes(r, nodes, false) : take_tree(r, tree, 1, 0)))
         return false;
     chain->dtype = dtype_of(r->word_bits);
-    chain->sum_bytes = (int)fmax(1, ceil(r->word_bits / 8));
+    chain->sum_bytes = (int)fmax(1, ceil(fmin(r->word_bits, MOST_WORD_BITS) / 8));
     if (r->cycle_s > 0) {
         chain->clock = ll_said(r->x, "%.10gHz", 1 / r->cycle_s);
         chain->clock_source = "global_cycle_seconds of the imported file";

@@ -214,8 +214,12 @@ static bool take_order(struct ll_timeloop *t, struct ll_node *node, int order[LL
             if (strchr(" ,[]", *c))
                 continue;
             int d = find_dim(t, c, 1);
-            if (d < 0 || *count == LL_TIMELOOP_DIMS)
-                return ll_complain(t->x->diags, item->place, "`%s`: expected loops of the problem, as PRKC",
+            bool again = false;
+            for (int i = 0; i < *count; i++)
+                again |= order[i] == d;
+            if (d < 0 || again)
+                return ll_complain(t->x->diags, item->place,
+                                   "`%s`: expected loops of the problem, each once, as PRKC",
                                    ll_node_shown(item).text);
             order[(*count)++] = d;
         }

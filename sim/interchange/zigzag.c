@@ -215,6 +215,8 @@ static bool take_memory(struct ll_interchange *x, const struct ll_zigzag_links *
             return wrong(x, o, "an operand: I1, I2 or O");
         m.store->holds[operand] = true;
     }
+    if (!operands->first)
+        return wrong(x, operands, "an operand: I1, I2 or O");
     if (served && !take_served(&m, served, chain->axes))
         return false;
     bool named = ports->first && ll_node_get(ports->first, "allocation");
@@ -377,7 +379,8 @@ static double tree_bits(double count, double bits)
 static double in_memory_pj(const struct ll_chain *chain, bool analog, const double bits[2], double serial,
                            double adc_bits)
 {
-    double rows = chain->axes > 1 ? (double)chain->axis[1] : 1, columns = (double)chain->axis[0];
+    double rows = chain->axes > 1 ? (double)chain->axis[1] : 1,
+           columns = chain->axes > 0 ? (double)chain->axis[0] : 1;
     double steps = bits[0] / serial, fJ = 0.28 * serial * bits[1], volts = 0.9;
     double sum_bits = bits[1] + serial - 1 + ceil(log2(rows));
     if (analog)
@@ -602,7 +605,7 @@ static void put_dataflows(const char *way, const struct ll_array *array, struct 
             const char *letter = length == 1 && gemm ? strchr("MNK", *way) : NULL;
             ll_str_add(out, "    - \"");
             if (letter)
-                ll_str_addf(out, "D%d", (int)(letter - strchr("MNK", 'M')));
+                ll_str_addf(out, "D%d", *letter == 'M' ? 0 : *letter == 'N' ? 1 : 2);
             else
                 ll_str_addf(out, "%.*s", (int)length, way);
             ll_str_addf(out, ", %" PRIu64 "\"\n",

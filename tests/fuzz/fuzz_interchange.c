@@ -21,7 +21,7 @@ static void import(const struct ll_peer_format *format, const char *text, size_t
     struct ll_str yaml = {0};
     struct ll_left_list left = {NULL, NULL, 0, 0};
     const struct ll_peer_file files[] = {{"fuzz.yaml", text, size}, {"core.yaml", text, size}};
-    const struct ll_peer_import from = {files, count, NULL, true};
+    const struct ll_peer_import from = {.files = files, .count = count, .closed = true};
     if (diags && ll_peer_import(format, &from, &arena, &yaml, &left, diags))
         expect(ll_node_parse(&arena, yaml.text, yaml.length, "imported.yaml", diags) != NULL);
     else if (diags)

@@ -280,3 +280,17 @@ sed 's/meshX: 16/meshX: sixteen/' arch.yaml >wrong.yaml && leadline machines --i
 sed 's/R=3/R=4/' problem.yaml >wrong.yaml && leadline machines --import timeloop arch.yaml wrong.yaml
 sed 's/Ring/Torus/' network.yml >wrong.yml && leadline machines --import astra-sim wrong.yml system.json
 sed 's/5: dram.yaml/5: none.yaml/' system.yaml >wrong.yaml && leadline machines --import zigzag wrong.yaml
+
+# What is written is a machine, and none of the files that were read.
+try() { rm -f none.yaml && leadline machines --import "$@" -o none.yaml; ls none.yaml 2>/dev/null; }
+sed 's/^topology.*/topology: {a: Ring}/' network.yml >wrong.yml && try astra-sim wrong.yml system.json
+sed 's/2, 8, 4/2, 8, 4e9/' network.yml >wrong.yml && try astra-sim wrong.yml system.json
+sed 's/\["ring.*Doubling"\]/{"a": "ring"}/' system.json >'wrong".json' && try astra-sim network.yml 'wrong".json' | head -n 1
+sed 's/operands: \[I2\]/operands: []/' hardware.yaml >wrong.yaml && try zigzag wrong.yaml
+sed 's/depth: 64/depth: 0/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
+sed 's/datawidth: 8/datawidth: 1e15/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
+sed 's/R, K, C\]/R, K, K, C]/' problem.yaml >wrong.yaml && try timeloop arch.yaml wrong.yaml
+sed 's/5: dram/5: core/; $a core_memory_sharing: [[5, 4]]' system.yaml >wrong.yaml && try zigzag wrong.yaml
+sed '$a core_memory_sharing: 0, 1' system.yaml >wrong.yaml && try zigzag wrong.yaml
+sed 's/0, 1, 2, 3, 4, 5\]/0, 0]/' system.yaml >wrong.yaml && try zigzag wrong.yaml
+leadline machines --import zigzag system.yaml -o core.yaml
