@@ -22,6 +22,8 @@
 
 /* --- reading --- */
 
+#define MOST_TOKENS 1e15
+
 static bool read_shares(const char *path, uint64_t experts, struct ll_arena *arena,
                         struct ll_expert_load *load)
 {
@@ -40,10 +42,10 @@ static bool read_shares(const char *path, uint64_t experts, struct ll_arena *are
     for (const char *at = text.bytes; *at;) {
         char *end;
         const double tokens = ll_strtod(at, &end);
-        if (end == at || !(tokens >= 0 && isfinite(tokens)) || !strchr(", \t\r\n", *end)) {
+        if (end == at || !(tokens >= 0 && tokens <= MOST_TOKENS) || !strchr(", \t\r\n", *end)) {
             ll_cli_reject("--expert-load %s:%" PRIu64
-                          ": expected the tokens of an expert, a number of 0 or more",
-                          path, line);
+                          ": expected the tokens of an expert, a number from 0 to %g",
+                          path, line, MOST_TOKENS);
             return false;
         }
         if (count < experts)

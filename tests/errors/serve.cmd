@@ -31,6 +31,8 @@ printf '1\n2\nx\n' >loads.txt
 leadline serve -c h100_sxm+vllm --model qwen3-30b-a3b --rate 1 --expert-load loads.txt
 printf '1 2 3' >loads.txt
 leadline serve -c h100_sxm+vllm --model qwen3-30b-a3b --rate 1 --expert-load loads.txt
+echo 1e308 >loads.txt
+leadline serve -c h100_sxm+vllm --model qwen3-30b-a3b --rate 1 --expert-load loads.txt
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --expert-load power_law_1.2
 leadline plan -c h100_sxm -c h200_sxm traces/alexnet_train_b8.llt
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1,seqs=0' --decode '1 x tp=1'
