@@ -173,9 +173,12 @@ static const char *take_collectives(struct ll_interchange *x, struct ll_node *ro
     return dimensions > 1 ? "hierarchical" : name;
 }
 
-/* What a device computes: a roof, as in ASTRA-sim. */
+/* What a device computes: a roof, as in ASTRA-sim, where an op takes what its FLOP or its tensors' bytes
+ * take. So what it multiplies comes from the memory once: into a place as large as it must be, in which
+ * nothing stays for the next op, since results pass it by. */
 static bool put_device(struct ll_interchange *x, struct ll_node *system, struct ll_str *yaml)
 {
+    static const char *const types[] = {"f32", "f16", "bf16", "int8", "i32", "i64", "bool"};
     double TFLOPs, GBps;
     if (!system || !ll_take_number(x, system, "peak-perf", 1e-9, 1e12, 0, &TFLOPs) ||
         !ll_take_number(x, system, "local-mem-bw", 1e-9, 1e12, 0, &GBps))
@@ -184,14 +187,18 @@ static bool put_device(struct ll_interchange *x, struct ll_node *system, struct 
         return ll_complain(
             x->diags, system->place,
             "expected `peak-perf` and `local-mem-bw`: what a device can do; or a device (--device)");
+    ll_str_add(yaml,
+               "clock: 1GHz\n\nunits:\n  - name: npu\n    model: vector\n    lanes: 1000\n    flops: {");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) /* of a lane in a cycle */
+        ll_str_addf(yaml, "%s%s: %.10g", i ? ", " : "", types[i], TFLOPs);
     ll_str_addf(
         yaml,
-        "clock: 1GHz\n\nunits:\n  - name: npu\n    model: vector\n    lanes: 1\n    flops: {f32: %.10g, f16: "
-        "%.10g, bf16: %.10g, int8: %.10g, i32: %.10g, i64: %.10g, bool: %.10g}\n\nmemory:\n  - {name: "
-        "local_mem, size: 1TiB, bandwidth: %.10gGB/s}\n\n",
-        TFLOPs * 1e3, TFLOPs * 1e3, TFLOPs * 1e3, TFLOPs * 1e3, TFLOPs * 1e3, TFLOPs * 1e3, TFLOPs * 1e3,
+        "}\n\nmemory:\n  - {name: operands, size: 1TiB, bandwidth: 1e18B/s, holds: [a, b], cache: {line: "
+        "1MiB}}\n  - {name: local_mem, size: 1TiB, bandwidth: %.10gGB/s}\n\n",
         GBps);
     ll_assume(x, "units.npu", "a roof over all ops: ASTRA-sim knows no units; clock and types are assumed");
+    ll_assume(x, "memory.operands",
+              "a roof: an op reads its operands once from local_mem; none stays for the next");
     ll_assume(x, "memory.local_mem.size", "ASTRA-sim's memory is as large as it must be");
     return true;
 }
@@ -263,6 +270,7 @@ bool ll_peer_import_ASTRASIM(struct ll_interchange *x, const struct ll_peer_impo
     if (!import->device) {
         ll_str_add(yaml, "  clock: \"assumed: the file has rates\"\n");
         put_source(x, "units.npu", names[1], "", yaml);
+        ll_str_add(yaml, "  memory.operands: \"assumed: a roof; an op reads its operands once\"\n");
         put_source(x, "memory.local_mem", names[1], "", yaml);
     }
     for (int i = 0; i < count; i++)

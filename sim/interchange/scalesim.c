@@ -56,6 +56,7 @@ bool ll_peer_import_SCALESIM(struct ll_interchange *x, const struct ll_peer_impo
     leave_keys(x, file, &config);
     ll_assume(x, "clock", "the file counts cycles; each takes a nanosecond");
     ll_assume(x, "memory.sram", "its three buffers are one memory, which any operand may fill");
+    ll_assume(x, "memory.dram.bandwidth", "a word is a byte; types of more bytes take as many words");
     ll_assume(x, "units.lanes", "the file has no unit for what is no GEMM or convolution");
     return true;
 }

@@ -225,6 +225,7 @@ leadline sim -c scale1.cfg traces/alexnet_infer_b1.llt | grep 'bound by'
 rm one.yaml
 leadline machines --import astra-sim system.json network.yml -o pod.yaml --json
 cat pod.yaml
+leadline sim -c pod.yaml traces/alexnet_infer_b1.llt | grep -E 'ms/step .*samples|MBU' # a roof: 259 MB at 1.6 TB/s
 leadline machines --import astra-sim network.yml --device h100_sxm -o pod.yaml
 leadline machines --export timeloop m.yaml
 leadline machines --export astra-sim tpu_v4_pod -o pod.yml >/dev/null
@@ -286,6 +287,7 @@ try() { rm -f none.yaml && leadline machines --import "$@" -o none.yaml; ls none
 sed 's/^topology.*/topology: {a: Ring}/' network.yml >wrong.yml && try astra-sim wrong.yml system.json
 sed 's/2, 8, 4/2, 8, 4e9/' network.yml >wrong.yml && try astra-sim wrong.yml system.json
 sed 's/\["ring.*Doubling"\]/{"a": "ring"}/' system.json >'wrong".json' && try astra-sim network.yml 'wrong".json' | head -n 1
+sed 's/900/4000/' system.json >wrong.json && try astra-sim network.yml wrong.json | head -n 1
 sed 's/operands: \[I2\]/operands: []/' hardware.yaml >wrong.yaml && try zigzag wrong.yaml
 sed 's/depth: 64/depth: 0/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
 sed 's/datawidth: 8/datawidth: 1e15/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
