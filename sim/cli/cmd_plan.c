@@ -49,7 +49,8 @@ static void command_of(const struct asked *asked, const struct ll_parallel *plan
                                        .devices = asked->search->devices,
                                        .devices_per_node =
                                            machine->network_count ? machine->networks[0].devices : 1,
-                                       .layers = asked->result->layers};
+                                       .layers = asked->result->layers,
+                                       .gradients = asked->result->gradients};
     ll_training_command(asked->framework, &trained, command, lacks);
 }
 

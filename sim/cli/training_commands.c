@@ -77,6 +77,21 @@ static uint64_t micro_batch(const struct ll_parallel *plan)
     return plan->micro_batch > 0 ? plan->micro_batch : plan->batch / plan->data;
 }
 
+/* Buckets count elements, of the type in which gradients are added up. */
+static uint64_t bucket_elements(const struct ll_trained *t)
+{
+    const enum ll_dtype dtype = t->plan->main_grads ? LL_F32 : t->gradients;
+    return t->plan->bucket_bytes * 8 / ll_dtype_bits(dtype);
+}
+
+/* Gradients in 16 bits on their way are an option of some; no framework here has one for fewer. */
+static void lack_compression(struct saying *s, bool has_bf16)
+{
+    const enum ll_compression_kind kind = s->trained->plan->compression.kind;
+    if (kind != LL_COMPRESSION_NONE && !(kind == LL_COMPRESSION_BF16 && has_bf16))
+        lack(s, "compressed gradients");
+}
+
 /* --- Megatron-LM --- */
 
 static void say_megatron_sharding(struct saying *s)
@@ -96,10 +111,20 @@ static void say_megatron_sharding(struct saying *s)
         say(s, "--optimizer-cpu-offload --use-precision-aware-optimizer");
     if (plan->overlap && ll_replicas(plan) > 1)
         say(s, plan->zero >= 1 ? "--overlap-grad-reduce --overlap-param-gather" : "--overlap-grad-reduce");
+    if (plan->overlap && ll_replicas(plan) > 1 && plan->bucket_bytes > 0)
+        say_count(s, "--ddp-bucket-size", bucket_elements(s->trained));
+}
+
+/* A model of bfloat16 has gradients of 32 bits unless it is told otherwise, and one type of gradients for
+ * adding up and on their way. */
+static void say_megatron_gradients(struct saying *s)
+{
+    const struct ll_parallel *plan = s->trained->plan;
     if (plan->main_grads)
         say(s, "--accumulate-allreduce-grads-in-fp32");
-    if (plan->overlap && ll_replicas(plan) > 1 && plan->bucket_bytes > 0) /* which counts elements */
-        say_count(s, "--ddp-bucket-size", plan->bucket_bytes / (plan->main_grads ? 4 : 2));
+    else if (s->trained->gradients == LL_BF16)
+        say(s, "--grad-reduce-in-bf16");
+    lack_compression(s, !plan->main_grads && s->trained->gradients == LL_BF16);
 }
 
 static void say_megatron_pipeline(struct saying *s)
@@ -110,9 +135,11 @@ static void say_megatron_pipeline(struct saying *s)
         say_count(s, "--num-virtual-stages-per-pipeline-rank", plan->chunks);
     else if (plan->schedule != LL_SCHEDULE_ONE_F_ONE_B)
         lack_schedule(s);
-    if (plan->split.first > 0)
+    if (plan->chunks > 1 && (plan->split.first > 0 || plan->split.last > 0))
+        lack(s, "layers of a first or last chunk (its options divide those of a whole stage into chunks)");
+    else if (plan->split.first > 0)
         say_count(s, "--decoder-first-pipeline-num-layers", plan->split.first);
-    if (plan->split.last > 0)
+    if (plan->chunks == 1 && plan->split.last > 0)
         say_count(s, "--decoder-last-pipeline-num-layers", plan->split.last);
 }
 
@@ -140,14 +167,6 @@ static void say_megatron_recipe(struct saying *s)
     }
     if (!low->gemms.fprop || !low->gemms.dgrad || !low->gemms.wgrad)
         lack(s, "only some GEMMs of a weight in few bits");
-}
-
-/* Gradients in 16 bits on their way are an option of some; no framework here has one for fewer. */
-static void lack_compression(struct saying *s, bool has_bf16)
-{
-    const enum ll_compression_kind kind = s->trained->plan->compression.kind;
-    if (kind != LL_COMPRESSION_NONE && !(kind == LL_COMPRESSION_BF16 && has_bf16))
-        lack(s, "compressed gradients");
 }
 
 static void say_megatron(struct saying *s)
@@ -180,9 +199,7 @@ static void say_megatron(struct saying *s)
     if (plan->tensor_overlap)
         say(s, "--tp-comm-overlap");
     say_megatron_recipe(s);
-    if (plan->compression.kind == LL_COMPRESSION_BF16)
-        say(s, "--grad-reduce-in-bf16");
-    lack_compression(s, true);
+    say_megatron_gradients(s);
     if (plan->offload.activations || plan->offload.weights)
         lack(s, plan->offload.weights ? "weights in the host's memory" : "activations in the host's memory");
 }
@@ -206,13 +223,15 @@ static void say_flag(struct ll_str *json, const char *key, bool value)
     ll_str_add(json, value ? "true" : "false");
 }
 
-static void say_zero(const struct ll_parallel *plan, struct ll_str *json)
+static void say_zero(const struct ll_trained *trained, struct ll_str *json)
 {
+    const struct ll_parallel *plan = trained->plan;
     say_key(json, "zero_optimization");
     ll_str_add(json, "{");
     say_number(json, "stage", plan->zero);
     say_flag(json, "overlap_comm", plan->overlap);
-    say_number(json, "reduce_bucket_size", plan->bucket_bytes / 2); /* counts elements */
+    if (plan->bucket_bytes > 0)
+        say_number(json, "reduce_bucket_size", bucket_elements(trained));
     if (plan->within > 0 && plan->zero == 3)
         say_number(json, "mics_shard_size", plan->within);
     if (plan->offload.optimizer) {
@@ -226,8 +245,8 @@ static void say_zero(const struct ll_parallel *plan, struct ll_str *json)
     ll_str_add(json, "}");
 }
 
-/* Stages are an argument of the program's PipelineModule, and what is computed again is for the program to
- * say. */
+/* Each process reads the configuration, so it is a file. Stages are an argument of the program's
+ * PipelineModule, and what is computed again is for the program to say. */
 static void say_deepspeed(struct saying *s)
 {
     const struct ll_parallel *plan = s->trained->plan;
@@ -236,10 +255,10 @@ static void say_deepspeed(struct saying *s)
     say_number(&json, "train_batch_size", plan->batch);
     say_number(&json, "train_micro_batch_size_per_gpu", micro_batch(plan));
     say_number(&json, "gradient_accumulation_steps", micro_batches(plan));
-    say_zero(plan, &json);
-    if (plan->main_grads) {
+    say_zero(s->trained, &json);
+    if (plan->main_grads || s->trained->gradients == LL_BF16) {
         say_key(&json, "data_types");
-        ll_str_add(&json, "{\"grad_accum_dtype\": \"fp32\"}");
+        ll_str_addf(&json, "{\"grad_accum_dtype\": \"%s\"}", plan->main_grads ? "fp32" : "bf16");
     }
     if (plan->compression.kind == LL_COMPRESSION_BF16) {
         say_key(&json, "communication_data_type");
@@ -250,10 +269,10 @@ static void say_deepspeed(struct saying *s)
         ll_str_addf(&json, "{\"autotp_size\": %" PRIu64 "}", plan->tensor);
     }
     ll_str_add(&json, "}");
-    ll_str_addf(s->command, "deepspeed --num_gpus %" PRIu64, per_node(s->trained));
+    ll_str_addf(s->command, "echo '%s' >plan.json && deepspeed --num_gpus %" PRIu64,
+                json.text ? json.text : "", per_node(s->trained));
     say_many(s, "--num_nodes", nodes(s->trained));
-    ll_str_addf(s->command, " train.py --deepspeed --deepspeed_config <(printf '%%s' '%s')",
-                json.text ? json.text : "");
+    say(s, "train.py --deepspeed --deepspeed_config plan.json");
     s->command->failed |= json.failed;
     ll_str_release(&json);
     if (plan->context > 1)

@@ -6,6 +6,7 @@
 
 #include "sim/parallel/plan.h"
 #include "tracer/base/str.h"
+#include "tracer/ir/trace.h"
 
 /* A plan, and what its words depend on. */
 struct ll_trained {
@@ -13,6 +14,7 @@ struct ll_trained {
     uint64_t devices;          /* of the plan */
     uint64_t devices_per_node; /* of the machine's innermost network */
     uint64_t layers;           /* of the model; 0: not known */
+    enum ll_dtype gradients;   /* of the trace's gradients of weights, which the plan may widen */
 };
 
 /* The frameworks that are known, with commas between. */

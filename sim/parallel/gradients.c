@@ -347,6 +347,25 @@ bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks)
     return done;
 }
 
+bool ll_gradients_dtype(const struct ll_trace *trace, enum ll_dtype *dtype)
+{
+    struct ll_arena scratch = {0};
+    struct ll_gradients gradients = {0};
+    uint64_t elements[LL_DTYPE_COUNT] = {0};
+    const bool done = ll_gradients_find(trace, &scratch, &gradients);
+    *dtype = LL_F32;
+    for (uint64_t i = 0; done && i < trace->tensor_count; i++) {
+        const struct ll_shape *shape = &trace->descs[trace->tensors[i].desc].shape;
+        if (gradients.kind[i] == LL_DENSE_GRADIENT)
+            elements[shape->dtype] = ll_add(elements[shape->dtype], ll_elements(shape));
+    }
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        if (elements[i] > elements[*dtype])
+            *dtype = (enum ll_dtype)i;
+    ll_arena_release(&scratch);
+    return done;
+}
+
 /* Expert parallelism. A tensor is in one of three places: here (the replica's samples, for all experts), away
  * (all samples, for the replica's experts), or the replica's own (of its experts, such as their weights).
  * GEMMs that read tensors which are own or away, or were sent there, happen away. Element-wise ops happen

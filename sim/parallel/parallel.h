@@ -323,6 +323,7 @@ struct ll_search_result {
     uint64_t simulated; /* plans that were simulated in full */
     const struct ll_found_plan *found; /* plans that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* length of `found`, at most LL_MOST_FOUND */
+    enum ll_dtype gradients; /* in which the trace has its gradients of weights; LL_F32 without any */
     bool lacks_gradients; /* replicas would have no gradients to exchange: no plan with replicas is tried */
 };
 

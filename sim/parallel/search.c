@@ -756,7 +756,8 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
     s.failed =
         !s.exchanges || !s.result || !s.found ||
         !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);
-    s.failed = s.failed || !thin_out(&s) || !ll_gradients_missing(trace, &s.result->lacks_gradients);
+    s.failed = s.failed || !thin_out(&s) || !ll_gradients_missing(trace, &s.result->lacks_gradients) ||
+               !ll_gradients_dtype(trace, &s.result->gradients);
     if (!s.failed) {
         s.result->least_bytes = INFINITY;
         try_all(&s);

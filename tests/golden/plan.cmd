@@ -14,3 +14,7 @@ leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed
 leadline plan -c hgx_a100 --devices 4 --batch 64 --simulate 1 --train-steps 90000 traces/alexnet_train_b8.llt | sed -n 3,4p
 leadline record gpt --dry-run --train -p layers=1 -o gpt.llt >/dev/null 2>&1
 leadline plan -c hgx_a100 --devices 2 --batch 16 --simulate 1 --train-tokens 3e11 --set price.purchase_usd=20000 --set price.lifetime_years=4 --set price.usd_per_kwh=0.1 --pue 1.5 --carbon 100 gpt.llt --json 2>/dev/null | grep -m 7 '"step_s\|samples_per_s\|energy_j\|run_s\|_per_run'
+# A model of bfloat16, whose gradients Megatron-LM adds up in 32 bits unless it is told otherwise.
+leadline record llm -p config=tiny --dry-run --train -o tiny.llt >/dev/null 2>&1
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command megatron tiny.llt 2>/dev/null | tail -3
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed tiny.llt 2>/dev/null | tail -5
