@@ -195,7 +195,8 @@ static void command_text(const struct asked *asked, unsigned width, struct ll_st
 {
     struct ll_str command = {0}, lacks = {0}, line = {0};
     command_of(asked, &asked->result->found[0].plan, &command, &lacks);
-    ll_str_addf(out, "\n%s\n", command.text ? command.text : "");
+    ll_str_add(out, "\n");
+    ll_command_lines(command.text ? command.text : "", width, out);
     if (lacks.length > 0) {
         ll_str_addf(&line, "%s has no option for: %s", asked->framework, lacks.text);
         ll_end_line(&line, width, out);
