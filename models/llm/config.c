@@ -330,12 +330,20 @@ static void set_mamba2(struct reading *r, uint64_t hidden, struct ll_llm_layer *
                          "biases of the matrices around a scan are not known here; expected none");
 }
 
-/* Whether layers of a kind come in a period, and layer i is one of them. */
+/* Layers of a kind come in a period, and layer i is one of them: by the keys or, where there are none, as
+ * usual; a usual period of 0 is that all layers are of the kind. */
 static bool is_of_period(struct reading *r, const char *period, const char *offset, uint64_t i,
-                         bool otherwise)
+                         uint64_t usual_period, uint64_t usual_offset)
 {
-    const uint64_t each = COUNT(r, 0, period);
-    return each > 0 ? i % each == COUNT(r, 0, offset) : otherwise;
+    const uint64_t each = COUNT(r, usual_period, period);
+    if (each == 0 && !find(r, period))
+        return true;
+    const uint64_t at = COUNT(r, usual_offset, offset);
+    if (at >= each)
+        ll_keys_complain(&r->keys, find(r, each == 0 ? period : offset),
+                         "of layers in a period the first has a number below it; expected a period from 1 on "
+                         "and a smaller offset");
+    return each > 0 && i % each == at;
 }
 
 /* Mamba (Gu and Dao, 2023, section 3.4), as it stands alone or in Jamba (Lieber et al., 2024), where what the
@@ -431,7 +439,8 @@ static void set_mixer(struct reading *r, uint64_t hidden, uint64_t i, struct ll_
         set_delta(r, l);
     else if (is_of(r, MIXED_MAMBA) && is_mixed(r, i, "mamba"))
         set_mamba2(r, hidden, l);
-    else if (is_of(r, SELECTIVE) && !is_of_period(r, "attn_layer_period", "attn_layer_offset", i, false))
+    else if (is_of(r, MIXERS) ||
+             (is_of(r, SELECTIVE) && !is_of_period(r, "attn_layer_period", "attn_layer_offset", i, 8, 4)))
         set_selective(r, hidden, l);
     else if (strncmp(r->family->name, "lfm2", 4) == 0 && is_mixed(r, i, "conv"))
         set_short_conv(r, hidden, l);
@@ -504,8 +513,9 @@ static bool has_experts(struct reading *r, uint64_t i)
         return text_has(chosen->text, i);
     if (find(r, "mlp_layer_types"))
         return !item_says(r, "mlp_layer_types", i, "dense");
+    const bool jamba = is_family(r, "jamba");
     if (has_number(find(r, "mlp_only_layers"), i) ||
-        !is_of_period(r, "expert_layer_period", "expert_layer_offset", i, true))
+        !is_of_period(r, "expert_layer_period", "expert_layer_offset", i, jamba ? 2 : 0, jamba ? 1 : 0))
         return false;
     if (frequency && frequency->token == LL_JSON_LIST)
         return ll_key_item_number(&r->keys, "moe_layer_freq", i, 0) != 0;

@@ -478,6 +478,12 @@ static void test_what_cannot_be_read(void **state)
          " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"sliding_window\": 4,"
          " \"num_kv_shared_layers\": 1, \"layer_types\": [\"sliding_attention\", \"full_attention\"]}",
          "no layer of its kind before it"},
+        {"{\"model_type\": \"jamba\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"attn_layer_period\": 0}",
+         "expected a period from 1 on"},
+        {"{\"model_type\": \"jamba\", \"hidden_size\": 64, \"vocab_size\": 9, \"num_hidden_layers\": 1,"
+         " \"num_attention_heads\": 4, \"intermediate_size\": 8, \"attn_layer_offset\": 8}",
+         "a smaller offset"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct ll_arena arena = {0};
