@@ -100,7 +100,8 @@ bool ll_gradients_find(const struct ll_trace *trace, struct ll_arena *arena, str
  * mode is unknown (program): its replicas would have nothing to exchange. False when memory ran out. */
 bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks);
 
-/* *dtype: of most elements of a trace's gradients of weights, LL_F32 without any. False when memory ran out. */
+/* *dtype: of most elements of a trace's gradients of weights, LL_F32 without any. False when memory ran
+ * out. */
 bool ll_gradients_dtype(const struct ll_trace *trace, enum ll_dtype *dtype);
 
 /* The state of an exchange of gradients. Private to exchange.c and offload.c. */
