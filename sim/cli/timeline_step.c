@@ -282,7 +282,7 @@ struct drawing {
     const struct ll_parallel_result *step;
     enum ll_timeline_flows flows;
     bool all_devices;
-    struct play *plays; /* by program */
+    struct play **plays; /* by virtual stage; those with the same replays share one */
     const struct ll_pass *passes;
     const struct ll_pass_bytes *bytes;
     uint64_t per_stage;
@@ -336,7 +336,7 @@ static const struct ll_pass *pass_of(const struct drawing *d, uint64_t vstage, b
 /* What a virtual stage does once a step, after all passes, as sim/parallel/step.c counts it. */
 static double tail_s(const struct drawing *d, uint64_t vstage)
 {
-    const struct ll_program_replay *replay = &d->step->replays[d->step->spread->program_of[vstage]];
+    const struct ll_program_replay *replay = d->step->replays[vstage];
     return fmax(0, fmax(0, replay->per_step->time_s - replay->again->time_s) - replay->added_s);
 }
 
@@ -350,18 +350,30 @@ static double tail_begin_s(const struct drawing *d, uint64_t vstage)
     return begin_s;
 }
 
-/* Room for all programs. False when memory ran out. */
+/* The play of the first virtual stage with the same replays; NULL: there is none before this one. */
+static struct play *play_before(const struct drawing *d, uint64_t vstage)
+{
+    for (uint64_t before = 0; before < vstage; before++)
+        if (d->step->replays[before] == d->step->replays[vstage])
+            return d->plays[before];
+    return NULL;
+}
+
+/* False when memory ran out. */
 static bool read_plays(struct drawing *d)
 {
-    const struct ll_spread *spread = d->step->spread;
+    const uint64_t vstages = d->step->spread->vstage_count;
     struct ll_arena *arena = &d->export->arena;
-    d->plays = ll_alloc(arena, spread->program_count, sizeof *d->plays);
-    for (uint64_t vstage = 0; d->plays && vstage < spread->vstage_count; vstage++) {
-        struct play *play = &d->plays[spread->program_of[vstage]];
-        const struct ll_program_replay *replay = &d->step->replays[spread->program_of[vstage]];
+    d->plays = ll_alloc(arena, vstages, sizeof(struct play *));
+    for (uint64_t vstage = 0; d->plays && vstage < vstages; vstage++) {
+        const struct ll_program_replay *replay = d->step->replays[vstage];
         const struct ll_pass *pass = pass_of(d, vstage, true, micro_batches(d) - 1);
-        if (play->trace)
+        struct play *play = d->plays[vstage] = play_before(d, vstage);
+        if (play)
             continue;
+        play = d->plays[vstage] = ll_alloc(arena, 1, sizeof *play);
+        if (!play)
+            return false;
         *play = (struct play){.trace = replay->again->prepared->trace, .deps = replay->again->prepared->deps};
         play->texts = (struct ll_timeline_ops){.trace = play->trace, .arena = arena};
         if (!read_again(replay->again, arena, &play->again) ||
@@ -593,7 +605,7 @@ static bool put_launch(struct drawing *d, const struct source *source, const str
 /* Adds the source of a pass, or of a tail, if there is anything in it. */
 static bool add_source(struct drawing *d, uint64_t vstage, enum part part, uint64_t micro_batch)
 {
-    struct play *play = &d->plays[d->step->spread->program_of[vstage]];
+    struct play *play = d->plays[vstage];
     bool last = is_last(d, micro_batch) && (part != PART_FORWARD || play->whole);
     const struct score *score = last ? &play->last : &play->again;
     struct source source = {play, score, part, 0, 0, vstage, micro_batch};
@@ -673,7 +685,7 @@ static bool put_sum(struct drawing *d, uint64_t number)
 {
     const struct ll_pass *pass = &d->passes[number];
     uint64_t vstage = pass->chunk * plan_of(d)->pipeline + d->stage;
-    const struct ll_program_replay *replay = &d->step->replays[d->step->spread->program_of[vstage]];
+    const struct ll_program_replay *replay = d->step->replays[vstage];
     struct ll_timeline_slice slice = {.track = TRACK_SUMS,
                                       .begin_ns = ll_timeline_ns(pass->end_s - replay->added_s),
                                       .end_ns = ll_timeline_ns(pass->end_s),
@@ -689,8 +701,7 @@ static bool has_sum(const struct drawing *d, uint64_t number)
 {
     const struct ll_pass *pass = &d->passes[number];
     uint64_t vstage = pass->chunk * plan_of(d)->pipeline + d->stage;
-    return pass->backward && !is_last(d, pass->micro_batch) &&
-           d->step->replays[d->step->spread->program_of[vstage]].added_s > 0;
+    return pass->backward && !is_last(d, pass->micro_batch) && d->step->replays[vstage]->added_s > 0;
 }
 
 static bool put_tail(struct drawing *d, uint64_t vstage)
@@ -712,7 +723,7 @@ static bool put_message(struct drawing *d, uint64_t number)
 {
     const struct ll_pass_message *message = &d->messages[number];
     uint64_t to = message->to / d->per_stage, to_ns = ll_timeline_ns(d->passes[message->to].start_s);
-    const struct ll_op_schedule *schedule = d->plays[0].again.schedule;
+    const struct ll_op_schedule *schedule = d->plays[0]->again.schedule;
     struct ll_timeline_slice slice = {
         .track = TRACK_OPS + schedule->track_count + message->backward,
         .begin_ns = ll_timeline_ns(message->start_s),
@@ -741,7 +752,7 @@ static bool begin_process(struct drawing *d)
     const struct ll_parallel *plan = plan_of(d);
     uint64_t devices = devices_of_stage(plan), first = d->stage * devices;
     const char *model = ll_trace_fact(d->export->trace, "model");
-    const struct ll_op_schedule *schedule = d->plays[0].again.schedule;
+    const struct ll_op_schedule *schedule = d->plays[0]->again.schedule;
     struct ll_str name = {0};
     if (d->all_devices || devices == 1)
         ll_str_addf(&name, "device %" PRIu64, first + d->rank);
@@ -815,8 +826,7 @@ static int next_in_order(const struct drawing *d, const struct order *order, dou
         times_s[0] = d->passes[order->pass].start_s;
     if (order->sum < end) {
         uint64_t vstage = d->passes[order->sum].chunk * plan_of(d)->pipeline + d->stage;
-        times_s[1] =
-            d->passes[order->sum].end_s - d->step->replays[d->step->spread->program_of[vstage]].added_s;
+        times_s[1] = d->passes[order->sum].end_s - d->step->replays[vstage]->added_s;
     }
     if (order->tail < d->step->spread->vstage_count)
         times_s[2] = tail_begin_s(d, order->tail);

@@ -84,6 +84,12 @@ struct ll_term {
 const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
                                    const struct ll_footprint *footprint, struct ll_arena *arena);
 
+/* FLOPs of a device in all its terms, and their energy in J over a step of time_s, whose parts it fills; NaN
+ * when the machine describes none. Pure. Private to sim/parallel. */
+double ll_combined_flops(const struct ll_term *terms, size_t count);
+double ll_combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
+                            struct ll_energy_parts *parts);
+
 /* A step on many devices: its time, its exposed communication, its pipeline bubble, its memory.
  *
  * Each program of a plan is replayed once (sim/replay), however many devices run it. A stage with m
@@ -185,8 +191,12 @@ struct ll_parallel_result {
     uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
     uint64_t fullest;                  /* the stage with the largest peak memory */
     const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
-    const struct ll_pipeline *pipeline;      /* private to sim/parallel: what ll_parallel_passes plays */
-    const struct ll_program_replay *replays; /* by program of the spread */
+    const struct ll_pipeline *pipeline; /* private to sim/parallel: what ll_parallel_passes plays */
+    const struct ll_program_replay *const *replays; /* by virtual stage */
+    /* With stragglers or slow links in the plan all times are those of the pipeline that all others wait for,
+     * and of its slowest devices. */
+    double even_s;                     /* time of a step were none slower than the others */
+    uint64_t slow_devices, slow_links; /* devices that compute more slowly, devices whose links are slow */
 };
 
 /* NULL after complaints, or without any when memory ran out. Lives in the arena, but for the spread and the

@@ -246,6 +246,7 @@ struct ll_pipeline {
     uint64_t message_count;
     double pair_s;   /* a forward and a backward pass as one block (DualPipe); 0: the sum of both */
     double *start_s; /* room for the start of each slot, stage after stage; NULL: nobody asks */
+    double *done_s;  /* room for the end of each stage's last pass, before its tail; NULL: nobody asks */
 };
 
 struct ll_pipeline_result {

@@ -320,6 +320,46 @@ static void say_GEMMS(const void *value, struct ll_str *out)
     say_flags(&gemms, (const bool[]){of->fprop, of->dgrad, of->wgrad}, out);
 }
 
+enum { SLOWEST = 1000 };
+
+/* A share and a factor, with a colon between, or none. */
+static bool read_SLOW(const struct row *row, const char *text, void *value)
+{
+    struct ll_slow_share read = {.factor = 1};
+    const size_t length = strcspn(text, ":");
+    char share[32];
+    (void)row;
+    if (strcmp(text, "none") != 0) {
+        if (text[length] != ':' || length >= sizeof share)
+            return false;
+        memcpy(share, text, length);
+        share[length] = '\0';
+        if (!ll_number_parse(share, "", &read.share) ||
+            !ll_number_parse(text + length + 1, "", &read.factor) ||
+            !(read.share >= 0 && read.share <= 1 && read.factor >= 1 && read.factor <= SLOWEST))
+            return false;
+    }
+    *(struct ll_slow_share *)value = read;
+    return true;
+}
+
+static void say_SLOW(const void *value, struct ll_str *out)
+{
+    const struct ll_slow_share *said = value;
+    if (said->share > 0)
+        ll_str_addf(out, "%.10g:%.10g", said->share, said->factor);
+    else
+        ll_str_add(out, "none");
+}
+
+static void write_SLOW(const void *value, struct ll_json *json)
+{
+    struct ll_str words = {0};
+    say_SLOW(value, &words);
+    ll_json_text(json, words.text ? words.text : "");
+    ll_str_release(&words);
+}
+
 static const struct type
     type_COUNT = {read_COUNT, write_COUNT, say_COUNT, NULL},
     type_SIZE = {read_SIZE, write_COUNT, say_SIZE, "a size, as in 25MiB, or 0"},
@@ -333,6 +373,8 @@ static const struct type
                    "none, delayed, tensorwise, blockwise, mxfp8 or nvfp4"},
     type_GEMMS = {read_GEMMS, write_GEMMS, say_GEMMS, "some of fprop, dgrad, wgrad"},
     type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather, a2a or ring"},
+    type_SLOW = {read_SLOW, write_SLOW, say_SLOW,
+                 "none or SHARE:FACTOR, as in 0.01:1.5, a share from 0 to 1 and a factor from 1 to 1000"},
     type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD, "some of optimizer, activations, weights"};
 
 static const struct row rows[] = {
@@ -371,7 +413,10 @@ struct ll_parallel ll_plan_of_one(void)
                                 .prefetch = 1,
                                 .pass_overlap = true,
                                 .low_precision = {.gemms = {true, true, true}},
-                                .parts = 1};
+                                .parts = 1,
+                                .stragglers = {.factor = 1},
+                                .slow_links = {.factor = 1},
+                                .seed = 1};
 }
 
 static bool complain_of_key(const char *key, struct ll_place place, struct ll_diags *diags)
@@ -518,6 +563,9 @@ static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *d
     if (plan->prefetch > 1 && plan->zero < 3 && !plan->offload.weights)
         ll_complain(diags, nowhere, "prefetch %" PRIu64 ": no weights are gathered with zero %" PRIu64,
                     plan->prefetch, plan->zero);
+    if (plan->seed != 1 && plan->stragglers.share == 0 && plan->slow_links.share == 0)
+        ll_complain(diags, nowhere, "seed %" PRIu64 ": expected stragglers or slow_links, which it draws",
+                    plan->seed);
 }
 
 /* Whether the numbers of devices go together: data, context, tensor and pipeline multiply to those that
@@ -543,6 +591,8 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
     check_idle_wishes(plan, diags);
+    if (plan->slow_links.share > 0 && sizes->devices == 1)
+        ll_complain(diags, nowhere, "slow_links: expected several devices, there is one");
     if (plan->tensor_overlap && (plan->tensor < 2 || !plan->sequence))
         ll_complain(
             diags, nowhere,

@@ -142,6 +142,12 @@ struct ll_offload {
     bool optimizer, activations, weights;
 };
 
+/* Some of many are slower: this share of them takes `factor` times as long. */
+struct ll_slow_share {
+    double share;  /* 0: none is; else at least one is */
+    double factor; /* at least 1; 1: nothing changes */
+};
+
 struct ll_parallel {
     uint64_t data;    /* data-parallel replicas, at least 1 */
     uint64_t tensor;  /* tensor-parallel devices, which share each GEMM, at least 1 */
@@ -173,6 +179,9 @@ struct ll_parallel {
     struct ll_offload offload;
     uint64_t
         parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */
+    struct ll_slow_share stragglers; /* devices that compute more slowly than the others */
+    struct ll_slow_share slow_links; /* devices whose links to all others are slower */
+    uint64_t seed;                   /* of the draw of both */
 };
 
 /* How many devices hold the same weights: to all that has to do with these they are replicas. */

@@ -197,6 +197,8 @@ static void sum_up(const struct playing *p, struct ll_pipeline_result *result)
     *result = (struct ll_pipeline_result){0};
     for (uint64_t stage = 0; stage < stages; stage++) {
         double busy = busy_s(p, stage);
+        if (p->pipeline->done_s)
+            p->pipeline->done_s[stage] = p->clocks[stage].done_s;
         result->time_s = fmax(result->time_s, p->clocks[stage].done_s + tail_s(p->pipeline, stage));
         if (busy > result->busy_s) {
             result->busy_s = busy;

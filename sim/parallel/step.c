@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step on many devices: each distinct program is replayed, a schedule combines the replays into the
- * pipeline's time, and the exposed communication is attributed to the kinds of parallelism.
- *
- * The first section sums replays into the result of one device over the whole step. */
+ * pipeline's time, and the exposed communication is attributed to the kinds of parallelism. */
 #include "sim/parallel/parallel.h"
 
 #include <assert.h>
@@ -13,205 +11,10 @@
 
 #include "sim/parallel/framework.h"
 #include "sim/parallel/pipeline.h"
+#include "sim/parallel/stragglers.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "tracer/base/num.h"
-
-/* FLOPs of a device in all its terms. */
-static double combined_flops(const struct ll_term *terms, size_t count)
-{
-    double flops = 0;
-    for (size_t t = 0; t < count; t++)
-        for (uint64_t k = 0; k < terms[t].result->kind_count; k++)
-            flops += terms[t].times * terms[t].result->kinds[k].flops;
-    return flops;
-}
-
-static int by_time(const void *left, const void *right)
-{
-    const struct ll_kind_result *a = left, *b = right;
-    if (a->time_s != b->time_s)
-        return a->time_s < b->time_s ? 1 : -1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static struct ll_kind_result *find_kind(struct ll_kind_result *kinds, uint64_t *count,
-                                        const struct ll_kind_result *like)
-{
-    for (uint64_t i = 0; i < *count; i++)
-        if (kinds[i].op_kind == like->op_kind)
-            return &kinds[i];
-    kinds[*count] = (struct ll_kind_result){.kind = like->kind,
-                                            .op_kind = like->op_kind,
-                                            .op_class = like->op_class,
-                                            .bound = like->bound,
-                                            .order = (uint32_t)*count};
-    return &kinds[(*count)++];
-}
-
-/* What bound the kind longest, of what bound most of it in a term, and what it got of that there. */
-static void sum_bound(const struct ll_term *terms, size_t count, struct ll_kind_result *kind)
-{
-    double bound_s[LL_BOUND_COUNT] = {0}, amount[LL_BOUND_COUNT] = {0}, peak_s[LL_BOUND_COUNT] = {0};
-    for (size_t t = 0; t < count; t++)
-        for (uint64_t k = 0; k < terms[t].result->kind_count; k++) {
-            const struct ll_kind_result *term = &terms[t].result->kinds[k];
-            if (term->op_kind != kind->op_kind)
-                continue;
-            bound_s[term->bound] += terms[t].times * term->bound_s;
-            amount[term->bound] += terms[t].times * term->bound_s * term->rate;
-            peak_s[term->bound] += terms[t].times * term->bound_s * term->peak_share;
-        }
-    for (uint32_t i = 0; i < LL_BOUND_COUNT; i++)
-        if (bound_s[i] > bound_s[kind->bound])
-            kind->bound = i;
-    kind->bound_s = bound_s[kind->bound];
-    kind->rate = kind->bound_s > 0 ? amount[kind->bound] / kind->bound_s : 0;
-    kind->peak_share = kind->bound_s > 0 ? peak_s[kind->bound] / kind->bound_s : 0;
-}
-
-static bool sum_kinds(const struct ll_term *terms, size_t count, struct ll_arena *arena,
-                      struct ll_result *sum)
-{
-    struct ll_kind_result *kinds = ll_alloc(arena, LL_OP_NONE, sizeof *kinds);
-    double all_s = 0;
-    sum->kind_count = 0;
-    for (size_t t = 0; kinds && t < count; t++)
-        for (uint64_t k = 0; k < terms[t].result->kind_count; k++) {
-            const struct ll_kind_result *term = &terms[t].result->kinds[k];
-            struct ll_kind_result *kind = find_kind(kinds, &sum->kind_count, term);
-            kind->count += terms[t].times * term->count;
-            kind->time_s += terms[t].times * term->time_s;
-            kind->flops += terms[t].times * term->flops;
-            kind->bytes += terms[t].times * term->bytes;
-            all_s += terms[t].times * term->time_s;
-        }
-    for (uint64_t k = 0; kinds && k < sum->kind_count; k++) {
-        kinds[k].share = all_s > 0 ? kinds[k].time_s / all_s : 0;
-        sum_bound(terms, count, &kinds[k]);
-    }
-    if (kinds)
-        qsort(kinds, sum->kind_count, sizeof *kinds, by_time);
-    sum->kinds = kinds;
-    return kinds;
-}
-
-static void add_exposure(struct ll_exposure *sum, const struct ll_exposure *term, double times, double time_s,
-                         double of_s)
-{
-    sum->count += term->count;
-    sum->links_j += times * term->links_j;
-    sum->busy_s += times * term->busy_s;
-    sum->exposed_s += times * term->exposed_s;
-    for (unsigned l = 0; l < LL_MAX_LINKS; l++) {
-        sum->levels[l].busy_s += times * term->levels[l].busy_s;
-        sum->levels[l].exposed_s += times * term->levels[l].exposed_s;
-        sum->levels[l].sent_bytes += times * term->levels[l].sent_bytes;
-        sum->levels[l].share += of_s > 0 ? times * term->levels[l].share * time_s / of_s : 0;
-    }
-}
-
-/* What flows all the time does so while the device waits too. */
-static double combined_energy_j(const struct ll_term *terms, size_t count, double time_s,
-                                struct ll_energy_parts *parts)
-{
-    const struct ll_result *first = terms[0].result;
-    double static_w = first->time_s > 0 ? first->energy.static_j / first->time_s : 0;
-    uint64_t outermost = first->machine->level_count - 1;
-    *parts = (struct ll_energy_parts){0};
-    for (size_t t = 0; t < count; t++) {
-        ll_energy_add(parts, &terms[t].result->energy, terms[t].times);
-        parts->level_j[outermost] +=
-            terms[t].times * terms[t].more_bytes * ll_machine_level_j(first->machine, outermost);
-        parts->network_j += terms[t].handed ? terms[t].times * terms[t].handed->links_j : 0;
-    }
-    parts->static_j = static_w * time_s;
-    return isnan(first->energy_j) ? NAN : ll_energy_sum(parts);
-}
-
-/* Shares of the parts, each for as long as it takes, and of waiting; scaled so that they sum to 1. */
-static void sum_shares(const struct ll_term *terms, size_t count, double wait_s, struct ll_result *sum)
-{
-    double spent_s[LL_BOUND_COUNT] = {[LL_BOUND_DEPENDENCY] = fmax(0, wait_s)}, all_s = 0, gaps_s = 0;
-    double from_s[LL_TIME_ORIGIN_COUNT] = {0};
-    for (size_t t = 0; t < count; t++)
-        gaps_s += terms[t].times * terms[t].result->gap_share * terms[t].result->time_s;
-    for (size_t t = 0; t < count; t++)
-        for (unsigned i = 0; i < LL_TIME_ORIGIN_COUNT; i++)
-            from_s[i] += terms[t].times * terms[t].result->origin_shares[i] * terms[t].result->time_s;
-    for (size_t t = 0; t < count; t++)
-        for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
-            spent_s[i] += terms[t].times * terms[t].result->shares[i] * terms[t].result->time_s;
-    for (size_t t = 0; t < count; t++)
-        spent_s[LL_BOUND_LEVEL + sum->machine->level_count - 1] += terms[t].times * terms[t].more_s;
-    for (unsigned i = 0; i < LL_BOUND_COUNT; i++)
-        all_s += spent_s[i];
-    for (unsigned i = 0; i < LL_BOUND_COUNT && all_s > 0; i++)
-        sum->shares[i] = spent_s[i] / all_s;
-    sum->gap_share = all_s > 0 ? gaps_s / all_s : 0;
-    ll_share_origins(from_s, all_s, sum);
-    sum->network = (struct ll_exposure){0};
-    for (size_t t = 0; t < count; t++) {
-        add_exposure(&sum->network, &terms[t].result->network, terms[t].times, terms[t].result->time_s,
-                     all_s);
-        if (terms[t].handed)
-            add_exposure(&sum->network, terms[t].handed, terms[t].times, 0, all_s);
-    }
-}
-
-static void sum_rates(const struct ll_term *terms, size_t count, struct ll_result *sum)
-{
-    sum->device_active_s = sum->starting_s = 0;
-    memset(sum->level_bytes, 0, sizeof sum->level_bytes);
-    memset(sum->level_share, 0, sizeof sum->level_share);
-    for (size_t t = 0; t < count; t++) {
-        const struct ll_result *term = terms[t].result;
-        sum->device_active_s += terms[t].times * (term->device_active_s + terms[t].more_s);
-        sum->starting_s += terms[t].times * term->starting_s;
-        for (unsigned l = 0; l < LL_MAX_LEVELS; l++) {
-            sum->level_bytes[l] += terms[t].times * term->level_bytes[l];
-            if (sum->time_s > 0)
-                sum->level_share[l] += terms[t].times * term->level_share[l] * term->time_s / sum->time_s;
-        }
-    }
-    uint64_t outermost = sum->machine->level_count - 1;
-    for (size_t t = 0; t < count; t++) {
-        sum->level_bytes[outermost] += terms[t].times * terms[t].more_bytes;
-        if (sum->time_s > 0)
-            sum->level_share[outermost] += terms[t].times * terms[t].more_s / sum->time_s;
-    }
-    sum->flop_utilization =
-        ll_flop_utilization(sum->machine, sum->prepared->dtype, combined_flops(terms, count), sum->time_s);
-}
-
-const struct ll_result *ll_combine(const struct ll_term *terms, size_t count, double time_s, double wait_s,
-                                   const struct ll_footprint *footprint, struct ll_arena *arena)
-{
-    assert(count > 0 && time_s >= 0);
-    for (size_t t = 0; t < count; t++)
-        assert(terms[t].times >= 0 && terms[t].more_bytes >= 0 && terms[t].more_s >= 0);
-    struct ll_result *sum = ll_alloc(arena, 1, sizeof *sum);
-    struct ll_prepared *prepared = ll_alloc(arena, 1, sizeof *prepared);
-    if (!sum || !prepared)
-        return NULL;
-    *prepared = *terms[0].result->prepared;
-    prepared->footprint = *footprint;
-    prepared->flops = combined_flops(terms, count);
-    *sum = *terms[0].result;
-    sum->prepared = prepared;
-    sum->footprint = &prepared->footprint;
-    sum->time_s = time_s;
-    sum->fits = ll_footprint_fits(footprint, sum->machine->levels[sum->machine->level_count - 1].size_bytes);
-    sum_shares(terms, count, wait_s, sum);
-    sum_rates(terms, count, sum);
-    sum->energy_j = combined_energy_j(terms, count, time_s, &sum->energy);
-    if (!sum_kinds(terms, count, arena, sum))
-        return NULL;
-    prepared->bytes = 0;
-    for (uint64_t k = 0; k < sum->kind_count; k++)
-        prepared->bytes += sum->kinds[k].bytes;
-    return sum;
-}
 
 /* Laws of a result, for assertions. */
 static inline bool shares_sum_to_one(const struct ll_result *result)
@@ -237,6 +40,15 @@ const char *ll_traffic_name(enum ll_traffic_kind traffic)
     return names[traffic];
 }
 
+/* A program as it goes in a crew that is slower than the others. */
+struct variant {
+    struct variant *next;
+    uint32_t program;
+    double slowed;
+    const bool *over_slow_links; /* by signature */
+    struct ll_program_replay replay;
+};
+
 struct run {
     const struct ll_spread *spread;
     const struct ll_machine *machine;
@@ -244,7 +56,14 @@ struct run {
     struct ll_memo *memo;
     struct ll_arena *arena;
     struct ll_diags *diags;
-    struct ll_program_replay *measured; /* by program */
+    struct ll_program_replay *measured;  /* by program, on a device like all others */
+    const struct ll_program_replay **of; /* by virtual stage: its replay in the pipeline that is simulated */
+    struct ll_crews crews;
+    const uint8_t *crew; /* of crews.slow: the pipeline that is simulated; NULL: one without slow devices */
+    struct variant *variants;
+    double *done_s; /* by stage: when its passes are done */
+    double even_s;  /* the step, were no device slower than others */
+    double alone_s; /* the pipeline that is reported, by itself: it may wait for others to reduce gradients */
     struct ll_vstage_times *times;
     struct ll_vstage_message *messages;
     uint64_t message_count;
@@ -317,16 +136,20 @@ static bool is_idle(const struct run *run, const struct ll_trace *program,
 
 /* --- replays --- */
 
-static const struct ll_result *replay(const struct run *run, const struct ll_device_program *program,
-                                      bool again)
+static const struct ll_result *replay(const struct run *run, const struct variant *variant, bool again)
 {
+    const struct ll_device_program *program = &run->spread->programs[variant->program];
     struct ll_arena scratch = {0};
     uint64_t count = program->trace->signature_count, idle_count = 0;
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
         idle_count += idle[i] = is_idle(run, program->trace, &program->trace->signatures[i], again);
-    const struct ll_among among = {
-        .exchanges = run->exchanges, .memo = run->memo, .idle = idle_count ? idle : NULL};
+    const struct ll_among among = {.exchanges = run->exchanges,
+                                   .memo = run->memo,
+                                   .idle = idle_count ? idle : NULL,
+                                   .slowed = variant->slowed,
+                                   .over_slow_links = variant->over_slow_links,
+                                   .slow_links = run->spread->plan.slow_links.factor};
     const struct ll_result *result =
         idle ? ll_replay_among(program->prepared, run->machine, &among, run->arena, run->diags) : NULL;
     ll_arena_release(&scratch);
@@ -354,9 +177,10 @@ static double forward_s(const struct ll_result *result)
 }
 
 /* What adding up gradients takes, where there are several micro-batches. False when memory ran out. */
-static bool add_up(const struct run *run, const struct ll_device_program *program,
-                   struct ll_program_replay *measured)
+static bool add_up(const struct run *run, struct variant *variant)
 {
+    const struct ll_device_program *program = &run->spread->programs[variant->program];
+    struct ll_program_replay *measured = &variant->replay;
     const struct ll_training *training = &run->machine->software.training;
     const bool replicas = ll_replicas(&run->spread->plan) > 1;
     uint64_t bytes, of_experts;
@@ -364,7 +188,7 @@ static bool add_up(const struct run *run, const struct ll_device_program *progra
         return false;
     measured->swept_bytes = (training->gradient_passes + (replicas ? training->averaging_passes : 0)) *
                             (double)bytes / (double)program->prepared->steps;
-    measured->swept_s = measured->swept_bytes / ll_machine_memory_Bps(run->machine);
+    measured->swept_s = variant->slowed * measured->swept_bytes / ll_machine_memory_Bps(run->machine);
     if (run->spread->sizes.micro_batches < 2)
         return true;
     /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more; of
@@ -372,23 +196,32 @@ static bool add_up(const struct run *run, const struct ll_device_program *progra
     measured->added_bytes =
         (run->spread->plan.main_grads ? (double)bytes + (double)of_experts : 2 * (double)bytes) /
         (double)program->prepared->steps;
-    measured->added_s = measured->added_bytes / ll_machine_memory_Bps(run->machine);
+    measured->added_s = variant->slowed * measured->added_bytes / ll_machine_memory_Bps(run->machine);
     return true;
+}
+
+static bool measure_variant(const struct run *run, struct variant *variant)
+{
+    struct ll_program_replay *measured = &variant->replay;
+    measured->again = replay(run, variant, true);
+    measured->per_step = replay(run, variant, false);
+    if (!measured->again || !measured->per_step)
+        return false;
+    measured->forward_s = forward_s(measured->again);
+    assert(measured->forward_s >= 0 && measured->again->time_s >= 0 && measured->per_step->time_s >= 0);
+    return add_up(run, variant);
 }
 
 static bool measure(struct run *run)
 {
     for (uint32_t i = 0; i < run->spread->program_count; i++) {
-        struct ll_program_replay *measured = &run->measured[i];
-        measured->again = replay(run, &run->spread->programs[i], true);
-        measured->per_step = replay(run, &run->spread->programs[i], false);
-        if (!measured->again || !measured->per_step)
+        struct variant like_others = {.program = i, .slowed = 1};
+        if (!measure_variant(run, &like_others))
             return false;
-        measured->forward_s = forward_s(measured->again);
-        assert(measured->forward_s >= 0 && measured->again->time_s >= 0 && measured->per_step->time_s >= 0);
-        if (!add_up(run, &run->spread->programs[i], measured))
-            return false;
+        run->measured[i] = like_others.replay;
     }
+    for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++)
+        run->of[vstage] = &run->measured[run->spread->program_of[vstage]];
     return true;
 }
 
@@ -443,6 +276,17 @@ static void note_message(struct run *run, const struct ll_vstage_message *messag
     ends[0]->levels[price->outermost].sent_bytes += price->exchanged.sent_bytes;
 }
 
+/* What an exchange of the pipeline that is simulated takes, on a stage of it. */
+static double over_links_s(const struct run *run, uint64_t stage, const struct ll_asked *asked,
+                           const struct ll_price *price)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    struct ll_price taken = *price;
+    if (run->crew && ll_goes_over_slow_links(plan, &run->crews, run->crew, stage, asked))
+        ll_price_over_slow_links(&taken, plan->slow_links.factor);
+    return taken.exchanged.time_s;
+}
+
 /* Adds what an op of a virtual stage sends, to what goes there already. False after a complaint. */
 static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_signature *signature)
 {
@@ -460,7 +304,8 @@ static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_sig
     const char *trouble = price ? price->trouble : "memory ran out";
     if (asked.peer && trouble)
         return refuse_message(run, &asked, trouble);
-    message.time_s = price && !run->at_once ? price->exchanged.time_s : 0;
+    message.time_s =
+        price && !run->at_once ? over_links_s(run, stage_of(run->spread, vstage), &asked, price) : 0;
     if (price && !run->at_once)
         note_message(run, &message, price);
     for (uint64_t i = 0; i < run->message_count; i++)
@@ -476,6 +321,8 @@ static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_sig
 static bool add_messages(struct run *run)
 {
     run->message_count = 0;
+    if (!run->at_once)
+        memset(run->handed, 0, run->spread->vstage_count * sizeof *run->handed);
     for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
         const struct ll_prepared *prepared = run->spread->programs[run->spread->program_of[vstage]].prepared;
         const struct ll_trace *trace = prepared->trace;
@@ -537,7 +384,7 @@ static double between_models_s(const struct run *run, uint32_t vstage)
                              .stride =
                                  devices_of_stage(plan) * (stage > other ? stage - other : other - stage)};
     const struct ll_price *price = ll_exchanges_price(run->exchanges, &asked);
-    return price && !price->trouble ? price->exchanged.time_s : 0;
+    return price && !price->trouble ? over_links_s(run, stage, &asked, price) : 0;
 }
 
 /* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
@@ -545,7 +392,7 @@ static double between_models_s(const struct run *run, uint32_t vstage)
 static void time_vstages(struct run *run)
 {
     for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++) {
-        const struct ll_program_replay *measured = &run->measured[run->spread->program_of[vstage]];
+        const struct ll_program_replay *measured = run->of[vstage];
         double tail_s = fmax(0, measured->per_step->time_s - measured->again->time_s) - measured->added_s +
                         measured->swept_s;
         double shared_s = fmin(0, tail_s) / (double)run->spread->sizes.micro_batches;
@@ -566,11 +413,12 @@ static void time_vstages(struct run *run)
 static void run_alone(const struct run *run, struct ll_pipeline_result *result)
 {
     assert(run->spread->vstage_count == 1 && run->spread->sizes.micro_batches > 0);
-    const struct ll_program_replay *measured = &run->measured[0];
+    const struct ll_program_replay *measured = run->of[0];
     double more = (double)(run->spread->sizes.micro_batches - 1);
     result->time_s =
         more * (measured->again->time_s + measured->added_s) + measured->per_step->time_s + measured->swept_s;
     result->busy_s = result->time_s;
+    run->done_s[0] = fmax(0, result->time_s - run->times[0].tail_s);
 }
 
 static struct ll_pipeline_shape shape_of(const struct ll_spread *spread)
@@ -590,7 +438,8 @@ static bool run_vstages(struct run *run, bool at_once, struct ll_pipeline_result
     const struct ll_pipeline pipeline = {.shape = shape_of(run->spread),
                                          .vstages = run->times,
                                          .messages = run->messages,
-                                         .message_count = run->message_count};
+                                         .message_count = run->message_count,
+                                         .done_s = at_once ? NULL : run->done_s};
     return ll_pipeline_run(&pipeline, result);
 }
 
@@ -610,16 +459,161 @@ static bool keep_pipeline(struct run *run)
     return true;
 }
 
+/* The pipeline whose virtual stages have been measured. */
+static bool play(struct run *run, struct ll_pipeline_result *result)
+{
+    *result = (struct ll_pipeline_result){0};
+    time_vstages(run);
+    if (run->spread->vstage_count > 1)
+        return run_vstages(run, false, result);
+    run_alone(run, result);
+    return true;
+}
+
+/* --- pipelines with slow devices --- */
+
+/* By signature of the program of a virtual stage: which exchanges go over slow links in the pipeline that is
+ * simulated, messages between stages apart. Whether any does. */
+static bool find_over_slow_links(const struct run *run, uint32_t vstage, bool *over)
+{
+    const struct ll_spread *spread = run->spread;
+    const struct ll_trace *trace = spread->programs[spread->program_of[vstage]].trace;
+    bool any = false;
+    for (uint64_t i = 0; i < trace->signature_count; i++) {
+        const struct ll_op_signature *signature = &trace->signatures[i];
+        if (!is_exchange(signature) || is_idle(run, trace, signature, false))
+            continue;
+        const struct ll_asked asked = ll_asked_by(&signature->view);
+        over[i] =
+            ll_goes_over_slow_links(&spread->plan, &run->crews, run->crew, stage_of(spread, vstage), &asked);
+        any |= over[i];
+    }
+    return any;
+}
+
+/* A program replayed in a crew like this one, once for all of them. NULL after complaints or when memory ran
+ * out. */
+static const struct ll_program_replay *replay_of(struct run *run, const struct variant *wanted)
+{
+    const uint64_t signatures = run->spread->programs[wanted->program].trace->signature_count;
+    for (struct variant *known = run->variants; known; known = known->next)
+        if (known->program == wanted->program && known->slowed == wanted->slowed &&
+            memcmp(known->over_slow_links, wanted->over_slow_links, signatures * sizeof(bool)) == 0)
+            return &known->replay;
+    struct variant *variant = ll_copy(run->arena, wanted, sizeof *wanted);
+    if (!variant || !(variant->over_slow_links =
+                          ll_copy(run->arena, wanted->over_slow_links, (signatures + 1) * sizeof(bool))))
+        return NULL;
+    if (!measure_variant(run, variant))
+        return NULL;
+    variant->next = run->variants;
+    run->variants = variant;
+    return &variant->replay;
+}
+
+/* How a virtual stage goes in the pipeline that is simulated. NULL as above. */
+static const struct ll_program_replay *replay_in_crew(struct run *run, uint32_t vstage)
+{
+    const struct ll_spread *spread = run->spread;
+    const uint32_t program = spread->program_of[vstage];
+    const bool slow = run->crew[stage_of(spread, vstage)] & LL_SLOW_DEVICE;
+    struct ll_arena scratch = {0};
+    bool *over = ll_alloc(&scratch, spread->programs[program].trace->signature_count + 1, sizeof *over);
+    const struct variant wanted = {
+        .program = program, .slowed = slow ? spread->plan.stragglers.factor : 1, .over_slow_links = over};
+    const struct ll_program_replay *found = NULL;
+    if (over)
+        found = find_over_slow_links(run, vstage, over) || slow ? replay_of(run, &wanted)
+                                                                : &run->measured[program];
+    ll_arena_release(&scratch);
+    return found;
+}
+
+static bool run_crew(struct run *run, uint64_t pipeline, struct ll_pipeline_result *result)
+{
+    run->crew = &run->crews.slow[pipeline * run->crews.stages];
+    for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++)
+        if (!(run->of[vstage] = replay_in_crew(run, vstage)))
+            return false;
+    return play(run, result);
+}
+
+/* The time of a program's weight updates without exchanges, per step. */
+static double update_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double sum_s = 0;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
+        if (trace->signatures[trace->ops[seq].signature].phase == LL_PHASE_UPDATE &&
+            !is_exchange(&trace->signatures[trace->ops[seq].signature]))
+            sum_s += result->ops[seq - prepared->first_op].time_s;
+    return sum_s / (double)prepared->steps;
+}
+
+/* Of what a virtual stage does once a step, its weight updates. */
+static double update_of(const struct run *run, uint64_t vstage)
+{
+    return fmin(run->times[vstage].tail_s, update_s(run->of[vstage]->per_step));
+}
+
+/* When a stage is done, of those pipelines that have been simulated: the last one, and what it updates then;
+ * the longest update of all. */
+struct stage_end {
+    double last_s, update_s, longest_s;
+};
+
+static void note_end(const struct run *run, uint64_t stage, struct stage_end *end)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    double done_s = run->done_s[stage], update_s = 0;
+    for (uint64_t c = 0; c < plan->chunks; c++) {
+        const uint64_t vstage = ll_vstage_at(plan->schedule, plan->pipeline, stage, c);
+        done_s += run->times[vstage].tail_s;
+        update_s += update_of(run, vstage);
+    }
+    if (done_s > end->last_s) {
+        end->last_s = done_s;
+        end->update_s = update_s;
+    }
+    end->longest_s = fmax(end->longest_s, update_s);
+}
+
+/* On a stage gradients are there for all pipelines when the last one has reduced them, and all is over when
+ * the longest update is. The pipeline that ends last by itself is the one that is reported. */
+static bool run_crews(struct run *run, struct ll_pipeline_result *result)
+{
+    const uint64_t stages = run->crews.stages;
+    struct stage_end *ends = ll_alloc(run->arena, stages, sizeof *ends);
+    double most_s = -1;
+    uint64_t last = 0;
+    for (uint64_t i = 0; i < run->crews.count; i++) {
+        if (!ends || !run_crew(run, i, result))
+            return false;
+        last = result->time_s > most_s ? i : last;
+        most_s = fmax(most_s, result->time_s);
+        for (uint64_t s = 0; s < stages; s++)
+            note_end(run, s, &ends[s]);
+    }
+    if (!run_crew(run, last, result))
+        return false;
+    run->alone_s = result->time_s;
+    for (uint64_t s = 0; run->crews.count > 1 && s < stages; s++)
+        result->time_s = fmax(result->time_s, ends[s].last_s + (ends[s].longest_s - ends[s].update_s));
+    result->idle_s += (double)stages * (result->time_s - run->alone_s);
+    return true;
+}
+
 /* False after complaints or when memory ran out. */
 static bool run_step(struct run *run, struct ll_pipeline_result *result)
 {
-    *result = (struct ll_pipeline_result){0};
-    if (!measure(run))
+    const struct ll_parallel *plan = &run->spread->plan;
+    if (!measure(run) || !play(run, result))
         return false;
-    time_vstages(run);
-    if (run->spread->vstage_count > 1)
-        return run_vstages(run, false, result) && keep_pipeline(run);
-    run_alone(run, result);
+    run->even_s = run->alone_s = result->time_s;
+    if (plan->stragglers.share > 0 || plan->slow_links.share > 0)
+        if (!ll_crews_draw(plan, run->arena, &run->crews) || !run_crews(run, result))
+            return false;
     return keep_pipeline(run);
 }
 
@@ -637,7 +631,10 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
     run->times = ll_alloc(arena, vstages, sizeof *run->times);
     run->messages = ll_alloc(arena, vstages * vstages * 2 + 1, sizeof *run->messages);
     run->handed = ll_alloc(arena, vstages, sizeof *run->handed);
-    return run->exchanges && run->measured && run->times && run->messages && run->handed;
+    run->of = ll_alloc(arena, vstages, sizeof *run->of);
+    run->done_s = ll_alloc(arena, spread->plan.pipeline, sizeof *run->done_s);
+    return run->exchanges && run->measured && run->times && run->messages && run->handed && run->of &&
+           run->done_s;
 }
 
 /* What a device of a stage replays in a step. */
@@ -648,7 +645,7 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     size_t count = 0;
     for (uint64_t c = 0; c < spread->plan.chunks; c++) {
         const uint64_t vstage = ll_vstage_at(spread->plan.schedule, spread->plan.pipeline, stage, c);
-        const struct ll_program_replay *measured = &run->measured[spread->program_of[vstage]];
+        const struct ll_program_replay *measured = run->of[vstage];
         const struct ll_exposure *handed = &run->handed[vstage];
         terms[count++] =
             (struct ll_term){measured->per_step, 1, measured->swept_bytes, measured->swept_s, handed};
@@ -712,19 +709,6 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     return done && outside_memory(run, stage, footprint, use);
 }
 
-/* The time of a program's weight updates without exchanges, per step. */
-static double update_s(const struct ll_result *result)
-{
-    const struct ll_prepared *prepared = result->prepared;
-    const struct ll_trace *trace = prepared->trace;
-    double sum_s = 0;
-    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++)
-        if (trace->signatures[trace->ops[seq].signature].phase == LL_PHASE_UPDATE &&
-            !is_exchange(&trace->signatures[trace->ops[seq].signature]))
-            sum_s += result->ops[seq - prepared->first_op].time_s;
-    return sum_s / (double)prepared->steps;
-}
-
 /* Sums what the framework has beside tensors, over the virtual stages of a stage. */
 static bool sum_framework(const struct run *run, uint64_t stage, struct ll_stage_use *use)
 {
@@ -753,16 +737,16 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
 {
     struct ll_pipeline_shape shape = shape_of(run->spread);
     double m = (double)shape.micro_batches;
-    *use = (struct ll_stage_use){.flops = combined_flops(terms, terms_of(run, stage, terms)),
+    *use = (struct ll_stage_use){.flops = ll_combined_flops(terms, terms_of(run, stage, terms)),
                                  .in_flight = ll_stage_in_flight(&shape, stage)};
     for (uint64_t c = 0; c < shape.chunks; c++) {
         const uint64_t vstage = ll_vstage_at(shape.schedule, shape.stages, stage, c);
         use->forward_s += run->times[vstage].forward_s;
         use->backward_s += run->times[vstage].backward_s;
         use->tail_s += run->times[vstage].tail_s;
-        const struct ll_program_replay *measured = &run->measured[run->spread->program_of[vstage]];
+        const struct ll_program_replay *measured = run->of[vstage];
         use->exposed_s += measured->again->network.exposed_s;
-        use->update_s += fmin(run->times[vstage].tail_s, update_s(measured->per_step));
+        use->update_s += update_of(run, vstage);
     }
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
@@ -781,7 +765,7 @@ static void add_energy(const struct run *run, const struct ll_term *terms, size_
 {
     double devices = (double)devices_of_stage(&run->spread->plan);
     struct ll_energy_parts parts;
-    result->energy_j += devices * combined_energy_j(terms, count, step_s, &parts);
+    result->energy_j += devices * ll_combined_energy_j(terms, count, step_s, &parts);
     ll_energy_add(&result->energy, &parts, devices);
 }
 
@@ -805,7 +789,8 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
         return false;
     result->stages = uses;
     size_t count = terms_of(run, step->slowest, terms);
-    bool plain = count == 1 && spread->vstage_count == 1 && terms[0].more_s == 0;
+    bool plain = count == 1 && spread->vstage_count == 1 && terms[0].more_s == 0 &&
+                 terms[0].result->time_s == step->time_s;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
@@ -858,7 +843,7 @@ static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
     for (size_t i = 0; done && i < count; i++)
         done = add_exposed(run, &terms[i], result->exposed_s);
     if (done && run->spread->vstage_count > 1 && (done = run_vstages(run, true, &without))) {
-        double shown_s = fmax(0, step->time_s - without.time_s);
+        double shown_s = fmax(0, run->alone_s - without.time_s);
         result->exposed_s[LL_TRAFFIC_PIPELINE] += shown_s;
         share_shown(run, step->slowest, shown_s);
     }
@@ -880,7 +865,10 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                               .step_s = step.time_s,
                                               .slowest = step.slowest,
                                               .pipeline = run.pipeline,
-                                              .replays = run.measured};
+                                              .replays = run.of,
+                                              .even_s = run.even_s,
+                                              .slow_devices = run.crews.devices,
+                                              .slow_links = run.crews.links};
         double all_s = step.time_s * (double)spread->plan.pipeline;
         result->bubble = all_s > 0 ? step.idle_s / all_s : 0;
         assert(result->bubble >= 0 && result->bubble < 1);

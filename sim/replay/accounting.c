@@ -688,7 +688,8 @@ static const struct ll_result *replay_fed(const struct ll_result *result, struct
                                    .memo = &memo,
                                    .ways = result->ways,
                                    .idle = inputs_of(result->prepared, arena),
-                                   .time_alone = true};
+                                   .time_alone = true,
+                                   .slowed = result->slowed};
     const struct ll_result *fed =
         among.idle ? ll_replay_among(result->prepared, result->machine, &among, arena, diags) : NULL;
     ll_memo_release(&memo);

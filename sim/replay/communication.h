@@ -36,7 +36,8 @@ struct ll_price {
     uint32_t outermost;       /* the last of these; 0 without any */
     uint64_t first, span;     /* of the devices that take part, as asked */
     bool copied;              /* by copy engines, so that no units are busy with it */
-    const char *trouble;      /* NULL, or why there is no such exchange on this network; static */
+    double slowed; /* in a replay: over slow links its messages take so many times as long; 0: over none */
+    const char *trouble; /* NULL, or why there is no such exchange on this network; static */
 };
 
 /* What has been asked, by all that a price depends on. Starts as {0}. */
@@ -61,6 +62,13 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op);
 
 /* What it takes. NULL when memory ran out. Good until the next question, of whoever has the same prices. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
+
+/* Makes messages take `slowed` times as long, at least 1; what starting an exchange costs stays. */
+static inline void ll_price_over_slow_links(struct ll_price *price, double slowed)
+{
+    price->exchanged.time_s += (slowed - 1) * (price->exchanged.time_s - price->exchanged.overhead_s);
+    price->slowed = slowed;
+}
 
 /* Says why an exchange with this price goes the way it does, and how messages, links and latencies make up
  * its time without what starting it costs: sim/network's ll_exchange_explain. */

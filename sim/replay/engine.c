@@ -2,7 +2,7 @@
 /* The replay: every op starts when its inputs are ready, its stream is free and the host has launched it.
  *
  * The first section is the time of a single op, alone and beside communication. The second walks the ops in
- * recorded order. */
+ * recorded order, the third derives one op's time. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -51,9 +51,18 @@ static void take_recorded(const struct ll_prepared *prepared, uint32_t seq, stru
     timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
-/* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. */
+/* Input and copies to the host are no matter of the device's speed. */
+static bool runs_on_device(const struct ll_prepared *prepared, uint32_t seq)
+{
+    const struct ll_work *work = &prepared->works[prepared->trace->ops[seq].signature];
+    return work->kind != LL_WORK_SWAP && work->kind != LL_WORK_HOST;
+}
+
+/* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. On
+ * a device that is slowed it takes so many times as long. */
 static void time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
-                    const struct ll_cost *cost, const struct ll_warm_bytes *found, struct ll_timing *timing)
+                    const struct ll_cost *cost, const struct ll_warm_bytes *found, double slowed,
+                    struct ll_timing *timing)
 {
     bool follows = ll_fused_as(prepared, machine->software.fusion, seq).follows;
     struct ll_cost room;
@@ -62,6 +71,10 @@ static void time_op(const struct ll_prepared *prepared, const struct ll_machine 
         timing->overhead_s = timing->behind_s = timing->more_s = 0;
     if (ll_takes_recorded(prepared, seq))
         take_recorded(prepared, seq, timing);
+    if (runs_on_device(prepared, seq)) {
+        timing->time_s *= slowed;
+        timing->exposed_s *= slowed;
+    }
 }
 
 /* --- beside exchanges --- */
@@ -104,7 +117,7 @@ static bool next_stretch(const struct ll_slowed *slowed, const double *level_end
     const struct ll_cost less = cost_without_units(slowed, &slowed->machine->networks[now]);
     struct ll_timing timing;
     ll_cost_time(slowed->machine, &less, slowed->found, &timing);
-    double alone_s = slowed->alone_s, less_s = fmax(alone_s, timing.time_s);
+    double alone_s = slowed->alone_s, less_s = fmax(alone_s, timing.time_s * slowed->slowed);
     double for_s = level_end_s[now] - stretch->at_s;
     stretch->level = now;
     stretch->less_s = less_s;
@@ -188,6 +201,7 @@ struct run {
     const struct ll_prepared *prepared;
     const struct ll_machine *machine;
     const struct ll_among *among;
+    double slowed; /* as of ll_among, at least 1 */
     struct ll_signatures signatures;
     struct ll_arena *arena, *scratch;
     struct alone **repeats; /* by prepared->repeats, NULL before the first; NULL: ops do not repeat here */
@@ -368,7 +382,7 @@ static void run_wait(struct run *run, uint32_t seq)
 {
     uint32_t bound;
     const bool kernel = ll_is_kernel(run->prepared, run->prepared->trace->ops[seq].signature);
-    double time_s = ll_wait_s(run->prepared, run->machine, seq, &bound);
+    double time_s = ll_wait_s(run->prepared, run->machine, seq, &bound) * (kernel ? run->slowed : 1);
     pass_by(run, seq, 1u << (kernel ? STREAM_DEVICE : STREAM_PROGRAM), bound, time_s);
     run->ops[seq - run->prepared->first_op].origin = kernel ? LL_TIME_MEASURED : LL_TIME_MODELLED;
 }
@@ -419,7 +433,7 @@ static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
     if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
         return false;
     for (uint32_t i = 0; i < alone->ways->ways; i++) {
-        time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, &alone->timings[i]);
+        time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, run->slowed, &alone->timings[i]);
         alone->tallies[i] = NULL;
     }
     return true;
@@ -478,8 +492,8 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct alone *a
 {
     struct tried tried = {.cost = &alone->ways[way], .timing = alone->timings[way]};
     tried.late_s = late_s(run, start_s, &tried.timing);
-    const struct ll_slowed slowed = {run->prepared, run->machine,  seq,
-                                     tried.cost,    &alone->found, tried.timing.time_s};
+    const struct ll_slowed slowed = {run->prepared, run->machine,        seq,        tried.cost,
+                                     &alone->found, tried.timing.time_s, run->slowed};
     if (!run->among->apart && run->machine->network_count > 0)
         slow_down(run, &slowed, start_s, &tried);
     return tried;
@@ -689,7 +703,8 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
                                      .costs = run->costs,
                                      .ways = run->signatures.ways,
                                      .so_far = run->so_far,
-                                     .prices = run->signatures.prices};
+                                     .prices = run->signatures.prices,
+                                     .slowed = run->slowed};
         done = run_ops(run, kinds, result) && sum_up(run, kinds, result);
     }
     ll_signatures_release(&run->signatures);
@@ -701,27 +716,14 @@ const struct ll_result *ll_replay_among(const struct ll_prepared *prepared, cons
                                         const struct ll_among *among, struct ll_arena *arena,
                                         struct ll_diags *diags)
 {
+    assert(!(among->slowed > 0) || among->slowed >= 1);
     struct run run = {.prepared = prepared,
                       .machine = machine,
                       .among = among,
+                      .slowed = among->slowed > 0 ? among->slowed : 1,
                       .signatures = {.prepared = prepared, .machine = machine, .among = among},
                       .arena = arena};
     return replay(&run, arena, diags);
-}
-
-static const struct ll_result *replay_remembering(const struct ll_prepared *prepared,
-                                                  const struct ll_machine *machine,
-                                                  struct ll_remembered *remembered, bool time_alone,
-                                                  struct ll_arena *arena, struct ll_diags *diags)
-{
-    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
-    const struct ll_among among = {
-        .exchanges = exchanges, .memo = &remembered->costs, .time_alone = time_alone};
-    ll_memo_turn(&remembered->costs, machine);
-    const struct ll_result *result =
-        exchanges ? ll_replay_among(prepared, machine, &among, arena, diags) : NULL;
-    ll_exchanges_free(exchanges);
-    return result;
 }
 
 const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared,
@@ -729,7 +731,13 @@ const struct ll_result *ll_replay_remembering(const struct ll_prepared *prepared
                                               struct ll_remembered *remembered, struct ll_arena *arena,
                                               struct ll_diags *diags)
 {
-    return replay_remembering(prepared, machine, remembered, false, arena, diags);
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &remembered->prices);
+    const struct ll_among among = {.exchanges = exchanges, .memo = &remembered->costs};
+    ll_memo_turn(&remembered->costs, machine);
+    const struct ll_result *result =
+        exchanges ? ll_replay_among(prepared, machine, &among, arena, diags) : NULL;
+    ll_exchanges_free(exchanges);
+    return result;
 }
 
 const struct ll_result *ll_replay(const struct ll_prepared *prepared, const struct ll_machine *machine,
@@ -741,11 +749,8 @@ const struct ll_result *ll_replay(const struct ll_prepared *prepared, const stru
     return result;
 }
 
-/* The derivation of one op's time in a replay, and what-if: how much faster the step is with one knob
- * turned.
- *
- * Why an op took its time in a replay: what its work takes, what exchanges beside it add, what it waited for
- * the software. */
+/* The derivation of one op's time in a replay: what its work takes, what exchanges beside it add, what it
+ * waited for the software. */
 
 /* How long the op waited for the software, which takes `before_s` until the device may begin, from when
  * earlier ops are started and there is room in its queue. */
@@ -814,6 +819,9 @@ static void explain_stretch(const struct ll_slowed *slowed, const struct ll_slow
         ll_say(why, "compute, first piece: %.10g / (1 - %.10g) = %.10g s", slowed->cost->compute_first_s,
                level->units_taken, less.compute_first_s);
     ll_time_explain(slowed->machine, &less, slowed->found, why);
+    if (slowed->slowed > 1)
+        ll_say(why, "by a device that computes more slowly: %.10g * %.10g = %.10g s",
+               stretch->less_s / slowed->slowed, slowed->slowed, stretch->less_s);
     ll_say(why, "time, some of it beside exchanges over %s: %.10g + %.10g * (1 - %.10g / %.10g) = %.10g s",
            level->name, slowed->alone_s + stretch->before_s, stretch->time_s, slowed->alone_s,
            stretch->less_s, slowed->alone_s + (stretch->before_s + stretch->added_s));
@@ -850,7 +858,10 @@ static void explain_alone(const struct ll_slowed *slowed, const struct ll_timing
                model.time_s);
     if (ll_takes_recorded(prepared, slowed->seq))
         ll_say(why, "as recorded, its start included, in place of %.10g + %.10g s: %.10g s", model.time_s,
-               follows ? 0 : model.overhead_s, timing->time_s);
+               follows ? 0 : model.overhead_s, timing->time_s / slowed->slowed);
+    if (slowed->slowed > 1)
+        ll_say(why, "by a device that computes more slowly: %.10g * %.10g = %.10g s",
+               timing->time_s / slowed->slowed, slowed->slowed, timing->time_s);
 }
 
 static void explain_algorithm(const struct ll_machine *machine, const struct ll_price *price,
@@ -895,8 +906,23 @@ static void price_explain(const struct ll_machine *machine, const struct ll_aske
         return;
     }
     explain_algorithm(machine, price, why);
+    if (price->slowed > 1)
+        ll_say(why, "messages, over a slow link among the links: %.10g * %.10g = %.10g s",
+               (e->time_s - e->overhead_s) / price->slowed, price->slowed, e->time_s - e->overhead_s);
     ll_say(why, "time, what starting it costs and the messages: %.10g + %.10g = %.10g s", e->overhead_s,
            e->time_s - e->overhead_s, e->time_s);
+}
+
+/* Of the program itself, or of a kernel that nobody knows. */
+static bool explain_wait_op(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const double time_s = result->ops[seq - prepared->first_op].time_s;
+    bool explained = ll_explain_wait(prepared, result->machine, seq, why);
+    if (result->slowed > 1 && ll_is_kernel(prepared, prepared->trace->ops[seq].signature))
+        ll_say(why, "by a device that computes more slowly: %.10g * %.10g = %.10g s", time_s / result->slowed,
+               result->slowed, time_s);
+    return explained;
 }
 
 bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_explain *why)
@@ -906,7 +932,7 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
         return false;
     uint32_t signature = prepared->trace->ops[seq].signature;
     if (prepared->works[signature].kind == LL_WORK_WAIT)
-        return ll_explain_wait(prepared, result->machine, seq, why);
+        return explain_wait_op(result, seq, why);
     if (prepared->works[signature].kind == LL_WORK_COLLECTIVE) {
         struct ll_asked asked = ll_asked_by(&prepared->trace->signatures[signature].view);
         asked.first = result->prices[signature].first;
@@ -924,77 +950,12 @@ bool ll_replay_explain(const struct ll_result *result, uint32_t seq, struct ll_e
     const struct ll_cache_context beside = {.found = &found};
     const struct ll_cache_context *next_to = taken->next_to_found ? &beside : NULL;
     ll_cost_algorithm(result->machine, kind, work, taken->way, next_to, &cost);
-    time_op(prepared, result->machine, seq, &cost, &found, &timing);
-    const struct ll_slowed slowed = {prepared, result->machine, seq, &cost, &found, timing.time_s};
+    time_op(prepared, result->machine, seq, &cost, &found, result->slowed, &timing);
+    const struct ll_slowed slowed = {prepared, result->machine, seq,           &cost,
+                                     &found,   timing.time_s,   result->slowed};
     ll_cost_explain(result->machine, kind, work, taken->way, next_to, why);
     explain_alone(&slowed, &timing, why);
     explain_taken(result, slowed, &timing, why);
     explain_start(result, seq, &timing, why);
     return true;
-}
-
-/* What if: turn one knob of the machine, replay, compare. */
-
-/* Insertion sort: stable, so that equal gains stay in the order of the machine's knobs. */
-static void sort_gains(struct ll_gain *gains, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        for (size_t j = i; j > 0 && gains[j - 1].speedup < gains[j].speedup; j--) {
-            struct ll_gain moved = gains[j];
-            gains[j] = gains[j - 1];
-            gains[j - 1] = moved;
-        }
-}
-
-static bool turn(const struct ll_machine *machine, double time_s, size_t knob, ll_timed timed, void *context,
-                 struct ll_gain *gain)
-{
-    struct ll_machine *turned = ll_machine_turn(machine, knob);
-    double other_s = turned ? timed(turned, context) : -1;
-    gain->time_s = other_s;
-    gain->speedup = other_s > 0 ? time_s / other_s : 1;
-    ll_machine_free(turned);
-    return other_s >= 0;
-}
-
-const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
-                                    void *context, struct ll_arena *arena, size_t *count)
-{
-    assert(time_s >= 0);
-    const struct ll_knob *knobs = ll_machine_knobs(machine, arena, count);
-    struct ll_gain *gains = knobs ? ll_alloc(arena, *count + 1, sizeof *gains) : NULL;
-    for (size_t i = 0; gains && i < *count; i++) {
-        gains[i].knob = knobs[i];
-        if (!turn(machine, time_s, i, timed, context, &gains[i]))
-            return NULL;
-    }
-    if (gains)
-        sort_gains(gains, *count);
-    return gains;
-}
-
-struct again {
-    const struct ll_prepared *prepared;
-    struct ll_remembered *remembered;
-};
-
-static double replay_s(const struct ll_machine *machine, void *context)
-{
-    const struct again *again = context;
-    struct ll_arena scratch = {0};
-    struct ll_diags diags = {0};
-    const struct ll_result *result =
-        replay_remembering(again->prepared, machine, again->remembered, true, &scratch, &diags);
-    double time_s = result ? result->time_s : -1;
-    ll_diags_release(&diags);
-    ll_arena_release(&scratch);
-    return time_s;
-}
-
-const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_remembered *remembered,
-                                 struct ll_arena *arena, size_t *count)
-{
-    struct again again = {result->prepared, remembered};
-    ll_memo_settle(&remembered->costs);
-    return ll_turn_knobs(result->machine, result->time_s, replay_s, &again, arena, count);
 }

@@ -450,6 +450,9 @@ static bool price_signature(struct ll_signatures *signatures, uint32_t seq, bool
     if (trouble)
         return refuse_exchange(signatures, seq, asked.peer ? 0 : asked.devices, trouble, refused, diags);
     signatures->prices[signature] = *price;
+    if (!signatures->among->prices && signatures->among->over_slow_links &&
+        signatures->among->over_slow_links[signature])
+        ll_price_over_slow_links(&signatures->prices[signature], signatures->among->slow_links);
     signatures->ways[signature] = &no_unit;
     return true;
 }

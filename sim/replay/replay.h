@@ -170,6 +170,7 @@ struct ll_result {
     const struct ll_price *prices;      /* by signature, of exchanges; NULL when there are none */
     const struct ll_kind_result *kinds; /* by time, largest first */
     uint64_t kind_count;
+    double slowed; /* what the device computed took so many times as long as the machine would; at least 1 */
 };
 
 /* NULL on no memory, or after complaining about every op kind that no unit of the machine can run. Lives in
@@ -204,8 +205,13 @@ struct ll_among {
     const struct ll_cost *const *ways;
     bool time_alone; /* nothing is asked but how long a step takes: a result has no more */
     const bool
-        *idle;  /* by signature: as if such ops were not there but for what waits for what; NULL: none */
-    bool apart; /* ops of several devices: exchanges take no units from those behind them */
+        *idle;     /* by signature: as if such ops were not there but for what waits for what; NULL: none */
+    bool apart;    /* ops of several devices: exchanges take no units from those behind them */
+    double slowed; /* what the device computes takes so many times as long, at least 1; 0: as 1 */
+    /* By signature: exchanges whose messages take slow_links times as long, at least 1; NULL: none. Given
+     * prices have it in them. */
+    const bool *over_slow_links;
+    double slow_links;
 };
 
 /* ll_replay with all of that given. */

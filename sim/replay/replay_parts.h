@@ -69,6 +69,7 @@ struct ll_slowed {
     const struct ll_cost *cost;
     const struct ll_warm_bytes *found;
     double alone_s;
+    double slowed; /* as the result's; in alone_s */
 };
 
 /* Of an op's time, how long a level's share of the units is gone, and what that adds. Starts as {.left_s =

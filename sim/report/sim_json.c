@@ -393,6 +393,20 @@ static void exposed_json(const struct ll_parallel_result *p, struct ll_json *jso
     ll_json_close_object(json);
 }
 
+/* Only where the plan has some. */
+static void stragglers_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    if (p->slow_devices + p->slow_links == 0)
+        return;
+    ll_json_key(json, "stragglers");
+    ll_json_open_object(json);
+    ll_json_put_count(json, "slow_devices", p->slow_devices);
+    ll_json_put_count(json, "slow_link_devices", p->slow_links);
+    ll_json_put_number(json, "even_step_s", p->even_s);
+    ll_json_put_number(json, "lost_s", p->step_s - p->even_s);
+    ll_json_close_object(json);
+}
+
 static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struct ll_json *json)
 {
     assert(stage < p->spread->plan.pipeline);
@@ -433,6 +447,7 @@ static void report_parallel_json(const struct ll_parallel_result *p, struct ll_j
     ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
     ll_json_put_number(json, "bubble", p->bubble);
     exposed_json(p, json);
+    stragglers_json(p, json);
     ll_json_put_count(json, "bottleneck_stage", p->slowest);
     ll_json_put_count(json, "fullest_stage", p->fullest);
     if (p->result->footprint->unknown) {

@@ -59,3 +59,6 @@ try plan -c hgx_a100 --devices 2 --batch 8 --whole-nodes traces/alexnet_train_b8
 try goodput --mtbf 3h --checkpoint 10s --spares 1
 try plan -c hgx_a100 --train-tokens 1e12 --train-steps 10 traces/alexnet_train_b8.llt
 try plan -c hgx_a100 --train-tokens 1e12 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp 2 --stragglers 2:1.5 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --slow-links 1:2 traces/alexnet_train_b8.llt
+try sim -c archive/vidur_a100 --dp 2 --seed 4 traces/alexnet_train_b8.llt

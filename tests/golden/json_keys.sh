@@ -27,7 +27,7 @@ check() {
 }
 check sim -c custom_example --per-op --what-if $trace
 check sim -c custom_example --memory $trace
-check sim -c archive/vidur_a100 --dp 8 --per-op $trace
+check sim -c archive/vidur_a100 --dp 8 --stragglers 0.1:2 --per-op $trace
 check sim -c custom_example --explain 3 $trace
 check record alexnet --dry-run -o "$tree/a.llt"
 check info $trace

@@ -234,6 +234,36 @@ static void on_a_perfect_network_replicas_cost_nothing(void **state)
     }
 }
 
+/* Nothing is faster where more devices are slower, nor slower than where all are; a factor of 1 changes not a
+ * bit. */
+static void slow_devices_only_lengthen_a_step(void **state)
+{
+    (void)state;
+    uint64_t seed = ll_seed(57), random = seed;
+    for (uint64_t i = 0; i < CASES; i++) {
+        struct scene scene = open_scene(toy_trace(seed + i), yaml);
+        struct ll_parallel plan = random_plan(&random, seed + i);
+        struct ll_spread *programs = spread(&scene, &plan);
+        double even_s = run(&scene, programs)->step_s, before_s = even_s;
+        const struct ll_slow_share none = {0, 1}, no_slower = {0.5, 1};
+        struct ll_slow_share *slow = i % 2 ? &programs->plan.stragglers : &programs->plan.slow_links;
+        programs->plan.seed = seed + i;
+        programs->plan.stragglers = programs->plan.slow_links = no_slower;
+        assert_true(run(&scene, programs)->step_s == even_s);
+        programs->plan.stragglers = programs->plan.slow_links = none;
+        for (double share = 0.2; share < 1.1; share += 0.4) {
+            *slow = (struct ll_slow_share){share, 2};
+            const struct ll_parallel_result *result = run(&scene, programs);
+            assert_true(result->even_s == even_s);
+            assert_true(result->step_s >= before_s * (1 - 1e-12));
+            assert_true(result->step_s <= 2 * even_s * (1 + 1e-9));
+            before_s = result->step_s;
+        }
+        ll_spread_free(programs);
+        close_scene(&scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_faster_network_is_never_slower),
         cmocka_unit_test(what_is_remembered_changes_no_result),
         cmocka_unit_test(on_a_perfect_network_replicas_cost_nothing),
+        cmocka_unit_test(slow_devices_only_lengthen_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

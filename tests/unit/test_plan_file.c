@@ -51,7 +51,8 @@ static void a_plan_is_one_object_of_json(void **state)
     assert_true(parse(
         &scene, "dp: 16\ntp: 8\ncp: 2\npp: 4\nep: 2\nbatch: 640\nmicro_batch: 5\nschedule: interleaved\n"
                 "chunks: 3\nzero: 1\nzero_within: 4\nrecompute: selective\nsequence_parallel: true\n"
-                "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"));
+                "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"
+                "stragglers: 0.01:1.5\nseed: 7\n"));
     ll_plan_json(&scene.plan, &(struct ll_json){.out = &text});
     assert_string_equal(
         text.text,
@@ -66,7 +67,7 @@ static void a_plan_is_one_object_of_json(void **state)
         "\"overlap\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,\"bucket\":3145728,"
         "\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
-        "overlapped\":1}");
+        "overlapped\":1,\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":7}");
     ll_str_release(&text);
     ll_diags_release(&scene.diags);
 }

@@ -347,6 +347,63 @@ static void each_op_takes_energy_as_often_as_it_is_done(void **state)
     close_scene(&scene);
 }
 
+static double slowed_s(struct scene *scene, struct ll_parallel plan, double slow_devices, double slow_links)
+{
+    plan.stragglers = (struct ll_slow_share){slow_devices, 1.5};
+    plan.slow_links = (struct ll_slow_share){slow_links, 3};
+    struct ll_spread *spread =
+        ll_spread_trace(scene->trace, &plan, ll_machine_devices(scene->machine), &scene->diags);
+    double time_s = time_of(scene, spread);
+    ll_spread_free(spread);
+    return time_s;
+}
+
+/* Where all wait for all in each step, or all are slow, computing takes as many times as long as it does on a
+ * slow device. Messages and input take no time here, nor does the software. */
+static void one_slow_device_of_a_group_slows_all_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t data, tensor, pipeline, zero;
+        double share; /* of 8 devices */
+    } cases[] = {{1, 1, 1, 0, 1},    {8, 1, 1, 0, 0.125}, {1, 8, 1, 0, 0.125},
+                 {2, 4, 1, 2, 0.01}, {2, 2, 2, 0, 1},     {2, 1, 4, 2, 1}};
+    const struct ll_setting settings[] = {{"layers", "4"}, {"hidden", "64"}, {"heads", "8"}, {"seq", "16"}};
+    struct scene scene =
+        open_scene_set(dry_model("gpt", true, 2, settings, sizeof settings / sizeof *settings), yaml,
+                       "software.op_overhead", "0us");
+    scene.machine->host.bandwidth_Bps = 1e30;
+    for (int l = 0; l < 2; l++) {
+        scene.machine->networks[l].bandwidth_Bps = 1e30;
+        scene.machine->networks[l].latency_s = 0;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_parallel plan = ll_plan_of_one();
+        plan.data = cases[i].data;
+        plan.tensor = cases[i].tensor;
+        plan.pipeline = cases[i].pipeline;
+        plan.zero = cases[i].zero;
+        plan.micro_batch = 1;
+        assert_near(slowed_s(&scene, plan, cases[i].share, 0), 1.5 * slowed_s(&scene, plan, 0, 0), 1e-9);
+    }
+    close_scene(&scene);
+}
+
+/* A message goes over the links of both of its ends. Those of one device of two stages are as slow as those
+ * of both. */
+static void messages_over_slow_links_take_longer(void **state)
+{
+    (void)state;
+    struct scene scene =
+        open_scene(dry_model("llama", true, 1, four_layers, sizeof four_layers / sizeof *four_layers), yaml);
+    struct ll_parallel plan = ll_plan_of_one();
+    plan.pipeline = 2;
+    double both_s = 2 * (2e-6 + 16 * 64 * 4 / 20e9), even_s = slowed_s(&scene, plan, 0, 0);
+    assert_near(slowed_s(&scene, plan, 0, 1) - even_s, (3 - 1) * both_s, 1e-9);
+    assert_near(slowed_s(&scene, plan, 0, 0.5) - even_s, (3 - 1) * both_s, 1e-9);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +418,8 @@ int main(void)
         cmocka_unit_test(what_could_not_be_divided_is_counted),
         cmocka_unit_test(programs_do_not_depend_on_the_batch),
         cmocka_unit_test(the_more_is_sharded_the_less_is_held),
+        cmocka_unit_test(one_slow_device_of_a_group_slows_all_of_it),
+        cmocka_unit_test(messages_over_slow_links_take_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
