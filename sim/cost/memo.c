@@ -85,7 +85,9 @@ static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *w
 {
     bool none = version->trouble || version->costs->unit == LL_NO_UNIT;
     uint64_t signature = memo->signatures[none ? LL_MAX_UNITS : version->costs->unit];
-    return ll_epilogue_any(work) ? signature ^ memo->all_units : signature;
+    /* other units have a part in it: in attention the exponentials */
+    const bool shared = work->kind == LL_WORK_ATTENTION || ll_epilogue_any(work);
+    return shared ? signature ^ memo->all_units : signature;
 }
 
 /* Whether the version is of the memo's machine; then it is the latest. */

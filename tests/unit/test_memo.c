@@ -178,6 +178,44 @@ static void who_casts_for_others_is_part_of_their_cost(void **state)
     ll_machine_free(machine);
 }
 
+/* GEMMs of attention run on the tensor cores, and the exponentials beside them on the lanes. */
+static void who_takes_exponentials_is_part_of_what_attention_costs(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"hwconfigs", NULL};
+    struct ll_diags diags = {0};
+    struct ll_machine *machine = ll_machine_read("h100_sxm+pytorch", folders, NULL, 0, &diags);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = {.kind = LL_WORK_ATTENTION,
+                           .dtype = LL_BF16,
+                           .attention = {.batch = 1,
+                                         .queries = 4096,
+                                         .keys = 4096,
+                                         .heads = 32,
+                                         .kv_heads = 8,
+                                         .head_qk = 128,
+                                         .head_v = 128,
+                                         .causal = 1,
+                                         .pass = LL_ATTENTION_PREFILL,
+                                         .cache = LL_BF16}};
+    work.flops = ll_attention_flops(&work.attention);
+    struct ll_cost fresh;
+    const char *trouble;
+    uint64_t lanes = 0;
+    assert_non_null(machine);
+    while (machine->units[lanes].vector.specials == 0 || machine->units[lanes].model != LL_UNIT_VECTOR)
+        lanes++;
+    ll_memo_turn(&memo, machine);
+    const double before_s = ll_memo_cost(&memo, LL_OP_CAUSAL_ATTENTION, &work, &trouble)->compute_s;
+    machine->units[lanes].vector.specials /= 8;
+    ll_memo_turn(&memo, machine);
+    assert_true(ll_cost_op(machine, LL_OP_CAUSAL_ATTENTION, &work, &fresh, &trouble));
+    assert_true(fresh.compute_s > 1.5 * before_s);
+    assert_near(ll_memo_cost(&memo, LL_OP_CAUSAL_ATTENTION, &work, &trouble)->compute_s, fresh.compute_s, 0);
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
 /* Costs out of the memo are those of the machine that it serves. */
 static void check_kept(struct ll_memo *memo, const struct ll_work *works, size_t count)
 {
@@ -333,6 +371,7 @@ int main(void)
         cmocka_unit_test(each_way_is_remembered_until_the_machine_is_another),
         cmocka_unit_test(kinds_are_kept_apart),
         cmocka_unit_test(who_casts_for_others_is_part_of_their_cost),
+        cmocka_unit_test(who_takes_exponentials_is_part_of_what_attention_costs),
         cmocka_unit_test(what_is_remembered_of_another_machine_is_right_for_this_one),
         cmocka_unit_test(one_memo_serves_machines_that_have_nothing_in_common),
         cmocka_unit_test(what_another_unit_costs_is_kept),
