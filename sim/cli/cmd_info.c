@@ -153,10 +153,11 @@ static void headline(const struct ll_trace *trace, const struct ll_profile *prof
     else
         ll_str_addf(out, "%s  %s, batch %s, %s parameters\n", model ? model : "trace", mode ? mode : "?",
                     batch ? batch : "?", ll_format_grouped(&parameters, profile->parameters));
-    ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f op%s, %s, %s; %s on disk", profile->steps,
+    ll_str_addf(&line, "%" PRIu64 " complete step%s, each %.0f op%s, %s, %s", profile->steps,
                 ll_plural(profile->steps), profile->ops, profile->ops == 1 ? "" : "s",
-                ll_format_si(&flops, profile->flops, "FLOP"), ll_format_si(&bytes, profile->bytes, "B"),
-                ll_format_si(&file, (double)trace->file_bytes, "B"));
+                ll_format_si(&flops, profile->flops, "FLOP"), ll_format_si(&bytes, profile->bytes, "B"));
+    if (trace->file_bytes > 0)
+        ll_str_addf(&line, "; %s on disk", ll_format_si(&file, (double)trace->file_bytes, "B"));
     ll_end_line(&line, ll_screen_width(), out);
 }
 

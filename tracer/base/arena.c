@@ -115,6 +115,18 @@ void ll_arena_release(struct ll_arena *arena)
     *arena = (struct ll_arena){0};
 }
 
+void ll_arena_join(struct ll_arena *arena, struct ll_arena *other)
+{
+    struct ll_arena_block *oldest = arena->newest;
+    while (oldest && oldest->older)
+        oldest = oldest->older;
+    if (oldest)
+        oldest->older = other->newest;
+    else
+        *arena = *other;
+    *other = (struct ll_arena){0};
+}
+
 void ll_arena_reset(struct ll_arena *arena)
 {
     struct ll_arena_block *newest = arena->newest;

@@ -33,6 +33,9 @@ char *ll_format(struct ll_arena *arena, const char *format, ...) __attribute__((
 /* Frees everything at once; the arena is empty and usable afterwards. */
 void ll_arena_release(struct ll_arena *arena);
 
+/* What another arena holds lives as long as this one from now on; the other is empty afterwards. */
+void ll_arena_join(struct ll_arena *arena, struct ll_arena *other);
+
 /* Forgets everything, but keeps room for as much again, so that what is built the same way over and over
  * asks the system for memory but once. */
 void ll_arena_reset(struct ll_arena *arena);

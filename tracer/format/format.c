@@ -667,8 +667,7 @@ struct ll_writer {
     int file; /* -1 when the frames stay in memory */
     struct ll_arena arena;
     const char *path,
-        *part;            /* part: what is written until it is whole, while a file of before stands at path */
-    struct ll_bytes kept; /* all of the file, where it stays in memory */
+        *part; /* part: what is written until it is whole, while a file of before stands at path */
     enum ll_status status; /* the first trouble; nothing is written after it */
     struct ll_codec *codec;
     struct ll_bytes waiting, packed;  /* frames not yet written; the data of one */
@@ -696,14 +695,14 @@ static bool write_all(int file, const struct ll_bytes *bytes)
  * what is recorded can be read whatever happens; else beside the one of before. */
 static enum ll_status make_file(struct ll_writer *writer)
 {
-    const char *path = writer->path, *part = path ? ll_path_beside(&writer->arena, path) : NULL;
+    const char *path = writer->path, *part = ll_path_beside(&writer->arena, path);
     if (!part)
         return LL_NO_MEMORY;
     bool is_first = access(path, F_OK) != 0;
     writer->file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (writer->file < 0)
         return ll_status_of(errno, LL_CANNOT_OPEN);
-    bool begun = write_all(writer->file, &writer->kept);
+    bool begun = write_all(writer->file, &writer->waiting);
     enum ll_status status = begun ? LL_OK : ll_status_of(errno, LL_CANNOT_OPEN);
     if (is_first || !begun) {
         enum ll_status kept = ll_path_keep(part, path, begun);
@@ -713,6 +712,8 @@ static enum ll_status make_file(struct ll_writer *writer)
     }
     if (status != LL_OK)
         close(writer->file);
+    writer->written_bytes = writer->waiting.size;
+    writer->waiting.size = 0;
     return status;
 }
 
@@ -732,48 +733,26 @@ static void free_writer(struct ll_writer *writer)
     ll_codec_free(writer->codec);
     ll_bytes_release(&writer->waiting);
     ll_bytes_release(&writer->packed);
-    ll_bytes_release(&writer->kept);
     ll_arena_release(&writer->arena);
     free(writer->index);
     free(writer);
 }
 
-/* With the header in `kept` and no file yet; NULL when memory ran out. */
-static struct ll_writer *make_writer(void)
-{
-    struct ll_writer *writer = calloc(1, sizeof *writer);
-    if (!writer)
-        return NULL;
-    writer->file = -1;
-    writer->codec = ll_codec_new();
-    ll_put_header(&writer->kept);
-    writer->written_bytes = writer->kept.size;
-    if (writer->codec && !writer->kept.failed)
-        return writer;
-    free_writer(writer);
-    return NULL;
-}
-
 struct ll_writer *ll_writer_open(const char *path, enum ll_status *status)
 {
-    struct ll_writer *writer = make_writer();
+    struct ll_writer *writer = calloc(1, sizeof *writer);
     *status = LL_NO_MEMORY;
     if (!writer)
         return NULL;
+    writer->codec = ll_codec_new();
     writer->path = ll_format(&writer->arena, "%s", path);
-    *status = make_file(writer);
-    ll_bytes_release(&writer->kept);
+    ll_put_header(&writer->waiting);
+    if (writer->codec && writer->path && !writer->waiting.failed)
+        *status = make_file(writer);
     if (*status == LL_OK)
         return writer;
     free_writer(writer);
     return NULL;
-}
-
-struct ll_writer *ll_writer_open_memory(enum ll_status *status)
-{
-    struct ll_writer *writer = make_writer();
-    *status = writer ? LL_OK : LL_NO_MEMORY;
-    return writer;
 }
 
 /* Zeros where the frames so far weigh more than the bytes so far allow. */
@@ -850,21 +829,10 @@ static void cut_off(const struct ll_writer *writer)
     (void)failed;
 }
 
-static void keep(struct ll_writer *writer)
-{
-    ll_put_bytes(&writer->kept, writer->waiting.data, writer->waiting.size);
-    if (writer->kept.failed)
-        writer->status = LL_NO_MEMORY;
-    else
-        writer->written_bytes = writer->kept.size;
-}
-
 /* All or nothing: what could not be written whole is cut off again. */
 enum ll_status ll_writer_flush(struct ll_writer *writer)
 {
-    if (writer->status == LL_OK && writer->file < 0) {
-        keep(writer);
-    } else if (writer->status == LL_OK && write_all(writer->file, &writer->waiting)) {
+    if (writer->status == LL_OK && write_all(writer->file, &writer->waiting)) {
         writer->written_bytes += writer->waiting.size;
     } else if (writer->status == LL_OK) {
         writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
@@ -874,34 +842,19 @@ enum ll_status ll_writer_flush(struct ll_writer *writer)
     return writer->status;
 }
 
-static void finish(struct ll_writer *writer, bool whole)
-{
-    ll_writer_flush(writer);
-    if (!whole || writer->status != LL_OK)
-        return;
-    ll_put_index(&writer->waiting, writer->index, writer->index_count);
-    if (writer->waiting.failed)
-        writer->status = LL_NO_MEMORY;
-    ll_writer_flush(writer);
-}
-
 enum ll_status ll_writer_close(struct ll_writer *writer, bool whole)
 {
-    finish(writer, whole);
-    if (writer->file >= 0 && close(writer->file) != 0 && writer->status == LL_OK)
+    ll_writer_flush(writer);
+    if (whole && writer->status == LL_OK) {
+        ll_put_index(&writer->waiting, writer->index, writer->index_count);
+        if (writer->waiting.failed)
+            writer->status = LL_NO_MEMORY;
+        ll_writer_flush(writer);
+    }
+    if (close(writer->file) != 0 && writer->status == LL_OK)
         writer->status = ll_status_of(errno, LL_CANNOT_WRITE);
     if (writer->part)
         settle(writer, whole);
-    enum ll_status status = writer->status;
-    free_writer(writer);
-    return status;
-}
-
-enum ll_status ll_writer_take(struct ll_writer *writer, bool whole, struct ll_bytes *bytes)
-{
-    finish(writer, whole);
-    *bytes = writer->kept;
-    writer->kept = (struct ll_bytes){0};
     enum ll_status status = writer->status;
     free_writer(writer);
     return status;

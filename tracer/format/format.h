@@ -345,9 +345,6 @@ struct ll_writer;
  * recorded until then stays beside it as PATH.part. NULL and *status on trouble. */
 struct ll_writer *ll_writer_open(const char *path, enum ll_status *status);
 
-/* The same into memory alone; to be ended by ll_writer_take, or by ll_writer_close that throws it away. */
-struct ll_writer *ll_writer_open_memory(enum ll_status *status);
-
 /* Adds a frame: content as in format.h, op_count for the index, weight of what the content makes in memory
  * (LL_WEIGHT_*). Nothing is written before ll_writer_flush. */
 void ll_writer_add(struct ll_writer *writer, const struct ll_bytes *content, uint64_t op_count,
@@ -358,9 +355,5 @@ enum ll_status ll_writer_flush(struct ll_writer *writer);
 
 /* Writes what was added, if `whole` the index behind it, closes, frees. The first trouble met. */
 enum ll_status ll_writer_close(struct ll_writer *writer, bool whole);
-
-/* As ll_writer_close, for a writer into memory: the file's bytes become the caller's, whatever the trouble.
- */
-enum ll_status ll_writer_take(struct ll_writer *writer, bool whole, struct ll_bytes *bytes);
 
 #endif

@@ -113,11 +113,11 @@ struct ll_trace {
     struct ll_step *steps;
     uint64_t step_count;
     struct ll_device_timeline *timeline; /* what devices did when, on the heap; NULL: nobody recorded it */
-    uint64_t file_bytes;
-    bool closed;          /* the recording ended normally, and the file's end is there */
-    uint64_t lost_bytes;  /* of the file, unreadable */
-    uint64_t lost_frames; /* complete but damaged, or needing a damaged one */
-    uint64_t lost_ops;    /* known to be missing; a cut-off tail is of unknown length */
+    uint64_t file_bytes;                 /* 0: it is of no file */
+    bool closed;                         /* the recording ended normally, and the file's end is there */
+    uint64_t lost_bytes;                 /* of the file, unreadable */
+    uint64_t lost_frames;                /* complete but damaged, or needing a damaged one */
+    uint64_t lost_ops;                   /* known to be missing; a cut-off tail is of unknown length */
 };
 
 /* Frees everything; NULL is fine. */

@@ -27,32 +27,6 @@ void ll_tables_release(struct ll_tables *tables)
     *tables = (struct ll_tables){0};
 }
 
-/* The parts of a key. */
-static const struct ll_attr *signature_key_attrs(const struct ll_signature_key *key)
-{
-    return (const struct ll_attr *)(key + 1);
-}
-
-static const uint32_t *signature_key_outputs(const struct ll_signature_key *key)
-{
-    return (const uint32_t *)(signature_key_attrs(key) + key->attr_count);
-}
-
-static const uint32_t *signature_key_inputs(const struct ll_signature_key *key)
-{
-    return signature_key_outputs(key) + key->output_count;
-}
-
-static const uint64_t *links_key_inputs(const struct ll_links_key *key)
-{
-    return (const uint64_t *)(key + 1);
-}
-
-static const uint64_t *links_key_controls(const struct ll_links_key *key)
-{
-    return links_key_inputs(key) + key->input_count;
-}
-
 static struct ll_signature_key signature_key(const struct ll_record *record)
 {
     return (struct ll_signature_key){record->kind,        record->phase,        record->scope,
@@ -79,9 +53,9 @@ bool ll_tables_has_signature(const struct ll_tables *tables, uint32_t signature,
                                   wanted = signature_key(record);
     size_t attr_bytes = wanted.attr_count * sizeof *record->attrs;
     if (memcmp(key, &wanted, sizeof wanted) != 0 ||
-        (attr_bytes && memcmp(signature_key_attrs(key), record->attrs, attr_bytes) != 0))
+        (attr_bytes && memcmp(ll_signature_key_attrs(key), record->attrs, attr_bytes) != 0))
         return false;
-    const uint32_t *outputs = signature_key_outputs(key), *inputs = outputs + wanted.output_count;
+    const uint32_t *outputs = ll_signature_key_outputs(key), *inputs = outputs + wanted.output_count;
     for (uint32_t i = 0; i < wanted.output_count; i++)
         if (outputs[i] != record->outputs[i])
             return false;
@@ -106,7 +80,7 @@ bool ll_tables_has_links(const struct ll_tables *tables, uint32_t edges, const s
     const struct ll_links_key wanted = links_key(record);
     if (memcmp(key, &wanted, sizeof wanted) != 0)
         return false;
-    const uint64_t *inputs = links_key_inputs(key), *controls = inputs + key->input_count;
+    const uint64_t *inputs = ll_links_key_inputs(key), *controls = inputs + key->input_count;
     for (uint32_t i = 0; i < record->input_count; i++)
         if (inputs[i] != link_to(tables, record->inputs[i], first_output))
             return false;
@@ -222,13 +196,6 @@ bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value)
     return true;
 }
 
-bool ll_waiting_ops_grow(struct ll_waiting_ops *rows)
-{
-    assert(rows->count < LL_MAX_FRAME_OPS);
-    return ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops) &&
-           ll_grow(&rows->column, &rows->column_capacity, rows->count + 1, sizeof *rows->column);
-}
-
 void ll_waiting_ops_release(struct ll_waiting_ops *rows)
 {
     free(rows->ops);
@@ -317,7 +284,7 @@ static void add_signature(struct lists *lists, const struct ll_signature_key *ke
     const struct ll_op_view view = {.kind = (enum ll_op_kind)key->kind,
                                     .input_count = key->input_count,
                                     .attr_count = key->attr_count,
-                                    .attrs = signature_key_attrs(key)};
+                                    .attrs = ll_signature_key_attrs(key)};
     add_name(lists, LL_DEF_FORM_KIND, ll_op_name(view.kind));
     add_name(lists, LL_DEF_FORM_PHASE, ll_phase_name((enum ll_phase)key->phase));
     add(lists, LL_DEF_FORM_SCOPE, key->scope);
@@ -325,14 +292,14 @@ static void add_signature(struct lists *lists, const struct ll_signature_key *ke
     add(lists, LL_DEF_FORM_OUTPUTS, key->output_count);
     add(lists, LL_DEF_FORM_ATTRS, key->attr_count);
     for (uint32_t i = 0; i < key->input_count; i++)
-        add(lists, LL_DEF_FORM_INPUT, signature_key_inputs(key)[i]);
+        add(lists, LL_DEF_FORM_INPUT, ll_signature_key_inputs(key)[i]);
     for (uint32_t i = 0; i < key->output_count; i++) {
-        add(lists, LL_DEF_FORM_OUTPUT, signature_key_outputs(key)[i]);
+        add(lists, LL_DEF_FORM_OUTPUT, ll_signature_key_outputs(key)[i]);
         uint32_t alias = ll_op_alias(&view, i);
         add(lists, LL_DEF_FORM_ALIAS, alias == LL_NONE ? 0 : alias + 1u);
     }
     for (uint32_t i = 0; i < key->attr_count; i++)
-        add_attr(lists, &signature_key_attrs(key)[i]);
+        add_attr(lists, &ll_signature_key_attrs(key)[i]);
     add(lists, LL_DEF_FORM_FLOPS, counts->flops);
     add(lists, LL_DEF_FORM_READ, counts->bytes_read);
     add(lists, LL_DEF_FORM_WRITTEN, counts->bytes_written);
@@ -348,9 +315,9 @@ static void add_links(struct lists *lists, const struct ll_links_key *key)
     add(lists, LL_DEF_LINKS_GAPS, key->gap_count);
     lists->edges |= key->storage_count || key->gap_count;
     for (uint32_t i = 0; i < key->input_count; i++)
-        add(lists, LL_DEF_LINKS_INPUT, links_key_inputs(key)[i]);
+        add(lists, LL_DEF_LINKS_INPUT, ll_links_key_inputs(key)[i]);
     for (uint32_t i = 0; i < key->control_count; i++)
-        add(lists, LL_DEF_LINKS_CONTROL, links_key_controls(key)[i]);
+        add(lists, LL_DEF_LINKS_CONTROL, ll_links_key_controls(key)[i]);
     lists->weight +=
         LL_WEIGHT_LINKS + LL_WEIGHT_LINKS_REF * ((uint64_t)key->input_count + key->control_count);
 }
@@ -439,13 +406,17 @@ static void put_output_counts(struct ll_bytes *out, const struct ll_tables *tabl
     ll_put_column(out, LL_OPS_OUTPUTS, LL_PLAIN, rows->column, rows->count);
 }
 
-uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
-                       const struct ll_waiting_ops *rows)
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, struct ll_waiting_ops *rows)
 {
+    assert(rows->count <= LL_MAX_FRAME_OPS);
     assert(rows->count > 0 || rows->brought_desc.count > 0);
     assert(rows->brought_before.count == rows->brought_desc.count);
     const uint64_t base_ns = rows->count ? rows->ops[0].start_ns : 0;
     const uint64_t first[] = {rows->first_op, rows->first_tensor, base_ns};
+    if (!ll_grow(&rows->column, &rows->column_capacity, rows->count, sizeof *rows->column)) {
+        out->failed = true;
+        return 0;
+    }
     ll_put_varint(out, LL_FRAME_OPS);
     ll_put_column(out, LL_OPS_FIRST, LL_PLAIN, first, 3);
     PUT_MEMBER(out, LL_OPS_FORM, LL_DELTA, rows, signature);

@@ -14,10 +14,40 @@ struct ll_signature_key {
     uint32_t kind, phase, scope, input_count, output_count, attr_count;
 };
 
+/* The lists behind a key: attributes. */
+static inline const struct ll_attr *ll_signature_key_attrs(const struct ll_signature_key *key)
+{
+    return (const struct ll_attr *)(key + 1);
+}
+
+/* The lists behind a key: outputs. */
+static inline const uint32_t *ll_signature_key_outputs(const struct ll_signature_key *key)
+{
+    return (const uint32_t *)(ll_signature_key_attrs(key) + key->attr_count);
+}
+
+/* The lists behind a key: inputs. */
+static inline const uint32_t *ll_signature_key_inputs(const struct ll_signature_key *key)
+{
+    return ll_signature_key_outputs(key) + key->output_count;
+}
+
 /* Keys of the links' map: inputs and controls (uint64_t, as in struct ll_op_edges) follow. */
 struct ll_links_key {
     uint32_t input_count, control_count, storage_count, gap_count;
 };
+
+/* The lists behind a key: inputs. */
+static inline const uint64_t *ll_links_key_inputs(const struct ll_links_key *key)
+{
+    return (const uint64_t *)(key + 1);
+}
+
+/* The lists behind a key: controls. */
+static inline const uint64_t *ll_links_key_controls(const struct ll_links_key *key)
+{
+    return ll_links_key_inputs(key) + key->input_count;
+}
 
 /* In the word of a tensor beside its desc: no op made it. */
 #define LL_BROUGHT 0x80000000u
@@ -82,12 +112,6 @@ struct ll_waiting_ops {
     uint64_t *column, column_capacity;              /* scratch, a number for each op */
 };
 
-/* Room for one more. False when memory ran out. */
-bool ll_waiting_ops_grow(struct ll_waiting_ops *rows);
-static inline bool ll_waiting_ops_room(struct ll_waiting_ops *rows)
-{
-    return (rows->count < rows->capacity && rows->count < rows->column_capacity) || ll_waiting_ops_grow(rows);
-}
 void ll_waiting_ops_release(struct ll_waiting_ops *rows);
 
 /* How many of each the file has. */
@@ -102,13 +126,17 @@ uint64_t ll_encode_facts(struct ll_bytes *out, const struct ll_fact *facts, uint
 uint64_t ll_encode_definitions(struct ll_bytes *out, struct ll_tables *tables,
                                const struct ll_written *written);
 
-/* The rows that wait; steps from `first` on (kind LL_FRAME_STEPS or LL_FRAME_CUTS); the last content of all,
- * with how many of each there are. */
-uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables,
-                       const struct ll_waiting_ops *rows);
+/* The rows that wait, at most LL_MAX_FRAME_OPS; steps from `first` on (kind LL_FRAME_STEPS or
+ * LL_FRAME_CUTS); the last content of all, with how many of each there are. */
+uint64_t ll_encode_ops(struct ll_bytes *out, const struct ll_tables *tables, struct ll_waiting_ops *rows);
 uint64_t ll_encode_steps(struct ll_bytes *out, enum ll_frame_kind kind, const struct ll_step *steps,
                          uint64_t first, uint64_t count);
 uint64_t ll_encode_end(struct ll_bytes *out, uint64_t ops, uint64_t tensors, uint64_t steps);
+
+/* Gives a trace that has but facts and steps all else, as a reader would of the file with these tables and
+ * these rows, of which none were written. The tables are {0} again. False when memory ran out; what is in the
+ * trace is then freed with it. */
+bool ll_tables_take(struct ll_tables *tables, const struct ll_waiting_ops *rows, struct ll_trace *trace);
 
 /* False when memory ran out; the list is then what it was. */
 bool ll_numbers_add(struct ll_numbers *numbers, uint64_t value);

@@ -9,7 +9,6 @@
 #include <threads.h>
 
 #include "tracer/format/format.h"
-#include "tracer/format/reader.h"
 #include "tracer/format/timeline_parts.h"
 #include "tracer/record/encode.h"
 
@@ -202,7 +201,9 @@ struct ll_recorder {
     struct ll_notes notes;
     struct ll_meter meter;
 
-    struct ll_writer *writer;
+    struct ll_writer *writer; /* NULL: into memory */
+    struct ll_trace *made;    /* in memory: the trace, of which there are but facts before the end */
+    uint64_t fact_capacity;   /* of it */
     struct ll_tables tables;
     struct ll_waiting_ops rows;
     struct ll_written written;
@@ -361,7 +362,7 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
 {
     struct ll_waiting_ops *rows = &recorder->rows;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0) ||
-        !ll_waiting_ops_room(rows))
+        !ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops))
         return false;
     uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
     rows->ops[rows->count++] = (struct ll_waiting_op){.signature = seen.signature,
@@ -374,8 +375,11 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
     return true;
 }
 
+/* In memory all waits until the end. */
 static bool rows_are_due(const struct ll_recorder *recorder)
 {
+    if (recorder->made)
+        return false;
     const struct ll_waiting_ops *rows = &recorder->rows;
     const struct ll_tables *tables = &recorder->tables;
     uint64_t new_definitions = (uint64_t)(tables->signatures.count - recorder->written.signatures) +
@@ -426,7 +430,7 @@ __attribute__((cold)) static void digest_timed(struct ll_recorder *recorder)
 static void add_waiting(struct ll_recorder *recorder)
 {
     digest(recorder);
-    if (recorder->status == LL_OK)
+    if (recorder->status == LL_OK && recorder->writer)
         add_digested(recorder);
 }
 
@@ -435,8 +439,10 @@ __attribute__((cold)) static void flush(struct ll_recorder *recorder)
     uint64_t begin_ns = ll_now_ns();
     if (recorder->status == LL_OK)
         add_waiting(recorder);
-    if (recorder->status == LL_OK)
+    if (recorder->status == LL_OK && recorder->writer)
         write_frames(recorder);
+    else
+        recorder->last_write_ns = begin_ns;
     ll_meter_long(&recorder->meter, begin_ns);
 }
 
@@ -446,10 +452,31 @@ void ll_recorder_flush(struct ll_recorder *recorder)
         flush(recorder);
 }
 
+/* The trace in memory has them at once. */
+static void keep_facts(struct ll_recorder *recorder, const struct ll_fact *facts, size_t count)
+{
+    struct ll_trace *made = recorder->made;
+    bool room =
+        ll_grow(&made->facts, &recorder->fact_capacity, made->fact_count + count, sizeof *made->facts);
+    for (size_t i = 0; room && i < count; i++) {
+        const struct ll_fact fact = {ll_copy_text(&made->arena, facts[i].key, strlen(facts[i].key)),
+                                     ll_copy_text(&made->arena, facts[i].value, strlen(facts[i].value))};
+        room = fact.key && fact.value;
+        made->facts[made->fact_count] = fact;
+        made->fact_count += room;
+    }
+    if (!room)
+        stop(recorder, LL_NO_MEMORY);
+}
+
 void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts, size_t fact_count)
 {
     if (recorder->status != LL_OK)
         return;
+    if (recorder->made) {
+        keep_facts(recorder, facts, fact_count);
+        return;
+    }
     add_waiting(recorder);
     uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
     add_frame(recorder, 0, weight);
@@ -458,6 +485,7 @@ void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts
 void ll_recorder_timeline(struct ll_recorder *recorder, const struct ll_device_timeline *timeline)
 {
     struct ll_timeline_done done = {0};
+    assert(recorder->writer);
     assert(!ll_timeline_check(timeline));
     if (recorder->status == LL_OK)
         add_waiting(recorder);
@@ -479,26 +507,17 @@ static void free_recorder(struct ll_recorder *recorder)
     free(recorder->signature_at);
     free(recorder->links_at);
     free(recorder->steps);
+    ll_trace_free(recorder->made);
     free(recorder);
 }
 
-/* Where frames go is settled, or there is no writer. Writes the header. */
-static struct ll_recorder *begin(struct ll_writer *writer, const struct ll_fact *facts, size_t fact_count,
+/* With facts, which are written at once. */
+static struct ll_recorder *begin(struct ll_recorder *recorder, const struct ll_fact *facts, size_t fact_count,
                                  enum ll_status *status)
 {
-    struct ll_recorder *recorder = writer ? calloc(1, sizeof *recorder) : NULL;
-    if (!recorder) {
-        if (writer) {
-            ll_writer_close(writer, false);
-            *status = LL_NO_MEMORY;
-        }
-        return NULL;
-    }
-    recorder->writer = writer;
     ll_meter_start(&recorder->meter);
     recorder->origin_ns = ll_now_ns();
-    uint64_t weight = ll_encode_facts(&recorder->content, facts, fact_count);
-    add_frame(recorder, 0, weight);
+    ll_recorder_facts(recorder, facts, fact_count);
     flush(recorder);
     *status = recorder->status;
     if (*status == LL_OK)
@@ -510,13 +529,32 @@ static struct ll_recorder *begin(struct ll_writer *writer, const struct ll_fact 
 struct ll_recorder *ll_recorder_open(const char *path, const struct ll_fact *facts, size_t fact_count,
                                      enum ll_status *status)
 {
-    return begin(ll_writer_open(path, status), facts, fact_count, status);
+    struct ll_writer *writer = ll_writer_open(path, status);
+    if (!writer)
+        return NULL;
+    struct ll_recorder *recorder = calloc(1, sizeof *recorder);
+    if (!recorder) {
+        ll_writer_close(writer, false);
+        *status = LL_NO_MEMORY;
+        return NULL;
+    }
+    recorder->writer = writer;
+    return begin(recorder, facts, fact_count, status);
 }
 
 struct ll_recorder *ll_recorder_open_memory(const struct ll_fact *facts, size_t fact_count,
                                             enum ll_status *status)
 {
-    return begin(ll_writer_open_memory(status), facts, fact_count, status);
+    struct ll_recorder *recorder = calloc(1, sizeof *recorder);
+    struct ll_trace *made = calloc(1, sizeof *made);
+    if (recorder && made) {
+        recorder->made = made;
+        return begin(recorder, facts, fact_count, status);
+    }
+    free(recorder);
+    free(made);
+    *status = LL_NO_MEMORY;
+    return NULL;
 }
 
 enum ll_status ll_recorder_status(const struct ll_recorder *recorder)
@@ -530,7 +568,7 @@ static void end(struct ll_recorder *recorder)
     ll_recorder_step_end(recorder);
     if (recorder->status == LL_OK)
         add_waiting(recorder);
-    if (recorder->status != LL_OK)
+    if (recorder->status != LL_OK || recorder->made)
         return;
     uint64_t weight = ll_encode_end(&recorder->content, recorder->op_count, recorder->tables.tensor_count,
                                     recorder->written_steps);
@@ -540,25 +578,38 @@ static void end(struct ll_recorder *recorder)
 enum ll_status ll_recorder_close(struct ll_recorder *recorder)
 {
     end(recorder);
-    enum ll_status written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
+    enum ll_status written = LL_OK;
+    if (recorder->writer)
+        written = ll_writer_close(recorder->writer, recorder->status == LL_OK);
     enum ll_status status = recorder->status != LL_OK ? recorder->status : written;
     free_recorder(recorder);
     return status;
 }
 
+/* The trace in memory gets its steps and all else. */
+static bool complete(struct ll_recorder *recorder)
+{
+    struct ll_trace *made = recorder->made;
+    made->steps = recorder->steps;
+    made->step_count = recorder->waiting_steps;
+    made->closed = true;
+    recorder->steps = NULL;
+    return ll_tables_take(&recorder->tables, &recorder->rows, made);
+}
+
 struct ll_trace *ll_recorder_take(struct ll_recorder *recorder, enum ll_status *status)
 {
-    struct ll_bytes bytes;
-    struct ll_diags diags = {0};
+    assert(recorder->made);
     struct ll_trace *trace = NULL;
     end(recorder);
-    enum ll_status written = ll_writer_take(recorder->writer, recorder->status == LL_OK, &bytes);
-    *status = recorder->status != LL_OK ? recorder->status : written;
+    if (recorder->status == LL_OK && complete(recorder)) {
+        trace = recorder->made;
+        recorder->made = NULL;
+    } else if (recorder->status == LL_OK) {
+        stop(recorder, LL_NO_MEMORY);
+    }
+    *status = recorder->status;
     free_recorder(recorder);
-    if (*status == LL_OK)
-        trace = ll_trace_parse(bytes.data, bytes.size, "memory", &diags, status);
-    assert(!trace || (trace->closed && diags.count == 0));
-    ll_bytes_release(&bytes);
     return trace;
 }
 
@@ -576,7 +627,7 @@ uint32_t ll_recorder_string(struct ll_recorder *recorder, const char *text)
     bool is_new;
     uint32_t string = ll_map_intern(&recorder->tables.strings, text, length, &is_new);
     recorder->waiting_text_bytes += is_new ? length : 0;
-    if (recorder->waiting_text_bytes >= FLUSH_TEXT_BYTES)
+    if (recorder->writer && recorder->waiting_text_bytes >= FLUSH_TEXT_BYTES)
         flush(recorder);
     ll_meter_leave(&recorder->meter, &mark);
     return string == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : string;
@@ -612,7 +663,7 @@ uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
         !ll_numbers_add(&rows->brought_before, rows->count) || !ll_numbers_add(&rows->brought_desc, desc))
         return stop(recorder, LL_NO_MEMORY);
     recorder->tensor_count++;
-    if (rows->brought_desc.count >= FLUSH_REFS)
+    if (recorder->writer && rows->brought_desc.count >= FLUSH_REFS)
         flush(recorder);
     return tensor;
 }
@@ -628,6 +679,7 @@ void ll_recorder_afterwards(struct ll_recorder *recorder, uint64_t origin_ns)
 
 void ll_recorder_cut(struct ll_recorder *recorder, const struct ll_step *steps, size_t step_count)
 {
+    assert(recorder->writer);
     ll_recorder_step_end(recorder);
     if (recorder->status != LL_OK || step_count == 0)
         return;

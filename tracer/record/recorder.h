@@ -140,11 +140,12 @@ void ll_recorder_flush(struct ll_recorder *recorder);
 /* Facts that are only known when all is recorded; they follow those of the header. */
 void ll_recorder_facts(struct ll_recorder *recorder, const struct ll_fact *facts, size_t fact_count);
 
-/* What devices did when; copied. At most once, before the end. */
+/* What devices did when; copied. At most once, before the end, and not into memory. */
 void ll_recorder_timeline(struct ll_recorder *recorder, const struct ll_device_timeline *timeline);
 
 /* Steps that are only known when all is recorded: they replace those that were begun. The first begins with
- * op 0, each ends before the next; times count from the origin (ll_recorder_afterwards). The last call. */
+ * op 0, each ends before the next; times count from the origin (ll_recorder_afterwards). The last call, and
+ * not into memory. */
 void ll_recorder_cut(struct ll_recorder *recorder, const struct ll_step *steps, size_t step_count);
 
 /* LL_OK, or the trouble that stopped the recorder: what is recorded from then on is lost. */
