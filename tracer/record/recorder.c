@@ -698,7 +698,7 @@ void ll_recorder_step_begin(struct ll_recorder *recorder)
     recorder->timed = false;
     recorder->step_number = (uint32_t)(recorder->written_steps + recorder->waiting_steps);
     recorder->step = (struct ll_step){.first_op = (uint32_t)recorder->op_count, .complete = true};
-    if (!prepare_notes(&recorder->notes))
+    if (!recorder->foreign_clock && !prepare_notes(&recorder->notes))
         stop(recorder, LL_NO_MEMORY);
     recorder->step_begin_ns = ll_now_ns() - recorder->notes.paused_ns;
     meter_renew(&recorder->meter);

@@ -267,7 +267,9 @@ void ll_rewrite_begin(struct ll_rewrite *rewrite, const struct ll_trace *old, co
     enum ll_status status;
     size_t count = merge_facts(old, facts, fact_count, merged);
     rewrite->recorder = ll_recorder_open_memory(merged, count, &status);
-    if (!rewrite->recorder)
+    if (rewrite->recorder)
+        ll_recorder_afterwards(rewrite->recorder, 0); /* no op waits for its note to be made sense of */
+    else
         ll_rewrite_trouble(rewrite, ll_status_text(status));
 }
 
@@ -450,15 +452,19 @@ static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
     return !trouble || ll_rewrite_trouble(rewrite, trouble);
 }
 
-uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *record)
+/* An op that the table accepts. */
+static uint32_t add_accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
 {
-    if (rewrite->trouble || !accepted(rewrite, record))
-        return LL_NONE;
     uint32_t first = checked(rewrite, ll_recorder_op(rewrite->recorder, record));
     if (first == LL_NONE || !note_tensors(rewrite, first, record->outputs, record->output_count))
         return LL_NONE;
     rewrite->op_count++;
     return first;
+}
+
+uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *record)
+{
+    return rewrite->trouble || !accepted(rewrite, record) ? LL_NONE : add_accepted(rewrite, record);
 }
 
 void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
@@ -472,26 +478,49 @@ void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
     rewrite->steps[rewrite->step_count++] = step;
 }
 
+/* The op that was added last, whose first output this is, is what the old one has become. */
+static void follow(struct ll_rewrite *rewrite, uint32_t op, uint32_t first, uint32_t output_count)
+{
+    uint32_t outputs = rewrite->old->signatures[rewrite->old->ops[op].signature].view.output_count;
+    for (uint32_t i = 0; i < outputs && i < output_count; i++)
+        rewrite->tensors[ll_op_output(rewrite->old, op, i)] = first + i;
+    rewrite->ops[op] = rewrite->op_count - 1;
+}
+
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
 {
     assert(op < rewrite->old->op_count);
     ll_rewrite_step(rewrite, op);
-    uint32_t outputs = rewrite->old->signatures[rewrite->old->ops[op].signature].view.output_count;
     uint32_t first = ll_rewrite_add(rewrite, record);
-    if (first == LL_NONE)
-        return LL_NONE;
-    for (uint32_t i = 0; i < outputs && i < record->output_count; i++)
-        rewrite->tensors[ll_op_output(rewrite->old, op, i)] = first + i;
-    rewrite->ops[op] = rewrite->op_count - 1;
+    if (first != LL_NONE)
+        follow(rewrite, op, first, record->output_count);
     return first;
+}
+
+/* Whether the tensors that an old op reads look as they did: then the table accepts it as it was. */
+static bool reads_the_same(const struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
+{
+    const struct ll_shape *in = rewrite->old->signatures[rewrite->old->ops[op].signature].view.in;
+    for (uint32_t i = 0; i < record->input_count; i++)
+        if (memcmp(ll_rewrite_shape(rewrite, record->inputs[i]), &in[i], sizeof in[i]) != 0)
+            return false;
+    return true;
 }
 
 void ll_rewrite_keep(struct ll_rewrite *rewrite, uint32_t op)
 {
     assert(op < rewrite->old->op_count);
     struct ll_record record;
-    if (ll_rewrite_record(rewrite, op, &record))
+    if (!ll_rewrite_record(rewrite, op, &record))
+        return;
+    if (!reads_the_same(rewrite, op, &record)) {
         ll_rewrite_put(rewrite, op, &record);
+        return;
+    }
+    ll_rewrite_step(rewrite, op);
+    uint32_t first = add_accepted(rewrite, &record);
+    if (first != LL_NONE)
+        follow(rewrite, op, first, record.output_count);
 }
 
 uint32_t ll_rewrite_exchange(struct ll_rewrite *rewrite, enum ll_op_kind kind, uint32_t new_tensor,
