@@ -362,7 +362,8 @@ static bool add_row(struct ll_recorder *recorder, const struct ll_record *record
 {
     struct ll_waiting_ops *rows = &recorder->rows;
     if (!ll_tables_add_tensors(&recorder->tables, record->outputs, record->output_count, 0) ||
-        !ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops))
+        (rows->count == rows->capacity &&
+         !ll_grow(&rows->ops, &rows->capacity, rows->count + 1, sizeof *rows->ops)))
         return false;
     uint64_t start_ns = record->start_ns > recorder->origin_ns ? record->start_ns - recorder->origin_ns : 0;
     rows->ops[rows->count++] = (struct ll_waiting_op){.signature = seen.signature,
