@@ -499,6 +499,9 @@ static bool list_formats(struct planning *p, const struct ll_machine *machine,
                 given, LL_MOST_SERVED_FORMATS);
             return false;
         }
+        for (size_t i = 0; i < *count; i++)
+            if (strcmp(names[i], name) == 0)
+                return ll_cli_reject("--quantization %s: %s is there twice", given, name) == LL_DONE;
         names[(*count)++] = name;
         at += length + (at[length] == ',');
     }
@@ -549,6 +552,9 @@ static bool add_machines(struct planning *p)
     for (size_t i = 0; good && (which = ll_value_at(shown->args, "machine", i)); i++) {
         if (i == MOST_MACHINES)
             return ll_cli_reject("-c %s: expected at most %d machines", which, MOST_MACHINES) == LL_DONE;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(ll_value_at(shown->args, "machine", k), which) == 0)
+                return ll_cli_reject("-c %s: this machine is there twice", which) == LL_DONE;
         good = add_machine(p, which);
         shown->machine_count = i + 1;
         if (good && !isfinite(p->variants[shown->variant_count - 1].usd_per_hour))

@@ -26,6 +26,8 @@ leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --dp 2 --ep 3
 leadline serve -c h100_sxm+vllm --model qwen3-8b --rate 1 --prefill '1 x tp=1' --decode '1 x tp=1' --kv-transfer bit
 leadline plan --serve -c h100_sxm+vllm --rate 3
 leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 3 --quantization fp8,fp9
+leadline plan --serve -c h100_sxm+vllm --model qwen3-8b --rate 3 --quantization fp8,fp8
+leadline plan --serve -c h100_sxm+vllm -c h100_sxm+vllm --model qwen3-8b --rate 3
 leadline serve -c h100_sxm+vllm --model qwen3-30b-a3b --rate 1 --expert-load power_law_0
 printf '1\n2\nx\n' >loads.txt
 leadline serve -c h100_sxm+vllm --model qwen3-30b-a3b --rate 1 --expert-load loads.txt
