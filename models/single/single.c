@@ -517,6 +517,8 @@ static struct volumes volumes_of(struct single *single, const uint64_t dim[5], u
         return v;
     }
     v.positions = ll_depth_positions(dim[1], &v.window);
+    if (v.positions == 0)
+        ll_nn_fail(single->nn, "a window does not fit into the depth of a volume");
     v.value = single_operand(single, "volumes", LL_INPUT, 5, dim, roles);
     return v;
 }

@@ -35,6 +35,7 @@ try record --coverage -- no-such-program
 leadline record gemm --dry-run -p m=2 -o kept.llt >/dev/null
 try record gemm --dry-run -p m=1073741824 -p n=1073741824 -p k=1073741824 -o kept.llt
 try record conv2d --dry-run --batch 1073741824 -p c=1048576 -o kept.llt
+try record pool --dry-run -p d=3 -p t=5 -o kept.llt
 leadline info kept.llt | grep 'FLOP' | head -1
 try record allreduce
 try record allreduce --dry-run --batch 3
