@@ -346,8 +346,13 @@ const char *ll_shape_RECURRENT(struct ll_op_view *op)
 }
 
 /* Whatever it took and gave. */
+/* Operations that are counted by elements have some. */
 const char *ll_shape_ANY(struct ll_op_view *op)
 {
+    const enum ll_op_class class = ll_op_class(op->kind);
+    if ((class == LL_CLASS_REDUCTION || class == LL_CLASS_ELEMENTWISE) &&
+        (op->input_count == 0 || op->output_count == 0))
+        return "this op reads and makes something; what it makes must be given";
     ll_give_batch(op);
     return NULL;
 }
