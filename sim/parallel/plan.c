@@ -563,7 +563,7 @@ static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *d
     if (plan->prefetch > 1 && plan->zero < 3 && !plan->offload.weights)
         ll_complain(diags, nowhere, "prefetch %" PRIu64 ": no weights are gathered with zero %" PRIu64,
                     plan->prefetch, plan->zero);
-    if (plan->seed != 1 && plan->stragglers.share == 0 && plan->slow_links.share == 0)
+    if (plan->seed > 1 && plan->stragglers.share == 0 && plan->slow_links.share == 0)
         ll_complain(diags, nowhere, "seed %" PRIu64 ": expected stragglers or slow_links, which it draws",
                     plan->seed);
 }
