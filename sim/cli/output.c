@@ -677,3 +677,23 @@ void ll_ticker_tell(struct ll_ticker *ticker, const char *what, double done, dou
     fflush(stderr);
     ll_str_release(&line);
 }
+
+void ll_command_lines(const char *command, unsigned width, struct ll_str *out)
+{
+    const char *line = command, *last = NULL; /* the last space at which the line may end */
+    bool quoted = false, last_quoted = false;
+    for (const char *at = command; *at; at++) {
+        quoted ^= *at == '\'';
+        if (*at == ' ' && (quoted || at[1] == '-')) {
+            last = at;
+            last_quoted = quoted;
+        }
+        if ((size_t)(at - line) + sizeof "   \\" > width && last) {
+            ll_str_addf(out, "%s%.*s%s\n", line > command ? "  " : "", (int)(last - line), line,
+                        last_quoted ? "" : " \\");
+            line = last + 1;
+            last = NULL;
+        }
+    }
+    ll_str_addf(out, "%s%s\n", line > command ? "  " : "", line);
+}

@@ -166,4 +166,8 @@ void ll_ticker_tell(struct ll_ticker *ticker, const char *what, double done, dou
 /* Takes the line away. */
 void ll_ticker_clear(const struct ll_ticker *ticker);
 
+/* Appends a command line, broken into lines of at most so many columns where they can be, that a shell reads
+ * as one: before an option with a backslash, within single quotes at a space. */
+void ll_command_lines(const char *command, unsigned width, struct ll_str *out);
+
 #endif

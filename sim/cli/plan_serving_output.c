@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/cli/output.h"
 #include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/num.h"
@@ -239,8 +240,9 @@ static void add_table(const struct ll_plan_served *plans, struct ll_str *out)
     ll_str_release(&notes);
     ll_str_add(out, "  A server of the first:\n");
     for (const char *at = ll_serving_command(&first); at && *at;) {
-        int length = (int)strcspn(at, "\n");
-        ll_str_addf(out, "  %.*s\n", length, at);
+        const size_t length = strcspn(at, "\n");
+        const char *line = ll_copy_text(plans->args->arena, at, length);
+        ll_command_lines(line ? line : "", ll_screen_width(), out);
         at += length + (at[length] == '\n');
     }
 }

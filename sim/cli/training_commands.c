@@ -455,23 +455,3 @@ void ll_training_command(const char *framework, const struct ll_trained *trained
         if (strcmp(frameworks[i].name, framework) == 0)
             frameworks[i].say(&s);
 }
-
-void ll_command_lines(const char *command, unsigned width, struct ll_str *out)
-{
-    const char *line = command, *last = NULL; /* the last space at which the line may end */
-    bool quoted = false, last_quoted = false;
-    for (const char *at = command; *at; at++) {
-        quoted ^= *at == '\'';
-        if (*at == ' ' && (quoted || at[1] == '-')) {
-            last = at;
-            last_quoted = quoted;
-        }
-        if ((size_t)(at - line) + sizeof "   \\" > width && last) {
-            ll_str_addf(out, "%s%.*s%s\n", line > command ? "  " : "", (int)(last - line), line,
-                        last_quoted ? "" : " \\");
-            line = last + 1;
-            last = NULL;
-        }
-    }
-    ll_str_addf(out, "%s%s\n", line > command ? "  " : "", line);
-}

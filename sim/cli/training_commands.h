@@ -26,8 +26,4 @@ bool ll_training_framework_is_known(const char *framework);
 void ll_training_command(const char *framework, const struct ll_trained *trained, struct ll_str *command,
                          struct ll_str *lacks);
 
-/* Appends a command line, broken into lines of at most so many columns where they can be, that a shell reads
- * as one: before an option with a backslash, within single quotes at a space. */
-void ll_command_lines(const char *command, unsigned width, struct ll_str *out);
-
 #endif
