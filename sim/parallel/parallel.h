@@ -318,6 +318,7 @@ struct ll_found_plan {
     double samples_Hz;     /* throughput by step_s, or else by estimate_s */
     struct ll_checkpoint_bytes checkpoint;
     double time_share; /* productive share of the time, as plan_search->time_share said; else 1 */
+    uint64_t number;   /* in the order of enumeration: what else is equal is in that order */
 };
 
 struct ll_search_result {

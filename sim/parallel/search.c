@@ -217,7 +217,8 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
     struct ll_found_plan found = {.plan = *plan,
                                   .estimate_bytes = ll_estimate_bytes(&s->estimator, plan),
                                   .checkpoint = s->checkpoint,
-                                  .time_share = s->time_share};
+                                  .time_share = s->time_share,
+                                  .number = s->result->considered};
     s->result->considered++;
     if (found.estimate_bytes > s->capacity_bytes) {
         s->result->least_bytes = fmin(s->result->least_bytes, found.estimate_bytes);
@@ -586,7 +587,9 @@ static int by_estimate(const void *left, const void *right)
         return a->step_s > 0 ? -1 : 1;
     if (x != y)
         return x < y ? -1 : 1;
-    return (a->plan.zero > b->plan.zero) - (a->plan.zero < b->plan.zero);
+    if (a->plan.zero != b->plan.zero)
+        return a->plan.zero < b->plan.zero ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
 /* What the simulation says of a plan; false when it does not fit, or there are complaints after all. */
