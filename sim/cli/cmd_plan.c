@@ -190,7 +190,7 @@ static void plan_row(const struct asked *asked, const struct ll_found_plan *foun
     ll_str_release(&words);
 }
 
-/* The fastest plan as its framework is told of it. */
+/* The fastest plan as a command line of its framework. */
 static void command_text(const struct asked *asked, unsigned width, struct ll_str *out)
 {
     struct ll_str command = {0}, lacks = {0}, line = {0};

@@ -600,8 +600,9 @@ static bool read_question(struct planning *p)
     }
     p->shown.rate_Hz = ll_strtod(rate, NULL);
     p->shown.percentile = ll_strtod(percentile, NULL);
-    if (!(p->shown.rate_Hz > 0) || !(p->shown.percentile >= 0 && p->shown.percentile <= 100)) {
-        ll_cli_reject("--rate and --percentile: expected numbers above 0, and from 0 to 100");
+    if (!(p->shown.rate_Hz > 0) || isinf(p->shown.rate_Hz) ||
+        !(p->shown.percentile >= 0 && p->shown.percentile <= 100)) {
+        ll_cli_reject("--rate and --percentile: expected a finite number above 0, and one from 0 to 100");
         return false;
     }
     if (!ll_value_count(args, "devices", 1, 1 << 16, 256, &p->shown.most_devices) ||

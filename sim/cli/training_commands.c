@@ -115,7 +115,7 @@ static void say_megatron_sharding(struct saying *s)
         say_count(s, "--ddp-bucket-size", bucket_elements(s->trained));
 }
 
-/* A model of bfloat16 has gradients of 32 bits unless it is told otherwise, and one type of gradients for
+/* A model of bfloat16 has gradients of 32 bits unless an option says otherwise, and one type of gradients for
  * adding up and on their way. */
 static void say_megatron_gradients(struct saying *s)
 {

@@ -120,7 +120,7 @@ static void put_constraints(const struct texts *t, int s, struct ll_str *out)
             } else {
                 ll_leave(t->x, "units.array.limits", (struct ll_place){0},
                          ll_said(t->x,
-                                 "`%s`: operands that a store may keep, and must not, are not told apart",
+                                 "`%s`: operands that a store may keep, and must not, are not distinguished",
                                  text));
             }
             at = end;
