@@ -195,14 +195,9 @@ static bool read_time(const char *text, uint64_t *time_ns)
 static bool read_attr(enum ll_attr_key key, const char *text, struct asked *asked)
 {
     const bool real = ll_attr_is_real(key);
-    struct ll_attr attr = {.key = key};
-    char *end;
-    errno = 0;
-    if (real)
-        attr.real = ll_strtod(text, &end);
-    else
-        attr.count = strtoll(text, &end, 10);
-    if (end == text || *end || (real ? !isfinite(attr.real) : errno))
+    const char *end;
+    const struct ll_attr attr = ll_attr_of_text(key, text, &end);
+    if (end == text || *end)
         return ll_cli_reject("%s=%s: expected a %snumber", ll_attr_name(key), text, real ? "" : "whole ") ==
                LL_DONE;
     if (asked->attr_count == LL_MAX_ATTRS)

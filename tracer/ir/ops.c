@@ -7,9 +7,12 @@
 #include "tracer/ir/ops.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/str.h"
 #include "tracer/ir/ops_rules.h"
 
 /* A computation of which only the size is known: so many FLOPs (attribute `flops`, 0) on the bytes of its
@@ -254,6 +257,20 @@ bool ll_attr_is_real(enum ll_attr_key key)
 {
     assert(key < LL_ATTR_COUNT);
     return attr_rows[key].type == VALUE_REAL;
+}
+
+struct ll_attr ll_attr_of_text(enum ll_attr_key key, const char *text, const char **end)
+{
+    struct ll_attr attr = {.key = key};
+    char *behind;
+    errno = 0;
+    if (ll_attr_is_real(key))
+        attr.real = ll_strtod(text, &behind);
+    else
+        attr.count = strtoll(text, &behind, 10);
+    const bool fits = ll_attr_is_real(key) ? isfinite(attr.real) : errno == 0;
+    *end = fits ? behind : text;
+    return attr;
 }
 
 /* What kinds were called in files of version 0.1. */

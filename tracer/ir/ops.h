@@ -166,6 +166,10 @@ const char *ll_class_name(enum ll_op_class op_class);
 const char *ll_phase_name(enum ll_phase phase);
 const char *ll_attr_name(enum ll_attr_key key);
 bool ll_attr_is_real(enum ll_attr_key key);
+
+/* The attribute whose number stands at the beginning of a text; *end is what follows it, the text itself
+ * where there is no number that the attribute can be. Pure. */
+struct ll_attr ll_attr_of_text(enum ll_attr_key key, const char *text, const char **end);
 bool ll_op_runs_natively(enum ll_op_kind kind);
 
 /* Whether ops of the class multiply matrices, or windows as matrices. */

@@ -3,7 +3,6 @@
 #include "tracer/convert/csv/csv.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -704,15 +703,10 @@ static uint32_t read_shapes(const char *text, struct ll_shape *shapes)
 /* The number behind an attribute's name, which is all of its text. */
 static struct ll_attr read_attr(struct csv_row *r, enum ll_attr_key key, const char *text)
 {
-    struct ll_attr attr = {.key = key};
     const bool real = ll_attr_is_real(key);
-    char *end;
-    errno = 0;
-    if (real)
-        attr.real = ll_strtod(text, &end);
-    else
-        attr.count = strtoll(text, &end, 10);
-    if (end == text || (*end && *end != ';') || (!real && errno))
+    const char *end;
+    const struct ll_attr attr = ll_attr_of_text(key, text, &end);
+    if (end == text || (*end && *end != ';'))
         r->trouble = ll_format(&r->series->import->arena, "`%s=%.*s`: expected a %snumber", ll_attr_name(key),
                                (int)ll_min(strcspn(text, ";"), 40), text, real ? "" : "whole ");
     return attr;
