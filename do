@@ -243,7 +243,7 @@ docs)
     build release
     run python3 packaging/site/site.py build/release build/site
     ;;
-package) prepare; need dpkg-dev debhelper; package ;;
+package) prepare; need build-essential debhelper; package ;;
 '') usage ;;
 *) say "no command '$1'" && usage >&2 && exit 2 ;;
 esac
