@@ -3,6 +3,7 @@
  * cost serves all machines for which the signature of its unit is the same. */
 #include "sim/cost/memo.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -148,19 +149,36 @@ void ll_memo_settle(struct ll_memo *memo)
 
 /* --- signatures --- */
 
-/* Eight bytes at a time, each spread over the word by a multiplication (the constant of splitmix64). Structs
- * are hashed as they lie in memory: what pads them was zero from the start, and names in them, which no cost
- * looks at, may differ by their address, so that at worst a cost is computed again. What costs do look at
- * behind an address is hashed too: another machine's may lie at the same one. */
+/* A word spread over all bits by a multiplication (the constant of splitmix64). */
+static uint64_t spread(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+/* Four words at a time, each into a sum of its own, then what is left over. Structs are hashed as they lie in
+ * memory: what pads them was zero from the start, and names in them, which no cost looks at, may differ by
+ * their address, so that at worst a cost is computed again. What costs do look at behind an address is hashed
+ * too: another machine's may lie at the same one. */
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
+    enum { AT_ONCE = 4 };
     const unsigned char *at = bytes;
+    uint64_t words[AT_ONCE], sums[AT_ONCE] = {hash, ~hash, hash << 32 ^ length, length};
+    for (; length >= sizeof words; at += sizeof words, length -= sizeof words) {
+        memcpy(words, at, sizeof words);
+        for (int i = 0; i < AT_ONCE; i++) {
+            sums[i] = (sums[i] ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+            sums[i] = sums[i] << 31 | sums[i] >> 33;
+        }
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        hash = spread(hash, sums[i]);
     for (; length > 0;) {
         uint64_t word = 0;
         size_t taken = length < sizeof word ? length : sizeof word;
         memcpy(&word, at, taken);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+        hash = spread(hash, word);
         at += taken;
         length -= taken;
     }
@@ -176,11 +194,6 @@ static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
     hash = mix(hash, software->attention, software->attention_count * sizeof *software->attention);
     hash = mix(hash, software->experts, software->expert_count * sizeof *software->experts);
     return mix(hash, software->linear, software->linear_count * sizeof *software->linear);
-}
-
-static uint64_t mix_unit(uint64_t hash, const struct ll_unit *unit)
-{
-    return mix(hash, unit, sizeof *unit);
 }
 
 /* Of ways that take the same time that with the least energy is taken; static power decides where the
@@ -202,11 +215,11 @@ static uint64_t mix_ability(uint64_t hash, const struct ll_unit *unit)
     hash = mix(hash, &unit->align, sizeof unit->align);
     hash = mix(hash, &unit->line_align, sizeof unit->line_align);
     const double *rates = ll_unit_arithmetic(unit).rates;
-    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++) {
-        bool able = rates[i] > 0;
-        hash = mix(hash, &able, sizeof able);
-    }
-    return hash;
+    uint64_t able = 0;
+    static_assert(LL_DTYPE_COUNT <= 64, "a bit for each type");
+    for (unsigned i = 0; i < LL_DTYPE_COUNT; i++)
+        able |= (uint64_t)(rates[i] > 0) << i;
+    return spread(hash, able);
 }
 
 /* A vector unit turns elements of one type into another for all others. */
@@ -229,17 +242,18 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
                    machine->overlays[i].shape_count * sizeof *machine->overlays[i].shapes);
     uint64_t table[] = {machine->table ? ll_kernel_table_digest(machine->table) : 0, machine->table_leaves};
     hash = mix(hash, table, sizeof table);
+    uint64_t units[LL_MAX_UNITS];
+    memo->all_units = 1;
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
-        hash = casts(unit) ? mix_unit(hash, unit) : mix_ability(hash, unit);
+        units[i] = mix(1, unit, sizeof *unit);
+        hash = casts(unit) ? spread(hash, units[i]) : mix_ability(hash, unit);
+        memo->all_units = spread(memo->all_units, units[i]);
     }
     memo->signatures[LL_MAX_UNITS] =
         mix(hash, &machine->host, sizeof machine->host); /* input needs no unit */
-    memo->all_units = 1;
-    for (uint64_t i = 0; i < machine->unit_count; i++)
-        memo->all_units = mix_unit(memo->all_units, &machine->units[i]);
-    for (uint64_t i = 0; i < LL_MAX_UNITS; i++) /* of a unit that is not there no cost is good */
-        memo->signatures[i] = i < machine->unit_count ? mix_unit(hash, &machine->units[i]) : UINT64_MAX;
+    for (uint64_t i = 0; i < LL_MAX_UNITS; i++)          /* of a unit that is not there no cost is good */
+        memo->signatures[i] = i < machine->unit_count ? spread(hash, units[i]) : UINT64_MAX;
 }
 
 void ll_memo_release(struct ll_memo *memo)

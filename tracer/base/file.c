@@ -96,25 +96,50 @@ static bool read_field(struct ll_csv *csv, const char *line_start, struct ll_csv
     return field->text != NULL;
 }
 
-/* The most fields that the line at hand can have. */
-static size_t count_commas(const struct ll_csv *csv)
+/* The end of the line at hand; *most: fields that it can have. */
+static const char *line_end(const struct ll_csv *csv, size_t *most)
 {
-    size_t commas = 0;
-    for (const char *at = csv->at; at < csv->end && !ends_line(*at); at++)
-        commas += *at == ',';
-    return commas;
+    const char *at = csv->at;
+    for (*most = 1; at < csv->end && !ends_line(*at); at++)
+        *most += *at == ',';
+    return at;
 }
 
 /* A text would end at it, and what stands behind it be lost. */
-static bool is_text(struct ll_csv *csv)
+static bool is_text(struct ll_csv *csv, const char *end)
 {
-    const char *at = csv->at;
-    while (at < csv->end && *at && !ends_line(*at))
-        at++;
-    const struct ll_csv_field here = {.column = (uint64_t)(at - csv->at) + 1};
-    return at == csv->end || *at ||
+    const char *at = memchr(csv->at, '\0', (size_t)(end - csv->at));
+    const struct ll_csv_field here = {.column = at ? (uint64_t)(at - csv->at) + 1 : 0};
+    return !at ||
            ll_complain(csv->diags, ll_csv_place(csv, &here),
                        "here stands a byte of value 0, which no text has; lines of text were expected");
+}
+
+/* Of a line without quotes one copy is cut up. False when memory ran out. */
+static bool cut_up(struct ll_csv *csv, const char *end, struct ll_csv_field *fields, size_t *count)
+{
+    char *line = ll_copy_text(csv->arena, csv->at, (size_t)(end - csv->at));
+    csv->at = end;
+    *count = 0;
+    for (char *at = line; at; *count += 1) {
+        fields[*count] = (struct ll_csv_field){at, (uint64_t)(at - line) + 1};
+        at = strchr(at, ',');
+        if (at)
+            *at++ = '\0';
+    }
+    return line != NULL;
+}
+
+/* False after a complaint, or when memory ran out. */
+static bool read_fields(struct ll_csv *csv, struct ll_csv_field *fields, size_t *count)
+{
+    const char *line_start = csv->at;
+    bool more = true, right = true;
+    for (*count = 0; more && right; csv->at += more) {
+        right = read_field(csv, line_start, &fields[(*count)++]);
+        more = right && csv->at < csv->end && *csv->at == ',';
+    }
+    return right;
 }
 
 const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
@@ -127,14 +152,12 @@ const struct ll_csv_field *ll_csv_next(struct ll_csv *csv, size_t *count)
     if (csv->failed || csv->at == csv->end)
         return NULL;
     csv->line = csv->lines + 1;
-    const char *line_start = csv->at;
-    struct ll_csv_field *fields = ll_alloc(csv->arena, count_commas(csv) + 1, sizeof *fields);
-    csv->failed = !fields || !is_text(csv);
-    bool more = !csv->failed;
-    for (*count = 0; more && !csv->failed; csv->at += more) {
-        csv->failed = !read_field(csv, line_start, &fields[(*count)++]);
-        more = !csv->failed && csv->at < csv->end && *csv->at == ',';
-    }
+    size_t most;
+    const char *end = line_end(csv, &most);
+    struct ll_csv_field *fields = ll_alloc(csv->arena, most, sizeof *fields);
+    const bool is_quoted = memchr(csv->at, '"', (size_t)(end - csv->at)) != NULL;
+    csv->failed = !fields || !is_text(csv, end) ||
+                  !(is_quoted ? read_fields(csv, fields, count) : cut_up(csv, end, fields, count));
     if (csv->failed)
         return NULL;
     pass_line_end(csv);
