@@ -344,19 +344,10 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
 
 /* --- ops that find the same --- */
 
-/* A hash of 128 bits, so that two ops that hash alike are alike. */
-static void mix(struct ll_reuse_hash *hash, uint64_t one, uint64_t other)
-{
-    hash->half[0] = (hash->half[0] ^ one ^ (other << 23 | other >> 41)) * UINT64_C(0xFF51AFD7ED558CCD);
-    hash->half[0] ^= hash->half[0] >> 32;
-    hash->half[1] = (hash->half[1] + other + (one << 32 | one >> 32)) * UINT64_C(0xC4CEB9FE1A85EC53);
-    hash->half[1] ^= hash->half[1] >> 29;
-}
-
 /* All of a use but where it lies in the trace, and what of others follows. */
 static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse, uint64_t follows)
 {
-    mix(hash, reuse->bytes,
+    ll_reuse_mix(hash, reuse->bytes,
         (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
             follows << 4 | (uint64_t)reuse->stays << 3 | (uint64_t)reuse->everywhere << 2 |
             (uint64_t)reuse->by_host << 1 | reuse->written);
@@ -372,11 +363,11 @@ static bool mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuse
     for (bool written = false; all && !written && use < MOST_USES && reuse->before > 0; use++) {
         reuse = &reuses[reuse->before - 1];
         mix_use(hash, reuse, 0);
-        mix(hash, reuse->since, (uint64_t)use);
+        ll_reuse_mix(hash, reuse->since, (uint64_t)use);
         written = reuse->written;
         all = reuse->arrived == 0;
     }
-    mix(hash, (uint64_t)use, UINT64_MAX);
+    ll_reuse_mix(hash, (uint64_t)use, UINT64_MAX);
     return all;
 }
 
@@ -386,9 +377,9 @@ bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct
     for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &residency->reuses[i];
         mix_use(hash, reuse, (uint64_t)(reuse->arrived > 0) << 1 | (reuse->before > 0));
-        mix(hash, reuse->distance, reuse->since);
+        ll_reuse_mix(hash, reuse->distance, reuse->since);
         if (reuse->arrived > 0) {
-            mix(hash, reuse->since_arrival, 1);
+            ll_reuse_mix(hash, reuse->since_arrival, 1);
             mix_use(hash, &residency->reuses[reuse->arrived - 1], 0);
         }
         if (reuse->before > 0)

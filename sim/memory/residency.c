@@ -7,7 +7,9 @@
  *       storage  x   y   x   z   z          distance = bytes of x + bytes of z
  *       bytes    -   y   x   -   z          then y's bytes move from 2 to 6
  *
- * A Fenwick tree holds the line, so each access costs the logarithm of their number.
+ * The line holds sums of 16 places, of 16 such sums and so on: a place changes one of each, and what was
+ * touched lately is near the end. When the line is full, places where nobody can be found any more are taken
+ * out of it, so that it stays as short as storages are many, however long the trace is.
  *
  * A storage that died leaves its bytes where they stood. Whoever is born at their addresses takes them over,
  * in parts it may be of several of the dead, of which the largest part says when they were touched last.
@@ -24,30 +26,43 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/memory/footprint.h"
 #include "tracer/base/map.h"
 
-/* What a walk knows about a storage. */
+enum { SIDE_BITS = 4, SIDE = 1 << SIDE_BITS, SUMS = 8, FIRST_PLACES = 1024 };
+
+/* Places from 1 on and the bytes that stand there: sums[k][i] are those of places i 16^k .. (i + 1) 16^k - 1. */
+struct line {
+    uint64_t *sums[SUMS];
+    uint32_t *storages; /* by place: 1 + the storage that took it; 0: no storage can be found there */
+    uint32_t *moved;    /* by place, while places are taken out */
+    uint32_t capacity;  /* places below it */
+    uint32_t end;       /* the latest place */
+};
+
+/* What a walk knows about a storage. Numbers of reuses are 1 + their index, 0 for none. */
 struct track {
     uint64_t size_bytes; /* of the largest tensor on it */
-    unsigned readers;    /* since the latest write: as which operands, a bit each */
     uint64_t inherited;  /* distance of its addresses' latest access by whoever died there; LL_NO_FIT: none */
-    uint64_t heir_of;    /* that access: 1 + index of its reuse; 0: none */
-    uint64_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
-    uint64_t latest;     /* 1 + index of the reuse of its latest access; 0: none */
-    uint64_t write;      /* 1 + index of the reuse of its latest write; 0 when that is settled */
-    uint64_t farthest;   /* largest distance since that write */
-    uint64_t arrived;    /* 1 + index of the reuse by which the host has written it since; 0: none */
-    uint64_t arrival;    /* and its place */
+    uint64_t farthest;   /* largest distance since its latest write */
+    uint32_t heir_of;    /* the reuse of the access that `inherited` is about */
+    uint32_t place;      /* of its latest access; 0 when none of its bytes can be on chip */
+    uint32_t latest;     /* the reuse of its latest access */
+    uint32_t write;      /* the reuse of its latest write; 0 when that is settled */
+    uint32_t arrived;    /* the reuse by which the host has written it since its latest access */
+    uint32_t arrival;    /* and its place */
+    uint8_t readers;     /* since the latest write: as which operands, a bit each */
     bool read_since;
     bool was_there;       /* before the trace began */
     bool weight, written; /* it holds one; an op writes it */
 };
 
-/* What the dead left at addresses that nobody has taken since. */
+/* What the dead left at addresses that nobody has taken since; none in what is spare. */
 struct remains {
-    uint64_t address, bytes, place, latest;
+    uint64_t address, bytes;
+    uint32_t place, latest; /* as of a storage; place 0: spare */
 };
 
 struct walk {
@@ -55,15 +70,15 @@ struct walk {
     uint64_t *desc_bytes; /* by tensor descriptor: what a tensor takes */
     uint8_t *by_all;      /* by signature: read_by_all */
     struct track *tracks; /* by storage */
-    uint64_t *line;       /* Fenwick tree over places 1..count */
-    uint64_t count, place;
-    uint64_t total_bytes; /* standing on the line */
+    struct line line;
+    uint64_t count;       /* of operands */
     uint64_t limit_bytes; /* an access counts with at most this, so that no sum passes 64 bits */
+    bool failed;          /* memory ran out */
     uint64_t *first;
     uint64_t rehearsal; /* operands of the first step's rehearsal, whose reuses lie before all others */
     bool rehearses;     /* that step comes for the first time */
     struct ll_reuse *reuses;
-    uint64_t first_of_op; /* index of the first reuse of the op that is visited */
+    uint32_t first_of_op; /* index of the first reuse of the op that is visited */
     struct ll_chains births, deaths;
     const uint64_t *addresses; /* by storage; NULL when together they are too many: then nobody takes over */
     struct remains *remains;
@@ -73,24 +88,150 @@ struct walk {
     uint64_t remains_capacity, spare_capacity;
 };
 
-static void put(struct walk *walk, uint64_t place, uint64_t bytes)
+static void put(struct walk *walk, uint32_t place, uint64_t bytes)
 {
-    for (; place <= walk->count; place += place & -place)
-        walk->line[place] += bytes; /* wraps for a removal; every sum is right again */
-    walk->total_bytes += bytes;
+    assert(place > 0 && place < walk->line.capacity);
+    for (unsigned k = 0; place > 0; k++, place >>= SIDE_BITS)
+        walk->line.sums[k][place] += bytes; /* wraps for a removal; every sum is right again */
 }
 
-static uint64_t bytes_after(const struct walk *walk, uint64_t place)
+static uint64_t bytes_after(const struct walk *walk, uint32_t place)
 {
-    uint64_t until = 0;
-    for (; place; place -= place & -place)
-        until += walk->line[place];
-    return walk->total_bytes - until;
+    const struct line *line = &walk->line;
+    uint64_t bytes = 0;
+    uint32_t next = place + 1;
+    for (unsigned k = 0; next <= line->end >> k * SIDE_BITS; k++) {
+        const uint32_t last = line->end >> k * SIDE_BITS, side = next | (SIDE - 1);
+        const uint64_t *sums = line->sums[k];
+        if (next & (SIDE - 1) || last < SIDE)
+            for (const uint32_t end = last < side ? last : side; next <= end; next++)
+                bytes += sums[next];
+        next = (next + SIDE - 1) >> SIDE_BITS;
+    }
+    return bytes;
+}
+
+/* Room for so many places; what stands on them stays. False when memory ran out. */
+static bool lengthen(struct line *line, uint64_t capacity)
+{
+    capacity = (capacity + SIDE) & ~(uint64_t)(SIDE - 1);
+    if (capacity > (uint64_t)1 << (SIDE_BITS * (SUMS - 1)))
+        return false;
+    uint64_t places = capacity, before = line->capacity;
+    for (unsigned k = 0; k < SUMS; k++) {
+        uint64_t *sums = realloc(line->sums[k], (places + 1) * sizeof *sums);
+        if (!sums)
+            return false;
+        const uint64_t had = line->sums[k] ? before + 1 : 0;
+        memset(sums + had, 0, (places + 1 - had) * sizeof *sums);
+        line->sums[k] = sums;
+        places = (places + SIDE - 1) >> SIDE_BITS;
+        before = (before + SIDE - 1) >> SIDE_BITS;
+    }
+    uint32_t *storages = realloc(line->storages, capacity * sizeof *storages);
+    line->storages = storages ? storages : line->storages;
+    uint32_t *moved = storages ? realloc(line->moved, capacity * sizeof *moved) : NULL;
+    line->moved = moved ? moved : line->moved;
+    if (!storages || !moved)
+        return false;
+    line->capacity = (uint32_t)capacity;
+    return true;
+}
+
+static void release_line(struct line *line)
+{
+    for (unsigned k = 0; k < SUMS; k++)
+        free(line->sums[k]);
+    free(line->storages);
+    free(line->moved);
+}
+
+/* Sums anew of what stands on the places. */
+static void sum_line(struct line *line)
+{
+    for (unsigned k = 1; k < SUMS; k++) {
+        const uint32_t had = line->capacity >> k * SIDE_BITS;
+        memset(line->sums[k], 0, (had + (uint64_t)1) * sizeof *line->sums[k]);
+        for (uint32_t i = 0; i <= line->end >> (k - 1) * SIDE_BITS; i++)
+            line->sums[k][i >> SIDE_BITS] += line->sums[k - 1][i];
+    }
+}
+
+/* Whether a storage was touched last, or written by the host last, at a place that it took. */
+static bool is_at(const struct track *track, uint32_t place)
+{
+    return track->place == place || (track->arrived > 0 && track->arrival == place);
+}
+
+/* The place gets a lower number. */
+static void move_place(struct walk *walk, uint32_t from, uint32_t to)
+{
+    struct line *line = &walk->line;
+    const uint32_t storage = line->storages[from];
+    struct track *track = storage > 0 ? &walk->tracks[storage - 1] : NULL;
+    line->moved[from] = to;
+    line->storages[to] = track && is_at(track, from) ? storage : 0;
+    if (track && track->place == from)
+        track->place = to;
+    if (track && track->arrived > 0 && track->arrival == from)
+        track->arrival = to;
+}
+
+/* Takes out places where neither storages nor remains are found. What stands there, parts of storages, goes to
+ * the next place to the right: it counts for all to its left as before, and for none to its right. */
+static void close_ranks(struct walk *walk)
+{
+    struct line *line = &walk->line;
+    uint64_t *bytes = line->sums[0], left_over = 0;
+    uint32_t end = 0;
+    memset(line->moved, 0, line->capacity * sizeof *line->moved);
+    for (uint32_t i = 0; i < walk->remains_count; i++)
+        line->moved[walk->remains[i].place] = 1;
+    for (uint32_t place = 1; place <= line->end; place++) {
+        const uint32_t storage = line->storages[place];
+        left_over += bytes[place];
+        bytes[place] = 0;
+        if (!line->moved[place] && (storage == 0 || !is_at(&walk->tracks[storage - 1], place)))
+            continue;
+        move_place(walk, place, ++end);
+        bytes[end] = left_over;
+        left_over = 0;
+    }
+    if (left_over > 0) {
+        bytes[++end] = left_over;
+        line->storages[end] = 0;
+    }
+    for (uint32_t i = 0; i < walk->remains_count; i++)
+        if (walk->remains[i].place > 0)
+            walk->remains[i].place = line->moved[walk->remains[i].place];
+    line->end = end;
+    sum_line(line);
+}
+
+/* The next place; a storage's, or of a part of one that is never met again (LL_NONE). */
+static uint32_t next_place(struct walk *walk, uint32_t storage)
+{
+    struct line *line = &walk->line;
+    if (line->end + 1 == line->capacity) {
+        close_ranks(walk);
+        if (line->end > line->capacity / 2 && !lengthen(line, (uint64_t)line->capacity * 4))
+            walk->failed = true;
+        if (line->end + 1 == line->capacity) /* memory ran out: nothing is right any more */
+            line->end--;
+    }
+    line->storages[++line->end] = storage == LL_NONE ? 0 : storage + 1;
+    return line->end;
 }
 
 static uint64_t weight(const struct walk *walk, uint64_t bytes)
 {
     return ll_min(bytes, walk->limit_bytes);
+}
+
+/* 1 + the index of a reuse. */
+static uint32_t number_of(const struct walk *walk, const struct ll_reuse *reuse)
+{
+    return (uint32_t)(reuse - walk->reuses) + 1;
 }
 
 static void forget(struct walk *walk, struct track *track)
@@ -109,8 +250,8 @@ static void touch(struct walk *walk, struct track *track, struct ll_reuse *reuse
     reuse->since_arrival = track->arrived ? bytes_after(walk, track->arrival) : LL_NO_FIT;
     track->arrived = 0;
     forget(walk, track);
-    track->place = ++walk->place;
-    track->latest = (uint64_t)(reuse - walk->reuses) + 1;
+    track->place = next_place(walk, (uint32_t)(track - walk->tracks));
+    track->latest = number_of(walk, reuse);
     put(walk, track->place, weight(walk, track->size_bytes));
     track->farthest = ll_max(track->farthest, reuse->since);
 }
@@ -157,7 +298,9 @@ static bool remove_remains(struct walk *walk, struct ll_sorted_place place)
 {
     if (!ll_grow(&walk->spare, &walk->spare_capacity, walk->spare_count + UINT64_C(1), sizeof *walk->spare))
         return false;
-    walk->spare[walk->spare_count++] = ll_sorted_at(&walk->lying, place);
+    const uint32_t number = ll_sorted_at(&walk->lying, place);
+    walk->spare[walk->spare_count++] = number;
+    walk->remains[number].place = 0;
     ll_sorted_take(&walk->lying, place);
     return true;
 }
@@ -254,7 +397,7 @@ static void touch_part(struct walk *walk, struct track *track, struct ll_reuse *
         reuse->arrived = track->arrived;
         reuse->since_arrival = ll_add(bytes_after(walk, track->arrival), beside);
     }
-    put(walk, ++walk->place, weight(walk, reuse->bytes));
+    put(walk, next_place(walk, LL_NONE), weight(walk, reuse->bytes));
 }
 
 /* What an op moves of all its tensors on one side, and what of that is left for those it touches in part. */
@@ -294,7 +437,7 @@ static void read_operand(struct walk *walk, uint32_t tensor, const struct moved 
         return;
     reuse->stays = track->weight && !track->written;
     track->read_since = true;
-    track->readers |= 1u << reuse->operand;
+    track->readers |= (uint8_t)(1u << reuse->operand);
     (whole ? touch : touch_part)(walk, track, reuse);
     track->farthest = ll_max(track->farthest, reuse->since); /* a part, too, has to be there until then */
     reuse->distance = reuse->since;
@@ -319,7 +462,7 @@ static void touch_in_place(struct walk *walk, struct track *track, struct ll_reu
     reuse->before = read->before;
     reuse->arrived = read->arrived;
     reuse->since_arrival = read->since_arrival;
-    track->latest = (uint64_t)(reuse - walk->reuses) + 1;
+    track->latest = number_of(walk, reuse);
 }
 
 /* Whoever lay at the addresses of a storage that nobody has touched left something in caches there. */
@@ -348,7 +491,7 @@ static void write_operand(struct walk *walk, uint32_t tensor, const struct moved
         inherit_reuse(track, reuse);
     track->inherited = LL_NO_FIT;
     settle(walk, track, track->write && walk->reuses[track->write - 1].bytes <= reuse->bytes);
-    track->write = (uint64_t)(reuse - walk->reuses) + 1;
+    track->write = number_of(walk, reuse);
     track->farthest = 0;
     track->read_since = false;
 }
@@ -365,8 +508,8 @@ static void arrive(struct walk *walk, uint32_t tensor, struct ll_reuse *reuse)
     reuse->before = fresh ? track->heir_of : track->latest;
     forget(walk, track);
     track->inherited = LL_NO_FIT;
-    track->arrived = (uint64_t)(reuse - walk->reuses) + 1;
-    track->arrival = ++walk->place;
+    track->arrival = next_place(walk, trace->tensors[tensor].storage);
+    track->arrived = number_of(walk, reuse);
 }
 
 static bool from_host(const struct ll_op_signature *signature)
@@ -403,9 +546,9 @@ static bool visit_op(struct walk *walk, uint32_t op)
     const struct ll_op_signature *signature = &trace->signatures[trace->ops[op].signature];
     struct ll_reuse *reuse = &walk->reuses[walk->first[op] - (walk->rehearses ? walk->rehearsal : 0)];
     bool idle = signature->bytes_read == 0 && signature->bytes_written == 0, host = from_host(signature);
-    walk->first_of_op = (uint64_t)(reuse - walk->reuses);
+    walk->first_of_op = (uint32_t)(reuse - walk->reuses);
     struct ll_reuse nothing = {
-        .distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = signature->view.kind};
+        .distance = LL_NO_FIT, .since = LL_NO_FIT, .op = op, .kind = (uint16_t)signature->view.kind};
     for (uint32_t i = 0; i < signature->view.input_count; i++)
         reuse[i] = nothing;
     if (!idle)
@@ -425,7 +568,7 @@ static bool visit_op(struct walk *walk, uint32_t op)
         else if (!idle)
             write_operand(walk, tensor, &moved, reuse);
     }
-    return each_of(walk, &walk->deaths, op, bury) && right;
+    return each_of(walk, &walk->deaths, op, bury) && right && !walk->failed;
 }
 
 static bool visit_ops(struct walk *walk, uint64_t count, bool rehearses)
@@ -540,14 +683,16 @@ static bool find_addresses(struct walk *walk, struct ll_arena *scratch, struct l
     const struct ll_trace *trace = walk->trace;
     if (trace->op_count == 0)
         return !footprint || ll_footprint(trace, footprint);
-    const struct ll_liveness *lives = ll_trace_liveness(trace, scratch);
-    if (!lives || !ll_chain(trace, lives, false, &walk->births, scratch) ||
-        !ll_chain(trace, lives, true, &walk->deaths, scratch))
-        return false;
-    if (footprint)
+    struct ll_arena of_lives = {0};
+    const struct ll_liveness *lives = ll_trace_liveness(trace, &of_lives);
+    const bool chained = lives && ll_chain(trace, lives, false, &walk->births, scratch) &&
+                         ll_chain(trace, lives, true, &walk->deaths, scratch);
+    if (chained && footprint)
         ll_footprint_of_chains(trace, lives, &walk->births, &walk->deaths, footprint);
-    walk->addresses = ll_arena_addresses(trace, lives, &walk->births, &walk->deaths, scratch);
-    return true;
+    if (chained)
+        walk->addresses = ll_arena_addresses(trace, lives, &walk->births, &walk->deaths, scratch);
+    ll_arena_release(&of_lives);
+    return chained;
 }
 
 /* What stays, and what the op with most of the rest has of that. */
@@ -575,13 +720,13 @@ const struct ll_residency *ll_residency_and_footprint(const struct ll_trace *tra
     struct ll_arena scratch = {0};
     struct walk walk = {.trace = trace};
     walk.count = lay_out(&walk, arena);
-    if (!ll_fits(walk.count))
+    if (!ll_fits(walk.count) || walk.count >= LL_NONE)
         return NULL;
     struct ll_residency *residency = ll_alloc(arena, 1, sizeof *residency);
     walk.reuses = ll_alloc(arena, walk.count, sizeof *walk.reuses);
     walk.tracks = calloc(trace->storage_count + 1, sizeof *walk.tracks);
-    walk.line = calloc(walk.count + 1, sizeof *walk.line);
-    bool ready = residency && walk.reuses && walk.tracks && walk.line && measure_signatures(&walk) &&
+    bool ready = residency && walk.reuses && walk.tracks &&
+                 lengthen(&walk.line, ll_min(walk.count + 1, FIRST_PLACES)) && measure_signatures(&walk) &&
                  find_addresses(&walk, &scratch, footprint);
     for (uint32_t i = 0; ready && i < trace->storage_count; i++)
         walk.tracks[i].inherited = LL_NO_FIT;
@@ -595,7 +740,7 @@ const struct ll_residency *ll_residency_and_footprint(const struct ll_trace *tra
     free(walk.desc_bytes);
     free(walk.by_all);
     free(walk.tracks);
-    free(walk.line);
+    release_line(&walk.line);
     free(walk.remains);
     free(walk.spare);
     ll_sorted_release(&walk.lying);

@@ -87,21 +87,23 @@
 #include "sim/machine/machine.h"
 #include "tracer/ir/trace.h"
 
+/* There is one for each operand of each op, so it is small: numbers of reuses and ops are 32 bits wide. */
 struct ll_reuse {
     uint64_t bytes;
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* of reads the distance; of writes the bytes touched since their addresses were */
-    uint64_t before;   /* 1 + index of the reuse that touched these addresses last; 0: none did */
-    /* What the host has written since, and nobody has touched: */
-    uint64_t arrived;       /* 1 + index of the reuse by which it came; 0: it did not */
-    uint64_t since_arrival; /* bytes touched since it arrived */
+    uint64_t since_arrival; /* bytes touched since what `arrived` names arrived */
+    uint32_t before; /* 1 + index of the reuse that touched these addresses last; 0: none did */
+    /* 1 + index of the reuse by which the host has written these bytes since; 0: it has not, or somebody has
+     * touched them. */
+    uint32_t arrived;
     uint32_t op;
-    enum ll_op_kind kind;
-    bool written, by_host;
-    bool stays;              /* it reads a weight that no op writes, so that a memory may keep it for good */
-    bool everywhere;         /* every unit that works reads all of it */
-    enum ll_operand operand; /* which of the op's it is, where a memory holds but some (`holds`) */
-    unsigned readers;        /* of what is written: as which operands it is read to its end, a bit each */
+    uint16_t kind; /* enum ll_op_kind */
+    bool written : 1, by_host : 1;
+    bool stays : 1;      /* it reads a weight that no op writes, so that a memory may keep it for good */
+    bool everywhere : 1; /* every unit that works reads all of it */
+    uint8_t operand : 4; /* enum ll_operand: which of the op's it is, where a memory holds but some (`holds`) */
+    uint8_t readers;     /* of what is written: as which operands it is read to its end, a bit each */
 };
 
 struct ll_residency {
@@ -160,6 +162,15 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
 struct ll_reuse_hash {
     uint64_t half[2];
 };
+
+/* Adds two words. A hash of 128 bits, so that two ops that hash alike are alike. */
+static inline void ll_reuse_mix(struct ll_reuse_hash *hash, uint64_t one, uint64_t other)
+{
+    hash->half[0] = (hash->half[0] ^ one ^ (other << 23 | other >> 41)) * UINT64_C(0xFF51AFD7ED558CCD);
+    hash->half[0] ^= hash->half[0] >> 32;
+    hash->half[1] = (hash->half[1] + other + (one << 32 | one >> 32)) * UINT64_C(0xC4CEB9FE1A85EC53);
+    hash->half[1] ^= hash->half[1] >> 29;
+}
 
 /* Adds all that decides what ll_residency_saved finds for this op, other than `held`, on machines whose
  * history does not matter: ops of equal hash find the same there. False where no hash tells that. Pure. */
