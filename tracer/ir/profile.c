@@ -75,11 +75,17 @@ static uint64_t count_parameters(const struct ll_trace *trace)
     return parameters;
 }
 
-static void add_op(struct ll_kind_total *kinds, uint32_t row, const struct ll_trace *trace,
+/* LL_NO_ID when memory ran out. */
+static uint32_t row_number(struct ll_map *rows, const struct ll_op_signature *signature)
+{
+    const uint32_t key[2] = {signature->kind_name, signature->phase};
+    return ll_map_intern(rows, key, sizeof key, NULL);
+}
+
+static void add_op(struct ll_kind_total *total, uint32_t row, const struct ll_trace *trace,
                    const struct ll_op *op)
 {
     const struct ll_op_signature *signature = &trace->signatures[op->signature];
-    struct ll_kind_total *total = &kinds[row];
     total->kind = trace->strings[signature->kind_name];
     total->op_kind = signature->view.kind;
     total->phase = signature->phase;
@@ -120,15 +126,22 @@ const struct ll_profile *ll_profile(const struct ll_trace *trace, struct ll_aren
     uint32_t first, end;
     ll_trace_range(trace, &first, &end, &profile->steps);
     struct ll_map rows = {0};
-    for (uint32_t i = first; i < end; i++) {
-        const struct ll_op_signature *signature = &trace->signatures[trace->ops[i].signature];
-        uint32_t key[2] = {signature->kind_name, signature->phase};
-        uint32_t row = ll_map_intern(&rows, key, sizeof key, NULL);
-        if (row == LL_NO_ID) {
-            ll_map_release(&rows);
-            return NULL;
-        }
-        add_op(kinds, row, trace, &trace->ops[i]);
+    uint32_t *row_of = malloc((trace->signature_count + 1) * sizeof *row_of); /* by signature */
+    bool all = row_of != NULL;
+    for (uint64_t i = 0; all && i < trace->signature_count; i++)
+        row_of[i] = LL_NO_ID;
+    for (uint32_t i = first; all && i < end; i++) {
+        const uint32_t signature = trace->ops[i].signature;
+        if (row_of[signature] == LL_NO_ID)
+            row_of[signature] = row_number(&rows, &trace->signatures[signature]);
+        all = row_of[signature] != LL_NO_ID;
+        if (all)
+            add_op(&kinds[row_of[signature]], row_of[signature], trace, &trace->ops[i]);
+    }
+    free(row_of);
+    if (!all) {
+        ll_map_release(&rows);
+        return NULL;
     }
     double per_step = profile->steps ? 1 / (double)profile->steps : 1;
     for (uint32_t i = 0; i < rows.count; i++) {

@@ -258,7 +258,7 @@ const struct ll_deps *ll_trace_deps(const struct ll_trace *trace, struct ll_aren
 }
 
 /* Tensors are numbered in the order of recording, so the first of a storage comes first. */
-static void meet_tensors(const struct ll_trace *trace, struct ll_liveness *lives)
+static void meet_tensors(const struct ll_trace *trace, const uint64_t *desc_bytes, struct ll_liveness *lives)
 {
     uint32_t start = ll_trace_has_holes(trace) ? LL_NONE : 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++) {
@@ -271,7 +271,7 @@ static void meet_tensors(const struct ll_trace *trace, struct ll_liveness *lives
             life->memory = desc->memory;
         }
         life->last = brought ? 0 : tensor->producer;
-        life->bytes = ll_max(life->bytes, ll_size_bytes(&desc->shape));
+        life->bytes = ll_max(life->bytes, desc_bytes[tensor->desc]);
     }
 }
 
@@ -339,9 +339,13 @@ struct ll_liveness *ll_trace_liveness(const struct ll_trace *trace, struct ll_ar
     struct ll_liveness *lives = ll_alloc(arena, trace->storage_count, sizeof *lives);
     for (uint64_t s = 0; lives && s < trace->storage_count; s++)
         lives[s].first = LL_NONE;
-    if (!lives)
+    uint64_t *desc_bytes = lives ? malloc((trace->desc_count + 1) * sizeof *desc_bytes) : NULL;
+    if (!desc_bytes)
         return NULL;
-    meet_tensors(trace, lives);
+    for (uint64_t i = 0; i < trace->desc_count; i++)
+        desc_bytes[i] = ll_size_bytes(&trace->descs[i].shape);
+    meet_tensors(trace, desc_bytes, lives);
+    free(desc_bytes);
     meet_readers(trace, lives);
     if (!meet_pieces(trace, lives, arena))
         return NULL;
