@@ -87,51 +87,128 @@ static void count(struct ll_prepared *prepared)
             prepared->dtype = (enum ll_dtype)i;
 }
 
-/* A number for the op's work, fusion and reuse of bytes, LL_NO_ID where memory ran out; next: 1 + that of
- * the op behind it in a pipeline of layers, 0 where there is none. */
-static uint32_t number_of(const struct ll_prepared *prepared, uint32_t seq, uint64_t next,
-                          struct ll_map *numbers)
+/* What of an op is the same on every machine whose caches keep no history: its work, fusion and reuse of
+ * bytes, and in a pipeline of layers those of the op behind it, whose hash is `next`. False: there is no second
+ * one. */
+static bool hash_of(const struct ll_prepared *prepared, uint32_t seq, const struct ll_reuse_hash *next,
+                    struct ll_reuse_hash *hash)
 {
-    struct { /* without gaps */
-        uint64_t work, next, follows, held[LL_FUSION_COUNT];
-        struct ll_reuse_hash reuse;
-    } key = {.work = prepared->same[prepared->trace->ops[seq].signature], .next = next};
+    uint64_t follows = 0;
+    *hash = (struct ll_reuse_hash){{prepared->same[prepared->trace->ops[seq].signature], 0}};
     for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
-        struct ll_fused fused = ll_fused_as(prepared, f, seq);
-        key.follows |= (uint64_t)fused.follows << f;
-        key.held[f] = fused.held;
+        if (!prepared->fused[f].packed[seq])
+            continue;
+        const struct ll_fused fused = ll_fused_of(&prepared->fused[f], seq);
+        follows |= (uint64_t)fused.follows << f;
+        ll_reuse_mix(hash, fused.held, f);
     }
-    if (!ll_residency_hash(prepared->residency, seq, &key.reuse))
-        key.reuse = (struct ll_reuse_hash){{seq, LL_NO_ID}}; /* the op's own: there is no second one */
-    return ll_map_intern(numbers, &key, sizeof key, NULL);
+    ll_reuse_mix(hash, follows, next != NULL);
+    if (next)
+        ll_reuse_mix(hash, next->half[0], next->half[1]);
+    return ll_residency_hash(prepared->residency, seq, hash);
+}
+
+/* Hashes and their numbers. */
+struct numbers {
+    struct number {
+        struct ll_reuse_hash hash;
+        uint32_t id; /* 1 + it; 0: nothing is here */
+    } *at;
+    uint64_t mask; /* places but one, a power of two */
+    uint32_t count;
+};
+
+static struct number *place_of(const struct numbers *numbers, const struct ll_reuse_hash *hash)
+{
+    uint64_t i = hash->half[0] & numbers->mask;
+    while (numbers->at[i].id > 0 && (numbers->at[i].hash.half[0] != hash->half[0] ||
+                                     numbers->at[i].hash.half[1] != hash->half[1]))
+        i = (i + 1) & numbers->mask;
+    return &numbers->at[i];
+}
+
+/* Keeps a half of the places free. */
+static bool make_place(struct numbers *numbers)
+{
+    const uint64_t places = numbers->mask + 1;
+    if (numbers->at && numbers->count < places / 2)
+        return true;
+    struct numbers more = {.mask = numbers->at ? 4 * places - 1 : 1023, .count = numbers->count};
+    more.at = calloc(more.mask + 1, sizeof *more.at);
+    for (uint64_t i = 0; more.at && numbers->at && i < places; i++)
+        if (numbers->at[i].id > 0)
+            *place_of(&more, &numbers->at[i].hash) = numbers->at[i];
+    if (!more.at)
+        return false;
+    free(numbers->at);
+    *numbers = more;
+    return true;
+}
+
+/* The number of a hash; LL_NONE when memory ran out. */
+static uint32_t number_of(struct numbers *numbers, const struct ll_reuse_hash *hash)
+{
+    if (!make_place(numbers))
+        return LL_NONE;
+    struct number *number = place_of(numbers, hash);
+    if (number->id == 0)
+        *number = (struct number){*hash, ++numbers->count};
+    return number->id - 1;
+}
+
+enum { AT_ONCE = 32 }; /* ops whose hashes are found before their numbers, while memory fetches these */
+
+/* By op the number of its hash, LL_NONE: it has none. *count of them; false when memory ran out. */
+static bool number_ops(const struct ll_prepared *prepared, uint32_t *repeats, uint32_t *count)
+{
+    struct numbers numbers = {0};
+    struct ll_reuse_hash hashes[2 * AT_ONCE]; /* by op modulo their number */
+    bool hashed[AT_ONCE], right = make_place(&numbers);
+    for (uint32_t end = prepared->end_op - prepared->first_op; right && end > 0;) {
+        const uint32_t begin = end > AT_ONCE ? end - AT_ONCE : 0;
+        for (uint32_t i = end; i-- > begin;) {
+            const uint32_t seq = prepared->first_op + i,
+                           next = ll_fused_as(prepared, LL_FUSION_LAYERS, seq).next;
+            struct ll_reuse_hash *hash = &hashes[seq % (2 * AT_ONCE)];
+            hashed[i - begin] =
+                hash_of(prepared, seq, next > 0 ? &hashes[next % (2 * AT_ONCE)] : NULL, hash);
+            if (!hashed[i - begin])
+                *hash = (struct ll_reuse_hash){{seq, UINT64_MAX}};
+            __builtin_prefetch(&numbers.at[hash->half[0] & numbers.mask]);
+        }
+        for (uint32_t i = end; right && i-- > begin;) {
+            repeats[i] = LL_NONE;
+            if (!hashed[i - begin])
+                continue;
+            repeats[i] = number_of(&numbers, &hashes[(prepared->first_op + i) % (2 * AT_ONCE)]);
+            right = repeats[i] != LL_NONE;
+        }
+        end = begin;
+    }
+    *count = numbers.count;
+    free(numbers.at);
+    return right;
 }
 
 /* Ops that are the same on most machines. False when memory ran out. */
 static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const uint32_t count = prepared->end_op - prepared->first_op;
-    struct ll_arena scratch = {0};
-    struct ll_map numbers = {0};
-    uint32_t *repeats = ll_alloc(arena, count, sizeof *repeats);
-    uint32_t *seen =
-        ll_alloc(&scratch, count, sizeof *seen); /* by number: how often, then the repeat's number */
-    bool right = repeats && seen;
-    for (uint32_t i = count; right && i-- > 0;) {
-        const uint32_t next = ll_fused_as(prepared, LL_FUSION_LAYERS, prepared->first_op + i).next;
-        repeats[i] = number_of(prepared, prepared->first_op + i,
-                               next > 0 ? 1 + (uint64_t)repeats[next - prepared->first_op] : 0, &numbers);
-        right = repeats[i] != LL_NO_ID;
-        if (right)
+    uint32_t *repeats = ll_alloc(arena, count, sizeof *repeats), numbers = 0;
+    bool right = repeats && number_ops(prepared, repeats, &numbers);
+    uint32_t *seen = right ? calloc((size_t)numbers + 1, sizeof *seen) : NULL; /* by number: how often, then
+                                                                                  the repeat's number */
+    for (uint32_t i = 0; seen && i < count; i++)
+        if (repeats[i] != LL_NONE)
             seen[repeats[i]]++;
-    }
-    for (uint32_t i = 0; right && i < numbers.count; i++)
+    for (uint32_t i = 0; seen && i < numbers; i++)
         seen[i] = seen[i] > 1 ? prepared->repeat_count++ : LL_NONE;
     assert(prepared->repeat_count <= count / 2);
-    for (uint32_t i = 0; right && i < count; i++)
-        repeats[i] = seen[repeats[i]];
-    ll_map_release(&numbers);
-    ll_arena_release(&scratch);
+    for (uint32_t i = 0; seen && i < count; i++)
+        repeats[i] = repeats[i] == LL_NONE ? LL_NONE : seen[repeats[i]];
     prepared->repeats = repeats;
+    right = seen != NULL;
+    free(seen);
     return right;
 }
 
@@ -170,8 +247,7 @@ const bool *ll_loop_turns(const struct ll_prepared *prepared, struct ll_arena *a
     return turns;
 }
 
-static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
-                                          struct ll_arena *arena);
+static bool find_fusions(struct ll_prepared *prepared, struct ll_arena *arena);
 
 /* All that does not depend on a machine, in the order in which one needs the other. NULL after a complaint
  * or when memory ran out. */
@@ -196,11 +272,7 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
     prepared->deps = ll_trace_deps(trace, arena);
     prepared->residency = ll_residency_and_footprint(trace, arena, &prepared->footprint);
     bool whole = prepared->deps && prepared->residency;
-    for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
-        prepared->fused[f] = find_fusion(prepared, f, arena);
-        whole = whole && prepared->fused[f];
-    }
-    return whole && find_repeats(prepared, arena) ? prepared : NULL;
+    return whole && find_fusions(prepared, arena) && find_repeats(prepared, arena) ? prepared : NULL;
 }
 
 const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
@@ -327,34 +399,105 @@ static bool ends_with(const struct ll_trace *trace, uint32_t tensor, uint32_t se
     return !lasts || writes_over(trace, seq, made->storage);
 }
 
-/* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, NULL
+enum { LEADER_BIT = 1, NEXT_BIT = 4, DISTANCE_BITS = 3, HELD_BIT = 7, HELD_BITS = 24 };
+#define WIDE (UINT32_C(1) << 31)
+#define DISTANCE ((UINT32_C(1) << DISTANCE_BITS) - 1)
+_Static_assert(MOST_BETWEEN + 1 < 1 << DISTANCE_BITS, "distances fit");
+
+/* A fusion in the making. */
+struct fusing {
+    uint32_t *packed;
+    struct ll_fused_wide *wide;
+    uint64_t wide_count, wide_capacity;
+};
+
+struct ll_fused ll_fused_of(const struct ll_fused_ops *ops, uint32_t op)
+{
+    const uint32_t packed = ops->packed[op], back = packed >> LEADER_BIT & DISTANCE,
+                   on = packed >> NEXT_BIT & DISTANCE;
+    struct ll_fused fused = {.held = packed >> HELD_BIT,
+                             .follows = packed & 1,
+                             .leader = packed & 1 ? op - back : 0,
+                             .next = on > 0 ? op + on : 0};
+    if (packed & WIDE) {
+        uint64_t low = 0, high = ops->wide_count;
+        while (low < high) {
+            const uint64_t middle = low + (high - low) / 2;
+            if (ops->wide[middle].op < op)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        fused.held = ops->wide[low].held;
+    }
+    return fused;
+}
+
+/* That the op holds this operand: among the bits, or where there are too many, beside them. */
+static bool hold(struct fusing *fusing, uint32_t op, uint32_t operand)
+{
+    uint32_t *packed = &fusing->packed[op];
+    if (!(*packed & WIDE) && operand < HELD_BITS) {
+        *packed |= UINT32_C(1) << (HELD_BIT + operand);
+        return true;
+    }
+    uint64_t at = fusing->wide_count;
+    while (at > 0 && fusing->wide[at - 1].op > op)
+        at--;
+    if (!(*packed & WIDE)) {
+        if (!ll_grow(&fusing->wide, &fusing->wide_capacity, fusing->wide_count + 1, sizeof *fusing->wide))
+            return false;
+        memmove(fusing->wide + at + 1, fusing->wide + at, (fusing->wide_count - at) * sizeof *fusing->wide);
+        fusing->wide[at++] = (struct ll_fused_wide){op, *packed >> HELD_BIT};
+        fusing->wide_count++;
+        *packed |= WIDE;
+    }
+    assert(fusing->wide[at - 1].op == op);
+    fusing->wide[at - 1].held |= (uint64_t)1 << operand;
+    return true;
+}
+
+/* What a fusion does to an op; false when memory ran out. */
+static bool fuse(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq,
+                 const uint8_t *readers, struct fusing *fusing)
+{
+    const struct ll_trace *trace = prepared->trace;
+    const uint32_t operand = fused_operand(prepared, fusion, seq);
+    if (operand == LL_NONE)
+        return true;
+    const uint32_t tensor = ll_op_input(trace, seq, operand), leader = trace->tensors[tensor].producer;
+    fusing->packed[seq] |= 1 | (seq - leader) << LEADER_BIT;
+    if (!hold(fusing, seq, operand))
+        return false;
+    const uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
+                            (tensor - trace->ops[leader].first_output);
+    if (readers[tensor] != 1 || output >= MOST_OPERANDS || !ends_with(trace, tensor, seq))
+        return true;
+    fusing->packed[leader] =
+        (fusing->packed[leader] & ~(DISTANCE << NEXT_BIT)) | (seq - leader) << NEXT_BIT;
+    return hold(fusing, leader, output);
+}
+
+/* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, false
  * when memory ran out. */
-static const struct ll_fused *find_fusion(const struct ll_prepared *prepared, enum ll_fusion fusion,
-                                          struct ll_arena *arena)
+static bool find_fusions(struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
     struct ll_arena scratch = {0};
     uint8_t *readers = count_readers(trace, &scratch);
-    struct ll_fused *fused = ll_alloc(arena, trace->op_count, sizeof *fused);
-    for (uint32_t seq = prepared->first_op + 1; readers && fused && seq < prepared->end_op; seq++) {
-        uint32_t operand = fused_operand(prepared, fusion, seq);
-        if (operand == LL_NONE)
-            continue;
-        uint32_t tensor = ll_op_input(trace, seq, operand);
-        uint32_t leader = trace->tensors[tensor].producer;
-        fused[seq].follows = true;
-        fused[seq].leader = leader;
-        fused[seq].held |= (uint64_t)1 << operand;
-        uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
-                          (tensor - trace->ops[leader].first_output);
-        if (readers[tensor] == 1 && output < MOST_OPERANDS && ends_with(trace, tensor, seq)) {
-            fused[leader].held |= (uint64_t)1 << output;
-            fused[leader].next = seq;
-        }
+    bool whole = readers != NULL;
+    for (enum ll_fusion f = LL_FUSION_NONE + 1; whole && f < LL_FUSION_COUNT; f++) {
+        struct fusing fusing = {.packed = ll_alloc(arena, trace->op_count, sizeof *fusing.packed)};
+        whole = fusing.packed != NULL;
+        for (uint32_t seq = prepared->first_op + 1; whole && seq < prepared->end_op; seq++)
+            whole = fuse(prepared, f, seq, readers, &fusing);
+        const void *wide = ll_copy(arena, fusing.wide, fusing.wide_count * sizeof *fusing.wide);
+        whole = whole && wide;
+        prepared->fused[f] = (struct ll_fused_ops){fusing.packed, wide, fusing.wide_count};
+        free(fusing.wide);
     }
-    bool whole = readers && fused;
     ll_arena_release(&scratch);
-    return whole ? fused : NULL;
+    return whole;
 }
 
 /* A type in which the machine computes, the one with the highest rate. */

@@ -25,6 +25,17 @@ struct ll_fused {
     uint32_t next;   /* the op of the same kernel that alone reads what it makes; 0: there is none */
 };
 
+/* The same by op, packed: bit 0 follows, 1..3 how many ops back the leader is, 4..6 how many ops on the next
+ * one is, from bit 7 on held; bit 31: what is held is among `wide`. */
+struct ll_fused_ops {
+    const uint32_t *packed; /* by op of the trace; NULL without fusion */
+    const struct ll_fused_wide {
+        uint32_t op;
+        uint64_t held;
+    } *wide; /* by op, in order */
+    uint64_t wide_count;
+};
+
 /* What all machines share of a trace: dependencies, reuse distances, footprint, the work of each signature.
  * Made once, immutable afterwards. */
 struct ll_prepared {
@@ -34,7 +45,7 @@ struct ll_prepared {
     const struct ll_deps *deps;
     const struct ll_residency *residency;
     struct ll_footprint footprint;
-    const struct ll_fused *fused[LL_FUSION_COUNT]; /* by op; NULL without fusion */
+    struct ll_fused_ops fused[LL_FUSION_COUNT];
     const struct ll_work *works;                   /* by signature */
     const uint32_t *same; /* by signature: the first of the same kind and work, for what it costs */
     /* By op, from first_op on: a number that ops share which are the same on every machine whose caches keep
@@ -56,11 +67,15 @@ bool ll_fusion_joins(enum ll_fusion fusion, enum ll_op_kind kind);
 /* Whether a stack of this fusion joins such an op to what is right before it. Pure. */
 bool ll_fusion_leads(enum ll_fusion fusion, const struct ll_work *work);
 
+/* How an op runs whose bits these are; op is one of those. */
+struct ll_fused ll_fused_of(const struct ll_fused_ops *ops, uint32_t op);
+
 /* How an op runs under software that fuses so. */
 static inline struct ll_fused ll_fused_as(const struct ll_prepared *prepared, enum ll_fusion fusion,
                                           uint32_t seq)
 {
-    return prepared->fused[fusion] ? prepared->fused[fusion][seq] : (struct ll_fused){0};
+    const struct ll_fused_ops *ops = &prepared->fused[fusion];
+    return ops->packed && ops->packed[seq] ? ll_fused_of(ops, seq) : (struct ll_fused){0};
 }
 
 /* NULL on no memory, or when the trace holds ops that cannot be simulated (then a complaint names them).
