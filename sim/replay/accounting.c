@@ -361,6 +361,25 @@ void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result,
     sum->peak_s[op->bound] += at_peak_s(result->machine, op, tally);
 }
 
+void ll_kind_sums_terms(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
+                        const struct ll_tally *tally, struct ll_terms *terms)
+{
+    const struct ll_trace *trace = result->prepared->trace;
+    const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+    const struct ll_op_result *op = &result->ops[seq - result->prepared->first_op];
+    const uint32_t row = sums->rows[signature->view.kind];
+    assert(row != LL_NONE);
+    struct ll_kind_result *kind = &sums->kinds[row];
+    struct kind_sum *sum = &sums->sums[row];
+    ll_terms_add(terms, &kind->count, 1);
+    ll_terms_add(terms, &kind->time_s, op->time_s);
+    ll_terms_add(terms, &kind->flops, (double)signature->flops);
+    ll_terms_add(terms, &kind->bytes, (double)signature->bytes_read + (double)signature->bytes_written);
+    ll_terms_add(terms, &sum->bound_s[op->bound], op->time_s);
+    ll_terms_add(terms, &sum->amount[op->bound], amount_of(signature, op, tally));
+    ll_terms_add(terms, &sum->peak_s[op->bound], at_peak_s(result->machine, op, tally));
+}
+
 static void finish_kind(struct ll_kind_result *kind, const struct kind_sum *sum, double per_step)
 {
     kind->count *= per_step;

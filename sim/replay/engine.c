@@ -179,16 +179,6 @@ static double ll_taken_s(const struct ll_slowed *slowed, const double *level_end
  * Costs depend on the op's signature only and are asked once (forms.h); what earlier ops left on chip is
  * taken off. */
 
-enum stream {
-    STREAM_DEVICE,
-    STREAM_HOST,
-    STREAM_TO_HOST, /* what waits on the host goes and comes beside input; links are duplex */
-    STREAM_FROM_HOST,
-    STREAM_PROGRAM,
-    STREAM_NETWORK, /* and a level of it */
-    STREAM_COUNT = STREAM_NETWORK + LL_MAX_LINKS
-};
-
 /* An op by itself, whenever it starts. */
 struct alone {
     struct ll_warm_bytes found;      /* of the ops before it */
@@ -207,21 +197,11 @@ struct run {
     struct alone **repeats; /* by prepared->repeats, NULL before the first; NULL: ops do not repeat here */
     struct alone once;      /* of an op that does not repeat; room for all of its ways */
     struct ll_tally tally;
-    struct ll_op_result *ops;
-    const struct ll_cost **costs; /* by op */
-    struct ll_op_parts *parts;
-    double *begun_s; /* by op: how long the device had worked when it began */
+    struct ll_placed placed;
     struct ll_history *history;
-    struct ll_so_far so_far; /* of both */
-    double stream_end_s[STREAM_COUNT];
-    double taken_end_s[LL_MAX_LINKS];     /* of exchanges over each level that keep units busy */
+    struct ll_so_far so_far;              /* of both */
     double accessed_bytes[LL_MAX_LEVELS]; /* of all that has been placed */
-    double end_s;                         /* of all that has been placed */
-    double active_s, starting_s;    /* all that the device works, all that the software takes to start */
-    double started_s;               /* when the software has started the last op */
-    uint32_t *queued, queued_count; /* ops that go through its queue: those of the device */
     const bool *turns; /* by op: it begins a further turn of a loop; NULL where that costs nothing */
-    uint32_t stream_last[STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
 };
 
 /* When the op's inputs are there, and which op that was waited for. */
@@ -233,7 +213,7 @@ static double ready_s(const struct run *run, uint32_t seq, uint32_t *last)
         uint32_t dep = deps->ops[i];
         if (dep < run->prepared->first_op)
             continue;
-        const struct ll_op_result *op = &run->ops[dep - run->prepared->first_op];
+        const struct ll_op_result *op = &run->placed.ops[dep - run->prepared->first_op];
         if (op->start_s + op->time_s > ready) {
             ready = op->start_s + op->time_s;
             *last = dep;
@@ -248,19 +228,17 @@ static double buffer_free_s(const struct run *run, uint32_t seq, uint32_t *last)
 {
     const struct ll_trace *trace = run->prepared->trace;
     uint64_t step = trace->ops[seq].step, buffered = ll_max(1, run->machine->host.buffered_steps);
-    uint32_t i = seq;
-    while (i > run->prepared->first_op && trace->ops[i - 1].step + buffered > step)
-        i--;
-    if (i == run->prepared->first_op)
+    const uint32_t i = step + 1 > buffered ? trace->steps[step + 1 - buffered].first_op : 0;
+    if (i <= run->prepared->first_op)
         return 0;
     *last = i - 1;
-    const struct ll_op_result *op = &run->ops[i - 1 - run->prepared->first_op];
+    const struct ll_op_result *op = &run->placed.ops[i - 1 - run->prepared->first_op];
     return op->start_s + op->time_s;
 }
 
 static double end_of(const struct run *run, uint32_t queued)
 {
-    const struct ll_op_result *op = &run->ops[run->queued[queued]];
+    const struct ll_op_result *op = &run->placed.ops[run->placed.queued[queued]];
     return op->start_s + op->time_s;
 }
 
@@ -269,14 +247,14 @@ static double end_of(const struct run *run, uint32_t queued)
 static void queue_op(struct run *run, uint32_t seq)
 {
     const struct ll_software *software = &run->machine->software;
-    const uint32_t before = run->queued_count, i = seq - run->prepared->first_op;
-    run->queued[run->queued_count++] = i;
+    const uint32_t before = run->placed.queued_count, i = seq - run->prepared->first_op;
+    run->placed.queued[run->placed.queued_count++] = i;
     if (software->queue == 0 || before == 0)
         return;
     if (before >= software->queue)
-        run->started_s = fmax(run->started_s, end_of(run, before - (uint32_t)software->queue));
+        run->placed.started_s = fmax(run->placed.started_s, end_of(run, before - (uint32_t)software->queue));
     if (run->turns && run->turns[i])
-        run->started_s = fmax(run->started_s, end_of(run, before - 1)) + software->loop_overhead_s;
+        run->placed.started_s = fmax(run->placed.started_s, end_of(run, before - 1)) + software->loop_overhead_s;
 }
 
 /* How long the device waits for the software to start this op, which it could begin at start_s. */
@@ -285,7 +263,7 @@ static double late_s(const struct run *run, double start_s, const struct ll_timi
     double before_s = timing->overhead_s + timing->more_s;
     if (run->machine->software.queue == 0 || timing->overhead_s == 0)
         return before_s - fmin(timing->behind_s, timing->more_s + timing->time_s);
-    return fmax(0, run->started_s + before_s - timing->behind_s - start_s);
+    return fmax(0, run->placed.started_s + before_s - timing->behind_s - start_s);
 }
 
 /* The latest end on these streams (bits) and the op that it was; what has no stream waits for none. */
@@ -293,9 +271,9 @@ static double streams_free_s(const struct run *run, uint32_t streams, uint32_t *
 {
     double free_s = 0;
     for (unsigned i = 0; streams >> i; i++)
-        if (streams >> i & 1 && run->stream_last[i] != LL_NONE && run->stream_end_s[i] >= free_s) {
-            free_s = run->stream_end_s[i];
-            *last = run->stream_last[i];
+        if (streams >> i & 1 && run->placed.stream_last[i] != LL_NONE && run->placed.stream_end_s[i] >= free_s) {
+            free_s = run->placed.stream_end_s[i];
+            *last = run->placed.stream_last[i];
         }
     return free_s;
 }
@@ -303,10 +281,10 @@ static double streams_free_s(const struct run *run, uint32_t streams, uint32_t *
 /* When the op can start on its streams (bits), and which op it has waited for. */
 static double start_s(struct run *run, uint32_t seq, uint32_t streams)
 {
-    uint32_t *waited_for = &run->parts[seq - run->prepared->first_op].waited_for, dep = LL_NONE,
+    uint32_t *waited_for = &run->placed.parts[seq - run->prepared->first_op].waited_for, dep = LL_NONE,
              last = LL_NONE;
     *waited_for = LL_NONE;
-    double start = streams == 1u << STREAM_HOST ? buffer_free_s(run, seq, waited_for) : 0;
+    double start = streams == 1u << LL_STREAM_HOST ? buffer_free_s(run, seq, waited_for) : 0;
     double ready = ready_s(run, seq, &dep), free_s = streams_free_s(run, streams, &last);
     if (ready > start) {
         start = ready;
@@ -333,21 +311,37 @@ static void slow_down(struct run *run, const struct ll_slowed *slowed, double st
 {
     const struct ll_timing *timing = &tried->timing;
     double begin_s = ll_work_begins_s(run->machine, start_s, tried->late_s, timing);
-    tried->taken_s = ll_taken_s(slowed, run->taken_end_s, begin_s, &tried->taken_level);
+    tried->taken_s = ll_taken_s(slowed, run->placed.taken_end_s, begin_s, &tried->taken_level);
     double time_s = timing->more_s + timing->time_s;
     if (run->machine->software.queue == 0)
         tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);
 }
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Notes the times that late_s and slow_down look at, beside those of ops. */
+static void note_times(struct run *run, double start_s, const struct ll_timing *timing)
+{
+    const double before_s = timing->overhead_s + timing->more_s, started_s = run->placed.started_s;
+    const double latest_s = -least(-start_s, -started_s) + before_s;
+    run->placed.reach_s = -least(-run->placed.reach_s, -latest_s);
+    if (run->machine->software.queue > 0)
+        run->placed.low_s =
+            least(run->placed.low_s, least(started_s, started_s + before_s - timing->behind_s));
+}
+
 static void place_op(struct run *run, uint32_t seq, uint32_t streams, double start_s,
                      const struct tried *tried)
 {
-    struct ll_op_result *op = &run->ops[seq - run->prepared->first_op];
-    struct ll_op_parts *parts = &run->parts[seq - run->prepared->first_op];
+    struct ll_op_result *op = &run->placed.ops[seq - run->prepared->first_op];
+    struct ll_op_parts *parts = &run->placed.parts[seq - run->prepared->first_op];
     const struct ll_timing *timing = &tried->timing;
     assert(start_s >= 0 && isfinite(start_s) && timing->time_s >= 0 && tried->taken_s >= 0);
     assert(tried->late_s >= 0 && timing->exposed_s <= timing->time_s * (1 + 1e-9));
-    run->costs[seq - run->prepared->first_op] = tried->cost;
+    run->placed.costs[seq - run->prepared->first_op] = tried->cost;
     op->start_s = start_s;
     op->taken_s = tried->taken_s;
     op->active_s = timing->time_s + op->taken_s;
@@ -355,23 +349,24 @@ static void place_op(struct run *run, uint32_t seq, uint32_t streams, double sta
     parts->overhead_s = tried->late_s;
     parts->exposed_s = timing->exposed_s;
     parts->taken_level = tried->taken_level;
-    run->active_s += streams == 1u << STREAM_DEVICE ? op->active_s : 0;
-    run->starting_s += timing->overhead_s;
-    run->end_s = fmax(run->end_s, op->start_s + op->time_s);
+    run->placed.low_s = least(run->placed.low_s, start_s);
+    run->placed.active_s += streams == 1u << LL_STREAM_DEVICE ? op->active_s : 0;
+    run->placed.starting_s += timing->overhead_s;
+    run->placed.end_s = fmax(run->placed.end_s, op->start_s + op->time_s);
     for (unsigned i = 0; streams >> i; i++)
         if (streams >> i & 1) {
-            run->stream_end_s[i] = fmax(run->stream_end_s[i], op->start_s + op->time_s);
-            run->stream_last[i] = seq;
+            run->placed.stream_end_s[i] = fmax(run->placed.stream_end_s[i], op->start_s + op->time_s);
+            run->placed.stream_last[i] = seq;
         }
 }
 
 /* What does not run on the device takes its time from when it can start. */
 static void pass_by(struct run *run, uint32_t seq, uint32_t streams, uint32_t bound, double time_s)
 {
-    struct ll_op_result *result = &run->ops[seq - run->prepared->first_op];
+    struct ll_op_result *result = &run->placed.ops[seq - run->prepared->first_op];
     result->unit = LL_NO_UNIT;
     result->bound = bound;
-    place_op(run, seq, streams, start_s(run, seq, streams & ~(1u << STREAM_PROGRAM)),
+    place_op(run, seq, streams, start_s(run, seq, streams & ~(1u << LL_STREAM_PROGRAM)),
              &(struct tried){.cost = run->signatures.ways[run->prepared->trace->ops[seq].signature],
                              .timing.time_s = time_s});
 }
@@ -383,18 +378,18 @@ static void run_wait(struct run *run, uint32_t seq)
     uint32_t bound;
     const bool kernel = ll_is_kernel(run->prepared, run->prepared->trace->ops[seq].signature);
     double time_s = ll_wait_s(run->prepared, run->machine, seq, &bound) * (kernel ? run->slowed : 1);
-    pass_by(run, seq, 1u << (kernel ? STREAM_DEVICE : STREAM_PROGRAM), bound, time_s);
-    run->ops[seq - run->prepared->first_op].origin = kernel ? LL_TIME_MEASURED : LL_TIME_MODELLED;
+    pass_by(run, seq, 1u << (kernel ? LL_STREAM_DEVICE : LL_STREAM_PROGRAM), bound, time_s);
+    run->placed.ops[seq - run->prepared->first_op].origin = kernel ? LL_TIME_MEASURED : LL_TIME_MODELLED;
 }
 
 /* With other devices, on the streams of all levels whose links are used. */
 static void run_exchange(struct run *run, uint32_t seq)
 {
     const struct ll_price *price = &run->signatures.prices[run->prepared->trace->ops[seq].signature];
-    pass_by(run, seq, price->levels << STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
+    pass_by(run, seq, price->levels << LL_STREAM_NETWORK, LL_BOUND_NETWORK, price->exchanged.time_s);
     for (unsigned l = 0; price->levels >> l && !price->copied; l++)
         if (price->levels >> l & 1) /* which its end is the last of */
-            run->taken_end_s[l] = run->stream_end_s[STREAM_NETWORK + l];
+            run->placed.taken_end_s[l] = run->placed.stream_end_s[LL_STREAM_NETWORK + l];
 }
 
 static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
@@ -473,11 +468,11 @@ static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alo
     return kept;
 }
 
-static enum stream stream_of(const struct ll_work *work)
+static enum ll_stream stream_of(const struct ll_work *work)
 {
     if (work->kind == LL_WORK_SWAP)
-        return work->a_bytes > work->c_bytes ? STREAM_TO_HOST : STREAM_FROM_HOST;
-    return work->kind == LL_WORK_HOST ? STREAM_HOST : STREAM_DEVICE;
+        return work->a_bytes > work->c_bytes ? LL_STREAM_TO_HOST : LL_STREAM_FROM_HOST;
+    return work->kind == LL_WORK_HOST ? LL_STREAM_HOST : LL_STREAM_DEVICE;
 }
 
 /* Done as soon as what it waits for is. */
@@ -492,6 +487,7 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct alone *a
 {
     struct tried tried = {.cost = &alone->ways[way], .timing = alone->timings[way]};
     tried.late_s = late_s(run, start_s, &tried.timing);
+    note_times(run, start_s, &tried.timing);
     const struct ll_slowed slowed = {run->prepared, run->machine,        seq,        tried.cost,
                                      &alone->found, tried.timing.time_s, run->slowed};
     if (!run->among->apart && run->machine->network_count > 0)
@@ -529,25 +525,25 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t signature = prepared->trace->ops[seq].signature, i = seq - prepared->first_op;
-    enum stream stream = stream_of(&prepared->works[signature]);
+    enum ll_stream stream = stream_of(&prepared->works[signature]);
     struct alone *alone = alone_of(run, seq);
     if (!alone)
         return NULL;
     struct tried tried = {.cost = alone->ways};
     double begin_s = start_s(run, seq, 1u << stream);
-    if (stream == STREAM_DEVICE) {
+    if (stream == LL_STREAM_DEVICE) {
         queue_op(run, seq);
-        run->ops[i].lead_s = begin_s - run->started_s;
+        run->placed.ops[i].lead_s = begin_s - run->placed.started_s;
         tried = best_way(run, seq, alone, begin_s);
-        run->started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
+        run->placed.started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
     } else {
         tried.timing = alone->timings[0];
         tried.timing.overhead_s = tried.timing.behind_s = 0;
     }
-    run->ops[i].launch_s = tried.timing.overhead_s;
-    run->ops[i].unit = tried.cost->unit;
-    run->ops[i].bound = tried.timing.bound;
-    run->ops[i].origin = tried.timing.origin;
+    run->placed.ops[i].launch_s = tried.timing.overhead_s;
+    run->placed.ops[i].unit = tried.cost->unit;
+    run->placed.ops[i].bound = tried.timing.bound;
+    run->placed.ops[i].origin = tried.timing.origin;
     place_op(run, seq, 1u << stream, begin_s, &tried);
     return run->among->time_alone ? &nothing
                                   : tally_of(run, seq, alone, (uint32_t)(tried.cost - alone->ways));
@@ -595,25 +591,26 @@ static bool ops_repeat(const struct run *run)
 /* The costs of all signatures are there. False when memory ran out. */
 static bool make_room(struct run *run)
 {
+    run->placed.low_s = INFINITY;
     const struct ll_prepared *prepared = run->prepared;
     uint64_t ops = prepared->end_op - prepared->first_op;
     uint32_t most_ways = 1;
     for (uint64_t signature = 0; signature < prepared->trace->signature_count; signature++)
         if (run->signatures.ways[signature] && run->signatures.ways[signature]->ways > most_ways)
             most_ways = run->signatures.ways[signature]->ways;
-    run->ops = ll_alloc(run->arena, ops, sizeof *run->ops);
-    run->costs = ll_alloc(run->arena, ops, sizeof *run->costs);
-    run->begun_s = ll_alloc(run->arena, ops, sizeof *run->begun_s);
+    run->placed.ops = ll_alloc(run->arena, ops, sizeof *run->placed.ops);
+    run->placed.costs = ll_alloc(run->arena, ops, sizeof *run->placed.costs);
+    run->placed.begun_s = ll_alloc(run->arena, ops, sizeof *run->placed.begun_s);
     run->history =
         ll_history_new(prepared->residency, run->machine, prepared->first_op, prepared->end_op, run->arena);
-    run->so_far = (struct ll_so_far){run->begun_s, prepared->first_op, run->history};
-    run->parts = ll_alloc(run->scratch, ops, sizeof *run->parts);
-    run->queued = ll_alloc(run->scratch, ops, sizeof *run->queued);
+    run->so_far = (struct ll_so_far){run->placed.begun_s, prepared->first_op, run->history};
+    run->placed.parts = ll_alloc(run->scratch, ops, sizeof *run->placed.parts);
+    run->placed.queued = ll_alloc(run->scratch, ops, sizeof *run->placed.queued);
     if (run->machine->software.loop_overhead_s > 0 && !(run->turns = ll_loop_turns(prepared, run->scratch)))
         return false;
-    for (unsigned i = 0; i < STREAM_COUNT; i++)
-        run->stream_last[i] = LL_NONE;
-    if (!run->ops || !run->costs || !run->begun_s || !run->history || !run->parts || !run->queued ||
+    for (unsigned i = 0; i < LL_STREAM_COUNT; i++)
+        run->placed.stream_last[i] = LL_NONE;
+    if (!run->placed.ops || !run->placed.costs || !run->placed.begun_s || !run->history || !run->placed.parts || !run->placed.queued ||
         !make_alone(&run->once, most_ways, run->scratch))
         return false;
     if (!ops_repeat(run))
@@ -631,48 +628,127 @@ static void count(struct run *run, const struct ll_tally *tally, struct ll_resul
         run->accessed_bytes[tally->accesses[i].level] += tally->accesses[i].bytes;
 }
 
+/* Whether the op runs on the device's stream. */
+static bool is_on_device(const struct run *run, uint32_t seq)
+{
+    const uint32_t signature = run->prepared->trace->ops[seq].signature;
+    const struct ll_work *work = &run->prepared->works[signature];
+    if (ll_signature_is_idle(run->among, signature) || work->kind == LL_WORK_COLLECTIVE)
+        return false;
+    return work->kind == LL_WORK_WAIT ? ll_is_kernel(run->prepared, signature)
+                                      : stream_of(work) == LL_STREAM_DEVICE;
+}
+
+/* The terms that an op which has been replayed has added to sums. False when memory ran out. */
+static bool add_terms(struct run *run, uint32_t seq, struct ll_kind_sums *kinds, struct ll_result *result,
+                      struct ll_terms *terms)
+{
+    const uint32_t i = seq - run->prepared->first_op, signature = run->prepared->trace->ops[seq].signature;
+    const uint64_t kind = run->prepared->works[signature].kind;
+    const struct ll_tally *tally = &nothing;
+    ll_terms_add(terms, &run->placed.starting_s, run->placed.ops[i].launch_s);
+    if (run->among->time_alone)
+        ll_terms_add(terms, &run->placed.active_s, is_on_device(run, seq) ? run->placed.ops[i].active_s : 0);
+    if (run->among->time_alone || ll_signature_is_idle(run->among, signature))
+        return !terms->failed;
+    if (kind != LL_WORK_WAIT && kind != LL_WORK_COLLECTIVE) {
+        struct alone *alone = alone_of(run, seq);
+        if (!alone || !(tally = tally_of(run, seq, alone, (uint32_t)(run->placed.costs[i] - alone->ways))))
+            return false;
+    }
+    for (uint64_t l = 0; l < run->machine->level_count; l++)
+        ll_terms_add(terms, &result->level_bytes[l], tally->traffic_bytes[l]);
+    for (uint32_t k = 0; k < tally->access_count; k++)
+        ll_terms_add(terms, &run->accessed_bytes[tally->accesses[k].level], tally->accesses[k].bytes);
+    ll_kind_sums_terms(kinds, result, seq, tally, terms);
+    return !terms->failed;
+}
+
+/* Leaves out so many periods of the steps that end with op last: *skipped ops. False when memory ran out. */
+static bool skip_steps(struct run *run, struct ll_turnover *turnover, uint32_t periods, uint32_t last,
+                       struct ll_kind_sums *kinds, struct ll_result *result, uint32_t *skipped)
+{
+    const struct ll_trace *trace = run->prepared->trace;
+    const uint32_t ops = 2 * trace->steps[trace->ops[last].step].op_count;
+    struct ll_terms terms = {0};
+    bool *on_device = malloc(ops * sizeof *on_device), right = on_device != NULL;
+    for (uint32_t i = 0; right && i < ops; i++) {
+        const uint32_t seq = last + 1 - ops + i;
+        on_device[i] = is_on_device(run, seq);
+        right = add_terms(run, seq, kinds, result, &terms);
+    }
+    terms.failed |= !right;
+    if (right)
+        ll_turnover_skip(turnover, &run->placed, periods, !run->among->time_alone, on_device);
+    *skipped = periods * ops;
+    free(on_device);
+    return ll_terms_sum(&terms, periods);
+}
+
+/* An op, and what it adds to sums. False when memory ran out. */
+static bool run_op(struct run *run, uint32_t seq, struct ll_kind_sums *kinds, struct ll_result *result)
+{
+    const struct ll_prepared *prepared = run->prepared;
+    const uint32_t signature = prepared->trace->ops[seq].signature;
+    const uint64_t kind = prepared->works[signature].kind;
+    const struct ll_tally *tally = &nothing;
+    run->placed.begun_s[seq - prepared->first_op] = run->placed.active_s;
+    ll_history_add(run->history, seq, run->so_far);
+    if (ll_signature_is_idle(run->among, signature)) {
+        run_idle(run, seq);
+        return true;
+    }
+    if (kind == LL_WORK_WAIT)
+        run_wait(run, seq);
+    else if (kind == LL_WORK_COLLECTIVE)
+        run_exchange(run, seq);
+    else if (!(tally = run_on_device(run, seq)))
+        return false;
+    if (run->among->time_alone)
+        return true;
+    count(run, tally, result);
+    ll_kind_sums_add(kinds, result, seq, tally);
+    return true;
+}
+
 /* False when memory ran out. */
 static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
     const struct ll_prepared *prepared = run->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    const bool steps_turn = run->repeats && !run->turns && prepared->equal_step_count > 0;
+    struct ll_turnover turnover = {0};
+    if (steps_turn)
+        ll_turnover_begin(&turnover, prepared, run->machine);
     for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
-        uint32_t signature = prepared->trace->ops[seq].signature;
-        uint64_t kind = prepared->works[signature].kind;
-        const struct ll_tally *tally = &nothing;
-        run->begun_s[seq - prepared->first_op] = run->active_s;
-        ll_history_add(run->history, seq, run->so_far);
-        if (ll_signature_is_idle(run->among, signature)) {
-            run_idle(run, seq);
-            continue;
-        }
-        if (kind == LL_WORK_WAIT)
-            run_wait(run, seq);
-        else if (kind == LL_WORK_COLLECTIVE)
-            run_exchange(run, seq);
-        else if (!(tally = run_on_device(run, seq)))
+        if (!run_op(run, seq, kinds, result))
             return false;
-        if (run->among->time_alone)
+        const struct ll_step *step = steps_turn ? &trace->steps[trace->ops[seq].step] : NULL;
+        if (!step || step->first_op + step->op_count - 1 != seq)
             continue;
-        count(run, tally, result);
-        ll_kind_sums_add(kinds, result, seq, tally);
+        turnover.step = trace->ops[seq].step;
+        uint32_t periods = ll_turnover_end_step(&turnover, &run->placed), skipped = 0;
+        if (periods > 0 && !skip_steps(run, &turnover, periods, seq, kinds, result, &skipped))
+            return false;
+        seq += skipped;
     }
     return true;
 }
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
-    double steps = (double)run->prepared->steps, behind_s = fmax(0, run->started_s - run->end_s);
-    assert(steps >= 1 && run->end_s >= 0);
+    double steps = (double)run->prepared->steps, behind_s = fmax(0, run->placed.started_s - run->placed.end_s);
+    assert(steps >= 1 && run->placed.end_s >= 0);
     /* The device runs one op at a time. */
-    assert(run->active_s <= run->end_s * (1 + 1e-9));
-    result->time_s = (run->end_s + behind_s) / steps;
+    assert(run->placed.active_s <= run->placed.end_s * (1 + 1e-9));
+    result->time_s = (run->placed.end_s + behind_s) / steps;
     if (run->among->time_alone)
         return true;
-    result->device_active_s = run->active_s / steps;
-    result->starting_s = run->starting_s / steps;
+    result->device_active_s = run->placed.active_s / steps;
+    result->starting_s = run->placed.starting_s / steps;
     for (uint64_t l = 0; l < run->machine->level_count; l++)
         result->level_bytes[l] /= steps;
-    ll_find_bottlenecks(result, run->parts, behind_s);
+    ll_find_bottlenecks(result, run->placed.parts, behind_s);
     ll_kind_sums_end(kinds, result);
     return ll_find_exposure(result) && ll_sum_energy(result, run->among->idle, run->accessed_bytes);
 }
@@ -699,8 +775,8 @@ static const struct ll_result *replay(struct run *run, struct ll_arena *arena, s
         *result = (struct ll_result){.prepared = run->prepared,
                                      .machine = run->machine,
                                      .footprint = footprint,
-                                     .ops = run->ops,
-                                     .costs = run->costs,
+                                     .ops = run->placed.ops,
+                                     .costs = run->placed.costs,
                                      .ways = run->signatures.ways,
                                      .so_far = run->so_far,
                                      .prices = run->signatures.prices,

@@ -43,6 +43,23 @@ static bool lower_signatures(struct ll_prepared *prepared, struct ll_arena *aren
     return all;
 }
 
+/* The first op of each signature. False when memory ran out. */
+static bool find_firsts(struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    uint32_t *firsts = ll_alloc(arena, trace->signature_count + 1, sizeof *firsts);
+    bool *known = calloc(trace->signature_count + 1, sizeof *known);
+    for (uint32_t seq = prepared->first_op; firsts && known && seq < prepared->end_op; seq++) {
+        const uint32_t signature = trace->ops[seq].signature;
+        if (!known[signature])
+            firsts[prepared->first_count++] = seq;
+        known[signature] = true;
+    }
+    prepared->firsts = firsts;
+    free(known);
+    return firsts && known;
+}
+
 /* Forms that differ by their place or names alone. False when memory ran out. */
 static bool find_same(struct ll_prepared *prepared, struct ll_arena *arena)
 {
@@ -272,7 +289,9 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
     prepared->deps = ll_trace_deps(trace, arena);
     prepared->residency = ll_residency_and_footprint(trace, arena, &prepared->footprint);
     bool whole = prepared->deps && prepared->residency;
-    return whole && find_fusions(prepared, arena) && find_repeats(prepared, arena) ? prepared : NULL;
+    return whole && find_fusions(prepared, arena) && find_repeats(prepared, arena) &&
+                   find_firsts(prepared, arena) && ll_find_equal_steps(prepared, arena)
+               ? prepared : NULL;
 }
 
 const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
@@ -647,12 +666,12 @@ bool ll_signatures_cost(struct ll_signatures *signatures, struct ll_arena *arena
     if (!signatures->ways || !signatures->known ||
         (exchanges && (!signatures->prices || !find_ranks(signatures, arena))))
         return false;
-    for (uint32_t i = prepared->first_op; i < prepared->end_op; i++) {
-        uint32_t signature = trace->ops[i].signature;
-        if (signatures->known[signature] || ll_signature_is_idle(signatures->among, signature))
+    for (uint32_t i = 0; i < prepared->first_count; i++) {
+        const uint32_t seq = prepared->firsts[i], signature = trace->ops[seq].signature;
+        if (ll_signature_is_idle(signatures->among, signature))
             continue;
         all &= prepared->works[signature].kind == LL_WORK_COLLECTIVE
-                   ? price_signature(signatures, i, refused, diags)
+                   ? price_signature(signatures, seq, refused, diags)
                    : cost_signature(signatures, signature, refused, arena, diags);
         signatures->known[signature] = true;
     }

@@ -25,6 +25,13 @@ struct ll_fused {
     uint32_t next;   /* the op of the same kernel that alone reads what it makes; 0: there is none */
 };
 
+/* Steps of a trace in a row whose ops are the same on every machine whose caches keep no history, and wait for
+ * ops that lie as far back, at most `reach` ops. */
+struct ll_equal_steps {
+    uint32_t first, last; /* of the trace's steps */
+    uint32_t reach;
+};
+
 /* The same by op, packed: bit 0 follows, 1..3 how many ops back the leader is, 4..6 how many ops on the next
  * one is, from bit 7 on held; bit 31: what is held is among `wide`. */
 struct ll_fused_ops {
@@ -53,6 +60,10 @@ struct ll_prepared {
      * this op there is no second one. Numbers are below repeat_count. */
     const uint32_t *repeats;
     uint32_t repeat_count;
+    const struct ll_equal_steps *equal_steps; /* in order */
+    uint64_t equal_step_count;
+    const uint32_t *firsts; /* ops, in order: of each signature that is replayed the first one */
+    uint32_t first_count;
     double flops, bytes; /* algorithmic, a step */
     enum ll_dtype dtype; /* of most FLOPs */
     bool as_recorded;    /* ops that have a recorded time take that, whatever the machine */

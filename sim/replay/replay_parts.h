@@ -15,6 +15,90 @@ struct ll_op_parts {
     uint32_t waited_for;  /* op, LL_NONE when it could start at once */
 };
 
+/* What ops run on, one after the other. */
+enum ll_stream {
+    LL_STREAM_DEVICE,
+    LL_STREAM_HOST,
+    LL_STREAM_TO_HOST, /* what waits on the host goes and comes beside input; links are duplex */
+    LL_STREAM_FROM_HOST,
+    LL_STREAM_PROGRAM,
+    LL_STREAM_NETWORK, /* and a level of it */
+    LL_STREAM_COUNT = LL_STREAM_NETWORK + LL_MAX_LINKS
+};
+
+/* When ops run, of those that have been placed so far, and from when on others may. Arrays are by op of the
+ * replay. */
+struct ll_placed {
+    struct ll_op_result *ops;
+    const struct ll_cost **costs;
+    struct ll_op_parts *parts;
+    double *begun_s;                /* how long the device had worked when the op began */
+    uint32_t *queued, queued_count; /* ops that go through the software's queue: those of the device */
+    double stream_end_s[LL_STREAM_COUNT];
+    uint32_t stream_last[LL_STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
+    double taken_end_s[LL_MAX_LINKS];      /* of exchanges over each level that keep units busy */
+    double end_s;                          /* of all */
+    double started_s;                      /* when the software has started the last op */
+    double reach_s; /* the latest of all times that were looked at, for the software may be late */
+    double low_s;   /* the earliest of them in this step */
+    double active_s, starting_s; /* all that the device works, all that the software takes to start */
+};
+
+/* Equal steps (steps.c). */
+
+/* Fills equal_steps; all else is there. False when memory ran out. */
+bool ll_find_equal_steps(struct ll_prepared *prepared, struct ll_arena *arena);
+
+/* How all stood when a step had ended, fields as of ll_placed. */
+struct ll_step_mark {
+    double stream_end_s[LL_STREAM_COUNT], taken_end_s[LL_MAX_LINKS];
+    double end_s, started_s, reach_s, low_s;
+    uint32_t stream_last[LL_STREAM_COUNT], queued_count;
+};
+
+/* From step to step of a replay. */
+struct ll_turnover {
+    const struct ll_prepared *prepared;
+    bool queues;            /* the software has a queue, of so many ops */
+    uint64_t queue;
+    uint64_t least_steps;   /* that the input of a step may wait for, and one */
+    uint32_t step;          /* of the trace, that is at work */
+    uint64_t equal;         /* which equal steps come next or go on */
+    uint64_t same;          /* steps in a row that went as those two before, later by shift_s */
+    double shift_s;
+    uint32_t kept_steps;    /* that the next one may look at */
+    struct ll_step_mark marks[3];
+};
+
+/* With the first replayed step at work. */
+void ll_turnover_begin(struct ll_turnover *turnover, const struct ll_prepared *prepared,
+                       const struct ll_machine *machine);
+
+/* A step has ended, the next one is at work: how many periods of two steps will go as the last two went. */
+uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *placed);
+
+/* Leaves out so many periods, as ll_turnover_end_step has said: places all their ops, or those alone that later
+ * ones may look at. on_device: of the ops of the last period. The sums active_s (unless all ops are placed) and
+ * starting_s are left. */
+void ll_turnover_skip(struct ll_turnover *turnover, struct ll_placed *placed, uint32_t periods, bool all_ops,
+                      const bool *on_device);
+
+/* Terms of sums, in the order in which they are added; none is negative. Starts as {0}. */
+struct ll_terms {
+    struct ll_term {
+        double *sum;
+        uint64_t order;
+        double term;
+    } *at;
+    uint64_t count, capacity;
+    bool failed; /* memory ran out */
+};
+void ll_terms_add(struct ll_terms *terms, double *sum, double term);
+
+/* Adds all terms to their sums so many times, to the bit as if one after the other. Frees them; false when
+ * memory ran out. */
+bool ll_terms_sum(struct ll_terms *terms, uint64_t times);
+
 /* Whether the op takes as long as it was recorded to take. */
 static inline bool ll_takes_recorded(const struct ll_prepared *prepared, uint32_t seq)
 {
@@ -116,6 +200,10 @@ struct ll_kind_sums;
 struct ll_kind_sums *ll_kind_sums_new(struct ll_arena *arena);
 void ll_kind_sums_add(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
                       const struct ll_tally *tally);
+
+/* The terms that this adds, of an op whose kind has been added before. */
+void ll_kind_sums_terms(struct ll_kind_sums *sums, const struct ll_result *result, uint32_t seq,
+                        const struct ll_tally *tally, struct ll_terms *terms);
 
 /* Fills kinds. */
 void ll_kind_sums_end(struct ll_kind_sums *sums, struct ll_result *result);
