@@ -39,8 +39,7 @@ struct ll_placed {
     double taken_end_s[LL_MAX_LINKS];      /* of exchanges over each level that keep units busy */
     double end_s;                          /* of all */
     double started_s;                      /* when the software has started the last op */
-    double reach_s; /* the latest of all times that were looked at, for the software may be late */
-    double low_s;   /* the earliest of them in this step */
+    double low_s, reach_s; /* the earliest and the latest of all times that were looked at in this step */
     double active_s, starting_s; /* all that the device works, all that the software takes to start */
 };
 

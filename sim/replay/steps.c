@@ -133,7 +133,7 @@ static double shift_of(struct ll_turnover *turnover, const struct ll_placed *pla
     if (!(before->low_s > 0) || !(shift_s > 0))
         return 0;
     const double binade_s = binade_of(before->low_s), even_s = binade_s * 0x1p-51;
-    if (now->reach_s >= 2 * binade_s || fmod(shift_s, even_s) != 0)
+    if (now->reach_s >= 2 * binade_s || before->reach_s >= 2 * binade_s || fmod(shift_s, even_s) != 0)
         return 0;
     for (uint32_t i = 0; i < steps[step].op_count; i++)
         if (!op_is_shifted(placed, from + i, to + i, shift_s))
@@ -210,6 +210,7 @@ uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *pl
     memcpy(mark->stream_last, placed->stream_last, sizeof mark->stream_last);
     memcpy(mark->taken_end_s, placed->taken_end_s, sizeof mark->taken_end_s);
     placed->low_s = INFINITY;
+    placed->reach_s = 0;
     if (turnover->equal == prepared->equal_step_count ||
         step < prepared->equal_steps[turnover->equal].first + PERIOD) {
         turnover->same = 0;
@@ -224,7 +225,8 @@ uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *pl
         return 0;
     turnover->kept_steps = (uint32_t)needed; /* fewer than have been replayed */
     const double binade_s = binade_of(mark_of(turnover, step - PERIOD)->low_s);
-    const double room = floor((2 * binade_s - mark->reach_s) / shift_s) - 1;
+    const double reach_s = fmax(mark->reach_s, mark_of(turnover, step - 1)->reach_s);
+    const double room = floor((2 * binade_s - reach_s) / shift_s) - 1;
     return room < 1 ? 0 : (uint32_t)fmin(room, (double)((equal->last - step) / PERIOD));
 }
 
@@ -258,7 +260,6 @@ static void shift_ends(struct ll_turnover *turnover, struct ll_placed *placed, u
         if (placed->taken_end_s[l] != before->taken_end_s[l])
             placed->taken_end_s[l] += shift_s;
     placed->end_s += shift_s;
-    placed->reach_s = fmax(placed->reach_s, placed->end_s) + shift_s;
     placed->started_s += turnover->queues ? shift_s : 0;
 }
 
