@@ -107,6 +107,8 @@ struct ll_pipeline_partition {
     uint64_t distance; /* how far apart devices of neighbouring stages are numbered: tensor x replicas */
     enum ll_schedule schedule;   /* which says on which devices virtual stages lie */
     struct ll_layer_split split; /* how layers are divided */
+    const uint32_t *part_of;     /* by layer: its virtual stage, of so many layers; NULL: as `split` says */
+    uint32_t layers;
 };
 
 /* The program of a virtual stage; free with ll_trace_free. NULL and *trouble, a static sentence: fewer layers
@@ -140,6 +142,46 @@ struct ll_virtual_stages {
 const char *ll_virtual_stages_find(const struct ll_trace *trace,
                                    const struct ll_pipeline_partition *partition, struct ll_arena *arena,
                                    struct ll_virtual_stages *vstages);
+
+/* The program of partition->vstage, of virtual stages that were found before; as ll_pipeline_partition. */
+struct ll_trace *ll_vstage_program(const struct ll_trace *trace, const struct ll_pipeline_partition *partition,
+                                   const struct ll_virtual_stages *vstages, const char **trouble);
+
+/* Virtual stages that do the same, known by their layers (twins.c): their programs need not all be made. */
+
+struct ll_twins {
+    uint32_t vstages;        /* of a model */
+    uint32_t *twin_of;       /* by virtual stage: the first that has its program; itself: none before it has */
+    const uint32_t *part_of; /* by layer: its virtual stage; NULL where layers cannot be divided so */
+    uint32_t layers;         /* length of part_of */
+};
+
+/* Fills *twins; lists live in the arena. False when memory ran out. */
+bool ll_twins_find(const struct ll_trace *trace, const struct ll_parallel *plan, uint32_t vstages,
+                   struct ll_arena *arena, struct ll_twins *twins);
+
+/* What is left of a step of which most layers of such virtual stages were left out. */
+struct ll_kept_layers {
+    struct ll_twins twins; /* of the whole step */
+    uint32_t count;        /* layers that were kept; the lists below have one for each */
+    const char **names;
+    uint32_t *part_of;    /* the virtual stage */
+    uint32_t *stands_for; /* of how many layers of the whole step it is one, itself included */
+    bool *alike;          /* it has to be equal to its neighbours, for it stands for other layers */
+    uint32_t *place;      /* by layer of the whole step: the one that was kept and stands for it */
+};
+
+/* The recorded step without the layers of virtual stages that do what another does, but for those next to a
+ * virtual stage that is kept: after any transformations that treat equal layers alike the programs of those
+ * come out as from the whole step (ll_kept_layers_hold). Free with ll_trace_free. NULL where that cannot be or
+ * saves little, or memory ran out. Lists live in the arena. */
+struct ll_trace *ll_leave_twins_out(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                    uint32_t vstages, struct ll_arena *arena, struct ll_kept_layers *kept);
+
+/* Whether transformations of such a step made the same of it as of the whole one: its layers are still these,
+ * they are still equal, and all would still be divided among virtual stages as they were. */
+bool ll_kept_layers_hold(const struct ll_trace *made, const struct ll_parallel *plan,
+                         const struct ll_kept_layers *kept, struct ll_arena *arena);
 
 /* The stages on which terms of a tie's sum are made: how many, and how far apart neighbours are; 0 apart
  * where two are on one stage or they are not equally far apart. */

@@ -4,6 +4,7 @@
  * as a program of its own, with sends and receives where tensors cross between virtual stages. */
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,18 +108,21 @@ bool ll_divide_layers(const struct ll_layer_split *split, const uint64_t *loads,
     return true;
 }
 
-static const char *divide_layers(struct finding *f, const struct ll_layer_split *split)
+static const char *divide_layers(struct finding *f, const struct ll_pipeline_partition *partition)
 {
     struct ll_layers layers;
     struct ll_virtual_stages *vstages = f->vstages;
     if (!ll_layers_find(f->trace, f->arena, &layers))
         return "memory ran out";
-    if (layers.count < vstages->count)
+    if (!partition->part_of && layers.count < vstages->count)
         return "there are fewer layers than stages";
-    uint32_t *part_of = ll_alloc(f->arena, layers.count, sizeof *part_of);
+    uint32_t *divided = partition->part_of ? NULL : ll_alloc(f->arena, layers.count, sizeof *divided);
+    const uint32_t *part_of = partition->part_of ? partition->part_of : divided;
+    assert(!partition->part_of || partition->layers == layers.count);
     if (!part_of)
         return "memory ran out";
-    if (!ll_divide_layers(split, layers.named_flops, layers.flops, layers.count, vstages->count, part_of))
+    if (divided && !ll_divide_layers(&partition->split, layers.named_flops, layers.flops, layers.count,
+                                     vstages->count, divided))
         return "the layers of the first and the last stage do not leave as many as the others need";
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         vstages->vstage_of[op] = layers.owner[op] == LL_NONE ? LL_NONE : part_of[layers.owner[op]];
@@ -347,6 +351,8 @@ const char *ll_virtual_stages_find(const struct ll_trace *trace,
                                    struct ll_virtual_stages *vstages)
 {
     assert(partition->stages > 0 && partition->chunks > 0);
+    if (ll_mul(partition->stages, partition->chunks) > UINT32_MAX / 2)
+        return "there are fewer layers than stages";
     struct finding finding = {.trace = trace, .arena = arena, .vstages = vstages};
     *vstages = (struct ll_virtual_stages){.count = (uint32_t)(partition->stages * partition->chunks),
                                           .stages = (uint32_t)partition->stages,
@@ -354,7 +360,7 @@ const char *ll_virtual_stages_find(const struct ll_trace *trace,
     vstages->vstage_of = none(arena, trace->op_count);
     if (!vstages->vstage_of)
         return "memory ran out";
-    const char *trouble = divide_layers(&finding, &partition->split);
+    const char *trouble = divide_layers(&finding, partition);
     if (trouble)
         return trouble;
     if (!bring_gradients_home(&finding) || !find_views(&finding) || !find_ties(&finding))
@@ -446,7 +452,7 @@ struct row {
 struct partitioning {
     const struct ll_trace *trace;
     const struct ll_pipeline_partition *partition;
-    struct ll_virtual_stages vstages;
+    const struct ll_virtual_stages *vstages;
     struct ll_rewrite rewrite;
     struct list in, out; /* by sender, phase and tensor; by tensor and receiver */
     uint32_t *in_at;     /* by tensor: its place in `in` */
@@ -475,9 +481,9 @@ static bool add_transfer(struct list *list, const struct transfer *transfer)
 
 static const struct ll_tie *tie_summed_by(const struct partitioning *c, uint32_t op)
 {
-    for (uint32_t i = 0; i < c->vstages.tie_count; i++)
-        if (c->vstages.ties[i].sum == op)
-            return &c->vstages.ties[i];
+    for (uint32_t i = 0; i < c->vstages->tie_count; i++)
+        if (c->vstages->ties[i].sum == op)
+            return &c->vstages->ties[i];
     return NULL;
 }
 
@@ -495,8 +501,8 @@ static enum ll_phase phase_of(const struct partitioning *c, uint32_t made, uint3
 static bool list_reading(struct partitioning *c, uint32_t vstage, uint32_t op, uint32_t tensor)
 {
     uint32_t self = (uint32_t)c->partition->vstage;
-    tensor = piece_source(c->trace, &c->vstages, vstage, tensor);
-    uint32_t from = piece_sender(c->trace, &c->vstages, vstage, tensor);
+    tensor = piece_source(c->trace, c->vstages, vstage, tensor);
+    uint32_t from = piece_sender(c->trace, c->vstages, vstage, tensor);
     if (from == LL_NONE || (from != self && vstage != self))
         return true;
     uint32_t made = c->trace->tensors[tensor].producer;
@@ -507,13 +513,13 @@ static bool list_reading(struct partitioning *c, uint32_t vstage, uint32_t op, u
 /* What the op reads, on each virtual stage that runs it. */
 static bool list_op(struct partitioning *c, uint32_t op)
 {
-    uint32_t tie = c->vstages.tie_of[op], first = tie == LL_NONE ? c->vstages.vstage_of[op] : 0;
-    uint32_t end = tie == LL_NONE ? first + 1 : c->vstages.count;
+    uint32_t tie = c->vstages->tie_of[op], first = tie == LL_NONE ? c->vstages->vstage_of[op] : 0;
+    uint32_t end = tie == LL_NONE ? first + 1 : c->vstages->count;
     if (first == LL_NONE || tie_summed_by(c, op))
         return true;
     for (uint32_t i = 0; i < signature_in_cut(c, op)->view.input_count; i++)
         for (uint32_t vstage = first; vstage < end; vstage++)
-            if (piece_runs(&c->vstages, vstage, op) &&
+            if (piece_runs(c->vstages, vstage, op) &&
                 !list_reading(c, vstage, op, ll_op_input(c->trace, op, i)))
                 return false;
     return true;
@@ -651,7 +657,7 @@ static void add_tied(struct partitioning *c, const struct ll_tie *tie)
     }
     for (uint32_t i = 0; i < signature->view.input_count; i++) {
         uint32_t tensor = ll_op_input(c->trace, tie->sum, i);
-        if (c->vstages.vstage_of[c->trace->tensors[tensor].producer] == c->partition->vstage)
+        if (c->vstages->vstage_of[c->trace->tensors[tensor].producer] == c->partition->vstage)
             terms[count++] = here(c, tensor);
     }
     if (count > 1)
@@ -662,7 +668,7 @@ static void add_tied(struct partitioning *c, const struct ll_tie *tie)
                                                                    .input_count = count,
                                                                    .outputs = &desc,
                                                                    .output_count = 1});
-    struct ll_apart apart = tie_apart(c->trace, &c->vstages, tie);
+    struct ll_apart apart = tie_apart(c->trace, c->vstages, tie);
     const struct ll_exchange_place place = {scope, LL_PHASE_UPDATE, apart.stages,
                                             apart.stride * c->partition->distance};
     uint32_t sum = ll_rewrite_exchange(&c->rewrite, LL_OP_ALL_REDUCE, terms[0], desc, &place);
@@ -741,9 +747,9 @@ static void begin_updates(struct partitioning *c, uint32_t before_op)
     for (uint64_t i = 0; i < c->out.count && c->out.at[i].made < before_op; i++)
         if (c->out.at[i].phase == LL_PHASE_UPDATE)
             send(c, &c->out.at[i]);
-    for (uint32_t i = 0; i < c->vstages.tie_count; i++) {
-        const struct ll_tie *tie = &c->vstages.ties[i];
-        if (tie->sum < before_op && piece_adds(c->trace, &c->vstages, tie, (uint32_t)c->partition->vstage))
+    for (uint32_t i = 0; i < c->vstages->tie_count; i++) {
+        const struct ll_tie *tie = &c->vstages->ties[i];
+        if (tie->sum < before_op && piece_adds(c->trace, c->vstages, tie, (uint32_t)c->partition->vstage))
             here(c, tie->first_output);
     }
     c->updating = true;
@@ -768,7 +774,7 @@ static void follow_phase(struct partitioning *c, uint32_t op)
 static bool is_left_over(const struct partitioning *c, uint32_t op)
 {
     bool read =
-        c->vstages.vstage_of[op] != LL_NONE || c->vstages.tie_of[op] != LL_NONE || c->partition->vstage != 0;
+        c->vstages->vstage_of[op] != LL_NONE || c->vstages->tie_of[op] != LL_NONE || c->partition->vstage != 0;
     for (uint32_t i = 0; i < signature_in_cut(c, op)->view.output_count; i++)
         read |= c->is_read[ll_op_output(c->trace, op, i)];
     return !read;
@@ -777,7 +783,7 @@ static bool is_left_over(const struct partitioning *c, uint32_t op)
 static void write_op(struct partitioning *c, uint32_t op)
 {
     bool left_over = is_left_over(c, op);
-    if (tie_summed_by(c, op) || (!left_over && !piece_runs(&c->vstages, (uint32_t)c->partition->vstage, op)))
+    if (tie_summed_by(c, op) || (!left_over && !piece_runs(c->vstages, (uint32_t)c->partition->vstage, op)))
         return;
     if (!left_over)
         follow_phase(c, op);
@@ -785,26 +791,16 @@ static void write_op(struct partitioning *c, uint32_t op)
     send_made(c, op);
 }
 
-static const char *prepare(struct partitioning *c, struct ll_arena *arena)
-{
-    if (ll_mul(c->partition->stages, c->partition->chunks) > UINT32_MAX / 2)
-        return "there are fewer layers than stages";
-    return ll_virtual_stages_find(c->trace, c->partition, arena, &c->vstages);
-}
-
-struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
-                                       const struct ll_pipeline_partition *partition, const char **trouble)
+struct ll_trace *ll_vstage_program(const struct ll_trace *trace, const struct ll_pipeline_partition *partition,
+                                   const struct ll_virtual_stages *vstages, const char **trouble)
 {
     assert(partition->vstage < partition->stages * partition->chunks);
-    struct partitioning c = {.trace = trace, .partition = partition, .step = LL_NONE};
-    struct ll_arena arena = {0};
-    const char *refusal = prepare(&c, &arena);
-    const char *vstage = ll_format(&arena, "%" PRIu64 " of %" PRIu64, partition->vstage + 1,
-                                   partition->stages * partition->chunks);
-    ll_rewrite_begin(&c.rewrite, trace, &(struct ll_fact){"piece", vstage ? vstage : ""}, 1);
-    if (refusal)
-        ll_rewrite_trouble(&c.rewrite, refusal);
-    else if (!list_transfers(&c))
+    struct partitioning c = {.trace = trace, .partition = partition, .vstages = vstages, .step = LL_NONE};
+    char vstage[48];
+    snprintf(vstage, sizeof vstage, "%" PRIu64 " of %" PRIu64, partition->vstage + 1,
+             partition->stages * partition->chunks);
+    ll_rewrite_begin(&c.rewrite, trace, &(struct ll_fact){"piece", vstage}, 1);
+    if (!list_transfers(&c))
         ll_rewrite_trouble(&c.rewrite, ll_status_text(LL_NO_MEMORY));
     for (uint32_t op = 0; op < trace->op_count && !c.rewrite.trouble; op++)
         write_op(&c, op);
@@ -813,6 +809,16 @@ struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
     struct ll_trace *new = ll_rewrite_end(&c.rewrite, trouble);
     free(c.in.at);
     free(c.out.at);
-    ll_arena_release(&arena);
     return new;
+}
+
+struct ll_trace *ll_pipeline_partition(const struct ll_trace *trace,
+                                       const struct ll_pipeline_partition *partition, const char **trouble)
+{
+    struct ll_arena arena = {0};
+    struct ll_virtual_stages vstages;
+    *trouble = ll_virtual_stages_find(trace, partition, &arena, &vstages);
+    struct ll_trace *made = *trouble ? NULL : ll_vstage_program(trace, partition, &vstages, trouble);
+    ll_arena_release(&arena);
+    return made;
 }

@@ -19,21 +19,54 @@
 #include "tracer/transform/rescale.h"
 #include "tracer/transform/rewrite.h"
 
+/* FLOPs of ops, summed without rounding, so that it does not matter in which order: low and high words. */
+struct flops {
+    uint64_t low, high;
+};
+
+static void add_flops(struct flops *sum, uint64_t flops, uint64_t times)
+{
+    sum->low += (flops & UINT32_MAX) * times;
+    sum->high += (flops >> 32) * times;
+}
+
+static double flops_of(const struct flops *sum, const struct ll_trace *trace)
+{
+    return ((double)sum->high * 0x1p32 + (double)sum->low) / (double)ll_max(trace->step_count, 1);
+}
+
 /* FLOPs of a step. Pure. */
 static double step_flops(const struct ll_trace *trace)
 {
-    double flops = 0;
+    struct flops sum = {0};
     for (uint64_t i = 0; i < trace->op_count; i++)
-        flops += (double)trace->signatures[trace->ops[i].signature].flops;
-    return flops / (double)ll_max(trace->step_count, 1);
+        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops, 1);
+    return flops_of(&sum, trace);
 }
 
-/* Of a step's FLOPs those that each of `ranks` devices does, which are at least 2, for they could not be
- * divided: a rank's are U + D / ranks, the whole's U + D. Pure. */
-static double ll_undivided_flops(const struct ll_trace *trace, const struct ll_trace *rank, uint64_t ranks)
+/* The same of the whole step of which layers were left out (kept->count > 0). False when memory ran out, or the
+ * layers are others. */
+static bool whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops)
+{
+    struct ll_arena scratch = {0};
+    struct ll_layers layers;
+    struct flops sum = {0};
+    bool done = kept->count == 0 ||
+                (ll_layers_find(trace, &scratch, &layers) && layers.count == kept->count);
+    for (uint64_t i = 0; done && kept->count > 0 && i < trace->op_count; i++)
+        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops,
+                  layers.owner[i] == LL_NONE ? 1 : kept->stands_for[layers.owner[i]]);
+    *flops = kept->count > 0 ? flops_of(&sum, trace) : step_flops(trace);
+    ll_arena_release(&scratch);
+    return done;
+}
+
+/* Of a step's `whole` FLOPs those that each of `ranks` devices does, which are at least 2, for they could not
+ * be divided: a rank's are U + D / ranks, the whole's U + D. Pure. */
+static double ll_undivided_flops(double whole, double rank, uint64_t ranks)
 {
     assert(ranks >= 2);
-    double whole = step_flops(trace), all = (double)ranks * step_flops(rank);
+    double all = (double)ranks * rank;
     assert(all >= whole * (1 - 1e-9)); /* ranks together do all of the work */
     return fmax(0, (all - whole) / (double)(ranks - 1));
 }
@@ -477,7 +510,7 @@ struct ll_trace *ll_take_turns(const struct ll_trace *program, uint64_t parts, c
 }
 
 /* Transformations that a plan makes at most: of the whole step, and of each virtual stage. */
-enum { CHANGES = 12, CHANGES_OF_VSTAGE = 6 };
+enum { CHANGES = 13, CHANGES_OF_VSTAGE = 6 };
 
 /* A law of plans: their factors multiply to the devices. */
 static inline bool plan_fits_devices(const struct ll_spread *spread)
@@ -492,6 +525,8 @@ struct chain {
     const struct ll_trace *last;
     struct ll_diags *diags;
     const char *what; /* is being done, for complaints */
+    struct ll_kept_layers kept; /* without any: the whole step is transformed */
+    struct ll_arena arena;      /* of these, and of what is found out on the way */
 };
 
 static bool no_memory(struct ll_diags *diags)
@@ -565,9 +600,12 @@ static bool shard(struct chain *chain)
     struct ll_trace *rank = ll_shard(whole, &spread->plan, chain->diags);
     if (!rank || !follow(chain, rank, NULL))
         return false;
-    spread->whole_flops = step_flops(whole);
-    spread->undivided_flops = ll_undivided_flops(whole, rank, spread->plan.tensor);
-    return ll_is_divided(whole, rank) || refuse_shares(chain);
+    double rank_flops;
+    if (!whole_step_flops(whole, &chain->kept, &spread->whole_flops) ||
+        !whole_step_flops(rank, &chain->kept, &rank_flops))
+        return no_memory(chain->diags);
+    spread->undivided_flops = ll_undivided_flops(spread->whole_flops, rank_flops, spread->plan.tensor);
+    return spread->whole_flops == 0 || rank_flops < spread->whole_flops || refuse_shares(chain);
 }
 
 static bool share_context(struct chain *chain)
@@ -690,21 +728,56 @@ static bool recast(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
-static bool partition(struct chain *chain, uint64_t vstage)
+/* Virtual stages of a model, of which there may be two. */
+static uint32_t model_vstages(const struct ll_spread *spread)
 {
-    const struct ll_parallel *plan = &chain->spread->plan;
+    bool twice = ll_schedule_placement(spread->plan.schedule) == LL_PLACED_BOTH_WAYS;
+    return twice ? (uint32_t)spread->plan.pipeline : spread->vstage_count;
+}
+
+/* Which of these has what of the step that is to be partitioned. */
+struct cuts {
+    struct ll_pipeline_partition how;
+    struct ll_virtual_stages vstages;
+    struct ll_twins twins;
+};
+
+static bool find_cuts(struct chain *chain, struct cuts *cuts)
+{
+    const struct ll_spread *spread = chain->spread;
+    const struct ll_parallel *plan = &spread->plan;
+    const uint32_t vstages = model_vstages(spread);
+    const struct ll_kept_layers *kept = &chain->kept;
+    *cuts = (struct cuts){.how = {.stages = plan->pipeline,
+                                  .chunks = vstages / plan->pipeline,
+                                  .distance = plan->tensor * ll_replicas(plan),
+                                  .schedule = plan->schedule,
+                                  .split = plan->split,
+                                  .part_of = kept->count > 0 ? kept->part_of : NULL,
+                                  .layers = kept->count},
+                          .twins = kept->twins};
+    chain->what = "cut into stages";
+    if (spread->vstage_count == 1) {
+        static uint32_t alone[1];
+        cuts->twins.twin_of = alone;
+        return true;
+    }
+    if (kept->count > 0 ? !ll_kept_layers_hold(chain->last, plan, kept, &chain->arena)
+                        : !ll_twins_find(chain->last, plan, vstages, &chain->arena, &cuts->twins))
+        return no_memory(chain->diags);
+    const char *trouble =
+        ll_virtual_stages_find(chain->last, &cuts->how, &chain->arena, &cuts->vstages);
+    return !trouble || follow(chain, NULL, trouble);
+}
+
+static bool partition(struct chain *chain, struct cuts *cuts, uint64_t vstage)
+{
     const char *trouble = NULL;
     chain->what = "cut into stages";
     if (chain->spread->vstage_count == 1)
         return true;
-    const bool twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
-    const struct ll_pipeline_partition how = {.stages = plan->pipeline,
-                                              .chunks = twice ? 1 : plan->chunks,
-                                              .vstage = vstage,
-                                              .distance = plan->tensor * ll_replicas(plan),
-                                              .schedule = plan->schedule,
-                                              .split = plan->split};
-    struct ll_trace *made = ll_pipeline_partition(chain->last, &how, &trouble);
+    cuts->how.vstage = vstage;
+    struct ll_trace *made = ll_vstage_program(chain->last, &cuts->how, &cuts->vstages, &trouble);
     return follow(chain, made, trouble);
 }
 
@@ -760,67 +833,11 @@ static bool take_turns(struct chain *chain)
     return follow(chain, made, trouble);
 }
 
-/* Layers that a virtual stage has, where it and its neighbours have none but such as are alike. */
-struct inside {
-    uint32_t count; /* 0: it has others */
-    bool first_stage, last_stage;
-    uint32_t turn; /* of a folded model, whose neighbours lie at other distances: the virtual stage; else 0 */
-};
-
-/* Virtual stages of a model, of which there may be two. */
-static uint64_t model_vstages(const struct ll_spread *spread)
-{
-    bool twice = ll_schedule_placement(spread->plan.schedule) == LL_PLACED_BOTH_WAYS;
-    return twice ? spread->plan.pipeline : spread->vstage_count;
-}
-
-/* What is inside of each virtual stage; in the arena, NULL when memory ran out. */
-static struct inside *find_inside(struct chain *chain, struct ll_arena *arena)
-{
-    struct ll_spread *spread = chain->spread;
-    struct ll_equal_layers equal;
-    const struct ll_parallel *plan = &spread->plan;
-    uint64_t vstages = model_vstages(spread), stages = plan->pipeline;
-    struct inside *inside = ll_alloc(arena, vstages, sizeof *inside);
-    if (!inside || !ll_equal_layers_find(chain->last, arena, &equal))
-        return NULL;
-    uint32_t *part_of = ll_alloc(arena, equal.layers.count + 1u, sizeof *part_of);
-    if (!part_of || equal.layers.count < vstages)
-        return part_of ? inside : NULL;
-    if (!ll_divide_layers(&plan->split, equal.layers.named_flops, equal.layers.flops, equal.layers.count,
-                          (uint32_t)vstages, part_of))
-        return inside; /* which the partition complains about */
-    for (uint32_t layer = 0; layer < equal.layers.count; layer++)
-        inside[part_of[layer]].count++;
-    for (uint32_t layer = 0; layer < equal.layers.count; layer++) {
-        bool surrounded = layer > equal.first && layer + 1 < equal.first + equal.count;
-        struct inside *vstage = &inside[part_of[layer]];
-        vstage->count = surrounded ? vstage->count : 0;
-        const uint64_t stage = ll_vstage_lies_on(plan->schedule, stages, part_of[layer]);
-        vstage->first_stage = stage == 0;
-        vstage->last_stage = stage == stages - 1;
-        vstage->turn = ll_schedule_placement(plan->schedule) == LL_PLACED_FOLDED ? part_of[layer] : 0;
-    }
-    return inside;
-}
-
-/* The first virtual stage before this one whose program it shares for sure; itself when there is none. */
-static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
-{
-    for (uint32_t other = 0; inside[vstage].count > 0 && other < vstage; other++)
-        if (inside[other].count == inside[vstage].count &&
-            inside[other].first_stage == inside[vstage].first_stage &&
-            inside[other].last_stage == inside[vstage].last_stage &&
-            inside[other].turn == inside[vstage].turn)
-            return other;
-    return vstage;
-}
-
 /* The program of a virtual stage, unless one before it does the same. */
-static bool add_vstage(struct chain chain, uint32_t vstage)
+static bool add_vstage(struct chain chain, struct cuts *cuts, uint32_t vstage)
 {
     struct ll_spread *spread = chain.spread;
-    if (!partition(&chain, vstage) || !exchange(&chain) || !compress(&chain) || !bundle(&chain) ||
+    if (!partition(&chain, cuts, vstage) || !exchange(&chain) || !compress(&chain) || !bundle(&chain) ||
         !offload(&chain) || !take_turns(&chain))
         return false;
     for (uint32_t i = 0; i < spread->program_count; i++)
@@ -835,22 +852,20 @@ static bool add_vstage(struct chain chain, uint32_t vstage)
     return program->prepared || chain.diags->count > 0 || no_memory(chain.diags);
 }
 
-/* A program for each virtual stage. Those inside of layers that are alike are alike, and are not all cut. */
+/* A program for each virtual stage. Those inside of layers that are alike are alike, and are not all made. */
 static bool add_vstages(struct chain *chain)
 {
-    struct ll_arena scratch = {0};
     struct ll_spread *spread = chain->spread;
-    const struct inside *inside = find_inside(chain, &scratch);
-    bool right = inside || no_memory(chain->diags);
+    const uint32_t of_model = model_vstages(spread);
+    struct cuts cuts;
+    bool right = find_cuts(chain, &cuts);
     for (uint32_t vstage = 0; right && vstage < spread->vstage_count; vstage++) {
-        uint64_t of_model = model_vstages(spread);
-        uint32_t twin = vstage < of_model ? twin_of(inside, vstage) : vstage - (uint32_t)of_model;
+        uint32_t twin = vstage < of_model ? cuts.twins.twin_of[vstage] : vstage - of_model;
         if (twin < vstage)
             spread->program_of[vstage] = spread->program_of[twin];
         else
-            right = add_vstage(*chain, vstage);
+            right = add_vstage(*chain, &cuts, vstage);
     }
-    ll_arena_release(&scratch);
     return right;
 }
 
@@ -864,6 +879,40 @@ static bool make_room(struct ll_spread *spread)
     return spread->programs && spread->program_of && spread->owned;
 }
 
+/* All that a plan makes of a step, or of what was kept of it. */
+static bool transform(struct chain *chain)
+{
+    return check_wishes(chain) && check_replicas(chain) && fuse_loss(chain) && rescale(chain) &&
+           narrow(chain) && shard(chain) && share_context(chain) && spread_experts(chain) &&
+           complete_casts(chain) && recompute(chain) && recast(chain) && widen_gradients(chain) &&
+           cut_exchanges(chain) && wait_for_exchanges(chain) && add_vstages(chain);
+}
+
+/* Leaves out what several virtual stages have alike. False where that does not work out, whatever the reason:
+ * the whole step then shows whether the plan does. */
+static bool transform_kept(struct chain *chain)
+{
+    struct ll_diags diags = {0};
+    struct chain kept = *chain;
+    kept.diags = &diags;
+    if (chain->spread->vstage_count < 3)
+        return false;
+    struct ll_trace *left = ll_leave_twins_out(chain->last, &chain->spread->plan,
+                                               model_vstages(chain->spread), &kept.arena, &kept.kept);
+    const bool done = left && follow(&kept, left, NULL) && transform(&kept) && diags.count == 0;
+    ll_diags_release(&diags);
+    ll_arena_release(&kept.arena);
+    return done;
+}
+
+/* Frees what was made so far. */
+static void start_again(struct ll_spread *spread)
+{
+    for (uint32_t i = 0; i < spread->owned_count; i++)
+        ll_trace_free(spread->owned[i]);
+    spread->owned_count = spread->program_count = 0;
+}
+
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags)
 {
@@ -875,13 +924,13 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     spread->plan = *plan;
     bool right = ll_is_of_one_rank(trace, diags) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
-                 (make_room(spread) || no_memory(diags)) && check_wishes(&chain) && check_replicas(&chain) &&
-                 fuse_loss(&chain) && rescale(&chain) && narrow(&chain) && shard(&chain) &&
-                 share_context(&chain) && spread_experts(&chain) && complete_casts(&chain) &&
-                 recompute(&chain) && recast(&chain) && widen_gradients(&chain) && cut_exchanges(&chain) &&
-                 wait_for_exchanges(&chain);
+                 (make_room(spread) || no_memory(diags));
+    if (right && !transform_kept(&chain)) {
+        start_again(spread);
+        right = transform(&chain);
+        ll_arena_release(&chain.arena);
+    }
     assert(!right || plan_fits_devices(spread));
-    right = right && add_vstages(&chain);
     if (right && diags->count == before)
         return spread;
     ll_spread_free(spread);
@@ -908,8 +957,7 @@ void ll_spread_free(struct ll_spread *spread)
 {
     if (!spread)
         return;
-    for (uint32_t i = 0; i < spread->owned_count; i++)
-        ll_trace_free(spread->owned[i]);
+    start_again(spread);
     ll_arena_release(&spread->arena);
     free(spread);
 }

@@ -95,6 +95,10 @@ static bool count_signature(struct ll_tables *tables, const struct ll_record *re
                             struct ll_signature_counts *counts)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
+    if (tables->known) {
+        *counts = *tables->known;
+        return true;
+    }
     if (!ll_grow(&tables->shapes, &tables->shape_capacity, (uint64_t)inputs + outputs + 1,
                  sizeof *tables->shapes))
         return false;
@@ -118,25 +122,39 @@ static bool fits(const struct ll_record *record)
            record->output_count <= LL_MAX_OP_REFS && record->attr_count <= LL_MAX_ATTRS;
 }
 
+/* Room for a key of so many bytes; NULL when memory ran out. */
+static void *key_room(struct ll_tables *tables, size_t bytes)
+{
+    struct ll_bytes *key = &tables->key;
+    if (!ll_grow(&key->data, &key->capacity, bytes, 1))
+        return NULL;
+    key->size = bytes;
+    return key->data;
+}
+
 /* Packs the signature into a key, looks it up, and counts FLOPs and bytes when it is new. Called for a record
  * that was not guessed right, which is rare in a training loop. */
 uint32_t ll_tables_signature(struct ll_tables *tables, const struct ll_record *record, enum ll_status *status)
 {
-    struct ll_bytes *key = &tables->key;
-    struct ll_signature_key head = signature_key(record);
-    key->size = 0;
-    ll_put_bytes(key, &head, sizeof head);
-    ll_put_bytes(key, record->attrs, record->attr_count * sizeof *record->attrs);
-    ll_put_bytes(key, record->outputs, record->output_count * sizeof *record->outputs);
-    for (uint32_t i = 0; i < record->input_count; i++) {
-        uint32_t desc = desc_of(tables, record->inputs[i]);
-        ll_put_bytes(key, &desc, sizeof desc);
-    }
-    bool is_new = false;
     *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
-    if (key->failed || !fits(record))
+    if (!fits(record))
         return LL_NO_ID;
-    uint32_t signature = ll_map_intern(&tables->signatures, key->data, key->size, &is_new);
+    struct ll_signature_key *key =
+        key_room(tables, sizeof *key + record->attr_count * sizeof *record->attrs +
+                             (record->output_count + record->input_count) * sizeof *record->outputs);
+    if (!key)
+        return LL_NO_ID;
+    *key = signature_key(record);
+    struct ll_attr *attrs = (struct ll_attr *)(key + 1);
+    uint32_t *outputs = (uint32_t *)(attrs + record->attr_count), *inputs = outputs + record->output_count;
+    if (record->attr_count)
+        memcpy(attrs, record->attrs, record->attr_count * sizeof *attrs);
+    for (uint32_t i = 0; i < record->output_count; i++)
+        outputs[i] = record->outputs[i];
+    for (uint32_t i = 0; i < record->input_count; i++)
+        inputs[i] = desc_of(tables, record->inputs[i]);
+    bool is_new = false;
+    uint32_t signature = ll_map_intern(&tables->signatures, key, tables->key.size, &is_new);
     if (!is_new)
         return signature;
     struct ll_signature_counts counts;
@@ -152,23 +170,22 @@ uint32_t ll_tables_signature(struct ll_tables *tables, const struct ll_record *r
 uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,
                          uint32_t op, enum ll_status *status)
 {
-    struct ll_bytes *key = &tables->key;
-    struct ll_links_key head = links_key(record);
-    key->size = 0;
-    ll_put_bytes(key, &head, sizeof head);
-    for (uint32_t i = 0; i < record->input_count; i++) {
-        uint64_t link = link_to(tables, record->inputs[i], first_output);
-        ll_put_bytes(key, &link, sizeof link);
-    }
+    *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
+    if (!fits(record))
+        return LL_NO_ID;
+    struct ll_links_key *key = key_room(
+        tables, sizeof *key + (record->input_count + record->control_count) * sizeof(uint64_t));
+    if (!key)
+        return LL_NO_ID;
+    *key = links_key(record);
+    uint64_t *inputs = (uint64_t *)(key + 1), *controls = inputs + record->input_count;
+    for (uint32_t i = 0; i < record->input_count; i++)
+        inputs[i] = link_to(tables, record->inputs[i], first_output);
     for (uint32_t i = 0; i < record->control_count; i++) {
         assert(record->controls[i] < op);
-        uint64_t distance = op - record->controls[i];
-        ll_put_bytes(key, &distance, sizeof distance);
+        controls[i] = op - record->controls[i];
     }
-    *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
-    if (key->failed || !fits(record))
-        return LL_NO_ID;
-    return ll_map_intern(&tables->edges, key->data, key->size, NULL);
+    return ll_map_intern(&tables->edges, key, tables->key.size, NULL);
 }
 
 bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought)

@@ -60,7 +60,8 @@ struct ll_tables {
     uint64_t count_capacity;
     uint32_t *tensors; /* desc, and LL_BROUGHT */
     uint64_t tensor_count, tensor_capacity;
-    struct ll_bytes key;     /* scratch */
+    const struct ll_signature_counts *known; /* those of the next record, if it is new; NULL: to be counted */
+    struct ll_bytes key;                     /* scratch */
     struct ll_shape *shapes; /* scratch: of the inputs and outputs of a signature */
     uint64_t shape_capacity;
 };
@@ -81,6 +82,10 @@ uint32_t ll_tables_signature(struct ll_tables *tables, const struct ll_record *r
                              enum ll_status *status);
 uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *record, uint32_t first_output,
                          uint32_t op, enum ll_status *status);
+
+/* As ll_recorder_op, for who rewrites a trace and has asked the op table for these counts. */
+uint32_t ll_recorder_counted_op(struct ll_recorder *recorder, const struct ll_record *record,
+                                const struct ll_signature_counts *counts);
 
 /* Adds count tensors, false when memory ran out or there are too many. */
 bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought);

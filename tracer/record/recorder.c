@@ -838,3 +838,13 @@ uint32_t ll_recorder_op(struct ll_recorder *recorder, const struct ll_record *re
     ll_meter_leave(&recorder->meter, &mark);
     return recorder->status == LL_OK ? (uint32_t)first_output : LL_NONE;
 }
+
+uint32_t ll_recorder_counted_op(struct ll_recorder *recorder, const struct ll_record *record,
+                                const struct ll_signature_counts *counts)
+{
+    assert(recorder->foreign_clock && !recorder->notes.count); /* it is made sense of before this returns */
+    recorder->tables.known = counts;
+    uint32_t first = ll_recorder_op(recorder, record);
+    recorder->tables.known = NULL;
+    return first;
+}

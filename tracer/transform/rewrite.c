@@ -9,6 +9,7 @@
 
 #include "tracer/base/file.h"
 #include "tracer/ir/trace.h"
+#include "tracer/record/encode.h"
 #include "tracer/record/recorder.h"
 
 /* The big tables are blocks of their own, as the reader makes them; what they point to goes into the arena.
@@ -434,7 +435,8 @@ bool ll_rewrite_record(struct ll_rewrite *rewrite, uint32_t op, struct ll_record
 }
 
 /* The recorder takes our word for it that the op table accepts an op, so the table is asked before. */
-static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
+static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record,
+                     struct ll_signature_counts *counts)
 {
     uint32_t inputs = record->input_count, outputs = record->output_count;
     if (!ll_grow(&rewrite->looks, &rewrite->look_capacity, (uint64_t)inputs + outputs + 1,
@@ -447,15 +449,16 @@ static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
         looks[inputs + i] = rewrite->shapes[record->outputs[i]];
     const struct ll_op_view view = {record->kind, inputs,         outputs,      record->attr_count,
                                     looks,        looks + inputs, record->attrs};
-    struct ll_signature_counts counts;
-    const char *trouble = ll_signature_count(&view, &counts);
+    const char *trouble = ll_signature_count(&view, counts);
     return !trouble || ll_rewrite_trouble(rewrite, trouble);
 }
 
-/* An op that the table accepts. */
-static uint32_t add_accepted(struct ll_rewrite *rewrite, const struct ll_record *record)
+/* An op that the table accepts, with these counts. */
+static uint32_t add_accepted(struct ll_rewrite *rewrite, const struct ll_record *record,
+                             const struct ll_signature_counts *counts)
 {
-    uint32_t first = checked(rewrite, ll_recorder_op(rewrite->recorder, record));
+    uint32_t first =
+        checked(rewrite, ll_recorder_counted_op(rewrite->recorder, record, counts));
     if (first == LL_NONE || !note_tensors(rewrite, first, record->outputs, record->output_count))
         return LL_NONE;
     rewrite->op_count++;
@@ -464,7 +467,9 @@ static uint32_t add_accepted(struct ll_rewrite *rewrite, const struct ll_record 
 
 uint32_t ll_rewrite_add(struct ll_rewrite *rewrite, const struct ll_record *record)
 {
-    return rewrite->trouble || !accepted(rewrite, record) ? LL_NONE : add_accepted(rewrite, record);
+    struct ll_signature_counts counts;
+    return rewrite->trouble || !accepted(rewrite, record, &counts) ? LL_NONE
+                                                                   : add_accepted(rewrite, record, &counts);
 }
 
 void ll_rewrite_step(struct ll_rewrite *rewrite, uint32_t op)
@@ -487,40 +492,46 @@ static void follow(struct ll_rewrite *rewrite, uint32_t op, uint32_t first, uint
     rewrite->ops[op] = rewrite->op_count - 1;
 }
 
+/* Whether a record is what the old op was, on tensors that look as those did: then the table accepts it as it
+ * was, and counts the same. */
+static bool is_as_before(const struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record,
+                         struct ll_signature_counts *counts)
+{
+    const struct ll_op_signature *old = &rewrite->old->signatures[rewrite->old->ops[op].signature];
+    const struct ll_op_view *view = &old->view;
+    if (record->kind != view->kind || record->input_count != view->input_count ||
+        record->output_count != view->output_count || record->attr_count != view->attr_count ||
+        (view->attr_count && memcmp(record->attrs, view->attrs, view->attr_count * sizeof *view->attrs) != 0))
+        return false;
+    for (uint32_t i = 0; i < record->output_count; i++)
+        if (record->outputs[i] != rewrite->descs[old->outputs[i]])
+            return false;
+    for (uint32_t i = 0; i < record->input_count; i++)
+        if (memcmp(ll_rewrite_shape(rewrite, record->inputs[i]), &view->in[i], sizeof view->in[i]) != 0)
+            return false;
+    *counts = (struct ll_signature_counts){old->flops, old->bytes_read, old->bytes_written};
+    return true;
+}
+
 uint32_t ll_rewrite_put(struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
 {
     assert(op < rewrite->old->op_count);
+    struct ll_signature_counts counts;
     ll_rewrite_step(rewrite, op);
-    uint32_t first = ll_rewrite_add(rewrite, record);
+    if (rewrite->trouble ||
+        (!is_as_before(rewrite, op, record, &counts) && !accepted(rewrite, record, &counts)))
+        return LL_NONE;
+    uint32_t first = add_accepted(rewrite, record, &counts);
     if (first != LL_NONE)
         follow(rewrite, op, first, record->output_count);
     return first;
 }
 
-/* Whether the tensors that an old op reads look as they did: then the table accepts it as it was. */
-static bool reads_the_same(const struct ll_rewrite *rewrite, uint32_t op, const struct ll_record *record)
-{
-    const struct ll_shape *in = rewrite->old->signatures[rewrite->old->ops[op].signature].view.in;
-    for (uint32_t i = 0; i < record->input_count; i++)
-        if (memcmp(ll_rewrite_shape(rewrite, record->inputs[i]), &in[i], sizeof in[i]) != 0)
-            return false;
-    return true;
-}
-
 void ll_rewrite_keep(struct ll_rewrite *rewrite, uint32_t op)
 {
-    assert(op < rewrite->old->op_count);
     struct ll_record record;
-    if (!ll_rewrite_record(rewrite, op, &record))
-        return;
-    if (!reads_the_same(rewrite, op, &record)) {
+    if (ll_rewrite_record(rewrite, op, &record))
         ll_rewrite_put(rewrite, op, &record);
-        return;
-    }
-    ll_rewrite_step(rewrite, op);
-    uint32_t first = add_accepted(rewrite, &record);
-    if (first != LL_NONE)
-        follow(rewrite, op, first, record.output_count);
 }
 
 uint32_t ll_rewrite_exchange(struct ll_rewrite *rewrite, enum ll_op_kind kind, uint32_t new_tensor,
