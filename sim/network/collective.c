@@ -226,6 +226,21 @@ uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
     return level < ll_net_levels(net) ? level : LL_NO_LEVEL;
 }
 
+bool ll_groups_are_apart(const struct ll_net *net, const struct ll_exchange *e)
+{
+    const uint64_t level = e->groups > 1 ? ll_common_level(net, e) : LL_NO_LEVEL;
+    if (level == LL_NO_LEVEL || ll_net_rails(net, level) != ll_net_group(net, level))
+        return false;
+    const struct ll_network *spec = &ll_net_machine(net)->networks[level];
+    if (spec->group_port_Bps > 0 ||
+        (spec->topology != LL_TOPOLOGY_SWITCH && spec->topology != LL_TOPOLOGY_FULL))
+        return false;
+    for (uint64_t i = e->size; i < e->size * e->groups; i++)
+        if (e->members[i] - e->members[i - i % e->size] != e->members[i % e->size] - e->members[0])
+            return false;
+    return true;
+}
+
 /* What comes before the first byte, but for what the protocol adds. */
 static double start_of(const struct ll_software *software, const struct ll_exchange *way)
 {

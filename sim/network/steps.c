@@ -25,6 +25,7 @@ struct message {
 
 /* A link of the net. */
 struct crossed {
+    double Bps; /* what it carries; 0: nobody has asked yet */
     double left_Bps;
     uint64_t crossing;     /* messages on it that have no rate yet */
     uint64_t first, count; /* of all messages on it, in crossers */
@@ -36,6 +37,7 @@ struct ll_flows {
     struct ll_route path; /* the links of all messages, one after the other */
     struct message *messages;
     uint64_t count, capacity;
+    uint64_t times; /* for how many messages on other links each of them stands, itself included */
     struct crossed *links;                     /* of the net */
     uint64_t *used, used_count, used_capacity; /* links that messages without a rate cross */
     uint64_t *crossers, crossers_capacity;     /* messages, link by link */
@@ -51,6 +53,7 @@ struct ll_flows *ll_flows_new(const struct ll_net *net)
     if (!flows)
         return NULL;
     flows->net = net;
+    flows->times = 1;
     flows->links = calloc(ll_net_links(net), sizeof *flows->links);
     if (flows->links)
         return flows;
@@ -72,16 +75,17 @@ void ll_flows_free(struct ll_flows *flows)
     free(flows);
 }
 
-/* Forgets all messages. */
-static void flows_clear(struct ll_flows *flows)
+/* Forgets all messages; each that comes stands for so many that do the same on other links. */
+static void flows_clear(struct ll_flows *flows, uint64_t times)
 {
     flows->path.count = flows->count = 0;
+    flows->times = times;
 }
 
 /* Links of all messages that were added, one counted for each that crosses it. */
 static uint64_t flows_links(const struct ll_flows *flows)
 {
-    return flows->path.count;
+    return flows->path.count * flows->times;
 }
 
 void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double bytes)
@@ -95,6 +99,14 @@ void ll_flows_add(struct ll_flows *flows, uint64_t from, uint64_t to, double byt
     double latency_s = ll_net_route(flows->net, from, to, &flows->path);
     flows->messages[flows->count++] = (struct message){
         .first = first, .count = flows->path.count - first, .left_bytes = bytes, .latency_s = latency_s};
+}
+
+static double carried_Bps(struct ll_flows *flows, uint64_t at)
+{
+    struct crossed *link = &flows->links[at];
+    if (link->Bps == 0)
+        link->Bps = ll_net_link_Bps(flows->net, at);
+    return link->Bps;
 }
 
 static const uint64_t *links_of(const struct ll_flows *flows, const struct message *message)
@@ -113,7 +125,8 @@ double ll_flows_least_s(struct ll_flows *flows)
             uint64_t at = links_of(flows, message)[j];
             struct crossed *link = &flows->links[at];
             link->bytes += message->left_bytes;
-            least_s = fmax(least_s, link->bytes / ll_net_link_Bps(flows->net, at));
+            const double so_far_s = link->bytes / carried_Bps(flows, at);
+            least_s = so_far_s > least_s ? so_far_s : least_s;
         }
     }
     assert(least_s >= 0);
@@ -135,7 +148,7 @@ static bool count_crossings(struct ll_flows *flows)
             if (!ll_grow(&flows->used, &flows->used_capacity, flows->used_count + 1, sizeof *flows->used))
                 return false;
             flows->used[flows->used_count++] = at;
-            link->left_Bps = ll_net_link_Bps(flows->net, at);
+            link->left_Bps = carried_Bps(flows, at);
             link->count = 0;
         }
     }
@@ -298,7 +311,8 @@ bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
     for (uint64_t i = 0; i < flows->count; i++) {
         const struct message *message = &flows->messages[i];
         times->latency_s = fmax(times->latency_s, message->latency_s);
-        times->mean_latency_s += message->latency_s / (double)flows->count;
+        for (uint64_t k = 0; k < flows->times; k++) /* rounded as if all were there */
+            times->mean_latency_s += message->latency_s / (double)(flows->count * flows->times);
         empty_s = message->left_bytes <= 0 ? fmax(empty_s, message->latency_s) : empty_s;
     }
     if (!add_end(flows, 0, empty_s) || !run_to_end(flows, times))
@@ -770,6 +784,8 @@ struct solution {
     const struct ll_flow_end *ends; /* in the arena, of one byte */
 };
 
+enum apart { NOT_ASKED, APART, NOT_APART };
+
 struct ll_solver {
     const struct ll_net *net;
     struct ll_flows *flows;
@@ -777,6 +793,8 @@ struct ll_solver {
     struct solution *solutions; /* by pattern */
     uint64_t solution_capacity;
     struct ll_arena arena;
+    uint8_t *apart; /* by number of groups: whether ll_groups_are_apart, enum apart */
+    uint64_t apart_capacity;
     struct send *sends; /* of the step under way, behind the place of whose they are */
     uint64_t count, capacity;
     bool failed;
@@ -804,6 +822,7 @@ void ll_solver_free(struct ll_solver *solver)
     ll_map_release(&solver->patterns);
     ll_arena_release(&solver->arena);
     free(solver->solutions);
+    free(solver->apart);
     free(solver->sends);
     free(solver);
 }
@@ -816,7 +835,20 @@ const struct ll_net *ll_solver_net(const struct ll_solver *solver)
 uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *e)
 {
     assert(e->size > 0 && e->groups > 0);
+    uint64_t known = solver->groups.count;
+    if (!ll_grow(&solver->apart, &solver->apart_capacity, known + 1, sizeof *solver->apart))
+        return LL_NO_ID;
+    solver->apart[known] = NOT_ASKED;
     return ll_map_intern(&solver->groups, e->members, e->groups * e->size * sizeof *e->members, NULL);
+}
+
+/* Whether each group has links of its own, which takes as long to see as few messages to solve. */
+static bool are_apart(struct ll_solver *solver, const struct ll_exchange *e)
+{
+    uint8_t *apart = &solver->apart[solver->sends[0].from];
+    if (*apart == NOT_ASKED)
+        *apart = ll_groups_are_apart(solver->net, e) ? APART : NOT_APART;
+    return *apart == APART;
 }
 
 /* One more message between two ranks of a group; UINT64_MAX: of each. */
@@ -850,14 +882,20 @@ static double take_shares(struct ll_solver *solver)
     return whole;
 }
 
-/* All groups' messages become flows, as long as they cross no more links. */
+/* All groups' messages become flows, as long as they cross no more links; those of the first stand for all where
+ * groups do not meet. */
 static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uint64_t most_links)
 {
-    flows_clear(solver->flows);
+    bool alike = true;
+    for (uint64_t i = 1; i <= solver->count; i++)
+        alike &= solver->sends[i].group == UINT64_MAX;
+    const bool first_alone = alike && are_apart(solver, e);
+    const uint64_t groups = first_alone ? 1 : e->groups;
+    flows_clear(solver->flows, first_alone ? e->groups : 1);
     for (uint64_t i = 1; i <= solver->count && flows_links(solver->flows) <= most_links; i++) {
         const struct send *send = &solver->sends[i];
         bool each = send->group == UINT64_MAX;
-        for (uint64_t g = each ? 0 : send->group; g < (each ? e->groups : send->group + 1); g++)
+        for (uint64_t g = each ? 0 : send->group; g < (each ? groups : send->group + 1); g++)
             ll_flows_add(solver->flows, e->members[g * e->size + send->from],
                          e->members[g * e->size + send->to], send->bytes);
     }

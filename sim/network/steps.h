@@ -277,6 +277,10 @@ uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64
 /* The level in which alone the members of each group have different places; LL_NO_LEVEL: there is none. */
 uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *exchange);
 
+/* Whether each group does on links of its own what the first does on its: all lie alike in one level, where
+ * switches join devices, or each is joined with each. */
+bool ll_groups_are_apart(const struct ll_net *net, const struct ll_exchange *exchange);
+
 /* The exchange with as few groups as take as long as all; *owned is to be freed. */
 struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,
                                       uint64_t **owned);

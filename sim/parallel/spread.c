@@ -888,6 +888,12 @@ static bool transform(struct chain *chain)
            cut_exchanges(chain) && wait_for_exchanges(chain) && add_vstages(chain);
 }
 
+/* Where scales are agreed upon behind a pass, one exchange has a number of each layer. */
+static bool counts_layers(const struct ll_parallel *plan)
+{
+    return plan->low_precision.recipe == LL_RECIPE_DELAYED;
+}
+
 /* Leaves out what several virtual stages have alike. False where that does not work out, whatever the reason:
  * the whole step then shows whether the plan does. */
 static bool transform_kept(struct chain *chain)
@@ -895,7 +901,7 @@ static bool transform_kept(struct chain *chain)
     struct ll_diags diags = {0};
     struct chain kept = *chain;
     kept.diags = &diags;
-    if (chain->spread->vstage_count < 3)
+    if (chain->spread->vstage_count < 3 || counts_layers(&chain->spread->plan))
         return false;
     struct ll_trace *left = ll_leave_twins_out(chain->last, &chain->spread->plan,
                                                model_vstages(chain->spread), &kept.arena, &kept.kept);

@@ -300,7 +300,8 @@ static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_sig
         asked.peer = -asked.peer;
     asked.first = stage_of(run->spread, vstage) * (uint64_t)apart;
     asked.span = (uint64_t)apart;
-    const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &asked) : NULL;
+    const struct ll_asked first = ll_asked_of_first(run->exchanges, asked);
+    const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &first) : NULL;
     const char *trouble = price ? price->trouble : "memory ran out";
     if (asked.peer && trouble)
         return refuse_message(run, &asked, trouble);

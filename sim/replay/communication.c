@@ -120,6 +120,23 @@ struct ll_asked ll_asked_by(const struct ll_op_view *op)
                              .piece = (uint64_t)ll_attr_count(op, LL_ATTR_PIECE, 0)};
 }
 
+/* Moved by whole groups that a switch joins, or each with each, which keeps who shares a link with whom. */
+struct ll_asked ll_asked_of_first(const struct ll_exchanges *x, struct ll_asked asked)
+{
+    const struct ll_machine *machine = x->machine;
+    uint64_t group = 1, other = asked.first + (uint64_t)asked.peer, low = ll_min(asked.first, other),
+             high = ll_max(asked.first, other);
+    if (machine->network_count == 0 || asked.span == 0 || other >= x->devices ||
+        ll_add(high, asked.span) > x->devices)
+        return asked;
+    const enum ll_topology topology = machine->networks[machine->network_count - 1].topology;
+    for (uint64_t level = 0; level + 1 < machine->network_count; level++)
+        group = ll_mul(group, machine->networks[level].devices);
+    if (topology == LL_TOPOLOGY_SWITCH || topology == LL_TOPOLOGY_FULL)
+        asked.first -= low / group * group;
+    return asked;
+}
+
 /* By op kind: the ops of class communication have the collectives' words, but that two halves of one are ops
  * each. */
 static const enum ll_collective collectives[LL_OP_NONE] = {

@@ -60,6 +60,10 @@ void ll_exchanges_free(struct ll_exchanges *exchanges);
 /* The exchange that an op of class communication asks for. Pure. */
 struct ll_asked ll_asked_by(const struct ll_op_view *op);
 
+/* The same of messages between two devices and others beside them, asked of the first devices that have such:
+ * where groups of the outermost level are all alike they take as long as those that were asked for. Pure. */
+struct ll_asked ll_asked_of_first(const struct ll_exchanges *exchanges, struct ll_asked asked);
+
 /* What it takes. NULL when memory ran out. Good until the next question, of whoever has the same prices. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *exchanges, const struct ll_asked *asked);
 
