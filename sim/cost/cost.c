@@ -17,6 +17,7 @@
 #include "sim/cost/experts.h"
 #include "sim/cost/gemm_kernels.h"
 #include "sim/cost/linear.h"
+#include "sim/cost/outline.h"
 #include "tracer/ir/experts.h"
 
 /* What the workers of the host take to prepare an op's result; 0: nothing is known of that. */
@@ -687,6 +688,24 @@ void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, c
     const char *trouble;
     if (cost_op(&question, cost, &answer, &trouble))
         look_up(&question, cost);
+}
+
+bool ll_cost_ask_timing(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                        ll_timing_ask *ask, void *context)
+{
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct derivation d;
+    struct doer doer;
+    struct ll_cost none;
+    if (needs_no_unit(&question, &none) || may_be_fused(work) || quantizes(work) ||
+        work->kind == LL_WORK_COLLECTIVE || !find_doer(&question, &doer) ||
+        ll_unit_model(machine->units[doer.unit].model)->whole ||
+        ll_variants(&machine->software, work, variants) != 1 || variants->apart_bytes != 0 ||
+        variants->overhead_s != 0)
+        return false;
+    size_up(&doer, variants, &d);
+    return ask(&d.sized, context);
 }
 
 bool ll_cost_is_reuse_sensitive(const struct ll_machine *machine, const struct ll_cost *cost,

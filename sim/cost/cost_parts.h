@@ -45,14 +45,16 @@ static inline double ll_line_inside(const struct ll_machine *machine, uint64_t l
  * waited for. level_s: what all of the bytes take. Grows with the bytes, and with level_s. Pure. */
 static inline struct ll_stage ll_stage_of(const struct ll_intake *intake, double bytes, double level_s)
 {
-    double left = fmax(0, bytes - intake->saved_bytes);
-    if (left == 0)
+    double left = bytes - intake->saved_bytes;
+    if (!(left > 0))
         return (struct ll_stage){0};
-    double whole_s = level_s * (left / bytes), first_s = fmin(intake->first_s, whole_s);
+    double whole_s = left == bytes ? level_s : level_s * (left / bytes);
+    double first_s = intake->first_s < whole_s ? intake->first_s : whole_s;
     double waits = left < intake->line_bytes ? left / intake->line_bytes : 1;
+    double others_s = intake->pieces > 1 ? (intake->pieces - 1) * first_s : 0, rest_s = whole_s - first_s;
     return (struct ll_stage){.whole_s = whole_s,
                              .first_s = first_s,
-                             .others_s = fmin(fmax(0, intake->pieces - 1) * first_s, whole_s - first_s),
+                             .others_s = others_s < rest_s ? others_s : rest_s,
                              .wait_s = intake->wait_s * waits};
 }
 

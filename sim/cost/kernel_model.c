@@ -10,7 +10,9 @@
 
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/gemm_kernels.h"
+#include "sim/cost/kernel_parts.h"
 #include "sim/cost/linear.h"
+#include "sim/cost/outline.h"
 #include "tracer/base/num.h"
 
 /* The kernel configurations of a unit and their stages. The best configuration is the fastest, or the one
@@ -25,17 +27,11 @@
  *       the least energy:                    the budget is infinite at first, then shrinks as long as the
  *                                            static power that is saved pays for it */
 
-/* The instances that the software employs of a unit: by grain of work, `worth` of them; at most `most`. */
-struct employed {
-    double bytes, grain, worth;
-    uint64_t most, count;
-};
-
-static struct employed employ(const struct ll_kernel_timing *s)
+struct ll_employed ll_kernel_employ(const struct ll_kernel_timing *s)
 {
-    struct employed e = {.grain = s->machine->software.grain,
-                         .bytes = ll_work_bytes(s->op),
-                         .most = ll_partition_most_units(s->kernel, s->op, s->all)};
+    struct ll_employed e = {.grain = s->machine->software.grain,
+                            .bytes = ll_work_bytes(s->op),
+                            .most = ll_partition_most_units(s->kernel, s->op, s->all)};
     double work = fmax((double)s->op->flops, e.bytes) / (double)s->task.steps;
     e.worth = e.grain > 0 ? floor(work / e.grain) : (double)e.most;
     e.count = e.worth >= (double)e.most ? e.most : e.worth > 1 ? (uint64_t)e.worth : 1;
@@ -44,7 +40,7 @@ static struct employed employ(const struct ll_kernel_timing *s)
 
 uint64_t ll_kernel_time_units(const struct ll_kernel_timing *s)
 {
-    return employ(s).count;
+    return ll_kernel_employ(s).count;
 }
 
 /* Seconds on lanes, in cycles of the unit that computes. */
@@ -60,21 +56,14 @@ static double utilization_of(double flops, double could)
     return could > 0 ? flops / fmax(could, flops) : 0;
 }
 
-/* How the time of computing comes about. */
-struct computing {
-    double after, casting, meanwhile; /* cycles: lanes behind GEMMs; casts; lanes at the same time */
-    struct ll_partitioned parts;
-    double begin_s;         /* beginning rows */
-    double busiest, cycles; /* of the busiest unit, one step: alone; waiting for lanes at the same time */
-};
-
-static struct computing compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way)
+struct ll_computing ll_compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way)
 {
     double rate = s->unit.clock_hz * s->unit.efficiency;
-    struct computing c = {.after = in_cycles(s, s->lanes.after_s),
-                          .casting = in_cycles(s, s->cast_s),
-                          .meanwhile = in_cycles(s, s->lanes.meanwhile_s),
-                          .parts = ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work)};
+    struct ll_computing c = {.after = in_cycles(s, s->lanes.after_s),
+                             .casting = in_cycles(s, s->cast_s),
+                             .meanwhile = in_cycles(s, s->lanes.meanwhile_s),
+                             .parts =
+                                 ll_partition(s->kernel, s->op, &s->task, way->units_used, way->at_work)};
     c.begin_s = ll_rows_begin_s(s->kernel, s->task.work, c.parts.units);
     c.busiest = way->cycles * (c.parts.imbalance * s->rows) + c.begin_s * rate;
     c.cycles = fmax(c.busiest, c.meanwhile);
@@ -86,7 +75,7 @@ static void time_compute(const struct ll_kernel_timing *s, const struct ll_kerne
 {
     double steps = (double)s->task.steps, rate = s->unit.clock_hz * s->unit.efficiency;
     double one_unit = ll_unit_flops_per_cycle(&s->unit, s->task.dtype);
-    const struct computing c = compute(s, way);
+    const struct ll_computing c = ll_compute(s, way);
     cost->units_used = c.parts.units;
     cost->compute_cycles = steps * c.cycles + (c.after + c.casting);
     cost->compute_s = cost->compute_cycles / rate;
@@ -113,8 +102,7 @@ double ll_kernel_share(const struct ll_machine *machine, const struct ll_kernel 
     return outermost ? kernel->dram_efficiency : kernel->bandwidth_efficiency;
 }
 
-/* Of a level's bandwidth, what the kernel on its unit reaches. */
-static double share_of(const struct ll_kernel_timing *s, uint64_t l)
+double ll_share_of_level(const struct ll_kernel_timing *s, uint64_t l)
 {
     const struct ll_gemm_kernels *gemm = &s->unit.matrix.gemm;
     if (!s->by_library)
@@ -122,15 +110,7 @@ static double share_of(const struct ll_kernel_timing *s, uint64_t l)
     return l + 1 == s->machine->level_count ? gemm->dram_efficiency : l == 0 ? gemm->bandwidth_efficiency : 1;
 }
 
-/* What a level offers: the bandwidth of one instance, how many there are, and how many first pieces each
- * has to provide, one for each of its units that work. */
-struct feed {
-    double slowdown, share, one_Bps, all_Bps, nodes_Bps, pieces, least_bytes, first_bytes, finest_bytes;
-    uint64_t instances;
-};
-
-/* Of a unit's finest piece, what comes out of a level: of the operands that it holds. */
-static double finest_bytes(const struct ll_level *level, const struct ll_kernel_config *way)
+double ll_finest_bytes(const struct ll_level *level, const struct ll_kernel_config *way)
 {
     double bytes = 0;
     for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
@@ -138,19 +118,19 @@ static double finest_bytes(const struct ll_level *level, const struct ll_kernel_
     return bytes;
 }
 
-static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
-                           const struct ll_cost *cost)
+struct ll_feed ll_feed_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
+                          const struct ll_cost *cost)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
     /* A library's tiles go around the clusters in turn, and any number of them draws all the bandwidth, as
      * the choice among its kernels has it. */
     uint64_t instances = ll_level_instances(level, s->by_library ? s->unit.count : cost->units_used);
-    struct feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
-                        .pieces = fmax(1, used / (double)instances),
-                        .least_bytes = ll_held_bytes(level, s->task.work),
-                        .instances = instances};
-    double kernel = share_of(s, l);
+    struct ll_feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
+                           .pieces = fmax(1, used / (double)instances),
+                           .least_bytes = ll_held_bytes(level, s->task.work),
+                           .instances = instances};
+    double kernel = ll_share_of_level(s, l);
     feed.share = level->efficiency * kernel / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
     feed.all_Bps = feed.one_Bps * (double)feed.instances;
@@ -158,7 +138,7 @@ static struct feed feed_of(const struct ll_kernel_timing *s, const struct ll_ker
         feed.all_Bps = fmin(feed.all_Bps, level->unit_Bps * feed.share * count);
     feed.nodes_Bps = ll_numa_Bps(level, cost->units_used) * kernel;
     feed.all_Bps = fmin(feed.all_Bps, feed.nodes_Bps);
-    feed.finest_bytes = finest_bytes(level, way);
+    feed.finest_bytes = ll_finest_bytes(level, way);
     feed.first_bytes = fmin(feed.finest_bytes, feed.least_bytes / used); /* of one unit */
     return feed;
 }
@@ -181,8 +161,7 @@ static double library_crossing_bytes(const struct ll_kernel_timing *s, uint64_t 
     return l == 0 && bytes > 0 ? price * (1 - cost->level_of[l][LL_OPERAND_C] / bytes) : price;
 }
 
-/* What a level moves, in bytes of both directions that take it as long. */
-static double crossing_bytes(const struct ll_kernel_timing *s, uint64_t l, const struct ll_cost *cost)
+double ll_crossing_bytes(const struct ll_kernel_timing *s, uint64_t l, const struct ll_cost *cost)
 {
     if (s->by_library)
         return library_crossing_bytes(s, l, cost);
@@ -196,8 +175,8 @@ static void time_levels(const struct ll_kernel_timing *s, const struct ll_kernel
                         struct ll_cost *cost)
 {
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        const struct feed feed = feed_of(s, way, l, cost);
-        cost->level_s[l] = crossing_bytes(s, l, cost) / feed.all_Bps;
+        const struct ll_feed feed = ll_feed_of(s, way, l, cost);
+        cost->level_s[l] = ll_crossing_bytes(s, l, cost) / feed.all_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(feed.first_bytes / feed.one_Bps, cost->level_s[l]);
         cost->level_wait_s[l] = cost->level_bytes[l] > 0 && !s->by_library ? wait_s(s, l) : 0;
@@ -302,7 +281,7 @@ static struct ll_paces paces_of(const struct ll_kernel_timing *s, const struct l
         (struct ll_stage){.whole_s = powered_s(s, way, cost->compute_s), .first_s = cost->compute_first_s};
     paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        struct feed feed = feed_of(s, way, l, cost);
+        struct ll_feed feed = ll_feed_of(s, way, l, cost);
         paces.s_per_byte[l] = 1 / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
@@ -642,7 +621,7 @@ static bool shrinks_pieces(const struct ll_kernel_timing *s, const struct ll_ker
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
         const struct ll_level *level = &s->machine->levels[l];
         double held = ll_held_bytes(level, s->task.work);
-        if (held > 0 && finest_bytes(level, way) * (double)most > held)
+        if (held > 0 && ll_finest_bytes(level, way) * (double)most > held)
             return true;
     }
     return false;
@@ -740,11 +719,10 @@ bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
     return isfinite(least.bytes);
 }
 
-/* The bandwidth at which tiles on tensor cores load their operands, all units together. */
-static double near_Bps(const struct ll_kernel_timing *s, const struct ll_cost *cost)
+double ll_near_Bps(const struct ll_kernel_timing *s, const struct ll_cost *cost)
 {
     static const struct ll_kernel_config no_pieces;
-    const struct feed feed = feed_of(s, &no_pieces, 0, cost);
+    const struct ll_feed feed = ll_feed_of(s, &no_pieces, 0, cost);
     return feed.all_Bps;
 }
 
@@ -758,14 +736,14 @@ static struct ll_gemm_feed library_feed(const struct ll_kernel_timing *s, struct
     struct ll_cost all = {.units_used = s->unit.count};
     find_far(s, false, least);
     keep_traffic(&least->traffic, s->machine->level_count, &all);
-    const struct feed feed = feed_of(s, &no_pieces, last, &all);
+    const struct ll_feed feed = ll_feed_of(s, &no_pieces, last, &all);
     if (s->found && all.level_bytes[last] > 0)
         left = fmax(0, 1 - s->found->saved_bytes[last] / all.level_bytes[last]);
     return (struct ll_gemm_feed){
         .machine = s->machine,
         .draw = {s->task.dtype, ll_gemm_macs(&s->task.problem.dims), outermost_j(s) / steps},
-        .near_Bps = near_Bps(s, &all),
-        .outermost_s = left * crossing_bytes(s, last, &all) / feed.all_Bps / steps};
+        .near_Bps = ll_near_Bps(s, &all),
+        .outermost_s = left * ll_crossing_bytes(s, last, &all) / feed.all_Bps / steps};
 }
 
 /* A GEMM on tensor cores by the fastest of the library's kernels. */
@@ -787,7 +765,7 @@ static void time_library(const struct ll_kernel_timing *s, struct ll_cost *cost,
     else
         rest_of_traffic(s, &far, chosen, cost);
     time_levels(s, &chosen->way, cost);
-    double reduce_s = ll_gemm_reduce_s(&s->unit, &s->task, choice.index, near_Bps(s, cost));
+    double reduce_s = ll_gemm_reduce_s(&s->unit, &s->task, choice.index, ll_near_Bps(s, cost));
     cost->around_s = (double)s->task.steps * (s->unit.matrix.gemm.start_s + reduce_s) + s->quantizing.time_s;
     cost->stream_s = s->task.linear ? s->task.linear->stream_s : 0;
     cost->compute_s = powered_s(s, &chosen->way, cost->compute_s);
@@ -821,168 +799,116 @@ void ll_kernel_time(const struct ll_kernel_timing *s, struct ll_cost *cost, stru
     cost->reuse_sensitivity = reuse_sensitivity_of(s, count, way, &least, &rivals, cost);
 }
 
-/* --- explain --- */
+/* --- outlines --- */
 
-void ll_kernel_time_explain(const struct ll_kernel_timing *s, struct ll_explain *why)
+bool ll_kernel_has_outline(const struct ll_kernel_timing *s)
 {
-    const struct ll_kernel *k = s->kernel;
-    const struct employed e = employ(s);
-    double rows = ll_rows_compute(k, s->task.work), share = s->unit.efficiency;
-    if (s->by_library)
-        share = s->unit.matrix.gemm.efficiency;
-    if (k->name)
-        ll_say(why, "kernel %s, share of the peak rate: %.10g * %.10g = %.10g", k->name, share / rows, rows,
-               share);
-    if (k->name && k->bandwidth_efficiency < 1)
-        ll_say(why, "kernel %s, share of every bandwidth: %.10g", k->name, k->bandwidth_efficiency);
-    if (e.worth < (double)e.most)
-        ll_say(why,
-               "%s: max(%" PRIu64 " FLOP, %.10g B) / %" PRIu64 " / grain of %.10g: %" PRIu64 " of %" PRIu64,
-               s->unit.name, s->op->flops, e.bytes, s->task.steps, e.grain, e.count, e.most);
+    const struct ll_epilogue *lanes = &s->lanes;
+    return !s->by_library && !s->task.linear && s->task.work->kind != LL_WORK_SEQUENCE &&
+           lanes->after_s == 0 && lanes->meanwhile_s == 0 && s->cast_s == 0 &&
+           ll_rows_begin_s(s->kernel, s->task.work, 1) == 0;
 }
 
-static void explain_cycles(const struct ll_kernel_timing *s, const char *what, double lanes_s, double cycles,
-                           struct ll_explain *why)
+/* The cycles of a configuration. False where the outline does not say all of it. */
+static bool outline_cycles(const struct ll_kernel_timing *s, uint32_t index,
+                           const struct ll_kernel_config *way, struct ll_candidate *candidate)
 {
-    if (cycles > 0)
-        ll_say(why, "%s, of the clock of %s: %.10g * (%.10g * %.10g) = %.10g cycles", what, s->unit.name,
-               lanes_s, s->unit.clock_hz, s->unit.efficiency, cycles);
+    const struct ll_computing c = ll_compute(s, way);
+    const double steps = (double)s->task.steps, cycles = steps * c.cycles + (c.after + c.casting);
+    *candidate = (struct ll_candidate){.index = index,
+                                       .units_used = c.parts.units,
+                                       .cycles = cycles,
+                                       .first_cycles = fmin(steps * way->first.cycles, cycles),
+                                       .unit_bytes = way->unit_bytes};
+    return way->wait_cycles == 0 && way->array_j == 0 && way->made == 0;
 }
 
-static void explain_partition(const struct ll_partitioned *p, const struct ll_kernel_config *way,
-                              struct ll_explain *why)
+bool ll_kernel_outline(const struct ll_kernel_timing *s, struct ll_arena *arena, struct ll_outline *outline)
 {
-    if (p->length == 0)
-        return;
-    ll_say(why,
-           "the busiest unit's share of %" PRIu64 " lines: (%" PRIu64 " + min(%" PRIu64 " - %" PRIu64
-           " * %" PRIu64 ", %" PRIu64 ")) / %" PRIu64 " = %.10g",
-           p->length, p->dealt, p->length, p->dealt, way->units_used, p->lines, p->length, p->busiest);
-    ll_say(why, "over an even share: max(1, %.10g * %.10g) = %.10g", p->busiest, way->at_work, p->imbalance);
-}
-
-static void explain_compute(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
-                            const struct ll_cost *cost, double full_s, struct ll_explain *why)
-{
-    const struct computing c = compute(s, way);
-    double clock_hz = s->unit.clock_hz, efficiency = s->unit.efficiency;
-    ll_epilogue_explain(&s->lanes, &s->task, &s->unit, s->machine->units[s->unit_index].efficiency, why);
-    explain_cycles(s, "between GEMMs", s->lanes.after_s, c.after, why);
-    ll_cast_explain(s->machine, s->kernel, &s->task, why);
-    explain_cycles(s, "casting", s->cast_s, c.casting, why);
-    ll_rows_imbalance_explain(s->kernel, s->task.work, &s->unit, why);
-    explain_partition(&c.parts, way, why);
-    if (c.begin_s > 0)
-        ll_say(why, "rows begun: %" PRIu64 " * %.10g / %" PRIu64 " = %.10g s", s->task.work->lines,
-               s->kernel->row_overhead_s, c.parts.units, c.begin_s);
-    if (c.busiest != way->cycles)
-        ll_say(why, "the busiest unit: %.10g * (%.10g * %.10g) + %.10g * (%.10g * %.10g) = %.10g cycles",
-               way->cycles, c.parts.imbalance, s->rows, c.begin_s, clock_hz, efficiency, c.busiest);
-    explain_cycles(s, "meanwhile", s->lanes.meanwhile_s, c.meanwhile, why);
-    if (c.meanwhile > c.busiest)
-        ll_say(why, "which is waited for: max(%.10g, %.10g) = %.10g cycles", c.busiest, c.meanwhile,
-               c.cycles);
-    ll_say(why, "compute: (%" PRIu64 " * %.10g + %.10g) / (%.10g * %.10g) = %.10g s", s->task.steps, c.cycles,
-           c.after + c.casting, clock_hz, efficiency, full_s);
-    ll_say(why, "compute, first piece: min(%" PRIu64 " * %.10g, %.10g) / (%.10g * %.10g) = %.10g s",
-           s->task.steps, way->first.cycles, cost->compute_cycles, clock_hz, efficiency,
-           cost->compute_first_s);
-    ll_power_explain(s->machine, &s->task, way, full_s, why);
-}
-
-static void explain_pieces(const struct ll_level *level, const struct ll_kernel_config *way,
-                           struct ll_explain *why)
-{
-    double of[LL_OPERAND_COUNT], bytes = finest_bytes(level, way);
-    for (enum ll_operand i = 0; i < LL_OPERAND_COUNT; i++)
-        of[i] = ll_level_holds(level, i) ? way->first.bytes[i] : 0;
-    if (bytes > 0 && !ll_level_holds_all(level))
-        ll_say(why, "%s, of a unit's first piece: %.10g + %.10g + %.10g = %.10g B", level->name,
-               of[LL_OPERAND_A], of[LL_OPERAND_B], of[LL_OPERAND_C], bytes);
-}
-
-/* The bandwidth that a level offers and the time that its bytes take. */
-static void explain_bandwidth(const struct ll_kernel_timing *s, uint64_t l, const struct feed *feed,
-                              double bytes, const struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_level *level = &s->machine->levels[l];
-    uint64_t working = ll_numa_working(level, cost->units_used);
-    if (feed->share != level->efficiency)
-        ll_say(why, "%s, efficiency: %.10g * %.10g / %.10g = %.10g", level->name, level->efficiency,
-               share_of(s, l), feed->slowdown, feed->share);
-    if (feed->all_Bps == feed->nodes_Bps)
-        ll_say(why,
-               "%s, between its nodes, %" PRIu64 " of which work: %.10g / (%.10g * %" PRIu64 " * %" PRIu64
-               " * %.10g) = %.10g s",
-               level->name, working, bytes, level->numa.link_Bps, level->numa.nodes, working, share_of(s, l),
-               cost->level_s[l]);
-    else if (feed->all_Bps < feed->one_Bps * (double)feed->instances)
-        ll_say(why, "%s, what units draw: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name,
-               bytes, level->unit_Bps, feed->share, s->unit.count, cost->level_s[l]);
-    else
-        ll_say(why, "%s: %.10g / (%.10g * %.10g * %" PRIu64 ") = %.10g s", level->name, bytes,
-               level->bandwidth_Bps, feed->share, feed->instances, cost->level_s[l]);
-}
-
-static void explain_level(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
-                          const struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_level *level = &s->machine->levels[l];
-    const struct feed feed = feed_of(s, way, l, cost);
-    double bytes = cost->level_bytes[l], written = cost->level_written[l], price = crossing_bytes(s, l, cost);
-    double first_s = feed.first_bytes / feed.one_Bps, each_s = ll_numa_latency_s(level);
-    ll_gather_explain(s->machine, s->task.work, l, why);
-    explain_pieces(level, way, why);
-    if (price > bytes)
-        ll_say(why,
-               "%s reads %.10g B and writes %.10g B, which through its ports takes as long as %.10g B "
-               "would through both",
-               level->name, bytes - written, written, price);
-    if (bytes > 0 && each_s > level->latency_s)
-        ll_say(why, "%s, latency with that of other nodes: %.10g + %.10g * %.10g = %.10g s", level->name,
-               level->latency_s, ll_numa_remote(level), level->numa.latency_s, each_s);
-    explain_bandwidth(s, l, &feed, price, cost, why);
-    if (first_s > 0)
-        ll_say(why, "%s, first piece: min(%.10g, %.10g / %" PRIu64 ") / (%.10g * %.10g) = %.10g s",
-               level->name, feed.finest_bytes, feed.least_bytes, cost->units_used, level->bandwidth_Bps,
-               feed.share, first_s);
-    if (first_s > cost->level_s[l])
-        ll_say(why, "%s, which is no more than all: min(%.10g, %.10g) = %.10g s", level->name, first_s,
-               cost->level_s[l], cost->level_first_s[l]);
-}
-
-/* What a library's GEMM takes around its rounds. */
-static void explain_around(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
-                           const struct ll_cost *cost, struct ll_explain *why)
-{
-    double near = near_Bps(s, cost), start_s = s->unit.matrix.gemm.start_s;
-    if (s->task.linear)
-        ll_quantize_explain(s->machine, &s->unit, &s->task, why);
-    ll_gemm_reduce_explain(&s->unit, &s->task, chosen->index, near, why);
-    ll_say(why, "starting and ending the kernel, and these: %" PRIu64 " * (%.10g + %.10g) + %.10g = %.10g s",
-           s->task.steps, start_s, ll_gemm_reduce_s(&s->unit, &s->task, chosen->index, near),
-           s->quantizing.time_s, cost->around_s);
-}
-
-void ll_chosen_explain(const struct ll_kernel_timing *s, const struct ll_chosen *chosen,
-                       const struct ll_cost *cost, struct ll_explain *why)
-{
-    const struct ll_kernel_config *way = &chosen->way;
-    ll_explain_group(why, "compute");
-    if (s->by_library)
-        ll_gemm_explain(&s->unit, &s->task, chosen->index, way, why);
-    else if (!ll_is_gemm(s->task.work) || s->task.is_gemm)
-        ll_unit_model(s->unit.model)->explain(&s->unit, &s->task, chosen->index, way, why);
-    else
-        ll_say(why, "an empty product: nothing is computed");
-    if (s->by_library)
-        explain_around(s, chosen, cost, why);
-    explain_compute(s, way, cost, chosen->full_s, why);
-    for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        ll_explain_group(why, s->machine->levels[l].name);
-        const struct ll_nested *nested = l < s->near_levels ? &chosen->near : &chosen->far;
-        ll_traffic_explain(s->machine, &s->task, way, &chosen->paces, nested, &chosen->traffic, l, why);
-        ll_rows_reread_explain(s->machine, s->kernel, s->task.work, s->unit.count, &chosen->traffic, l, why);
-        explain_level(s, way, l, cost, why);
+    const struct ll_unit_model *model = ll_unit_model(s->unit.model);
+    const uint32_t series = (uint32_t)ll_max(1, model->series), ways = model->way_count(&s->unit, &s->task);
+    struct ll_kernel_config way;
+    uint32_t room = 0;
+    *outline = (struct ll_outline){.served = true,
+                                   .unit = s->unit_index,
+                                   .near_levels = s->near_levels,
+                                   .efficiency = s->unit.efficiency,
+                                   .unit_count = (double)s->unit.count,
+                                   .serial = s->kernel->serial,
+                                   .made = s->made,
+                                   .zeros = s->task.zeros,
+                                   .launch_overhead_s = s->kernel->launch_overhead_s,
+                                   .launch_overlap = s->kernel->launch_overlap,
+                                   .ways = ways};
+    for (uint32_t index = 0; index < ways && outline->served;) {
+        if (!ask_cycles(s, index, &way)) {
+            index += series - index % series;
+            continue;
+        }
+        if (outline->count == room) {
+            room = room ? 2 * room : 4;
+            struct ll_candidate *more = ll_alloc(arena, room, sizeof *more);
+            if (!more)
+                return false;
+            if (outline->count > 0)
+                memcpy(more, outline->candidates, outline->count * sizeof *more);
+            outline->candidates = more;
+        }
+        outline->served = outline_cycles(s, index, &way, &outline->candidates[outline->count++]);
+        index++;
     }
+    return true;
+}
+
+/* The traffic of a configuration, as best_way and ll_kernel_time find it. False when memory ran out. */
+static bool outline_traffic(const struct ll_kernel_timing *s, struct ll_arena *arena,
+                            struct ll_outline *outline, struct ll_chosen *chosen, struct ll_cost *cost)
+{
+    struct least least;
+    if (outline->ways == 1) {
+        all_traffic(s, &nothing_to_spare, false, chosen, cost);
+        ll_rows_reread(s->machine, s->kernel, s->task.work, s->unit.count, cost);
+        return true;
+    }
+    if (outline->far) {
+        least.paces = alone(false);
+        least.traffic = *outline->far;
+    } else {
+        find_far(s, false, &least);
+        outline->far = ll_copy(arena, &least.traffic, sizeof least.traffic);
+    }
+    least_traffic(s, &chosen->way, &least, cost);
+    double once_bytes[LL_MAX_LEVELS];
+    memcpy(once_bytes, cost->level_bytes, sizeof once_bytes);
+    ll_rows_reread(s->machine, s->kernel, s->task.work, s->unit.count, cost);
+    outline->served = memcmp(once_bytes, cost->level_bytes, sizeof once_bytes) == 0;
+    return outline->far;
+}
+
+bool ll_kernel_outline_levels(const struct ll_kernel_timing *s, struct ll_arena *arena,
+                              struct ll_outline *outline, uint32_t candidate)
+{
+    struct ll_candidate *c = &outline->candidates[candidate];
+    struct ll_chosen chosen = {.index = c->index};
+    struct ll_cost cost = {.units_used = c->units_used};
+    struct ll_outline_level *levels = ll_alloc(arena, s->machine->level_count, sizeof *levels);
+    ask_cycles(s, c->index, &chosen.way);
+    ask_operands(s, c->index, &chosen.way);
+    c->unit_bytes = chosen.way.unit_bytes;
+    if (!levels || !outline_traffic(s, arena, outline, &chosen, &cost))
+        return false;
+    for (uint64_t l = 0; l < s->machine->level_count; l++) {
+        const struct ll_feed feed = ll_feed_of(s, &chosen.way, l, &cost);
+        levels[l] = (struct ll_outline_level){.bytes = cost.level_bytes[l],
+                                              .written = cost.level_written[l],
+                                              .crossing_bytes = ll_crossing_bytes(s, l, &cost),
+                                              .share = feed.share,
+                                              .instances = (double)feed.instances,
+                                              .pieces = feed.pieces,
+                                              .first_bytes = feed.first_bytes,
+                                              .waits = l < s->near_levels ? (double)s->task.steps : 1};
+        memcpy(levels[l].of, cost.level_of[l], sizeof levels[l].of);
+    }
+    c->levels = levels;
+    return outline->served;
 }

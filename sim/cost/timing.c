@@ -579,6 +579,64 @@ static void pace(const struct ll_machine *machine, const struct ll_cost *cost,
     wait_for_host(cost, p);
 }
 
+/* Whether all stages overlap, and nothing else is to be said of the op. */
+static bool is_plain(const struct ll_machine *machine, const struct ll_cost *cost,
+                     const struct ll_warm_bytes *found)
+{
+    bool plain = cost->unit != LL_NO_UNIT && !cost->partly_overlaps && cost->stream_s == 0;
+    for (uint64_t l = 0; plain && l < machine->level_count; l++)
+        plain = machine->levels[l].buffering != LL_BUFFER_SINGLE &&
+                !(machine->levels[l].cache_given && ll_level_waits(machine, l)) &&
+                !(found && found->shared_bytes[l] > 0);
+    return plain;
+}
+
+/* What pace() comes to where that is so: most ops by far. */
+static void time_plainly(const struct ll_machine *machine, const struct ll_cost *cost,
+                         const struct ll_warm_bytes *found, struct ll_timing *timing)
+{
+    double first_s = cost->compute_first_s, waits_s = 0, others_s = 0, rests_s = 0;
+    double rest_s[LL_MAX_LEVELS], slowest_whole_s, slowest_first_s = cost->compute_first_s, slowest_rest_s;
+    uint64_t feeding = 0, slowest = COMPUTE;
+    struct ll_stage stages[LL_MAX_LEVELS];
+    for (uint64_t l = 0; l < machine->level_count; l++) {
+        const struct ll_intake intake = intake_of(machine, cost, l, found);
+        stages[l] = ll_stage_of(&intake, cost->level_bytes[l], cost->level_s[l]);
+        rest_s[l] = ll_stage_rest_s(&stages[l]);
+        first_s += stages[l].first_s;
+        waits_s += stages[l].wait_s;
+        feeding = stages[l].others_s > others_s ? l : feeding;
+        others_s = stages[l].others_s > others_s ? stages[l].others_s : others_s;
+    }
+    slowest_whole_s = cost->compute_s + others_s;
+    slowest_rest_s = slowest_whole_s - slowest_first_s;
+    const double computing_s = slowest_rest_s;
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        if (rest_s[l] > slowest_rest_s) {
+            slowest = FIRST_LEVEL + l;
+            slowest_rest_s = rest_s[l];
+            slowest_whole_s = stages[l].whole_s;
+            slowest_first_s = stages[l].first_s;
+        }
+    if (cost->serial > 0) {
+        rests_s = slowest == COMPUTE ? 0 : computing_s;
+        for (uint64_t l = 0; l < machine->level_count; l++)
+            rests_s += slowest == FIRST_LEVEL + l ? 0 : rest_s[l];
+        rests_s = cost->serial * (rests_s - others_s);
+    }
+    const double apart_s = cost->apart_s + cost->gap_s + rests_s + cost->around_s;
+    const double exposed_s = waits_s + (first_s - slowest_first_s) + apart_s;
+    const bool fed_late = slowest == COMPUTE && slowest_whole_s > 2 * cost->compute_s;
+    *timing = (struct ll_timing){.time_s = exposed_s + slowest_whole_s,
+                                 .exposed_s = exposed_s,
+                                 .overhead_s = cost->overhead_s,
+                                 .behind_s = cost->behind_s,
+                                 .more_s = cost->more_s,
+                                 .bound = waits_s > slowest_whole_s ? LL_BOUND_DEPENDENCY
+                                          : fed_late                ? LL_BOUND_LEVEL + (uint32_t)feeding
+                                                                    : bound_of(slowest)};
+}
+
 /* By the model alone. */
 static void time_model(const struct ll_machine *machine, const struct ll_cost *cost,
                        const struct ll_warm_bytes *found, struct ll_timing *timing)
@@ -588,6 +646,10 @@ static void time_model(const struct ll_machine *machine, const struct ll_cost *c
                          : cost->overhead_s > 0 ? LL_BOUND_OVERHEAD
                                                 : LL_BOUND_DEPENDENCY;
         *timing = (struct ll_timing){.time_s = cost->host_s, .overhead_s = cost->overhead_s, .bound = bound};
+        return;
+    }
+    if (is_plain(machine, cost, found)) {
+        time_plainly(machine, cost, found, timing);
         return;
     }
     struct paced p;

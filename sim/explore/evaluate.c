@@ -20,6 +20,7 @@
 #include "sim/parallel/parallel.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
+#include "sim/replay/summary.h"
 #include "sim/report/sim_report.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
@@ -60,7 +61,7 @@ struct ll_variants {
     void *context;
     bool plans; /* something of them varies */
     struct workload workloads[LL_MOST_WORKLOADS];
-    uint64_t hashes[LL_MOST_WORKLOADS];
+    uint64_t hashes[LL_MOST_WORKLOADS]; /* of what each is, but for parameters that vary */
 };
 
 /* --- indices --- */
@@ -331,12 +332,6 @@ const struct ll_workload_variant *ll_variants_get(const struct ll_variants *vari
                 .variant;
 }
 
-/* A hash of what each workload is, but for parameters that vary. */
-static const uint64_t *variants_hashes(const struct ll_variants *variants)
-{
-    return variants->hashes;
-}
-
 static bool varies_plans(const struct ll_space *space)
 {
     for (size_t a = 0; a < space->axis_count; a++)
@@ -415,6 +410,7 @@ struct worker { /* of one thread */
     double *coupled, *definitions;
     struct ll_arena arena;           /* of a replay */
     struct ll_remembered remembered; /* from point to point */
+    struct ll_summaries summaries;   /* the same of workloads that do not vary */
     struct ll_diags diags;
 };
 
@@ -503,7 +499,7 @@ struct ll_evaluator *ll_evaluator_new(const struct ll_space *space, ll_trace_sou
     for (size_t a = 0; a < space->axis_count; a++)
         evaluator->varies_programs |= !on_machine(&space->axes[a]);
     evaluator->variants = right ? variants_new(space, bring, context, diags) : NULL;
-    if (evaluator->variants && ll_base_key(space, variants_hashes(evaluator->variants), &evaluator->base_key))
+    if (evaluator->variants && ll_base_key(space, evaluator->variants->hashes, &evaluator->base_key))
         return evaluator;
     if (evaluator->variants)
         ll_complain(diags, place, "memory ran out");
@@ -531,6 +527,7 @@ void ll_evaluator_free(struct ll_evaluator *evaluator)
         ll_arena_release(&evaluator->workers[i].arena);
         ll_diags_release(&evaluator->workers[i].diags);
         ll_remembered_release(&evaluator->workers[i].remembered);
+        ll_summaries_release(&evaluator->workers[i].summaries);
     }
     variants_free(evaluator->variants);
     ll_map_release(&evaluator->reasons);
@@ -750,10 +747,10 @@ static void forget_too_much(struct ll_remembered *remembered)
         ll_remembered_release(remembered);
 }
 
-/* Of one device, until the next one is replayed; NULL after complaints. */
+/* Of one device, until the next one is replayed; NULL after complaints. summaries: NULL for all of a result. */
 static const struct ll_result *replay_one(const struct ll_workload_variant *variant,
-                                          const struct ll_machine *machine, struct worker *worker,
-                                          struct ll_readings *measured)
+                                          const struct ll_machine *machine, struct ll_summaries *summaries,
+                                          struct worker *worker, struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);
     forget_too_much(&worker->remembered);
@@ -768,8 +765,8 @@ static const struct ll_result *replay_one(const struct ll_workload_variant *vari
         fused ? fused->result
         : machine->core_type_count > 0
             ? NULL
-            : ll_replay_remembering(variant->prepared, machine, &worker->remembered, &worker->arena,
-                                    &worker->diags);
+            : ll_replay_summary(variant->prepared, machine, summaries, &worker->remembered, &worker->arena,
+                                &worker->diags);
     if (result)
         measure(result, measured);
     return result;
@@ -795,11 +792,12 @@ static bool replay_all(struct ll_evaluator *evaluator, struct worker *worker,
     for (size_t w = 0; w < evaluator->space->workload_count; w++)
         if (!may_run(ll_variants_get(evaluator->variants, w, point), machine, &worker->diags))
             return false;
+    struct ll_summaries *summaries = evaluator->varies_programs ? NULL : &worker->summaries;
     for (size_t w = 0; w < evaluator->space->workload_count; w++) {
         const struct ll_workload_variant *variant = ll_variants_get(evaluator->variants, w, point);
         struct ll_readings *measured = &evaluation->measured[w];
         if (variant->settings ? !serve_one(evaluator, w, variant, machine, worker, measured)
-                              : !replay_one(variant, machine, worker, measured))
+                              : !replay_one(variant, machine, summaries, worker, measured))
             return false;
     }
     return true;
@@ -939,7 +937,7 @@ static bool warn_of_lanes(struct ll_evaluator *evaluator, size_t w, const struct
     if (variant->settings)
         return false;
     const struct ll_result *result = machine && may_run(variant, machine, &worker->diags)
-                                         ? replay_one(variant, machine, worker, &measured)
+                                         ? replay_one(variant, machine, NULL, worker, &measured)
                                          : NULL;
     bool warned = result && ll_say_lanes_for_type(result, out);
     ll_diags_release(&worker->diags);
@@ -996,5 +994,5 @@ uint64_t ll_evaluator_key(const struct ll_evaluator *evaluator, uint64_t number)
 
 const uint64_t *ll_evaluator_workload_hashes(const struct ll_evaluator *evaluator)
 {
-    return variants_hashes(evaluator->variants);
+    return evaluator->variants->hashes;
 }

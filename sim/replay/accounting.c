@@ -130,8 +130,7 @@ double ll_energy_sum(const struct ll_energy_parts *parts)
            parts->static_j;
 }
 
-/* That an op brings from the host, or takes there. */
-static double host_bytes(const struct ll_work *work)
+double ll_host_bytes(const struct ll_work *work)
 {
     if (work->kind == LL_WORK_HOST)
         return (double)work->c_bytes;
@@ -175,7 +174,7 @@ static bool sum_ops(struct ll_result *result, const bool *idle)
         if (latest[signature].cost != cost)
             latest[signature] = (struct latest){cost, ll_cost_compute_j(result->machine, work, cost)};
         add_unit(latest[signature].compute_j, cost, &result->energy);
-        result->host_bytes += host_bytes(work);
+        result->host_bytes += ll_host_bytes(work);
     }
     free(latest);
     return latest != NULL;
@@ -207,7 +206,7 @@ static void add_access(struct ll_tally *tally, uint64_t level, double bytes)
 static void tally_accesses(const struct ll_machine *machine, const struct ll_work *work,
                            const struct ll_op_detail *detail, struct ll_tally *tally)
 {
-    add_access(tally, machine->level_count - 1, host_bytes(work));
+    add_access(tally, machine->level_count - 1, ll_host_bytes(work));
     for (uint64_t l = 0; l < machine->level_count; l++) {
         double of[LL_OPERAND_COUNT];
         add_access(tally, l, detail->traffic_bytes[l]);
@@ -233,13 +232,10 @@ void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, c
         tally_accesses(machine, work, detail, tally);
 }
 
-/* Fills the parts of a step and their sum. False when memory ran out. */
-static bool sum_energy(struct ll_result *result, const bool *idle, const double *accessed_bytes)
+void ll_end_energy(struct ll_result *result, const double *accessed_bytes)
 {
     struct ll_energy_parts *parts = &result->energy;
     double steps = (double)result->prepared->steps;
-    if (!sum_ops(result, idle))
-        return false;
     parts->compute_j /= steps;
     parts->registers_j /= steps;
     parts->hops_j /= steps;
@@ -251,7 +247,6 @@ static bool sum_energy(struct ll_result *result, const bool *idle, const double 
             parts->level_j[l] / steps + accessed_bytes[l] / steps * ll_machine_level_j(result->machine, l);
     parts->static_j = ll_machine_static_w(result->machine) * result->time_s;
     result->energy_j = ll_energy_sum(parts);
-    return true;
 }
 
 double ll_replay_energy_j(const struct ll_result *result, uint32_t seq)
@@ -265,7 +260,7 @@ double ll_replay_energy_j(const struct ll_result *result, uint32_t seq)
         return NAN;
     struct ll_op_detail detail = ll_replay_detail(result, seq);
     double sum_j =
-        ll_cost_compute_j(machine, work, cost) + host_bytes(work) * machine->energy.host_j_per_byte;
+        ll_cost_compute_j(machine, work, cost) + ll_host_bytes(work) * machine->energy.host_j_per_byte;
     if (detail.price)
         return sum_j + detail.price->exchanged.links_j / (double)detail.price->devices;
     if (work->kind != LL_WORK_WAIT)
@@ -279,7 +274,12 @@ bool ll_sum_energy(struct ll_result *result, const bool *idle, const double *acc
 {
     result->area_m2 = ll_machine_area_m2(result->machine);
     result->energy_j = NAN;
-    return !result->machine->energy_given || sum_energy(result, idle, accessed_bytes);
+    if (!result->machine->energy_given)
+        return true;
+    if (!sum_ops(result, idle))
+        return false;
+    ll_end_energy(result, accessed_bytes);
+    return true;
 }
 
 /* Ops summed by their kind. */

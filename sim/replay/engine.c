@@ -392,8 +392,8 @@ static void run_exchange(struct run *run, uint32_t seq)
             run->placed.taken_end_s[l] = run->placed.stream_end_s[LL_STREAM_NETWORK + l];
 }
 
-static void fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
-                        const struct ll_warm_bytes *found, double time_s, struct ll_op_detail *detail)
+void ll_fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
+                    const struct ll_warm_bytes *found, double time_s, struct ll_op_detail *detail)
 {
     detail->compute_cycles = cost->compute_cycles;
     detail->stall_cycles = fmax(0, time_s * cost->clock_hz - cost->compute_cycles);
@@ -457,7 +457,7 @@ static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alo
     assert(way < alone->ways->ways);
     if (alone->tallies[way])
         return alone->tallies[way];
-    fill_detail(run->machine, &alone->ways[way], &alone->found, 0, &detail);
+    ll_fill_detail(run->machine, &alone->ways[way], &alone->found, 0, &detail);
     ll_tally_op(run->machine, work, &alone->ways[way], &detail, &run->tally);
     if (alone == &run->once)
         return &run->tally;
@@ -560,8 +560,8 @@ struct ll_op_detail ll_replay_detail(const struct ll_result *result, uint32_t se
         detail.price = &result->prices[signature];
     else if (prepared->works[signature].kind != LL_WORK_WAIT) {
         save_traffic(prepared, result->machine, seq, result->so_far, &found);
-        fill_detail(result->machine, ll_replay_cost(result, seq), &found,
-                    result->ops[seq - prepared->first_op].time_s, &detail);
+        ll_fill_detail(result->machine, ll_replay_cost(result, seq), &found,
+                       result->ops[seq - prepared->first_op].time_s, &detail);
         const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
         if (prepared->as_recorded && op->unit != LL_NO_UNIT && op->time_s > 0)
             detail.utilization *=

@@ -186,9 +186,19 @@ struct ll_tally {
     } accesses[1 + LL_MAX_LEVELS * (1 + LL_OPERAND_COUNT)];
 };
 
+/* What is known of an op that is done so, finds this and takes so long. Pure. */
+void ll_fill_detail(const struct ll_machine *machine, const struct ll_cost *cost,
+                    const struct ll_warm_bytes *found, double time_s, struct ll_op_detail *detail);
+
 /* All of a tally; detail->price is not asked. */
 void ll_tally_op(const struct ll_machine *machine, const struct ll_work *work, const struct ll_cost *cost,
                  const struct ll_op_detail *detail, struct ll_tally *tally);
+
+/* Bytes that an op brings from the host, or takes there. Pure. */
+double ll_host_bytes(const struct ll_work *work);
+
+/* Fills energy_j and its parts, of which the units' and host_bytes are those of all steps. */
+void ll_end_energy(struct ll_result *result, const double *accessed_bytes);
 
 /* Fills energy_j and area_m2, when times and network are there; accessed_bytes: of all ops. idle, by
  * signature: such ops take none; NULL: all do. False when memory ran out. */

@@ -467,7 +467,7 @@ static struct ll_trace *bring(void *context, const struct ll_space_workload *wor
     return dry_run(context, workload->model, NULL, 0);
 }
 
-static void set_design(struct scene *scene)
+static void set_space(struct scene *scene)
 {
     scene->space = ll_space_parse(space_text, strlen(space_text), "budget.yaml", folders, &scene->diags);
     struct ll_pool *pool = ll_pool_new(1);
@@ -475,10 +475,24 @@ static void set_design(struct scene *scene)
         scene->evaluator = ll_evaluator_new(scene->space, bring, scene, pool, &scene->diags);
     if (!scene->evaluator)
         fail(scene, "read the space of designs");
-    for (uint64_t i = 0; i < DESIGNS; i++) {
-        scene->evaluations[i].number = i * UINT64_C(2654435761) % scene->space->point_count;
+    for (uint64_t i = 0; i < DESIGNS; i++)
         scene->evaluations[i].measured = &scene->measured[i];
-    }
+}
+
+/* Designs that share little. */
+static void set_design(struct scene *scene)
+{
+    set_space(scene);
+    for (uint64_t i = 0; i < DESIGNS; i++)
+        scene->evaluations[i].number = i * UINT64_C(2654435761) % scene->space->point_count;
+}
+
+/* Neighbours in a grid, of which the clock turns fastest, then the bandwidth. */
+static void set_neighbours(struct scene *scene)
+{
+    set_space(scene);
+    for (uint64_t i = 0; i < DESIGNS; i++)
+        scene->evaluations[i].number = scene->space->point_count / 2 + i;
 }
 
 static void design(struct scene *scene)
@@ -726,6 +740,7 @@ static const struct subject {
     {"validate_row", set_validate, validate, ROWS},
     {"plan", set_plan, plan, 1},
     {"design", set_design, design, DESIGNS},
+    {"design_neighbour", set_neighbours, design, DESIGNS},
     {"mapper_one_level", set_one_level, search_tilings, ONE_LEVEL_TILES},
     {"mapper_three_level", set_three_levels, search_tilings, THREE_LEVEL_TILES},
     {"array_mapping", set_array, evaluate_array, TILINGS},
