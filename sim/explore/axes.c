@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/cost/outline.h"
 #include "sim/explore/database.h"
 #include "sim/parallel/plan.h"
 #include "tracer/base/map.h"
@@ -645,20 +646,35 @@ static void forget_mixed_numbers(struct ll_space_axis *axis)
         ((struct ll_axis_value *)&axis->values[i])->number = NAN; /* the space is still being made */
 }
 
+/* Whether the machine that was tried last has other outlines than the one that was tried first. */
+static bool moves_outlines(const struct making *m, struct ll_arena *scratch, struct ll_outline_key *key)
+{
+    const struct ll_machine *machine = ll_design_machine(m->reading->design);
+    if (key->units)
+        return !ll_outline_is_same(key, machine);
+    return !ll_outline_key(machine, scratch, key);
+}
+
 static bool try_values(struct making *m)
 {
     struct ll_space_axis *axis = m->axis;
+    struct ll_arena scratch = {0};
+    struct ll_outline_key key = {.units = NULL};
     bool right = true;
+    axis->keeps_outlines = m->field && m->axis->target == LL_AXIS_MACHINE;
     forget_mixed_numbers(axis);
     axis->ordered = true;
     for (uint32_t i = 0; i < axis->value_count && (right || i < 20); i++) {
         struct ll_axis_value *value =
             (struct ll_axis_value *)&axis->values[i]; /* the space is still being made */
         right &= try_value(m, value);
+        if (right && axis->keeps_outlines)
+            axis->keeps_outlines = !moves_outlines(m, &scratch, &key);
         axis->ordered &= !isnan(value->number);
         if (value->node->type == LL_NODE_MAP)
             axis->target = LL_AXIS_PART;
     }
+    ll_arena_release(&scratch);
     return right;
 }
 

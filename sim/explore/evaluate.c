@@ -428,7 +428,8 @@ struct ll_evaluator {
     void *serve_context;
     pthread_mutex_t lock;
     struct ll_map reasons;
-    struct ll_evaluation *batch; /* that is being evaluated */
+    struct ll_evaluation *batch; /* that is being evaluated, */
+    struct ll_turn *turns;       /* in these turns */
     bool failed;
 };
 
@@ -740,20 +741,16 @@ static const struct ll_result *replay_together(const struct ll_prepared *prepare
     return together->result;
 }
 
-/* Models, plans and networks that vary bring something new without end. */
-static void forget_too_much(struct ll_remembered *remembered)
-{
-    if (remembered->costs.keys.count > MOST_REMEMBERED || remembered->prices.keys.count > MOST_REMEMBERED)
-        ll_remembered_release(remembered);
-}
-
 /* Of one device, until the next one is replayed; NULL after complaints. summaries: NULL for all of a result. */
 static const struct ll_result *replay_one(const struct ll_workload_variant *variant,
                                           const struct ll_machine *machine, struct ll_summaries *summaries,
                                           struct worker *worker, struct ll_readings *measured)
 {
     ll_arena_reset(&worker->arena);
-    forget_too_much(&worker->remembered);
+    /* Models, plans and networks that vary bring something new without end. */
+    if (worker->remembered.costs.keys.count > MOST_REMEMBERED ||
+        worker->remembered.prices.keys.count > MOST_REMEMBERED)
+        ll_remembered_release(&worker->remembered);
     if (variant->spread)
         return replay_spread(variant->spread, machine, worker, measured);
     if (ll_trace_ranks(variant->prepared->trace) > 1)
@@ -888,7 +885,7 @@ static void evaluate_chunk(void *context, uint64_t begin, uint64_t end, uint64_t
     struct worker *worker = &evaluator->workers[evaluator->pool ? ll_pool_worker() : 0];
     (void)chunk;
     for (uint64_t i = begin; i < end; i++)
-        evaluate(evaluator, worker, &evaluator->batch[i]);
+        evaluate(evaluator, worker, &evaluator->batch[evaluator->turns[i].index]);
 }
 
 static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *evaluations, size_t count,
@@ -896,10 +893,14 @@ static bool evaluate_some(struct ll_evaluator *evaluator, struct ll_evaluation *
 {
     if (!variants_record(evaluator->variants, evaluations, count, diags))
         return false;
+    evaluator->turns = malloc((count + 1) * sizeof *evaluator->turns);
     evaluator->batch = evaluations;
-    evaluator->failed = false;
+    evaluator->failed = !evaluator->turns;
+    if (evaluator->turns)
+        ll_space_turns(evaluator->space, evaluations, count, evaluator->turns);
     size_t grain = evaluator->varies_programs ? 0 : ll_min(GRAIN, count / 4 / evaluator->worker_count);
-    ll_pool_run(evaluator->pool, count, ll_max(1, grain), evaluate_chunk, evaluator);
+    ll_pool_run(evaluator->pool, evaluator->failed ? 0 : count, ll_max(1, grain), evaluate_chunk, evaluator);
+    free(evaluator->turns);
     return !evaluator->failed ||
            ll_complain(diags, (struct ll_place){.file = evaluator->space->path}, "memory ran out");
 }

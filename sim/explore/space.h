@@ -153,7 +153,9 @@ struct ll_space_axis {
     const struct ll_axis_value *values; /* in the order of the file */
     uint32_t value_count;               /* length of `values`, at least 1 */
     bool ordered;                       /* all values are numbers, so that neighbours are similar */
-    struct ll_place place;              /* in the sweep file, for complaints */
+    bool
+        keeps_outlines; /* of machines with these values all costs have the same outlines (sim/cost/outline.h) */
+    struct ll_place place; /* in the sweep file, for complaints */
 };
 
 /* A workload: a recorded trace, a reference model that is recorded dry, or a model on a server under load. */

@@ -575,23 +575,57 @@ struct walk {
     uint32_t point[LL_MOST_AXES];
 };
 
-/* How much of a cost lasts when an axis turns: nothing of it with another program, least of it with another
- * memory, clock or software; what other units cost when one of them varies. */
+/* How much lasts when an axis turns: nothing with another program, of what outlines say least with another
+ * memory or software, that of other units when one of them varies; all outlines with another clock, which most
+ * of a machine is read again for, and with what else there is. */
+enum { WEIGHTS = 5 };
 static int weight_of(const struct ll_space_axis *axis)
 {
-    bool program = axis->target == LL_AXIS_MODEL || axis->target == LL_AXIS_PLAN;
-    return program ? 0 : strncmp(axis->path, "units.", 6) ? 1 : 2;
+    bool unit = !strncmp(axis->path, "units.", 6);
+    if (axis->target == LL_AXIS_MODEL || axis->target == LL_AXIS_PLAN)
+        return 0;
+    if (!axis->keeps_outlines)
+        return unit ? 2 : 1;
+    return unit || !strcmp(axis->path, "clock") ? 3 : 4;
 }
 
 static struct walk begin(const struct ll_space *space)
 {
     struct walk walk = {{0}, {0}};
     size_t count = 0;
-    for (int weight = 0; weight <= 2; weight++)
+    for (int weight = 0; weight < WEIGHTS; weight++)
         for (size_t a = 0; a < space->axis_count; a++)
             if (weight_of(&space->axes[a]) == weight)
                 walk.order[count++] = a;
     return walk;
+}
+
+/* Where the walk comes to a point. */
+static uint64_t place_of(const struct ll_space *space, const struct walk *walk, uint64_t number)
+{
+    uint32_t point[LL_MOST_AXES];
+    uint64_t place = 0;
+    ll_space_point(space, number, point);
+    for (size_t i = 0; i < space->axis_count; i++)
+        place = place * space->axes[walk->order[i]].value_count + point[walk->order[i]];
+    return place;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ll_turn *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+void ll_space_turns(const struct ll_space *space, const struct ll_evaluation *evaluations, size_t count,
+                    struct ll_turn *turns)
+{
+    const struct walk walk = begin(space);
+    for (size_t i = 0; i < count; i++)
+        turns[i] = (struct ll_turn){place_of(space, &walk, evaluations[i].number), i};
+    qsort(turns, count, sizeof *turns, by_place);
 }
 
 static void step(const struct ll_space *space, struct walk *walk)

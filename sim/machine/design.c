@@ -5,7 +5,8 @@
  *     units.array.rows = 64      ->  section `units`
  *     clock = 2GHz               ->  `units`, which have no clock of their own, and all that says B/cycle
  *
- * Texts of these sections go to an arena of their own that starts anew each time. */
+ * Texts of a section go to an arena of its own that starts anew when it is read again: when a slot in it has
+ * another value, or the clock has. */
 #include "sim/machine/design.h"
 
 #include "sim/machine/schema.h"
@@ -27,17 +28,20 @@ struct slot {
     struct ll_node *map;  /* that is to hold the node, when the file says nothing there; else NULL */
     bool part;            /* a map that values are laid over */
     char number[64];      /* the text of a number that was put */
+    char latest[64];      /* the text that was put last; empty: none, or none so short */
+    uint64_t section;     /* that holds the node, as a bit */
 };
 
 struct ll_design {
-    struct ll_arena arena;   /* of the tree */
-    struct ll_arena reading; /* of what is read again */
+    struct ll_arena arena;     /* of the tree */
+    struct ll_arena *readings; /* of what is read again, by section */
     struct ll_node *root;
     struct ll_machine *machine;
     const char *const *folders;
     struct slot slots[MOST_SLOTS];
     uint32_t slot_count;
-    uint64_t sections; /* to be read again, a bit each */
+    uint64_t sections; /* that slots touch, a bit each */
+    uint64_t stale;    /* of these what is to be read again */
 };
 
 static bool no_memory(struct ll_diags *diags, struct ll_place place)
@@ -54,9 +58,12 @@ struct ll_design *ll_design_new(const char *which, const char *const *folders, s
     }
     design->folders = folders;
     design->machine = ll_machine_read(which, folders, NULL, 0, diags);
+    design->readings = ll_alloc(&design->arena, ll_machine_table.count, sizeof *design->readings);
     const struct ll_lookup lookup = {folders, &design->arena, diags};
     struct ll_origin origin;
-    if (design->machine)
+    if (!design->readings)
+        no_memory(diags, (struct ll_place){0});
+    else if (design->machine)
         design->root = ll_tree_read(&lookup, which, &origin);
     if (design->root)
         return design;
@@ -69,8 +76,9 @@ void ll_design_free(struct ll_design *design)
     if (!design)
         return;
     ll_machine_free(design->machine);
+    for (size_t i = 0; design->readings && i < ll_machine_table.count; i++)
+        ll_arena_release(&design->readings[i]);
     ll_arena_release(&design->arena);
-    ll_arena_release(&design->reading);
     free(design);
 }
 
@@ -115,6 +123,7 @@ static void touch(struct ll_design *design, const char *section)
     design->sections |= section_bit(section);
     if (design->sections & section_bit("clock"))
         design->sections |= clocked_sections(design);
+    design->stale = design->sections;
 }
 
 /* The section in which a path ends, as ll_machine_path_find sees it: its first segment, or the list that has
@@ -225,6 +234,7 @@ bool ll_design_bind(struct ll_design *design, const char *path, struct ll_place 
                           .node = node,
                           .own = *node,
                           .map = is_new ? found.map : NULL,
+                          .section = section_bit(section),
                           .part = !found.key || found.field->type == LL_TYPE_OBJECT};
     if (!made->path)
         return no_memory(diags, place);
@@ -291,9 +301,24 @@ static void put(struct slot *s, const struct ll_node *value)
     s->map = NULL;
 }
 
+/* What has to be read again when a slot has another value: by another clock all of it. */
+static void make_stale(struct ll_design *design, const struct slot *s)
+{
+    design->stale |= s->section & section_bit("clock") ? design->sections : s->section;
+}
+
+static void put_anew(struct ll_design *design, struct slot *s, const struct ll_node *value)
+{
+    const bool text = value->type == LL_NODE_SCALAR && strlen(value->text) < sizeof s->latest;
+    if (!text || !*value->text || strcmp(s->latest, value->text) != 0)
+        make_stale(design, s);
+    put(s, value);
+    memcpy(s->latest, text ? value->text : "", text ? strlen(value->text) + 1 : 1);
+}
+
 void ll_design_put(struct ll_design *design, uint32_t slot, const struct ll_node *value)
 {
-    put(&design->slots[slot], value);
+    put_anew(design, &design->slots[slot], value);
 }
 
 void ll_design_put_number(struct ll_design *design, uint32_t slot, double number)
@@ -307,28 +332,32 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
         ll_snprintf(s->number, sizeof s->number, "%.17g%s", number, ll_dimension_base(field->dimension));
     else
         memcpy(s->number, ll_number_in(number, field->unit ? field->unit : "").text, sizeof s->number);
-    put(s, &value);
+    put_anew(design, s, &value);
 }
 
 /* --- reading --- */
 
-/* All of them: the arena that starts anew has the texts of all. */
+/* Those that are stale; all of them are when one cannot be read. */
 static void read_sections(struct ll_design *design, struct ll_reading *reading)
 {
-    ll_arena_reset(&design->reading);
     for (size_t i = 0; i < ll_machine_table.count; i++)
-        if (design->sections >> i & 1)
+        if (design->stale >> i & 1) {
+            reading->arena = &design->readings[i];
+            ll_arena_reset(reading->arena);
             ll_section_read(i, reading);
+        }
 }
 
 bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node *value,
                    struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, design->folders, 0};
+    struct ll_reading reading = {NULL, diags, design->root, design->machine, design->folders, 0};
     struct slot *s = &design->slots[slot];
     struct ll_node before = *s->node, *map = s->map;
     size_t count = diags->count;
     put(s, value);
+    s->latest[0] = '\0';
+    design->stale = design->sections;
     read_sections(design, &reading);
     fill(s->node, &before);
     if (map)
@@ -339,10 +368,17 @@ bool ll_design_try(struct ll_design *design, uint32_t slot, const struct ll_node
 
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags)
 {
-    struct ll_reading reading = {&design->reading, diags, design->root, design->machine, design->folders, 0};
+    struct ll_reading reading = {NULL, diags, design->root, design->machine, design->folders, 0};
     size_t before = diags->count;
     read_sections(design, &reading);
+    reading.arena = &design->readings[0]; /* what is settled needs hardly any */
     if (diags->count == before)
         ll_machine_check(&reading);
+    design->stale = diags->count == before ? 0 : design->sections;
     return diags->count == before ? design->machine : NULL;
+}
+
+const struct ll_machine *ll_design_machine(const struct ll_design *design)
+{
+    return design->machine;
 }

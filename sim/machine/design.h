@@ -50,4 +50,7 @@ void ll_design_put_number(struct ll_design *design, uint32_t slot, double number
  * machine. Its sources and hash are those of the file. */
 const struct ll_machine *ll_design_read(struct ll_design *design, struct ll_diags *diags);
 
+/* As it was read or tried last. */
+const struct ll_machine *ll_design_machine(const struct ll_design *design);
+
 #endif

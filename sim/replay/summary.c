@@ -73,8 +73,9 @@ struct ll_summary {
     /* Of the latest machine: */
     struct ll_op_result *ops;
     struct ll_op_parts *parts;
-    bool summed;   /* bytes are, of the candidates that are taken */
-    bool computed; /* what computing takes is, with these energies */
+    double *ends_s; /* by op */
+    bool summed;    /* bytes are, of the candidates that are taken */
+    bool computed;  /* what computing takes is, with these energies */
     struct ll_energy energies;
     uint64_t turn; /* another one for other energies */
     double accessed_bytes[LL_MAX_LEVELS], compute_j, host_bytes;
@@ -241,9 +242,10 @@ static bool fill(struct ll_summary *summary, const struct ll_machine *machine, s
     summary->queued = ll_alloc(&summary->arena, count, sizeof *summary->queued);
     summary->ops = ll_alloc(&summary->arena, count, sizeof *summary->ops);
     summary->parts = ll_alloc(&summary->arena, count, sizeof *summary->parts);
+    summary->ends_s = ll_alloc(&summary->arena, count, sizeof *summary->ends_s);
     summary->step_count = count;
     if (!history || !numbers || !repeats || !summary->works || !summary->alones || !summary->steps ||
-        !summary->deps || !summary->queued || !summary->ops || !summary->parts)
+        !summary->deps || !summary->queued || !summary->ops || !summary->parts || !summary->ends_s)
         return false;
     summary->serves = !ll_history_matters(history);
     for (uint32_t seq = first; seq < end; seq++)
@@ -349,6 +351,8 @@ static bool take_accesses(struct ll_summary *summary, const struct ll_machine *m
         !(alone->by_candidate = ll_alloc(&summary->arena, count, sizeof(struct accesses *))))
         return false;
     struct accesses **of = &alone->by_candidate[work->taken];
+    if (alone->accesses == *of && *of && (work->outline.served || summary->summed))
+        return true;
     if (!*of || (!work->outline.served && !summary->summed)) {
         struct ll_tally tally;
         find_accesses(summary, machine, cost, alone, &tally);
@@ -439,7 +443,12 @@ struct walk {
 
 static double end_of(const struct ll_summary *summary, uint32_t i)
 {
-    return summary->ops[i].start_s + summary->ops[i].time_s;
+    return summary->ends_s[i];
+}
+
+static double later(double one_s, double other_s)
+{
+    return one_s > other_s ? one_s : other_s;
 }
 
 /* When the op can start, and which op it has waited for. */
@@ -477,10 +486,12 @@ static double late_s(const struct ll_summary *summary, uint64_t queue, double be
     const double before_s = timing->overhead_s + timing->more_s;
     const uint32_t before = walk->queued++;
     if (queue > 0 && before >= queue)
-        walk->started_s = fmax(walk->started_s, end_of(summary, summary->queued[before - (uint32_t)queue]));
-    if (queue == 0 || timing->overhead_s == 0)
-        return before_s - fmin(timing->behind_s, timing->more_s + timing->time_s);
-    return fmax(0, walk->started_s + before_s - timing->behind_s - begin_s);
+        walk->started_s = later(walk->started_s, end_of(summary, summary->queued[before - (uint32_t)queue]));
+    if (queue == 0 || timing->overhead_s == 0) {
+        const double busy_s = timing->more_s + timing->time_s;
+        return before_s - (timing->behind_s < busy_s ? timing->behind_s : busy_s);
+    }
+    return later(0, walk->started_s + before_s - timing->behind_s - begin_s);
 }
 
 static void run_steps(struct ll_summary *summary, const struct ll_machine *machine, struct walk *walk)
@@ -507,8 +518,9 @@ static void run_steps(struct ll_summary *summary, const struct ll_machine *machi
         parts->overhead_s = late;
         parts->exposed_s = timing->exposed_s;
         const double end_s = op->start_s + op->time_s;
-        walk->end_s = fmax(walk->end_s, end_s);
-        walk->stream_end_s[step->stream] = fmax(walk->stream_end_s[step->stream], end_s);
+        summary->ends_s[i] = end_s;
+        walk->end_s = later(walk->end_s, end_s);
+        walk->stream_end_s[step->stream] = later(walk->stream_end_s[step->stream], end_s);
         walk->stream_last[step->stream] = i;
     }
 }
