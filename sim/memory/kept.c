@@ -348,32 +348,28 @@ void ll_residency_saved(const struct ll_residency *residency, const struct ll_ma
 static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse, uint64_t follows)
 {
     ll_reuse_mix(hash, reuse->bytes,
-        (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 | (uint64_t)reuse->readers << 8 |
-            follows << 4 | (uint64_t)reuse->stays << 3 | (uint64_t)reuse->everywhere << 2 |
-            (uint64_t)reuse->by_host << 1 | reuse->written);
+                 (uint64_t)reuse->kind << 32 | (uint64_t)reuse->operand << 16 |
+                     (uint64_t)reuse->readers << 8 | follows << 4 | (uint64_t)reuse->stays << 3 |
+                     (uint64_t)reuse->everywhere << 2 | (uint64_t)reuse->by_host << 1 | reuse->written);
 }
 
-/* Those that read the bytes since they were written, as far as shared_by_all looks. False: the host wrote
- * some of them in between, which machines see in different ways. */
-static bool mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuses,
+/* Those that read the bytes since they were written, as far as shared_by_all looks. Where the host wrote them in
+ * between, machines differ in whether they look further. */
+static void mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuses,
                         const struct ll_reuse *reuse)
 {
-    bool all = true;
     int use = 0;
-    for (bool written = false; all && !written && use < MOST_USES && reuse->before > 0; use++) {
+    for (bool written = false; !written && use < MOST_USES && reuse->before > 0; use++) {
         reuse = &reuses[reuse->before - 1];
-        mix_use(hash, reuse, 0);
+        mix_use(hash, reuse, reuse->arrived > 0);
         ll_reuse_mix(hash, reuse->since, (uint64_t)use);
         written = reuse->written;
-        all = reuse->arrived == 0;
     }
     ll_reuse_mix(hash, (uint64_t)use, UINT64_MAX);
-    return all;
 }
 
-bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash)
+void ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash)
 {
-    bool same_everywhere = true;
     for (uint64_t i = residency->first[op]; i < residency->first[op + 1]; i++) {
         const struct ll_reuse *reuse = &residency->reuses[i];
         mix_use(hash, reuse, (uint64_t)(reuse->arrived > 0) << 1 | (reuse->before > 0));
@@ -385,7 +381,6 @@ bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct
         if (reuse->before > 0)
             mix_use(hash, &residency->reuses[reuse->before - 1], 0);
         if (reuse->written && !reuse->by_host)
-            same_everywhere &= reuse->arrived == 0 && mix_readers(hash, residency->reuses, reuse);
+            mix_readers(hash, residency->reuses, reuse);
     }
-    return same_everywhere;
 }

@@ -93,7 +93,7 @@ struct ll_reuse {
     uint64_t distance; /* bytes; LL_NO_FIT when never touched before, or when it must go out */
     uint64_t since;    /* of reads the distance; of writes the bytes touched since their addresses were */
     uint64_t since_arrival; /* bytes touched since what `arrived` names arrived */
-    uint32_t before; /* 1 + index of the reuse that touched these addresses last; 0: none did */
+    uint32_t before;        /* 1 + index of the reuse that touched these addresses last; 0: none did */
     /* 1 + index of the reuse by which the host has written these bytes since; 0: it has not, or somebody has
      * touched them. */
     uint32_t arrived;
@@ -102,8 +102,9 @@ struct ll_reuse {
     bool written : 1, by_host : 1;
     bool stays : 1;      /* it reads a weight that no op writes, so that a memory may keep it for good */
     bool everywhere : 1; /* every unit that works reads all of it */
-    uint8_t operand : 4; /* enum ll_operand: which of the op's it is, where a memory holds but some (`holds`) */
-    uint8_t readers;     /* of what is written: as which operands it is read to its end, a bit each */
+    uint8_t
+        operand : 4; /* enum ll_operand: which of the op's it is, where a memory holds but some (`holds`) */
+    uint8_t readers; /* of what is written: as which operands it is read to its end, a bit each */
 };
 
 struct ll_residency {
@@ -173,8 +174,8 @@ static inline void ll_reuse_mix(struct ll_reuse_hash *hash, uint64_t one, uint64
 }
 
 /* Adds all that decides what ll_residency_saved finds for this op, other than `held`, on machines whose
- * history does not matter: ops of equal hash find the same there. False where no hash tells that. Pure. */
-bool ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash);
+ * history does not matter: ops of equal hash find the same there. Pure. */
+void ll_residency_hash(const struct ll_residency *residency, uint32_t op, struct ll_reuse_hash *hash);
 
 /* What comes between two uses of the same bytes. */
 struct ll_round {

@@ -254,7 +254,8 @@ static void queue_op(struct run *run, uint32_t seq)
     if (before >= software->queue)
         run->placed.started_s = fmax(run->placed.started_s, end_of(run, before - (uint32_t)software->queue));
     if (run->turns && run->turns[i])
-        run->placed.started_s = fmax(run->placed.started_s, end_of(run, before - 1)) + software->loop_overhead_s;
+        run->placed.started_s =
+            fmax(run->placed.started_s, end_of(run, before - 1)) + software->loop_overhead_s;
 }
 
 /* How long the device waits for the software to start this op, which it could begin at start_s. */
@@ -271,7 +272,8 @@ static double streams_free_s(const struct run *run, uint32_t streams, uint32_t *
 {
     double free_s = 0;
     for (unsigned i = 0; streams >> i; i++)
-        if (streams >> i & 1 && run->placed.stream_last[i] != LL_NONE && run->placed.stream_end_s[i] >= free_s) {
+        if (streams >> i & 1 && run->placed.stream_last[i] != LL_NONE &&
+            run->placed.stream_end_s[i] >= free_s) {
             free_s = run->placed.stream_end_s[i];
             *last = run->placed.stream_last[i];
         }
@@ -610,8 +612,8 @@ static bool make_room(struct run *run)
         return false;
     for (unsigned i = 0; i < LL_STREAM_COUNT; i++)
         run->placed.stream_last[i] = LL_NONE;
-    if (!run->placed.ops || !run->placed.costs || !run->placed.begun_s || !run->history || !run->placed.parts || !run->placed.queued ||
-        !make_alone(&run->once, most_ways, run->scratch))
+    if (!run->placed.ops || !run->placed.costs || !run->placed.begun_s || !run->history ||
+        !run->placed.parts || !run->placed.queued || !make_alone(&run->once, most_ways, run->scratch))
         return false;
     if (!ops_repeat(run))
         return true;
@@ -737,7 +739,8 @@ static bool run_ops(struct run *run, struct ll_kind_sums *kinds, struct ll_resul
 
 static bool sum_up(const struct run *run, struct ll_kind_sums *kinds, struct ll_result *result)
 {
-    double steps = (double)run->prepared->steps, behind_s = fmax(0, run->placed.started_s - run->placed.end_s);
+    double steps = (double)run->prepared->steps,
+           behind_s = fmax(0, run->placed.started_s - run->placed.end_s);
     assert(steps >= 1 && run->placed.end_s >= 0);
     /* The device runs one op at a time. */
     assert(run->placed.active_s <= run->placed.end_s * (1 + 1e-9));

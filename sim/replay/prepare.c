@@ -105,9 +105,8 @@ static void count(struct ll_prepared *prepared)
 }
 
 /* What of an op is the same on every machine whose caches keep no history: its work, fusion and reuse of
- * bytes, and in a pipeline of layers those of the op behind it, whose hash is `next`. False: there is no second
- * one. */
-static bool hash_of(const struct ll_prepared *prepared, uint32_t seq, const struct ll_reuse_hash *next,
+ * bytes, and in a pipeline of layers those of the op behind it, whose hash is `next`. */
+static void hash_of(const struct ll_prepared *prepared, uint32_t seq, const struct ll_reuse_hash *next,
                     struct ll_reuse_hash *hash)
 {
     uint64_t follows = 0;
@@ -122,7 +121,7 @@ static bool hash_of(const struct ll_prepared *prepared, uint32_t seq, const stru
     ll_reuse_mix(hash, follows, next != NULL);
     if (next)
         ll_reuse_mix(hash, next->half[0], next->half[1]);
-    return ll_residency_hash(prepared->residency, seq, hash);
+    ll_residency_hash(prepared->residency, seq, hash);
 }
 
 /* Hashes and their numbers. */
@@ -130,7 +129,7 @@ struct numbers {
     struct number {
         struct ll_reuse_hash hash;
         uint32_t id; /* 1 + it; 0: nothing is here */
-    } *at;
+    } * at;
     uint64_t mask; /* places but one, a power of two */
     uint32_t count;
 };
@@ -138,8 +137,8 @@ struct numbers {
 static struct number *place_of(const struct numbers *numbers, const struct ll_reuse_hash *hash)
 {
     uint64_t i = hash->half[0] & numbers->mask;
-    while (numbers->at[i].id > 0 && (numbers->at[i].hash.half[0] != hash->half[0] ||
-                                     numbers->at[i].hash.half[1] != hash->half[1]))
+    while (numbers->at[i].id > 0 &&
+           (numbers->at[i].hash.half[0] != hash->half[0] || numbers->at[i].hash.half[1] != hash->half[1]))
         i = (i + 1) & numbers->mask;
     return &numbers->at[i];
 }
@@ -175,28 +174,22 @@ static uint32_t number_of(struct numbers *numbers, const struct ll_reuse_hash *h
 
 enum { AT_ONCE = 32 }; /* ops whose hashes are found before their numbers, while memory fetches these */
 
-/* By op the number of its hash, LL_NONE: it has none. *count of them; false when memory ran out. */
+/* By op the number of its hash; *count of them. False when memory ran out. */
 static bool number_ops(const struct ll_prepared *prepared, uint32_t *repeats, uint32_t *count)
 {
     struct numbers numbers = {0};
     struct ll_reuse_hash hashes[2 * AT_ONCE]; /* by op modulo their number */
-    bool hashed[AT_ONCE], right = make_place(&numbers);
+    bool right = make_place(&numbers);
     for (uint32_t end = prepared->end_op - prepared->first_op; right && end > 0;) {
         const uint32_t begin = end > AT_ONCE ? end - AT_ONCE : 0;
         for (uint32_t i = end; i-- > begin;) {
             const uint32_t seq = prepared->first_op + i,
                            next = ll_fused_as(prepared, LL_FUSION_LAYERS, seq).next;
             struct ll_reuse_hash *hash = &hashes[seq % (2 * AT_ONCE)];
-            hashed[i - begin] =
-                hash_of(prepared, seq, next > 0 ? &hashes[next % (2 * AT_ONCE)] : NULL, hash);
-            if (!hashed[i - begin])
-                *hash = (struct ll_reuse_hash){{seq, UINT64_MAX}};
+            hash_of(prepared, seq, next > 0 ? &hashes[next % (2 * AT_ONCE)] : NULL, hash);
             __builtin_prefetch(&numbers.at[hash->half[0] & numbers.mask]);
         }
         for (uint32_t i = end; right && i-- > begin;) {
-            repeats[i] = LL_NONE;
-            if (!hashed[i - begin])
-                continue;
             repeats[i] = number_of(&numbers, &hashes[(prepared->first_op + i) % (2 * AT_ONCE)]);
             right = repeats[i] != LL_NONE;
         }
@@ -216,13 +209,12 @@ static bool find_repeats(struct ll_prepared *prepared, struct ll_arena *arena)
     uint32_t *seen = right ? calloc((size_t)numbers + 1, sizeof *seen) : NULL; /* by number: how often, then
                                                                                   the repeat's number */
     for (uint32_t i = 0; seen && i < count; i++)
-        if (repeats[i] != LL_NONE)
-            seen[repeats[i]]++;
+        seen[repeats[i]]++;
     for (uint32_t i = 0; seen && i < numbers; i++)
         seen[i] = seen[i] > 1 ? prepared->repeat_count++ : LL_NONE;
     assert(prepared->repeat_count <= count / 2);
     for (uint32_t i = 0; seen && i < count; i++)
-        repeats[i] = repeats[i] == LL_NONE ? LL_NONE : seen[repeats[i]];
+        repeats[i] = seen[repeats[i]];
     prepared->repeats = repeats;
     right = seen != NULL;
     free(seen);
@@ -291,7 +283,8 @@ static struct ll_prepared *prepare(const struct ll_trace *trace, struct ll_arena
     bool whole = prepared->deps && prepared->residency;
     return whole && find_fusions(prepared, arena) && find_repeats(prepared, arena) &&
                    find_firsts(prepared, arena) && ll_find_equal_steps(prepared, arena)
-               ? prepared : NULL;
+               ? prepared
+               : NULL;
 }
 
 const struct ll_prepared *ll_prepare(const struct ll_trace *trace, struct ll_arena *arena,
@@ -492,8 +485,7 @@ static bool fuse(const struct ll_prepared *prepared, enum ll_fusion fusion, uint
                             (tensor - trace->ops[leader].first_output);
     if (readers[tensor] != 1 || output >= MOST_OPERANDS || !ends_with(trace, tensor, seq))
         return true;
-    fusing->packed[leader] =
-        (fusing->packed[leader] & ~(DISTANCE << NEXT_BIT)) | (seq - leader) << NEXT_BIT;
+    fusing->packed[leader] = (fusing->packed[leader] & ~(DISTANCE << NEXT_BIT)) | (seq - leader) << NEXT_BIT;
     return hold(fusing, leader, output);
 }
 

@@ -39,7 +39,7 @@ struct ll_fused_ops {
     const struct ll_fused_wide {
         uint32_t op;
         uint64_t held;
-    } *wide; /* by op, in order */
+    } * wide; /* by op, in order */
     uint64_t wide_count;
 };
 
@@ -53,8 +53,8 @@ struct ll_prepared {
     const struct ll_residency *residency;
     struct ll_footprint footprint;
     struct ll_fused_ops fused[LL_FUSION_COUNT];
-    const struct ll_work *works;                   /* by signature */
-    const uint32_t *same; /* by signature: the first of the same kind and work, for what it costs */
+    const struct ll_work *works; /* by signature */
+    const uint32_t *same;        /* by signature: the first of the same kind and work, for what it costs */
     /* By op, from first_op on: a number that ops share which are the same on every machine whose caches keep
      * no history (ll_history_matters): the same work and fusion, and the same reuse of bytes. LL_NONE: of
      * this op there is no second one. Numbers are below repeat_count. */

@@ -35,10 +35,11 @@ struct ll_placed {
     double *begun_s;                /* how long the device had worked when the op began */
     uint32_t *queued, queued_count; /* ops that go through the software's queue: those of the device */
     double stream_end_s[LL_STREAM_COUNT];
-    uint32_t stream_last[LL_STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
-    double taken_end_s[LL_MAX_LINKS];      /* of exchanges over each level that keep units busy */
-    double end_s;                          /* of all */
-    double started_s;                      /* when the software has started the last op */
+    uint32_t
+        stream_last[LL_STREAM_COUNT]; /* the op that ended last on the stream, LL_NONE before the first */
+    double taken_end_s[LL_MAX_LINKS]; /* of exchanges over each level that keep units busy */
+    double end_s;                     /* of all */
+    double started_s;                 /* when the software has started the last op */
     double low_s, reach_s; /* the earliest and the latest of all times that were looked at in this step */
     double active_s, starting_s; /* all that the device works, all that the software takes to start */
 };
@@ -58,14 +59,14 @@ struct ll_step_mark {
 /* From step to step of a replay. */
 struct ll_turnover {
     const struct ll_prepared *prepared;
-    bool queues;            /* the software has a queue, of so many ops */
+    bool queues; /* the software has a queue, of so many ops */
     uint64_t queue;
-    uint64_t least_steps;   /* that the input of a step may wait for, and one */
-    uint32_t step;          /* of the trace, that is at work */
-    uint64_t equal;         /* which equal steps come next or go on */
-    uint64_t same;          /* steps in a row that went as those two before, later by shift_s */
+    uint64_t least_steps; /* that the input of a step may wait for, and one */
+    uint32_t step;        /* of the trace, that is at work */
+    uint64_t equal;       /* which equal steps come next or go on */
+    uint64_t same;        /* steps in a row that went as those two before, later by shift_s */
     double shift_s;
-    uint32_t kept_steps;    /* that the next one may look at */
+    uint32_t kept_steps; /* that the next one may look at */
     struct ll_step_mark marks[3];
 };
 
@@ -88,7 +89,7 @@ struct ll_terms {
         double *sum;
         uint64_t order;
         double term;
-    } *at;
+    } * at;
     uint64_t count, capacity;
     bool failed; /* memory ran out */
 };

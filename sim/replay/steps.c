@@ -35,9 +35,9 @@ static bool is_alike(const struct ll_prepared *prepared, uint32_t before, uint32
         return false;
     const uint64_t kind = prepared->works[a->signature].kind;
     const uint32_t *repeat = &prepared->repeats[op - prepared->first_op];
-    if (kind == LL_WORK_WAIT ? a->duration_ns != b->duration_ns
-                             : kind != LL_WORK_COLLECTIVE &&
-                                   (*repeat == LL_NONE || *repeat != repeat[(int64_t)before - op]))
+    if (kind == LL_WORK_WAIT
+            ? a->duration_ns != b->duration_ns
+            : kind != LL_WORK_COLLECTIVE && (*repeat == LL_NONE || *repeat != repeat[(int64_t)before - op]))
         return false;
     const uint64_t count = deps->first[before + 1] - deps->first[before];
     if (deps->first[op + 1] - deps->first[op] != count)
@@ -197,8 +197,7 @@ uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *pl
 {
     const struct ll_prepared *prepared = turnover->prepared;
     const uint32_t step = turnover->step++;
-    while (turnover->equal < prepared->equal_step_count &&
-           prepared->equal_steps[turnover->equal].last < step)
+    while (turnover->equal < prepared->equal_step_count && prepared->equal_steps[turnover->equal].last < step)
         turnover->equal++;
     struct ll_step_mark *mark = mark_of(turnover, step);
     *mark = (struct ll_step_mark){.end_s = placed->end_s,
@@ -284,8 +283,8 @@ void ll_turnover_skip(struct ll_turnover *turnover, struct ll_placed *placed, ui
             placed->queued[placed->queued_count] = placed->queued[placed->queued_count - queued] + period_ops;
     } else { /* those that later ones may look at */
         const uint32_t kept = (uint32_t)ll_min(skipped, turnover->kept_steps * (uint64_t)op_count);
-        const uint32_t kept_queued =
-            (uint32_t)ll_min(periods * (uint64_t)queued, (turnover->kept_steps / PERIOD + 1) * (uint64_t)queued);
+        const uint32_t kept_queued = (uint32_t)ll_min(periods * (uint64_t)queued,
+                                                      (turnover->kept_steps / PERIOD + 1) * (uint64_t)queued);
         for (uint32_t i = 0; i < kept; i++)
             shift_op(placed, end - 1 - i, skipped, all_s, turnover->queues);
         const uint32_t later = periods * queued;

@@ -77,8 +77,7 @@ static void layer(struct scene *scene, struct layer *at, const struct tokens *t)
                                           {.key = LL_ATTR_MOMENTUM, .real = 0.9}};
     const uint32_t y = op(scene, LL_OP_MATMUL, LL_PHASE_FORWARD, at->scope, LIST(t->x, at->weight),
                           LIST(t->y_desc), NULL, 0);
-    const uint32_t z =
-        op(scene, LL_OP_RELU, LL_PHASE_FORWARD, at->scope, LIST(y), LIST(t->y_desc), NULL, 0);
+    const uint32_t z = op(scene, LL_OP_RELU, LL_PHASE_FORWARD, at->scope, LIST(y), LIST(t->y_desc), NULL, 0);
     const uint32_t s =
         op(scene, LL_OP_SOFTMAX, LL_PHASE_FORWARD, at->scope, LIST(z), LIST(t->y_desc), NULL, 0);
     const uint32_t a =
@@ -97,8 +96,8 @@ static void layer(struct scene *scene, struct layer *at, const struct tokens *t)
 static void step(struct scene *scene, uint64_t *random, uint32_t different)
 {
     ll_recorder_step_begin(scene->recorder);
-    op(scene, LL_OP_HOST_INPUT, LL_PHASE_INPUT, scene->layers[0].scope, NULL, 0, LIST(scene->images_desc), NULL,
-       0);
+    op(scene, LL_OP_HOST_INPUT, LL_PHASE_INPUT, scene->layers[0].scope, NULL, 0, LIST(scene->images_desc),
+       NULL, 0);
     for (uint32_t i = 0; i < LAYERS; i++) {
         struct layer *at = &scene->layers[i];
         layer(scene, at,

@@ -270,8 +270,7 @@ static bool take_lists(struct ll_trace_build *build, struct columns *columns, ui
     struct ll_shape *out = ll_alloc(arena, view->output_count, sizeof *out);
     struct ll_attr *attrs = ll_alloc(arena, kept_attrs, sizeof *attrs);
     /* What every op of the signature is compared with lies together. */
-    uint32_t *inputs =
-        ll_alloc(arena, view->input_count + 2 * (uint64_t)view->output_count, sizeof *inputs);
+    uint32_t *inputs = ll_alloc(arena, view->input_count + 2 * (uint64_t)view->output_count, sizeof *inputs);
     if (!in || !out || !attrs || !inputs)
         return ll_build_no_memory(build);
     uint32_t *outputs = inputs + view->input_count, *aliases = outputs + view->output_count;
