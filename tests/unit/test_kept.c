@@ -84,7 +84,7 @@ static void a_cache_that_lets_in_a_part_finds_more_each_time(void **state)
                                        .admission = admissions[i / ROUNDS]};
         uint64_t round = (uint64_t)(rounds[i % ROUNDS] * (double)bytes);
         struct ll_reuse reuses[TIMES];
-        for (uint64_t j = 0; j < TIMES; j++)
+        for (uint32_t j = 0; j < TIMES; j++)
             reuses[j] = (struct ll_reuse){.bytes = round, .since = j ? 0 : LL_NO_FIT, .before = j};
         struct ll_residency residency = {.first = first, .reuses = reuses};
         struct ll_machine machine = two_levels(bytes, LL_SCOPE_DEVICE, 4);
@@ -367,7 +367,7 @@ static void private_caches_find_what_ops_of_the_same_cut_have_left(void **state)
     static const uint64_t first[] = {0, 1, 2, 3, 4};
     struct ll_machine machine = two_levels(1 << 20, LL_SCOPE_DEVICE, 4);
     machine.levels[0].cache_given = true;
-    for (uint64_t back = 1; back <= 2; back++)
+    for (uint32_t back = 1; back <= 2; back++)
         for (int affinity = 0; affinity < 2; affinity++) {
             struct ll_reuse reuses[4];
             for (uint32_t j = 0; j < 4; j++) {
