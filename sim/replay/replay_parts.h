@@ -166,6 +166,23 @@ struct ll_slow_stretch {
     double time_s, added_s;
 };
 
+/* What residency and fusion take off the op's traffic. */
+void ll_find_saved(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                   struct ll_so_far so_far, struct ll_warm_bytes *found);
+
+/* The op's time on an empty stream: residency and fusion, which `found` tells, take traffic off its cost. On
+ * a device that is slowed it takes so many times as long. */
+void ll_time_op(const struct ll_prepared *prepared, const struct ll_machine *machine, uint32_t seq,
+                const struct ll_cost *cost, const struct ll_warm_bytes *found, double slowed,
+                struct ll_timing *timing);
+
+/* The op's cost with that level's share of the units gone from end to end. */
+struct ll_cost ll_cost_without_units(const struct ll_slowed *slowed, const struct ll_network *level);
+
+/* The next stretch; false behind the last, when before_s has all that was added. */
+bool ll_next_stretch(const struct ll_slowed *slowed, const double *level_end_s,
+                     struct ll_slow_stretch *stretch);
+
 /* Fills shares, level_share, flop_utilization and fits; time_s, level_bytes and ops are there. parts as long
  * as ops. behind_s: what the software takes in all once the last op has ended. */
 void ll_find_bottlenecks(struct ll_result *result, const struct ll_op_parts *parts, double behind_s);
