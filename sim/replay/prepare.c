@@ -149,7 +149,7 @@ static bool make_place(struct numbers *numbers)
     const uint64_t places = numbers->mask + 1;
     if (numbers->at && numbers->count < places / 2)
         return true;
-    struct numbers more = {.mask = numbers->at ? 4 * places - 1 : 1023, .count = numbers->count};
+    struct numbers more = {.mask = numbers->at ? 2 * places - 1 : 1023, .count = numbers->count};
     more.at = calloc(more.mask + 1, sizeof *more.at);
     for (uint64_t i = 0; more.at && numbers->at && i < places; i++)
         if (numbers->at[i].id > 0)
@@ -374,24 +374,43 @@ static bool stands_near(const struct ll_prepared *prepared, uint32_t leader, uin
     return near;
 }
 
-/* The operand of op seq that was made last, by an op that it can start with; LL_NONE when there is none. */
-static uint32_t fused_operand(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq)
+/* By signature, a bit for each fusion: whether it joins, or leads. */
+struct fusible {
+    uint8_t joins, leads;
+};
+
+static struct fusible *find_fusible(const struct ll_prepared *prepared, struct ll_arena *arena)
+{
+    const struct ll_trace *trace = prepared->trace;
+    struct fusible *fusible = ll_alloc(arena, trace->signature_count + 1, sizeof *fusible);
+    for (uint64_t i = 0; fusible && i < trace->signature_count; i++)
+        for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
+            fusible[i].joins |= (uint8_t)(ll_fusion_joins(f, trace->signatures[i].view.kind) << f);
+            fusible[i].leads |= (uint8_t)(ll_fusion_leads(f, &prepared->works[i]) << f);
+        }
+    return fusible;
+}
+
+/* The operand of op seq that was made last, and the op that made it, where the two may be fused: *fusions, a
+ * bit for each. */
+static uint32_t fused_operand(const struct ll_prepared *prepared, const struct fusible *fusible, uint32_t seq,
+                              uint8_t *fusions)
 {
     const struct ll_trace *trace = prepared->trace;
     const struct ll_op_view *view = &trace->signatures[trace->ops[seq].signature].view;
     uint32_t last = LL_NONE, leader = 0;
-    if (!ll_fusion_joins(fusion, view->kind))
-        return LL_NONE;
-    for (uint32_t i = 0; i < view->input_count && i < MOST_OPERANDS; i++) {
+    *fusions = fusible[trace->ops[seq].signature].joins;
+    for (uint32_t i = 0; *fusions && i < view->input_count && i < MOST_OPERANDS; i++) {
         uint32_t producer = trace->tensors[ll_op_input(trace, seq, i)].producer;
         if (producer == LL_NONE || producer < prepared->first_op || (last != LL_NONE && producer <= leader))
             continue;
         last = i;
         leader = producer;
     }
-    bool leads = last != LL_NONE && ll_fusion_leads(fusion, &prepared->works[trace->ops[leader].signature]);
-    return leads && stands_near(prepared, leader, seq, (double)ll_size_bytes(&view->in[last])) ? last
-                                                                                               : LL_NONE;
+    *fusions &= last == LL_NONE ? 0 : fusible[trace->ops[leader].signature].leads;
+    if (*fusions && !stands_near(prepared, leader, seq, (double)ll_size_bytes(&view->in[last])))
+        *fusions = 0;
+    return last;
 }
 
 static bool writes_over(const struct ll_trace *trace, uint32_t seq, uint32_t storage)
@@ -469,24 +488,38 @@ static bool hold(struct fusing *fusing, uint32_t op, uint32_t operand)
     return true;
 }
 
-/* What a fusion does to an op; false when memory ran out. */
-static bool fuse(const struct ll_prepared *prepared, enum ll_fusion fusion, uint32_t seq,
-                 const uint8_t *readers, struct fusing *fusing)
+/* What a fusion does to an op that starts with what made its operand; false when memory ran out. */
+static bool fuse(const struct ll_trace *trace, uint32_t seq, uint32_t operand, bool held,
+                 struct fusing *fusing)
 {
-    const struct ll_trace *trace = prepared->trace;
-    const uint32_t operand = fused_operand(prepared, fusion, seq);
-    if (operand == LL_NONE)
-        return true;
     const uint32_t tensor = ll_op_input(trace, seq, operand), leader = trace->tensors[tensor].producer;
+    const uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
+                            (tensor - trace->ops[leader].first_output);
     fusing->packed[seq] |= 1 | (seq - leader) << LEADER_BIT;
     if (!hold(fusing, seq, operand))
         return false;
-    const uint32_t output = trace->signatures[trace->ops[leader].signature].view.input_count +
-                            (tensor - trace->ops[leader].first_output);
-    if (readers[tensor] != 1 || output >= MOST_OPERANDS || !ends_with(trace, tensor, seq))
+    if (!held || output >= MOST_OPERANDS)
         return true;
     fusing->packed[leader] = (fusing->packed[leader] & ~(DISTANCE << NEXT_BIT)) | (seq - leader) << NEXT_BIT;
     return hold(fusing, leader, output);
+}
+
+static bool fuse_ops(const struct ll_prepared *prepared, const uint8_t *readers,
+                     const struct fusible *fusible, struct fusing fusings[LL_FUSION_COUNT])
+{
+    const struct ll_trace *trace = prepared->trace;
+    bool whole = true;
+    for (uint32_t seq = prepared->first_op + 1; whole && seq < prepared->end_op; seq++) {
+        uint8_t fusions;
+        const uint32_t operand = fused_operand(prepared, fusible, seq, &fusions);
+        if (!fusions)
+            continue;
+        const uint32_t tensor = ll_op_input(trace, seq, operand);
+        const bool held = readers[tensor] == 1 && ends_with(trace, tensor, seq);
+        for (enum ll_fusion f = LL_FUSION_NONE + 1; whole && f < LL_FUSION_COUNT; f++)
+            whole = !(fusions >> f & 1) || fuse(trace, seq, operand, held, &fusings[f]);
+    }
+    return whole;
 }
 
 /* What element-wise fusion would do to each op of the trace; works and range are there. In the arena, false
@@ -495,17 +528,20 @@ static bool find_fusions(struct ll_prepared *prepared, struct ll_arena *arena)
 {
     const struct ll_trace *trace = prepared->trace;
     struct ll_arena scratch = {0};
-    uint8_t *readers = count_readers(trace, &scratch);
-    bool whole = readers != NULL;
-    for (enum ll_fusion f = LL_FUSION_NONE + 1; whole && f < LL_FUSION_COUNT; f++) {
-        struct fusing fusing = {.packed = ll_alloc(arena, trace->op_count, sizeof *fusing.packed)};
-        whole = fusing.packed != NULL;
-        for (uint32_t seq = prepared->first_op + 1; whole && seq < prepared->end_op; seq++)
-            whole = fuse(prepared, f, seq, readers, &fusing);
-        const void *wide = ll_copy(arena, fusing.wide, fusing.wide_count * sizeof *fusing.wide);
+    struct fusing fusings[LL_FUSION_COUNT] = {{0}};
+    const uint8_t *readers = count_readers(trace, &scratch);
+    const struct fusible *fusible = find_fusible(prepared, &scratch);
+    bool whole = readers && fusible;
+    for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
+        fusings[f].packed = ll_alloc(arena, trace->op_count, sizeof *fusings[f].packed);
+        whole = whole && fusings[f].packed;
+    }
+    whole = whole && fuse_ops(prepared, readers, fusible, fusings);
+    for (enum ll_fusion f = LL_FUSION_NONE + 1; f < LL_FUSION_COUNT; f++) {
+        const void *wide = ll_copy(arena, fusings[f].wide, fusings[f].wide_count * sizeof *fusings[f].wide);
         whole = whole && wide;
-        prepared->fused[f] = (struct ll_fused_ops){fusing.packed, wide, fusing.wide_count};
-        free(fusing.wide);
+        prepared->fused[f] = (struct ll_fused_ops){fusings[f].packed, wide, fusings[f].wide_count};
+        free(fusings[f].wide);
     }
     ll_arena_release(&scratch);
     return whole;
