@@ -230,7 +230,7 @@ static bool is_less(const struct choice *c, const struct timed *a, const struct 
 
 /* Candidates are tried some at a time, of these that which computes the shortest first: it rules out most of
  * the others. False when memory ran out. */
-static bool choose(const struct choice *c, uint32_t *taken)
+static bool choose(const struct choice *c, uint32_t *taken, struct ll_timing *timing)
 {
     enum { AT_ONCE = 16 };
     const struct ll_outline *outline = c->outline;
@@ -238,21 +238,24 @@ static bool choose(const struct choice *c, uint32_t *taken)
     for (uint32_t begin = 0; begin < outline->count; begin += AT_ONCE) {
         uint32_t ready = (uint32_t)ll_min(AT_ONCE, outline->count - begin), first = 0;
         for (uint32_t i = 1; i < ready; i++)
-            if (computing_s(c->machine, outline, begin + i) < computing_s(c->machine, outline, begin + first))
+            if (outline->candidates[begin + i].cycles < outline->candidates[begin + first].cycles &&
+                computing_s(c->machine, outline, begin + i) < computing_s(c->machine, outline, begin + first))
                 first = i;
         for (uint32_t i = 0; i < ready; i++) {
             struct timed tried = {begin + (i == 0 ? first : i <= first ? i - 1 : i), 0};
-            struct ll_timing timing;
+            struct ll_timing alone;
             if (computing_s(c->machine, outline, tried.candidate) > best.time_s)
                 continue;
             if (!has_levels(c, tried.candidate))
                 return false;
             ll_outline_fill(c->machine, outline, tried.candidate, c->cost);
-            ll_cost_time(c->machine, c->cost, NULL, &timing);
-            tried.time_s = timing.time_s;
+            ll_cost_time(c->machine, c->cost, NULL, &alone);
+            tried.time_s = alone.time_s;
             bool less = isinf(best.time_s) || is_less(c, &tried, &best);
-            if (less || (tried.candidate < best.candidate && !is_less(c, &best, &tried)))
+            if (less || (tried.candidate < best.candidate && !is_less(c, &best, &tried))) {
                 best = tried;
+                *timing = alone;
+            }
         }
     }
     *taken = best.candidate;
@@ -261,16 +264,25 @@ static bool choose(const struct choice *c, uint32_t *taken)
 
 bool ll_outline_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                      struct ll_outline *outline, uint64_t turn, struct ll_arena *arena, struct ll_cost *cost,
-                     uint32_t *taken)
+                     struct ll_outline_choice *taken)
 {
     const struct choice choice = {machine, kind, work, outline, turn, arena, cost};
     assert(outline->served && outline->count > 0);
-    *taken = 0;
+    *taken = (struct ll_outline_choice){0};
     cost->overhead_s = cost->behind_s = cost->more_s = cost->gap_s = 0;
-    if (!(outline->count > 1 ? choose(&choice, taken) : has_levels(&choice, 0)))
+    if (!(outline->count > 1 ? choose(&choice, &taken->candidate, &taken->timing) : has_levels(&choice, 0)))
         return false;
-    ll_outline_fill(machine, outline, *taken, cost);
+    ll_outline_fill(machine, outline, taken->candidate, cost);
     fill_start(machine, outline, cost);
+    if (outline->count == 1) {
+        ll_cost_time(machine, cost, NULL, &taken->timing);
+        return true;
+    }
+    taken->timing.overhead_s = cost->overhead_s;
+    taken->timing.behind_s = cost->behind_s;
+    taken->timing.more_s = cost->more_s;
+    if (cost->gap_s > 0)
+        ll_cost_time(machine, cost, NULL, &taken->timing);
     return true;
 }
 

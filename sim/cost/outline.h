@@ -60,13 +60,19 @@ bool ll_outline_serves(const struct ll_machine *machine);
 bool ll_outline_new(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                     struct ll_arena *arena, struct ll_outline *outline);
 
+/* What is taken of an outline, and how long it takes on an empty machine. */
+struct ll_outline_choice {
+    uint32_t candidate;
+    struct ll_timing timing;
+};
+
 /* The cost of the work on a machine with the same key: what ll_cost_op says but for `utilization` and
  * `reuse_sensitivity`. cost: all zero but for what earlier calls for machines with as many levels have left.
- * turn: above 0, another one for machines with other energies. *taken: the candidate. Returns false when memory ran out, and with `served` gone where it turns out that
+ * turn: above 0, another one for machines with other energies. Returns false when memory ran out, and with `served` gone where it turns out that
  * there is no outline. */
 bool ll_outline_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                      struct ll_outline *outline, uint64_t turn, struct ll_arena *arena, struct ll_cost *cost,
-                     uint32_t *taken);
+                     struct ll_outline_choice *taken);
 
 /* The cost of one candidate, whose levels are there; cost as above. Pure. */
 void ll_outline_fill(const struct ll_machine *machine, const struct ll_outline *outline, uint32_t candidate,

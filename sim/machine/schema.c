@@ -275,6 +275,8 @@ bool ll_section_read(size_t i, struct ll_reading *reading)
 
 bool ll_read_well(const struct ll_reading *reading, const char *key)
 {
+    if (reading->failed == 0)
+        return true;
     const struct ll_field *field = find_here(&ll_machine_table, key);
     return !(reading->failed >> (field - ll_machine_table.fields) & 1);
 }

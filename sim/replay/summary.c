@@ -25,10 +25,13 @@ enum stream { DEVICE, HOST, TO_HOST, FROM_HOST, STREAMS };
 struct summed_work {
     uint32_t signature; /* of the first */
     uint32_t taken;     /* candidate of its outline */
+    uint32_t accessed;  /* 1 + that whose reads and writes its ops have; 0: none */
     struct ll_outline outline;
-    bool sensitive;      /* what some op of it finds may decide how that is done */
-    uint32_t first;      /* of its ops alone, the latest; LL_NONE: none */
-    struct ll_cost cost; /* of what has no outline */
+    bool sensitive;              /* what some op of it finds may decide how that is done */
+    uint32_t first;              /* of its ops alone, the latest; LL_NONE: none */
+    struct ll_cost cost;         /* of what has no outline */
+    struct ll_timing timings[2]; /* of ops alone that find nothing, and of such that follow others */
+    bool timed[2];
     double compute_j;
 };
 
@@ -39,7 +42,8 @@ struct alone {
     const struct ll_warm_bytes *found; /* NULL: nothing */
     struct accesses **by_candidate;    /* NULL until they are asked for */
     const struct accesses *accesses;   /* of the candidate that is taken */
-    struct ll_timing timing;
+    const struct ll_timing *timing;    /* its own, or its work's */
+    struct ll_timing own;
 };
 
 /* What an op reads and writes: as of ll_tally. */
@@ -369,15 +373,21 @@ static bool take_accesses(struct ll_summary *summary, const struct ll_machine *m
     return true;
 }
 
-/* As time_op of engine.c has it. */
-static void time_alone(const struct ll_machine *machine, struct ll_cost *cost, struct alone *alone)
+/* As time_op of engine.c has it; of ops that find nothing once for all of a work. */
+static void time_alone(const struct ll_machine *machine, struct summed_work *work, struct ll_cost *cost,
+                       struct alone *alone)
 {
-    double gap_s = cost->gap_s;
+    struct ll_timing *timing = alone->found ? &alone->own : &work->timings[alone->follows];
+    const double gap_s = cost->gap_s;
+    alone->timing = timing;
+    if (!alone->found && work->timed[alone->follows])
+        return;
+    work->timed[alone->follows] |= !alone->found;
     cost->gap_s = alone->follows ? 0 : gap_s;
-    ll_cost_time(machine, cost, alone->found, &alone->timing);
+    ll_cost_time(machine, cost, alone->found, timing);
     cost->gap_s = gap_s;
     if (alone->follows)
-        alone->timing.overhead_s = alone->timing.behind_s = alone->timing.more_s = 0;
+        timing->overhead_s = timing->behind_s = timing->more_s = 0;
 }
 
 /* A cost by outline was not to be had: because memory ran out, or for good. */
@@ -386,7 +396,7 @@ static enum costed lose_outline(struct ll_summary *summary, struct summed_work *
     if (work->outline.served)
         return NO_MEMORY;
     summary->asks_memo = true;
-    work->taken = 0;
+    work->taken = work->accessed = 0;
     return NOT_SERVED;
 }
 
@@ -395,25 +405,33 @@ static enum costed cost_work(struct ll_summary *summary, const struct ll_machine
 {
     const struct ll_prepared *prepared = summary->prepared;
     struct ll_cost *cost = &work->cost;
+    work->timed[false] = work->timed[true] = false;
     if (work->outline.served) {
+        struct ll_outline_choice taken;
         cost = &summary->cost;
         if (work->sensitive)
             return NOT_SERVED;
         if (!ll_outline_cost(machine, prepared->trace->signatures[work->signature].view.kind,
                              &prepared->works[work->signature], &work->outline, summary->turn,
-                             &summary->arena, cost, &work->taken))
+                             &summary->arena, cost, &taken))
             return lose_outline(summary, work);
+        work->timings[false] = taken.timing;
+        work->timed[false] = true;
+        work->taken = taken.candidate;
     } else {
         enum costed costed = cost_whole(summary, machine, memo, work);
         if (costed != COSTED)
             return costed;
     }
+    const bool accesses =
+        machine->energy_given && (!work->outline.served || work->accessed != work->taken + 1);
     for (uint32_t i = work->first; i != LL_NONE; i = summary->alones[i].next) {
         struct alone *alone = &summary->alones[i];
-        time_alone(machine, cost, alone);
-        if (machine->energy_given && !take_accesses(summary, machine, cost, alone))
+        time_alone(machine, work, cost, alone);
+        if (accesses && !take_accesses(summary, machine, cost, alone))
             return NO_MEMORY;
     }
+    work->accessed = accesses ? work->taken + 1 : work->accessed;
     return COSTED;
 }
 
@@ -500,7 +518,7 @@ static void run_steps(struct ll_summary *summary, const struct ll_machine *machi
     *walk = (struct walk){.stream_last = {LL_NONE, LL_NONE, LL_NONE, LL_NONE}};
     for (uint32_t i = 0; i < summary->step_count; i++) {
         const struct step *step = &summary->steps[i];
-        const struct ll_timing *timing = &summary->alones[step->alone].timing;
+        const struct ll_timing *timing = summary->alones[step->alone].timing;
         struct ll_op_result *op = &summary->ops[i];
         struct ll_op_parts *parts = &summary->parts[i];
         double late = 0;
