@@ -8,9 +8,9 @@ roots=$(cd "$(dirname "$0")/../.." && pwd)/build/platforms
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
     "$debian" "$suite" './do package' || exit
-    rm -rf "$roots/packages"
-    mkdir "$roots/packages"
-    cp "$roots/$suite.fresh/leadline/build/debian/"*.deb "$roots/packages"
+    rm -rf "$roots/$suite.packages"
+    mkdir "$roots/$suite.packages"
+    cp "$roots/$suite.fresh/leadline/build/debian/"*.deb "$roots/$suite.packages"
     "$debian" "$suite" '
         export DEBIAN_FRONTEND=noninteractive
         add="apt-get install -y -qq --no-install-recommends"
@@ -22,5 +22,5 @@ for suite; do
         # Its second major version asks for a newer Node.js than Debian 13 has.
         { $add npm && npm install --global --silent yaml-language-server@1; } >/tmp/log 2>&1 ||
             { tail /tmp/log && echo "npm brings no yaml-language-server"; }
-        tests/platforms/installed.sh' "$roots/packages" || exit
+        tests/platforms/installed.sh' "$roots/$suite.packages" || exit
 done
