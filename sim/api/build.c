@@ -13,6 +13,7 @@
 
 #include "sim/cli/output.h"
 #include "sim/machine/quantity.h"
+#include "sim/report/table.h"
 #include "tracer/record/host.h"
 #include "tracer/record/recorder.h"
 
@@ -432,8 +433,8 @@ static bool infer(const struct asked *asked, struct ll_op_view *view)
     if (trouble)
         return ll_cli_reject("%s: %s", name, trouble) == LL_DONE;
     if (asked->given_count > 0 && asked->given_count != view->output_count)
-        return ll_cli_reject("%s: out has %u shapes; it makes %u", name, asked->given_count,
-                             view->output_count) == LL_DONE;
+        return ll_cli_reject("%s: out has %u shape%s; it makes %u", name, asked->given_count,
+                             ll_plural(asked->given_count), view->output_count) == LL_DONE;
     for (uint32_t i = 0; i < asked->given_count; i++) {
         const struct ll_shape *given = &asked->given[i];
         if (given->rank != view->out[i].rank ||

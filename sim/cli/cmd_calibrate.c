@@ -231,7 +231,8 @@ static int report(const struct ll_tuning *r)
     struct ll_str out = {0};
     struct ll_human text[3];
     struct ll_table *table = ll_table_new("number|>before|>fitted|>over the folds|");
-    ll_str_addf(&out, "%zu rows, in %zu folds that a fit on the others predicts\n", r->rows, r->folds);
+    ll_str_addf(&out, "%zu row%s, in %zu fold%s that a fit on the others predicts\n", r->rows,
+                ll_plural(r->rows), r->folds, ll_plural(r->folds));
     ll_str_addf(&out, "MAPE %s as it was, %s of rows that the fit had not seen, %s of those it had\n\n",
                 ll_format_percent(&text[0], r->before.mape), ll_format_percent(&text[1], r->held_out.mape),
                 ll_format_percent(&text[2], r->fitted.mape));
@@ -395,9 +396,9 @@ static int refuse_table(const struct tuning *t, const char *table)
 {
     const struct ll_tuning *r = &t->result;
     return ll_cli_fail(
-        "%s is not written: of the %zu families and types in the rows none has a smaller error with "
+        "%s is not written: of the %zu famil%s and type%s in the rows none has a smaller error with "
         "the table, in folds of shapes that it has not seen",
-        table, r->family_count);
+        table, r->family_count, r->family_count == 1 ? "y" : "ies", ll_plural(r->family_count));
 }
 
 static int write_fit(const struct tuning *t, const char *table)

@@ -333,9 +333,10 @@ static void goodput_text(const struct job *job, const struct ll_goodput_run *run
         ll_daly_interval_s(what->mean_s, what->checkpoint_s) / 60,
         ll_young_interval_s(what->mean_s, what->checkpoint_s) / 60);
     ll_str_addf(out,
-                "effective time share %s in closed form, %s simulated over %.1f days, %" PRIu64 " times\n",
+                "effective time share %s in closed form, %s simulated over %.1f days, %" PRIu64 " time%s\n",
                 ll_format_percent(&closed, ll_effective_time_share(what)),
-                ll_format_percent(&simulated, run->effective_time_share), job->duration_s / 86400, job->runs);
+                ll_format_percent(&simulated, run->effective_time_share), job->duration_s / 86400, job->runs,
+                ll_plural(job->runs));
     ll_str_addf(out,
                 "simulated: %.0f interruptions; %.1f h of checkpoints, %.1f h of restarts, %.1f h of work "
                 "done again\n",

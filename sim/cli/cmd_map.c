@@ -159,7 +159,8 @@ static void map_text(const struct map *m, struct ll_str *out)
         "  %.10g pJ: %.5g multiplying, %.5g leaking, %.5g hops; %.1f %% more than the bound of %.5g pJ\n",
         cost->energy_j * 1e12, cost->mac_j * 1e12, cost->leak_j * 1e12, cost->network_j * 1e12,
         percent_above(cost->energy_j, m->found.bound.energy_j), m->found.bound.energy_j * 1e12);
-    ll_str_addf(out, "  %" PRIu64 " mappings evaluated%s\n\n", m->found.evaluated,
+    ll_str_addf(out, "  %" PRIu64 " mapping%s evaluated%s\n\n", m->found.evaluated,
+                ll_plural(m->found.evaluated),
                 m->given            ? ", as given"
                 : m->found.complete ? ", all that there are"
                                     : ", a part of all: the bounds say how much better another one may be");

@@ -142,8 +142,8 @@ static int print_written(const struct ll_args *args, const char *output, uint64_
         ll_json_put_text(&json, "missing", missing);
         ll_json_close_object(&json);
     } else
-        ll_str_addf(&out, "%s points of %zu files -> %s\n", ll_format_grouped(&count, points),
-                    args->word_count, output);
+        ll_str_addf(&out, "%s point%s of %zu file%s -> %s\n", ll_format_grouped(&count, points),
+                    ll_plural(points), args->word_count, ll_plural(args->word_count), output);
     return ll_print(&out);
 }
 

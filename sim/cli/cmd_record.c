@@ -421,9 +421,9 @@ static int summarise_training(const struct ll_run_options *train_options, const 
 {
     struct ll_human parameters, time;
     struct ll_str out = {0};
-    ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " steps of %" PRIu64 ", %s per step", model->name,
-                ll_format_grouped(&parameters, report->parameters), report->steps, train_options->batch,
-                ll_format_si(&time, report->median_step_s, "s"));
+    ll_str_addf(&out, "%s  %s parameters, %" PRIu64 " step%s of %" PRIu64 ", %s per step", model->name,
+                ll_format_grouped(&parameters, report->parameters), report->steps, ll_plural(report->steps),
+                train_options->batch, ll_format_si(&time, report->median_step_s, "s"));
     for (size_t i = 0; i < train_options->setting_count; i++)
         ll_str_addf(&out, "%s -p %s=%s", i ? "" : ", with", train_options->settings[i].key,
                     train_options->settings[i].value);

@@ -17,6 +17,7 @@
 #include "sim/cli/serving_timeline.h"
 #include "sim/cli/timeline.h"
 #include "sim/machine/quantity.h"
+#include "sim/report/table.h"
 #include "sim/serve/history.h"
 #include "sim/serve/request_file.h"
 #include "tracer/base/file.h"
@@ -654,7 +655,7 @@ static void progressed(void *context, uint64_t ended, uint64_t count)
     struct serving *s = context;
     const bool known = s->setup->load.duration_s == 0;
     ll_ticker_tell(&s->ticker, "serving", known ? (double)ended / (double)count : NAN, NAN,
-                   "%" PRIu64 " requests", ended);
+                   "%" PRIu64 " request%s", ended, ll_plural(ended));
 }
 
 /* One run, of which all is kept that files ask for; NULL after complaints. */

@@ -395,7 +395,8 @@ static int sum_up(struct session *session, size_t count)
                 {LL_INFO, "for information"},
                 {LL_SKIPPED, "skipped"}};
     const size_t failed = session->verdicts[LL_FAIL];
-    ll_str_addf(&session->text, "%zu studies: %zu criteria hold", count, session->verdicts[LL_PASS]);
+    ll_str_addf(&session->text, "%zu stud%s: %zu criteri%s", count, count == 1 ? "y" : "ies",
+                session->verdicts[LL_PASS], session->verdicts[LL_PASS] == 1 ? "on holds" : "a hold");
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (session->verdicts[rest[i].verdict])
             ll_str_addf(&session->text, ", %zu %s", session->verdicts[rest[i].verdict], rest[i].words);

@@ -568,8 +568,9 @@ static int report_end(const struct exploration *e, const struct ll_sweep_state *
         ll_json_close_object(&json);
         return ll_print(&out);
     }
-    ll_str_addf(&out, "%s%s: %s points, %s of them valid", state->stopped ? "interrupted, " : "",
-                e->space->name, ll_format_grouped(&points, all), ll_format_grouped(&valid, state->valid));
+    ll_str_addf(&out, "%s%s: %s point%s, %s of them valid", state->stopped ? "interrupted, " : "",
+                e->space->name, ll_format_grouped(&points, all), ll_plural(all),
+                ll_format_grouped(&valid, state->valid));
     if (state->left_out)
         ll_str_addf(&out, ", %s pruned, dominated by known ones",
                     ll_format_grouped(&left_out, state->left_out));

@@ -6,6 +6,7 @@
 
 #include "sim/cli/serving.h"
 #include "sim/machine/quantity.h"
+#include "sim/report/table.h"
 #include "sim/serve/request_file.h"
 #include "tracer/base/num.h"
 
@@ -167,7 +168,8 @@ bool ll_serving_load(struct ll_serving_setup *s)
         if (!load->listed)
             ll_print_diags(&s->diags);
         if (load->listed && prompts > load->count)
-            ll_cli_warn("--num-prompts %" PRIu64 ": %s has %" PRIu64 " requests", prompts, file, load->count);
+            ll_cli_warn("--num-prompts %" PRIu64 ": %s has %" PRIu64 " request%s", prompts, file, load->count,
+                        ll_plural(load->count));
         load->count = prompts > 0 ? ll_min(load->count, prompts) : load->count;
         bool urgent = strcmp(ll_value(args, "scheduling-policy", "fcfs"), "fcfs") != 0;
         for (uint64_t i = 0; load->listed && !urgent && i < load->count; i++)

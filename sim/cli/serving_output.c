@@ -248,8 +248,9 @@ static void add_words(const struct ll_serving_setup *setup, int which, struct ll
     ll_str_addf(out, ": weights %s a device, KV cache of %s tokens a rank (%s)",
                 ll_format_binary(&weights, g->memory.weights), ll_format_grouped(&tokens, g->pool->kv_tokens),
                 ll_format_binary(&kv, (double)g->pool->kv_tokens * g->memory.kv_token));
-    ll_str_addf(out, ", at most %" PRIu64 " sequences and %" PRIu64 " tokens a step",
-                g->pool->engine.most_sequences, g->pool->engine.most_tokens);
+    ll_str_addf(out, ", at most %" PRIu64 " sequence%s and %" PRIu64 " token%s a step",
+                g->pool->engine.most_sequences, ll_plural(g->pool->engine.most_sequences),
+                g->pool->engine.most_tokens, ll_plural(g->pool->engine.most_tokens));
 }
 
 static void add_deployment(const struct ll_serving_shown *s, struct ll_str *out)
@@ -317,8 +318,8 @@ void ll_serving_text(const struct ll_serving_shown *s, struct ll_str *out)
     ll_str_add(out, s->prompts.group && s->decode.group ? "; " : "");
     add_bounds("decode", &s->decode, out);
     ll_str_add(out, "\n");
-    ll_str_addf(out, "  sequences   %.1f running, %.1f waiting in the mean of %s steps\n", r->mean_running,
-                r->mean_waiting, ll_format_grouped(&a, r->steps));
+    ll_str_addf(out, "  sequences   %.1f running, %.1f waiting in the mean of %s step%s\n", r->mean_running,
+                r->mean_waiting, ll_format_grouped(&a, r->steps), ll_plural(r->steps));
     ll_str_addf(
         out, "  KV cache    %s full in the mean, %s at most; %s preemption%s; %s of prompts found in it\n",
         ll_format_percent(&a, r->mean_kv_share), ll_format_percent(&b, r->peak_kv_share),

@@ -17,6 +17,7 @@
 #include "sim/cost/cost_parts.h"
 #include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
+#include "sim/report/table.h"
 #include "sim/study/study.h"
 #include "tracer/base/pool.h"
 #include "tracer/transform/dtype.h"
@@ -254,8 +255,9 @@ static int run_points(struct experiment_run *run, uint64_t count)
     if (!run->diags)
         ll_cli_fail("memory ran out");
     else if (load_machines(run)) {
-        ll_cli_tell("simulating %s: %" PRIu64 " points on %zu platforms\n", run->experiment->family->name,
-                    count, run->experiment->platform_count);
+        ll_cli_tell("simulating %s: %" PRIu64 " point%s on %zu platform%s\n", run->experiment->family->name,
+                    count, ll_plural(count), run->experiment->platform_count,
+                    ll_plural(run->experiment->platform_count));
         ll_pool_run(pool, count, CHUNK, take_points, run);
         status = finish(run, workers);
     }

@@ -14,6 +14,7 @@
 #include "sim/cli/load.h"
 #include "sim/cli/served_settings.h"
 #include "sim/cli/serving.h"
+#include "sim/report/table.h"
 #include "sim/serve/quantiles.h"
 #include "sim/serve/request_file.h"
 #include "sim/validate/bench_results.h"
@@ -358,7 +359,8 @@ static bool score_settings(struct scoring *s, const char *path)
             t.fields[i] = i < count ? row[i].text : NULL;
         score_setting(s, &t);
         ll_ticker_tell(&s->ticker, "validate", (double)(csv.at - text.bytes) / (double)text.length, NAN,
-                       "%zu settings", ++done);
+                       "%zu setting%s", done + 1, ll_plural(done + 1));
+        done++;
     }
     bool good = s->rules && !csv.failed;
     ll_print_diags(&diags);

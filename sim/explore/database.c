@@ -19,6 +19,7 @@
 
 #include "sim/explore/sweep.h"
 #include "sim/machine/node.h"
+#include "sim/report/table.h"
 #include "tracer/base/diag.h"
 #include "tracer/base/file.h"
 #include "tracer/base/str.h"
@@ -669,10 +670,11 @@ static bool has_the_same_results(struct merging *m, const char *part)
                                   " (SELECT point FROM main.results) EXCEPT SELECT * FROM main.results)");
     if (differ == UINT64_MAX)
         return trouble(m, part);
-    return differ == 0 || ll_complain(m->diags, (struct ll_place){.file = part},
-                                      "%llu results of points that are in the files before, too, are not "
-                                      "those that stand there",
-                                      (unsigned long long)differ);
+    return differ == 0 ||
+           ll_complain(m->diags, (struct ll_place){.file = part},
+                       "%llu result%s of points that are in the files before, too, %s not "
+                       "what stands there",
+                       (unsigned long long)differ, ll_plural(differ), differ == 1 ? "is" : "are");
 }
 
 /* The rows of the first go on under the columns and numbers of what stands there. */
@@ -718,9 +720,9 @@ static bool check_part(struct merging *m, const char *part)
         return trouble(m, part);
     if (differ > 0)
         return ll_complain(m->diags, place,
-                           "%llu points were evaluated of other traces, another base machine or "
+                           "%llu point%s evaluated of other traces, another base machine or "
                            "by another program than in the files before",
-                           (unsigned long long)differ);
+                           (unsigned long long)differ, differ == 1 ? " was" : "s were");
     return has_the_same_results(m, part);
 }
 

@@ -13,6 +13,7 @@
 #include "sim/explore/database.h"
 #include "sim/explore/findings.h"
 #include "sim/report/figure/figure.h"
+#include "sim/report/table.h"
 #include "tracer/base/file.h"
 #include "tracer/base/json.h"
 
@@ -103,8 +104,9 @@ static bool chart_is_wide(const double *values, uint64_t count)
 static const char *chart_about(const struct ll_chart_job *job)
 {
     const struct ll_findings *findings = job->findings;
-    return ll_format(job->arena, "%" PRIu64 " designs tried, %" PRIu64 " valid, %" PRIu64 " on the front",
-                     findings->frame->row_count, findings->valid_count, findings->front_count);
+    return ll_format(job->arena, "%" PRIu64 " design%s tried, %" PRIu64 " valid, %" PRIu64 " on the front",
+                     findings->frame->row_count, ll_plural(findings->frame->row_count), findings->valid_count,
+                     findings->front_count);
 }
 
 bool ll_chart_draw(enum ll_chart chart, const struct ll_findings *findings,

@@ -7,6 +7,7 @@
 
 #include "sim/explore/findings.h"
 #include "sim/page/page.h"
+#include "sim/report/table.h"
 #include "tracer/base/json.h"
 #include "tracer/base/str.h"
 
@@ -220,9 +221,10 @@ static void add_plain(const struct ll_findings *findings, const char *title, str
     const struct ll_data_frame *frame = findings->frame;
     uint64_t shown = findings->front_count < MOST_LISTED ? findings->front_count : MOST_LISTED;
     ll_str_addf(out,
-                "%s: %" PRIu64 " designs tried, %" PRIu64 " valid, %" PRIu64
+                "%s: %" PRIu64 " design%s tried, %" PRIu64 " valid, %" PRIu64
                 " on the front. The charts of this page need scripts; this is the front.\n",
-                title, frame->row_count, findings->valid_count, findings->front_count);
+                title, frame->row_count, ll_plural(frame->row_count), findings->valid_count,
+                findings->front_count);
     const char *warning = ll_data_frame_fact(frame, LL_FACT_WARNING);
     if (warning)
         ll_str_addf(out, "Warning: %s.\n", warning);

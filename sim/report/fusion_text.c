@@ -140,8 +140,9 @@ void ll_fusion_text(const struct ll_fused_step *fusion, unsigned width, uint64_t
                     ll_format_times(&gain, fusion->layer_by_layer_s / fusion->time_s));
     if (isfinite(fusion->energy_j))
         ll_str_addf(out, ", %s", ll_format_si(&energy, fusion->energy_j, "J"));
-    ll_str_addf(out, "\n  %" PRIu64 " plans tried, a part of all: no schedule takes less than %s\n\n",
-                fusion->plans_tried, ll_format_si(&time, fusion->bound_s, "s"));
+    ll_str_addf(out, "\n  %" PRIu64 " plan%s tried, a part of all: no schedule takes less than %s\n\n",
+                fusion->plans_tried, ll_plural(fusion->plans_tried),
+                ll_format_si(&time, fusion->bound_s, "s"));
     table_of_stacks(fusion, width, top, out);
     if (!(fusion->time_s > 0))
         return;

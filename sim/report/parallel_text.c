@@ -58,9 +58,9 @@ static void stragglers(const struct ll_parallel_result *p, unsigned width, struc
         return;
     ll_str_add(&line, "stragglers:");
     if (p->slow_devices > 0)
-        ll_str_addf(&line, " %" PRIu64 " of %" PRIu64 " devices take%s %.10gx as long to compute",
-                    p->slow_devices, p->spread->sizes.devices, p->slow_devices == 1 ? "s" : "",
-                    plan->stragglers.factor);
+        ll_str_addf(&line, " %" PRIu64 " of %" PRIu64 " device%s take%s %.10gx as long to compute",
+                    p->slow_devices, p->spread->sizes.devices, ll_plural(p->spread->sizes.devices),
+                    p->slow_devices == 1 ? "s" : "", plan->stragglers.factor);
     if (p->slow_links > 0)
         ll_str_addf(&line, "%s messages of %" PRIu64 " of %" PRIu64 " devices take %.10gx as long",
                     p->slow_devices > 0 ? "," : "", p->slow_links, p->spread->sizes.devices,

@@ -62,7 +62,7 @@ static void add_recordings(const struct ll_study_plan *plan, unsigned width, str
             ll_str_add(&line, "as leadline train has it, ");
         else
             ll_str_addf(&line, "batch %" PRIu64 ", ", recording->batch);
-        ll_str_addf(&line, "%" PRIu64 " steps", recording->steps);
+        ll_str_addf(&line, "%" PRIu64 " step%s", recording->steps, ll_plural(recording->steps));
         for (size_t s = 0; s < LL_MOST_STUDY_SETTINGS && recording->settings[s].key; s++)
             ll_str_addf(&line, ", %s=%s", recording->settings[s].key, recording->settings[s].value);
     }
