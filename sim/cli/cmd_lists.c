@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands that list what there is: machines, models, ops. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sim/array/choose.h"
 #include "sim/cli/commands.h"
@@ -112,7 +115,9 @@ static void machine_row(const struct listing *listing, const struct ll_machine *
                   ll_format_binary(&size, (double)machine->levels[machine->level_count - 1].size_bytes));
     ll_table_cell(table, "%s", ll_format_si(&bandwidth, ll_machine_memory_Bps(machine), "B/s"));
     if (validated.points > 0)
-        ll_table_cell(table, "%.0f points, %s", validated.points, ll_format_percent(&error, validated.mape));
+        ll_table_cell(table, "%.0f point%s, %s", validated.points,
+                      ll_plural((unsigned long long)validated.points),
+                      ll_format_percent(&error, validated.mape));
     else
         ll_table_cell(table, "not validated");
     ll_table_end_row(table);
@@ -250,8 +255,10 @@ static void describe_device(const struct ll_machine *machine, const char *const 
         struct ll_human error;
         if (strcmp(all.at[i].device, machine->device) != 0)
             continue;
-        ll_str_addf(out, "%s %s %.0f points, MAPE %s", measured++ ? ";" : "\n# validated:", all.at[i].machine,
-                    all.at[i].points, ll_format_percent(&error, all.at[i].mape));
+        ll_str_addf(out, "%s %s %.0f point%s, MAPE %s",
+                    measured++ ? ";" : "\n# validated:", all.at[i].machine, all.at[i].points,
+                    ll_plural((unsigned long long)all.at[i].points),
+                    ll_format_percent(&error, all.at[i].mape));
     }
     ll_str_add(out, measured ? "" : "\n# not validated");
     ll_str_add(out, machine->estimated ? "; its figures are estimated from one data sheet" : "");
@@ -393,8 +400,8 @@ static int report_left(const struct ll_args *args, const struct ll_left_list *le
         return ll_print(&out);
     }
     if (output) {
-        ll_str_addf(&out, "wrote %s; %zu %s left out, %zu assumed\n", output, left->count - left->assumed,
-                    left->count - left->assumed == 1 ? "key" : "keys", left->assumed);
+        ll_str_addf(&out, "wrote %s; %zu key%s left out, %zu assumed\n", output, left->count - left->assumed,
+                    ll_plural(left->count - left->assumed), left->assumed);
         left_text(left, &out);
         return ll_print(&out);
     }
@@ -457,13 +464,33 @@ static bool is_machine(const struct ll_args *args, const struct ll_str *yaml)
     return right;
 }
 
+/* The device as the file that is written has to name it: `inherits` looks files up beside that. A file, with
+ * a stack behind it or without, has its name where both lie in one folder, else its place. */
+static const char *device_of(const struct ll_args *args)
+{
+    const char *output = ll_value(args, "output", ""), *device = ll_value(args, "device", NULL);
+    size_t folder = (size_t)(ll_base_name(output) - output), length = device ? strlen(device) : 0;
+    struct stat there;
+    char place[PATH_MAX];
+    if (!device || folder == 0)
+        return device;
+    if (stat(device, &there) != 0)
+        length = strcspn(device, "+");
+    const char *file = ll_copy_text(args->arena, device, length);
+    if (!file || stat(file, &there) != 0 || !S_ISREG(there.st_mode))
+        return device;
+    if (folder == (size_t)(ll_base_name(file) - file) && !strncmp(file, output, folder))
+        return device + folder;
+    return realpath(file, place) ? ll_format(args->arena, "%s%s", place, device + length) : device;
+}
+
 static int import_machine(const struct ll_args *args)
 {
     const struct ll_peer_format *format = find_format(ll_value(args, "import", NULL));
     struct ll_peer_file *files = ll_alloc(args->arena, args->word_count + 1, sizeof *files);
     struct ll_peer_import import = {.files = files,
                                     .count = args->word_count,
-                                    .device = ll_value(args, "device", NULL),
+                                    .device = device_of(args),
                                     .spares = spares,
                                     .context = args};
     struct ll_diags diags = {0};
@@ -578,7 +605,7 @@ static const struct ll_option options[] = {
 
 const struct ll_command ll_command_machines = {
     .name = "machines",
-    .rows = "machines",
+    .rows = "machines|left_out+assumed",
     .cuts_tables = true,
     .synopsis = "[NAME | FILE | --import FORMAT FILE... | --export FORMAT NAME]",
     .summary = "list the machines; check one and show it resolved",

@@ -250,9 +250,12 @@ bool ll_peer_import_ASTRASIM(struct ll_interchange *x, const struct ll_peer_impo
     int count = take_network(x, network, dimensions);
     if (count < 0)
         return false;
-    if (import->device)
-        ll_str_addf(yaml, "inherits: %s\n", import->device);
-    ll_str_addf(yaml, "name: ");
+    if (import->device) {
+        ll_str_add(yaml, "inherits: ");
+        ll_put_quoted(yaml, import->device);
+        ll_str_add(yaml, "\n");
+    }
+    ll_str_add(yaml, "name: ");
     ll_put_quoted(
         yaml, ll_said(x, "%s%s%s", import->device ? import->device : "ASTRA-sim", ", network of ", names[0]));
     ll_str_add(yaml, "\n");

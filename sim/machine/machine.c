@@ -501,7 +501,7 @@ struct ll_machine *ll_machine_parse(const char *text, size_t length, const char 
     struct request request = {name, {folders, &scratch, diags}, overrides, override_count};
     struct merger merger = {.lookup = &request.lookup, .arena = &scratch, .diags = diags};
     struct ll_node *root = ll_node_parse(&scratch, text, length, name, diags);
-    struct chain chain = {"", NULL, 1};
+    struct chain chain = {name, NULL, 1};
     if (root)
         ll_old_keys_modernize(root, &scratch, diags);
     root = root ? inherit(&merger, root, &chain) : NULL;

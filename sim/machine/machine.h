@@ -482,7 +482,7 @@ struct ll_machine *ll_machine_read(const char *which, const char *const *folders
                                    const struct ll_override *overrides, size_t override_count,
                                    struct ll_diags *diags);
 
-/* The same from text in memory; name stands for the file in complaints, `inherits` looks in folders. */
+/* The same from text in memory; name stands for the file in complaints and where `inherits` looks. */
 struct ll_machine *ll_machine_parse(const char *text, size_t length, const char *name,
                                     const char *const *folders, const struct ll_override *overrides,
                                     size_t override_count, struct ll_diags *diags);

@@ -36,6 +36,7 @@ struct sheet {
     struct row *first, *last;
     uint64_t row_count, most; /* most: 0 for any number */
     bool found;               /* a path leads to lists, though they may be empty */
+    bool joined;              /* rows of several lists: each says of which */
     bool failed;
 };
 
@@ -186,6 +187,8 @@ static void add_row(struct sheet *sheet, const struct node *node, const struct a
         sheet->first = row;
     sheet->last = row;
     sheet->row_count++;
+    if (sheet->joined)
+        add_cell(sheet, NULL, "list", name);
     add_texts_around(sheet, around);
     if (node->kind == LL_JSON_OBJECT)
         add_members(sheet, NULL, node);
@@ -197,7 +200,7 @@ static void add_row(struct sheet *sheet, const struct node *node, const struct a
 static void follow(struct sheet *sheet, const struct node *node, const char *path,
                    const struct around *around)
 {
-    size_t length = strcspn(path, "/|");
+    size_t length = strcspn(path, "/|+");
     const struct around inside = {node, around};
     for (const struct node *member = node->first; member; member = member->next) {
         if (strncmp(member->key, path, length) != 0 || member->key[length])
@@ -250,9 +253,11 @@ bool ll_document_csv(const char *text, size_t length, const char *paths, uint64_
            (!strcmp(root->first->key, "schema") || !strcmp(root->first->key, "version")))
         root->first = root->first->next;
     for (const char *path = paths; root && path && *path && !sheet.found;) {
-        follow(&sheet, root, path, NULL);
-        path += strcspn(path, "|");
-        path += *path == '|';
+        const char *end = path + strcspn(path, "|");
+        sheet.joined = memchr(path, '+', (size_t)(end - path)) != NULL;
+        for (; path < end; path += strcspn(path, "+|"), path += *path == '+')
+            follow(&sheet, root, path, NULL);
+        path = end + (*end == '|');
     }
     if (root && !sheet.found)
         add_row(&sheet, root, NULL, NULL);

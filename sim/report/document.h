@@ -10,8 +10,9 @@
 #include "tracer/base/str.h"
 
 /* Adds the rows of a document. `paths` says which lists they are, keys with `/` between them, and `|` between
- * paths: the first one that leads anywhere counts. "results/ops" are the ops of all results. NULL, or where
- * no path leads anywhere: the document is the one row.
+ * paths: the first one that leads anywhere counts. "results/ops" are the ops of all results. With `+` between
+ * paths the rows of all of them follow one another, and the column `list` says of which list a row is. NULL,
+ * or where no path leads anywhere: the document is the one row.
  *
  * A column is a key; one of an object within a row has both keys, as memory.peak_bytes. Texts of what is
  * around a row come first in it, as the trace and the machine. What a document is called (`schema`,
