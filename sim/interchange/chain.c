@@ -26,6 +26,15 @@ struct ll_chain_store *ll_chain_add(struct ll_interchange *x, struct ll_chain *c
     return store;
 }
 
+void ll_chain_cap_size(struct ll_interchange *x, struct ll_chain_store *store, struct ll_place place)
+{
+    static const double most_bits = 8 * 0x1p50;
+    if (store->size_bits > most_bits) {
+        ll_leave(x, ll_said(x, "%s.size", store->name), place, "a memory has at most 1 PiB");
+        store->size_bits = most_bits;
+    }
+}
+
 bool ll_chain_say(struct ll_interchange *x, struct ll_chain_texts *texts, const struct ll_node *node,
                   const char *text)
 {
@@ -86,6 +95,8 @@ static void put_store(const struct ll_chain *c, const struct ll_chain_store *s, 
                       struct ll_str *out)
 {
     double bytes = s->size_bits > 0 ? ceil(s->size_bits / 8) : 0x1p40, bits = 0;
+    for (int i = 0; i < c->stores && s->size_bits == 0; i++) /* without limit: room for all inside */
+        bytes = fmax(bytes, ceil(c->store[i].size_bits / 8));
     for (int p = 0; p < s->ports; p++)
         bits += s->port[p].width_bits;
     ll_str_addf(out, "%s- {name: %s, size: %.0fB", level ? "  " : "      ", s->name, bytes);
@@ -125,15 +136,20 @@ static void put_texts(const struct ll_chain_texts *texts, const char *key, struc
 /* An element multiplies words of the file's type, and wider ones, as fast: neither tool asks for types. */
 static void put_macs(const struct ll_chain *c, struct ll_str *out)
 {
-    static const char *const types[] = {"int4", "int8", "i16", "f16", "bf16", "f32", "f64"};
-    static const int bits[] = {4, 8, 16, 16, 16, 32, 64};
+    static const struct {
+        const char *name;
+        int bits;
+        bool common; /* whatever type the file has */
+    } types[] = {{"int2", 2, false}, {"int4", 4, true},  {"int8", 8, true}, {"i16", 16, true},
+                 {"f16", 16, true},  {"bf16", 16, true}, {"f32", 32, true}, {"i32", 32, false},
+                 {"f64", 64, false}, {"i64", 64, false}};
     size_t own = 0, count = sizeof types / sizeof *types;
-    while (own + 1 < count && strcmp(types[own], c->dtype) != 0)
+    while (own + 1 < count && strcmp(types[own].name, c->dtype) != 0)
         own++;
-    ll_str_addf(out, "    macs: {%s: %.10g", types[own], c->macs > 0 ? c->macs : 1);
-    for (size_t i = 0; i + 1 < count && !c->one_type; i++)
-        if (i != own && bits[i] >= bits[own])
-            ll_str_addf(out, ", %s: 1", types[i]);
+    ll_str_addf(out, "    macs: {%s: %.10g", types[own].name, c->macs > 0 ? c->macs : 1);
+    for (size_t i = 0; i < count && !c->one_type; i++)
+        if (i != own && types[i].common && types[i].bits >= types[own].bits)
+            ll_str_addf(out, ", %s: 1", types[i].name);
     ll_str_add(out, "}\n");
 }
 

@@ -57,6 +57,9 @@ struct ll_chain {
 struct ll_chain_store *ll_chain_add(struct ll_interchange *x, struct ll_chain *chain,
                                     const struct ll_node *node, const char *name);
 
+/* Leaves out what a memory has beyond the largest one of a machine file. */
+void ll_chain_cap_size(struct ll_interchange *x, struct ll_chain_store *store, struct ll_place place);
+
 /* Adds a text to one of the chain's lists. False after a complaint when there are too many. */
 bool ll_chain_say(struct ll_interchange *x, struct ll_chain_texts *texts, const struct ll_node *node,
                   const char *text);

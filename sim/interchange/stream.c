@@ -478,15 +478,33 @@ static void put_level(const struct ll_chain_store *store, const char *name, bool
     ll_str_add(out, "}\n");
 }
 
+static void put_own_levels(struct ll_stream_system *s, int k, int from, int end, struct ll_str *out)
+{
+    const struct ll_stream_file *f = &s->file[s->kind[k].file];
+    for (int i = from; i < end; i++)
+        if (owns_level(s, k, i))
+            put_level(&f->chain.store[i], level_name(s, k, i), false, out);
+}
+
+/* From which of its memories on a kind shares them: the number of them where it is not the first of those who
+ * do. */
+static int first_shared(const struct ll_stream_system *s, int k)
+{
+    const struct ll_chain *chain = &s->file[s->kind[k].file].chain;
+    int i = s->kind[k].slot == 0 ? 0 : chain->stores;
+    while (i < chain->stores && !is_top(chain, i))
+        i++;
+    return i;
+}
+
+/* Levels stand innermost first: a memory that is shared behind what any of those who share it have inside. */
 static void put_memory(struct ll_stream_system *s, struct ll_str *out)
 {
     ll_str_add(out, "\nmemory:\n");
-    for (int k = 0; k < s->kinds; k++) {
-        const struct ll_stream_file *f = &s->file[s->kind[k].file];
-        for (int i = 0; i < f->chain.stores; i++)
-            if (owns_level(s, k, i))
-                put_level(&f->chain.store[i], level_name(s, k, i), false, out);
-    }
+    for (int k = 0; k < s->kinds; k++)
+        put_own_levels(s, k, 0, first_shared(s, k), out);
+    for (int k = 0; k < s->kinds; k++)
+        put_own_levels(s, k, first_shared(s, k), s->file[s->kind[k].file].chain.stores, out);
     const struct ll_chain_store *outside = ll_stream_top(s, s->offchip);
     put_level(outside, outside->name, true, out);
 }

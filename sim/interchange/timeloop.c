@@ -2,7 +2,8 @@
 /* Architectures of Timeloop 0.4 (Parashar et al., ISPASS 2019): a list of nodes, outermost first, of which
  * components store or (the last one) multiply, containers hold all that comes behind them, several times
  * along x and y where they say so, and `!Parallel` holds stores side by side. Before 0.4, and as its front
- * end writes it, a tree of `subtree` and `local`, with numbers of instances in brackets behind names.
+ * end writes it, a tree of `subtree` and `local`, with numbers of instances in brackets behind names. Before
+ * 0.2 `arch`: stores, innermost first, and what multiplies, each with its instances in all.
  *
  * Figures of energy come from Accelergy's table (ERT), of area from its ART; without them from the
  * technology that the file names. Words of all widths are counted as words of the outermost memory's
@@ -49,14 +50,14 @@ struct reader {
 
 /* --- attributes --- */
 
-/* An attribute of a component, its own or that of a container around it; `otherwise` where it is not
- * there. */
+/* An attribute of a component, its own or that of the nearest container around it, by any of its names;
+ * `otherwise` where it is not there. */
 static bool attribute(struct reader *r, const char *const *keys, double otherwise, double *value)
 {
     *value = otherwise;
-    for (; *keys; keys++)
-        for (int i = r->scopes.count - 1; i >= 0; i--) {
-            struct ll_node *found = ll_take(r->scopes.map[i], *keys);
+    for (int i = r->scopes.count - 1; i >= 0; i--)
+        for (const char *const *key = keys; *key; key++) {
+            struct ll_node *found = ll_take(r->scopes.map[i], *key);
             if (!found || !found->text || !strcmp(found->text, "null") || !strcmp(found->text, "~"))
                 continue;
             if (ll_expression(found->text, &r->scopes, value) && *value >= 0 && *value <= MOST)
@@ -130,9 +131,10 @@ static double instances_of(const struct ll_chain *chain)
 static bool take_ports(struct reader *r, double word, struct ll_chain_store *s)
 {
     static const uint8_t in = 1u << LL_ARRAY_FILL | 1u << LL_ARRAY_UPDATE, out = 1u << LL_ARRAY_READ;
-    double reads, writes, both;
-    if (!attribute(r, KEYS("read_bandwidth"), 0, &reads) ||
-        !attribute(r, KEYS("write_bandwidth"), 0, &writes) ||
+    double reads, writes, both, halves;
+    if (!attribute(r, KEYS("bandwidth"), 0, &halves) || /* Timeloop: half of it for each */
+        !attribute(r, KEYS("read_bandwidth"), halves / 2, &reads) ||
+        !attribute(r, KEYS("write_bandwidth"), halves / 2, &writes) ||
         !attribute(r, KEYS("shared_bandwidth", "rw_bandwidth"), 0, &both))
         return false;
     const struct {
@@ -180,18 +182,21 @@ static bool take_cell_ports(struct reader *r, struct ll_chain_store *s)
     return true;
 }
 
-/* A component that stores: lines of so many bits, of which a word takes some. */
-static bool take_store(struct reader *r, struct ll_node *node, const char *name)
+/* A component that stores: lines of so many bits, of which a word takes some. One of no words, which is
+ * there for its instances, is no store. */
+static bool take_store(struct reader *r, struct ll_node *node, const char *name,
+                       struct ll_timeloop_level *level)
 {
     double word, width, depth, block, cluster, buffers, kilobytes, entries;
     struct ll_chain_store *s = ll_chain_add(r->x, r->t.chain, node, name);
     if (!s || !attribute(r, KEYS("datawidth", "word-bits", "word_bits"), 8, &word) ||
         !attribute(r, KEYS("block-size", "block_size"), 0, &block) ||
         !attribute(r, KEYS("cluster_size", "cluster-size"), 1, &cluster) ||
-        !attribute(r, KEYS("width", "memory_width"), fmax(1, block) * word * fmax(1, cluster), &width) ||
-        !attribute(r, KEYS("depth", "memory_depth"), -1, &depth) ||
+        !attribute(r, KEYS("width", "memory_width", "data_storage_width"),
+                   fmax(1, block) * word * fmax(1, cluster), &width) ||
+        !attribute(r, KEYS("depth", "memory_depth", "data_storage_depth"), -1, &depth) ||
         !attribute(r, KEYS("entries"), -1, &entries) || !attribute(r, KEYS("sizeKB"), -1, &kilobytes) ||
-        !attribute(r, KEYS("multiple_buffering"), 1, &buffers))
+        !attribute(r, KEYS("multiple_buffering", "multiple-buffering"), 1, &buffers))
         return false;
     if (word <= 0 || word > MOST_WORD_BITS || width <= 0 || cluster < 1 || buffers <= 0)
         return ll_complain(
@@ -202,7 +207,15 @@ static bool take_store(struct reader *r, struct ll_node *node, const char *name)
     double words = entries >= 0     ? entries
                    : kilobytes >= 0 ? kilobytes * 8192 / word
                                     : depth * width / cluster / word;
+    if (words == 0) {
+        ll_leave(r->x, ll_said(r->x, "architecture.%s", name), node->place,
+                 "a store of no words holds nothing; its instances count");
+        r->t.chain->stores--;
+        return true;
+    }
+    level->store = r->t.chain->stores - 1;
     s->size_bits = fmax(0, floor(words / buffers)) * r->word_bits;
+    ll_chain_cap_size(r->x, s, node->place);
     if (words >= 0 && s->size_bits == 0)
         return ll_complain(r->x->diags, node->place,
                            "`%s`: expected a size of at least a word; a store of any size has no `depth`",
@@ -219,13 +232,25 @@ static bool take_store(struct reader *r, struct ll_node *node, const char *name)
            add_area(r, name, instances_of(r->t.chain));
 }
 
+/* Whether a component is a network between others. */
+static bool is_network(const struct ll_node *node)
+{
+    static const char *const networks[] = {"network", "NoC", "Multicast", "ReductionTree"};
+    const char *class = ll_node_get_text(node, "class");
+    for (size_t i = 0; class && i < sizeof networks / sizeof *networks; i++)
+        if (strstr(class, networks[i]))
+            return true;
+    return false;
+}
+
 static bool stores_something(struct reader *r, const struct ll_node *node)
 {
-    static const char *const keys[] = {"depth",   "memory_depth", "width",    "memory_width",
+    static const char *const keys[] = {"depth",   "memory_depth", "data_storage_depth",
+                                       "width",   "memory_width", "data_storage_width",
                                        "entries", "sizeKB",       "datawidth"};
     const char *class = ll_node_get_text(node, "class"), *subclass = ll_node_get_text(node, "subclass");
     const struct ll_node *attributes = ll_node_get(node, "attributes");
-    if (class && (!strcmp(class, "dummy_storage") || strstr(class, "network")))
+    if (is_network(node) || (class && !strcmp(class, "dummy_storage")))
         return false;
     if ((class && !strcmp(class, "DRAM")) || (subclass && !strcmp(subclass, "DRAM"))) {
         const char *type = ll_take_text(attributes, "type");
@@ -306,8 +331,8 @@ static bool take_instances(struct reader *r, struct ll_node *node, double instan
     }
     if (x != floor(x) || x < 1 || y < 1)
         return ll_complain(r->x->diags, node->place,
-                           "%.10g instances inside of %.10g; expected a multiple of as many", instances,
-                           r->instances);
+                           "%.10g instance%s inside of %.10g; expected a multiple of as many", instances,
+                           instances == 1 ? "" : "s", r->instances);
     r->across = across;
     r->instances = instances;
     return add_axis(r, node, x, &level->axis[0]) && add_axis(r, node, y, &level->axis[1]);
@@ -339,6 +364,11 @@ static bool take_converter(struct reader *r, const struct ll_node *node, const c
     struct ll_chain_store *s = &chain->store[chain->stores - 1];
     double words = s->width_bits > 0 && s->word_bits > 0 ? s->width_bits / s->word_bits : 1;
     double pj = words * (converts > 0 ? converts : acts);
+    if (pj == 0) {
+        ll_leave(r->x, ll_said(r->x, "architecture.%s", name), node->place,
+                 "no table says what a conversion takes");
+        return true;
+    }
     bool *converter = is_adc ? &r->converts[chain->stores - 1].adc : &r->converts[chain->stores - 1].dac;
     *converter = true;
     r->converts[chain->stores - 1].node = node;
@@ -391,8 +421,7 @@ static bool take_component(struct reader *r, struct ll_node *node, const char *n
     } else if (is_converter(node, "dac", "DAC")) {
         right = take_converter(r, node, name, false);
     } else if (stores_something(r, node)) {
-        right = take_store(r, node, name);
-        level->store = r->t.chain->stores - 1;
+        right = take_store(r, node, name, level);
         level->only_kept = parallel;
     } else if (class && !strcmp(class, "dummy_storage")) {
         ll_take_all(node); /* a container, as the front end writes it */
@@ -445,6 +474,15 @@ static bool take_nodes(struct reader *r, struct ll_node *nodes, bool parallel)
     return right;
 }
 
+/* Whether so many of a component are so many elements side by side: not of what words only pass. */
+static bool fans_out(struct reader *r, const struct ll_node *node)
+{
+    const char *class = ll_node_get_text(node, "class");
+    return node == r->last || (class && !strcmp(class, "dummy_storage")) ||
+           (stores_something(r, node) && !is_converter(node, "adc", "ADC") &&
+            !is_converter(node, "dac", "DAC"));
+}
+
 /* Trees: `local` components, then what is inside of them, so often as their numbers in brackets say. */
 static bool take_tree(struct reader *r, struct ll_node *tree, double instances, int depth)
 {
@@ -466,8 +504,10 @@ static bool take_tree(struct reader *r, struct ll_node *tree, double instances, 
                 return ll_complain(r->x->diags, node->place, "expected a component with a `name`");
             const char *plain = plain_name(r, full, &of_it);
             struct ll_timeloop_level *level = add_level(r, node, plain);
+            double all = instances * many * of_it;
             right = level && push(r, ll_take(node, "attributes")) &&
-                    take_instances(r, node, instances * many * of_it, level) &&
+                    attribute(r, KEYS("instances"), all, &all) &&
+                    (!fans_out(r, node) || take_instances(r, node, all, level)) &&
                     take_component(r, node, plain, false, level);
             if (level)
                 level->fans_out_inside = true;
@@ -478,6 +518,39 @@ static bool take_tree(struct reader *r, struct ll_node *tree, double instances, 
         r->scopes.count = before;
     }
     return right;
+}
+
+/* One of what stands in `arch`. */
+static bool take_part(struct reader *r, struct ll_node *node, const char *name, bool multiplies)
+{
+    struct ll_timeloop_level *level = add_level(r, node, name);
+    const char *technology = ll_node_get_text(node, "technology");
+    double instances;
+    if (!level || !push(r, node) || !attribute(r, KEYS("instances"), 1, &instances) ||
+        !take_instances(r, node, instances, level))
+        return false;
+    node->taken = level->fans_out_inside = true;
+    r->dram = technology && !strcmp(technology, "DRAM") ? technology : r->dram;
+    bool right =
+        multiplies ? energy_of(r, name, "compute", &r->t.chain->mac_pj) : take_store(r, node, name, level);
+    r->scopes.count--;
+    return right;
+}
+
+static bool take_arch(struct reader *r, const struct ll_node *storage, struct ll_node *arithmetic)
+{
+    const char *name = ll_take_text(arithmetic, "name");
+    for (size_t i = storage->count; i-- > 0;) {
+        struct ll_node *node = storage->first;
+        for (size_t k = 0; k < i; k++)
+            node = node->next;
+        const char *of_store = ll_take_text(node, "name");
+        if (!of_store)
+            return ll_complain(r->x->diags, node->place, "expected a store with a `name`");
+        if (!take_part(r, node, of_store, false))
+            return false;
+    }
+    return take_part(r, arithmetic, name ? name : "MACs", true);
 }
 
 /* The component that comes last multiplies. */
@@ -511,6 +584,7 @@ static void take_keys(struct ll_node *root, struct parts *parts)
     static const char *const constraints[] = {"architecture_constraints", "mapspace_constraints",
                                               "constraints", "mapspace"};
     keep(root, "architecture", &parts->architecture);
+    keep(root, "arch", &parts->architecture);
     keep(root, "ERT", &parts->ert);
     keep(root, "ART", &parts->art);
     keep(root, "problem", &parts->problem);
@@ -518,6 +592,7 @@ static void take_keys(struct ll_node *root, struct parts *parts)
     keep(root, "variables", &parts->variables);
     for (size_t i = 0; i < sizeof constraints / sizeof *constraints; i++) {
         struct ll_node *found = ll_take(root, constraints[i]), *targets = ll_take(found, "targets");
+        targets = targets ? targets : ll_take(found, "constraints");
         ll_take_text(found, "version");
         found = found && targets ? targets : found;
         parts->targets = found && found->type == LL_NODE_LIST ? found : parts->targets;
@@ -548,7 +623,11 @@ static const struct ll_why reasons[] = {
     {"dumped_by_timeloop_front_end", "a remark of Timeloop's front end"},
     {"n_banks", "banks are not modelled; the ERT has what they cost"},
     {"nports", "ports are as wide as the bandwidths say"},
+    {"word-bits", "words of stores count, and of these `datawidth` beside it"},
     {"num_ports", "ports are as wide as the bandwidths say"},
+    {"num-ports", "ports are as wide as the bandwidths say"},
+    {"num_banks", "banks are not modelled; the ERT has what they cost"},
+    {"num-banks", "banks are not modelled; the ERT has what they cost"},
     {"per_dataspace_bandwidth_consumption_scale", "a word takes as much of a port whosever it is"},
     {"power_gated_at", "what idles leaks, or does not (`gated`)"},
     {"has_power_gating", "what idles leaks, or does not (`gated`)"},
@@ -621,18 +700,28 @@ static const char *dtype_of(double bits)
     return bits <= 4 ? "int4" : bits <= 8 ? "int8" : bits <= 16 ? "i16" : bits <= 32 ? "f32" : "f64";
 }
 
+static bool is_list(const struct ll_node *node)
+{
+    return node && node->type == LL_NODE_LIST;
+}
+
 static bool take_architecture(struct reader *r)
 {
     struct ll_node *architecture = r->parts.architecture, *nodes = ll_take(architecture, "nodes"),
-                   *tree = ll_take(architecture, "subtree");
+                   *tree = ll_take(architecture, "subtree"), *storage = ll_take(architecture, "storage"),
+                   *arithmetic = ll_take(architecture, "arithmetic");
     struct ll_chain *chain = r->t.chain;
     ll_take_text(architecture, "version");
-    if ((!nodes || nodes->type != LL_NODE_LIST) && (!tree || tree->type != LL_NODE_LIST))
+    bool parts = is_list(storage) && arithmetic && arithmetic->type == LL_NODE_MAP;
+    if (!is_list(nodes) && !is_list(tree) && !parts)
         return ll_complain(r->x->diags, architecture->place,
-                           "expected `nodes` (0.4) or `subtree` (0.2, 0.3) in `architecture`");
-    r->last = last_of(nodes ? nodes : tree, 0);
+                           "expected `nodes` (0.4), `subtree` (0.2, 0.3), or `storage` and `arithmetic` "
+                           "(before) of an architecture");
+    r->last = last_of(is_list(nodes) ? nodes : tree, 0);
     find_settings(r, architecture);
-    if (!push(r, r->parts.variables) || !(nodes ? take_nodes(r, nodes, false) : take_tree(r, tree, 1, 0)))
+    if (!push(r, r->parts.variables) || !(is_list(nodes)  ? take_nodes(r, nodes, false)
+                                          : is_list(tree) ? take_tree(r, tree, 1, 0)
+                                                          : take_arch(r, storage, arithmetic)))
         return false;
     chain->dtype = dtype_of(r->word_bits);
     chain->sum_bytes = (int)fmax(1, ceil(fmin(r->word_bits, MOST_WORD_BITS) / 8));
@@ -672,9 +761,7 @@ static bool read_files(struct reader *r, const struct ll_peer_import *import, st
     }
     if (!r->parts.architecture)
         return ll_complain(r->x->diags, roots[0]->place,
-                           ll_node_get(roots[0], "arch")
-                               ? "an architecture before version 0.2 (`arch`); expected `architecture`"
-                               : "expected Timeloop's architecture: `architecture` with `nodes`");
+                           "expected Timeloop's architecture: `architecture` with `nodes`");
     return true;
 }
 

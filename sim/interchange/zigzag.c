@@ -206,6 +206,7 @@ static bool take_memory(struct ll_interchange *x, const struct ll_zigzag_links *
     if (right && m.store->size_bits == 0)
         right = ll_complain(x->diags, memory->key_place, "memory `%s`: expected `size`, in bits",
                             ll_shown_text(memory->key).text);
+    ll_chain_cap_size(x, m.store, memory->key_place);
     if (ll_take_bool(memory, "auto_cost_extraction", false))
         ll_leave(x, ll_said(x, "memories.%s.auto_cost_extraction", memory->key), memory->key_place,
                  "CACTI is not run; costs are taken as they are written");
@@ -410,6 +411,25 @@ static bool take_in_memory(struct ll_interchange *x, const struct ll_node *array
     return true;
 }
 
+/* The narrowest integers that have room for both operands; partial sums are at least as wide. */
+static void take_dtype(struct ll_interchange *x, const struct ll_node *precision, const double bits[2],
+                       struct ll_chain *chain)
+{
+    static const struct {
+        const char *name;
+        int bits;
+    } types[] = {{"int2", 2}, {"int4", 4}, {"int8", 8}, {"i16", 16}, {"i32", 32}, {"i64", 64}};
+    size_t i = 0;
+    while (types[i].bits < fmax(bits[0], bits[1])) /* at most 64 */
+        i++;
+    chain->dtype = types[i].name;
+    chain->sum_bytes = types[i].bits > 16 ? types[i].bits / 8 : 2;
+    if (bits[0] != types[i].bits || bits[1] != types[i].bits)
+        ll_leave(x, "operational_array.input_precision", precision->key_place,
+                 ll_said(x, "operands of %.10g and %.10g bits are multiplied as %s", bits[0], bits[1],
+                         types[i].name));
+}
+
 static bool take_array(struct ll_interchange *x, struct ll_node *root, struct ll_chain *chain)
 {
     struct ll_node *array = ll_take(root, "operational_array");
@@ -417,6 +437,7 @@ static bool take_array(struct ll_interchange *x, struct ll_node *root, struct ll
     struct ll_node *sizes = ll_take(array, "sizes"), *dimensions = ll_take(array, "dimensions"),
                    *precision = ll_take(array, "input_precision"), *dataflows = ll_take(root, "dataflows");
     double bits[2] = {8, 8}, size;
+    bool empty = false; /* a core that holds or hands on what others compute */
     int given = 0;
     if (!array || !sizes || sizes->type != LL_NODE_LIST || sizes->count > LL_CHAIN_AXES)
         return ll_complain(x->diags, root->place,
@@ -429,11 +450,14 @@ static bool take_array(struct ll_interchange *x, struct ll_node *root, struct ll
         if (!s->text || !ll_is_number(s->text, &size) || size < 0 || size > 1048576 || size != floor(size))
             return wrong(x, s, "a whole number of elements from 0 to 1048576");
         chain->axis[chain->axes++] = (uint64_t)size;
+        empty |= size == 0;
     }
-    for (struct ll_node *p = precision ? precision->first : NULL; p && given < 2; p = p->next)
+    if (precision && empty)
+        ll_take_all(precision);
+    for (struct ll_node *p = precision && !empty ? precision->first : NULL; p && given < 2; p = p->next)
         if (!p->text || !ll_is_number(p->text, &bits[given++]) || bits[given - 1] < 1 || bits[given - 1] > 64)
             return wrong(x, p, "bits of an operand, from 1 to 64");
-    chain->dtype = fmax(bits[0], bits[1]) <= 4 ? "int4" : fmax(bits[0], bits[1]) <= 8 ? "int8" : "i16";
+    take_dtype(x, precision, bits, chain);
     if (!ll_take_number(x, array, "multiplier_energy", 0, MOST_PJ, 0, &chain->mac_pj) ||
         !ll_take_number(x, array, "unit_energy", 0, MOST_PJ, chain->mac_pj, &chain->mac_pj))
         return false;

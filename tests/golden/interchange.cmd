@@ -227,6 +227,15 @@ leadline machines --import astra-sim system.json network.yml -o pod.yaml --json
 cat pod.yaml
 leadline sim -c pod.yaml traces/alexnet_infer_b1.llt | grep -E 'ms/step .*samples|MBU' # a roof: 259 MB at 1.6 TB/s
 leadline machines --import astra-sim network.yml --device h100_sxm -o pod.yaml
+mkdir sub other # a device is a file beside what is written, or elsewhere
+cp scale.yaml sub/npu.yaml
+cp scale.yaml other/npu.yaml
+for device in sub/npu.yaml other/npu.yaml; do
+    leadline machines --import astra-sim network.yml --device "$device" -o other/pod.yaml
+    sed -n "s|$PWD|.|; /inherits/p" other/pod.yaml
+    leadline machines other/pod.yaml | head -n 1
+done
+leadline machines --import astra-sim network.yml --device sub/npu.yaml | head -n 2
 leadline machines --export timeloop m.yaml
 leadline machines --export astra-sim tpu_v4_pod -o pod.yml >/dev/null
 cat pod.yml pod.json
@@ -234,6 +243,75 @@ for machine in zigzag_tpu_like zigzag_dimc zigzag_gemm_l1 eyeriss_array; do agai
 for machine in m.yaml timeloop_eyeriss timeloop_simba_like eyeriss_array; do again timeloop $machine yaml; done
 for machine in scale.yaml tpu_v1; do again scalesim $machine cfg; done
 for machine in dgx_h100 pod.yaml; do again astra-sim $machine yml; done
+
+# Words of any width; rows of what was left out and assumed.
+for bits in 2,2 8,8 8,4 24,24 64,33; do
+    sed "\$a \ \ input_precision: [$bits]" hardware.yaml >wide.yaml
+    leadline machines --import zigzag wide.yaml -o wide_machine.yaml --format csv | grep -E '^list|precision'
+    grep -E '^ +(macs|sum_bytes): ' wide_machine.yaml | grep -v '"'
+done
+leadline machines --import zigzag hardware.yaml -o m.yaml --format csv
+
+# A memory that three cores share, of which one does not compute and one has a level inside; what is outside has no words.
+cat >sharing.yaml <<'END'
+name: sharing
+cores: {0: shared/first.yaml, 1: shared/second.yaml, 2: shared/owner.yaml, 3: shared/outside.yaml}
+offchip_core_id: 3
+core_memory_sharing: [[2, 0, 1]]
+core_connectivity: [{type: link, cores: [2, 3], bandwidth: 64}]
+END
+mkdir shared
+sed 's/name: core/name: first/' core.yaml >shared/first.yaml
+sed 's/name: core/name: second/; s/  rf:/  vectors:/; s/size: 1_024/size: 65536/; s/served_dimensions: \[\]/served_dimensions: [D1, D2]/; s/operands: \[I2\]/operands: [I1, I2, O]/; s/8, bandwidth_max: 8/8, bandwidth_max: 512/; s/\["I2, tl", "I2, fh"\]/["I1, tl", "I1, fh", "I2, tl", "I2, fh", "O, tl", "O, fh", "O, fl", "O, th"]/; s/Conv, Gemm/Add, Relu/' core.yaml >shared/second.yaml
+sed '/  rf: /,/served_dimensions: \[\]/d; /<<:/d; s/size: 8388608/size: 8388608\n    r_cost: 0.1\n    w_cost: 0.1/; s/name: core/name: owner/; s/sizes: .*/sizes: [0, 0]}/; /operator_types/d; s/zigzag.compute/zigzag.memory/' core.yaml >shared/owner.yaml
+sed 's/name: owner/name: outside/; s/sram:/main:/; s/8388608/83886080/; s/unit_energy/input_precision: [0, 0], unit_energy/' shared/owner.yaml >shared/outside.yaml
+leadline machines --import zigzag sharing.yaml -o shared.yaml >/dev/null
+sed -n '/^memory/,/^core_links/p' shared.yaml
+
+# Architectures of Timeloop before 0.2: stores, innermost first, and what multiplies. Half a bandwidth is for reading, half for writing.
+cat >oldest.yaml <<'END'
+arch:
+  arithmetic: {instances: 64, meshX: 8, word-bits: 8}
+  storage:
+  - {name: Registers, entries: 16, instances: 64, meshX: 8, word-bits: 8, cluster-size: 8, num-ports: 2, num-banks: 8}
+  - {name: Columns, entries: 0, instances: 8, meshX: 8, word-bits: 8}
+  - {name: Buffer, sizeKB: 256, instances: 1, word-bits: 8, block-size: 64}
+  - {name: DRAM, technology: DRAM, instances: 1, word-bits: 8, block-size: 64, bandwidth: 10.0}
+mapspace:
+  constraints:
+  - {target: Buffer, type: datatype, keep: [Weights, Inputs], bypass: [Outputs]}
+  - {target: Buffer, type: spatial, factors: P1 Q1 R1 S1 C1 N1, permutation: KCQRSPN}
+  - {target: Registers, type: temporal, factors: R1 S1 C1, permutation: PQRSCKN}
+problem: {shape: cnn-layer, R: 3, S: 3, P: 48, Q: 48, C: 64, K: 16, N: 1}
+END
+leadline machines --import timeloop oldest.yaml
+sed '/^  storage/,$d' oldest.yaml >wrong.yaml && leadline machines --import timeloop wrong.yaml
+
+# A store of data beside its metadata, one without words, networks, a converter of which no table has the energy, a store
+# that is larger than any that is said to be without limit.
+cat >tree.yaml <<'END'
+architecture:
+  version: 0.3
+  subtree:
+  - name: system
+    attributes: {technology: 45nm, datawidth: 16}
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 64}}
+    - {name: glb, class: storage, subclass: smartbuffer_metadata, attributes: {data_storage_depth: 12800, data_storage_width: 64}}
+    - {name: "Dummy[0..13]", class: storage, attributes: {depth: 0, width: 16, meshX: 14}}
+    - {name: rows, class: XY_NoC, attributes: {datawidth: 64}}
+    - {name: dac, class: isaac_dac}
+    subtree:
+    - name: PE[0..167]
+      local:
+      - {name: spad, class: smartbuffer_RF, attributes: {memory_depth: 192, memory_width: 8, word-bits: 8, meshX: 14}}
+      - {name: mac, class: intmac, attributes: {meshX: 14}}
+END
+leadline machines --import timeloop tree.yaml -o tree_machine.yaml
+sed -n '/^units/,/^software/p' tree_machine.yaml
+sed 's/data_storage_depth: 12800, data_storage_width: 64/sizeKB: 2147483648/' tree.yaml >large.yaml
+leadline machines --import timeloop large.yaml -o large_machine.yaml | head -n 1
+grep -E 'name: (glb|DRAM)' large_machine.yaml
 
 # Networks, converters, ports of cells.
 cat >converters.yaml <<'END'
@@ -289,7 +367,7 @@ sed 's/2, 8, 4/2, 8, 4e9/' network.yml >wrong.yml && try astra-sim wrong.yml sys
 sed 's/\["ring.*Doubling"\]/{"a": "ring"}/' system.json >'wrong".json' && try astra-sim network.yml 'wrong".json' | head -n 1
 sed 's/900/4000/' system.json >wrong.json && try astra-sim network.yml wrong.json | head -n 1
 sed 's/operands: \[I2\]/operands: []/' hardware.yaml >wrong.yaml && try zigzag wrong.yaml
-sed 's/depth: 64/depth: 0/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
+sed 's/depth: 64, width: 8/depth: 1, width: 4/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
 sed 's/datawidth: 8/datawidth: 1e15/' arch.yaml >wrong.yaml && try timeloop wrong.yaml
 sed 's/R, K, C\]/R, K, K, C]/' problem.yaml >wrong.yaml && try timeloop arch.yaml wrong.yaml
 sed 's/5: dram/5: core/; $a core_memory_sharing: [[5, 4]]' system.yaml >wrong.yaml && try zigzag wrong.yaml
