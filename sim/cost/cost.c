@@ -518,6 +518,29 @@ static void end_cost(const struct question *q, const struct answer *a, uint32_t 
         cost->utilization *= (double)q->work->flops / (double)variant->work.flops;
 }
 
+/* The best variant so far. */
+struct best {
+    uint32_t index;
+    struct ll_merit merit;
+    double device_s;
+};
+static const struct best no_best = {0, {INFINITY, INFINITY}, INFINITY};
+
+/* Whether this one is better, which then takes its place. */
+static bool takes_place(const struct doer *doer, const struct ll_cost *tried, uint32_t index,
+                        struct best *best)
+{
+    struct ll_timing timing;
+    ll_cost_time(doer->machine, tried, doer->found, &timing);
+    double alone_s = ll_timing_alone_s(&timing);
+    struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, tried, doer->found, alone_s);
+    bool sooner = merit.first == best->merit.first && timing.time_s != best->device_s;
+    if (sooner ? timing.time_s >= best->device_s : !ll_is_better(merit, best->merit))
+        return false;
+    *best = (struct best){index, merit, timing.time_s};
+    return true;
+}
+
 /* Which of the variants is the best, with what earlier ops left, and its cost; of equals that which leaves
  * the device sooner, the first of these. One that cannot be the best is costed only where each is asked
  * for. */
@@ -525,33 +548,24 @@ static uint32_t best_variant(const struct question *q, struct answer *a, uint32_
 {
     const struct doer *doer = &a->doer;
     const bool limited = doer->machine->software.objective == LL_OBJECTIVE_TIME && !q->each;
-    uint32_t best = 0, spare = 0;
-    struct ll_merit most = {INFINITY, INFINITY};
-    double device_s = INFINITY;
+    uint32_t spare = 0;
+    struct best best = no_best;
     for (uint32_t i = 0; i < count; i++) {
         struct ll_cost tried;
-        struct ll_timing timing;
-        if (!cost_variant(doer, &a->variants[i], limited ? most.first * (1 + 1e-9) : INFINITY, &tried,
+        if (!cost_variant(doer, &a->variants[i], limited ? best.merit.first * (1 + 1e-9) : INFINITY, &tried,
                           &a->tried[spare]))
             continue;
         if (q->each) {
             q->each[i] = tried;
             end_cost(q, a, i, count, &q->each[i]);
         }
-        ll_cost_time(doer->machine, &tried, doer->found, &timing);
-        double alone_s = ll_timing_alone_s(&timing);
-        struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, &tried, doer->found, alone_s);
-        bool sooner = merit.first == most.first && timing.time_s != device_s;
-        if (sooner ? timing.time_s >= device_s : !ll_is_better(merit, most))
+        if (!takes_place(doer, &tried, i, &best))
             continue;
-        most = merit;
-        device_s = timing.time_s;
-        best = i;
         *cost = tried;
         a->derivation = &a->tried[spare];
         spare = 1 - spare;
     }
-    return best;
+    return best.index;
 }
 
 static void cost_on_unit(const struct question *q, struct answer *a, struct ll_cost *cost)
@@ -678,6 +692,56 @@ uint32_t ll_cost_algorithms(const struct ll_machine *machine, enum ll_op_kind ki
     for (uint32_t i = 0; i < fastest.ways; i++)
         look_up(&question, &costs[i]);
     return fastest.ways;
+}
+
+/* The first of the costs and that of the variant which is there, so that those of all variants are in order, or
+ * the fastest is the first. */
+static void change_places(struct ll_cost *costs, uint32_t way)
+{
+    const struct ll_cost first = costs[0];
+    costs[0] = costs[way];
+    costs[way] = first;
+}
+
+/* Whether what starting takes is more to a variant than a launch: dependent steps, or kernels that lay out
+ * operands anew. */
+static bool starts_often(const struct ll_variant *variants, uint32_t count)
+{
+    bool often = false;
+    for (uint32_t i = 0; i < count; i++)
+        often = often || variants[i].work.kind == LL_WORK_SEQUENCE || variants[i].layout_kernels > 0;
+    return often;
+}
+
+bool ll_cost_restart(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                     struct ll_cost *costs)
+{
+    const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
+    struct ll_variant variants[LL_MOST_VARIANTS];
+    struct doer doer;
+    struct best best = no_best;
+    if (costs->unit == LL_NO_UNIT)
+        return true;
+    if (machine->overlay_count > 0 || machine->table || may_be_fused(work) || quantizes(work) ||
+        !find_doer(&question, &doer))
+        return false;
+    if (ll_unit_model(machine->units[doer.unit].model)->whole) {
+        cost_start(machine, doer.kernel, 0, costs);
+        return true;
+    }
+    uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
+    assert(count == costs->ways && doer.unit == costs->unit);
+    if (starts_often(variants, count))
+        return false;
+    change_places(costs, costs->way);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ll_kernel kernel = kernel_of(&doer, &variants[i]);
+        cost_start(machine, &kernel, variants[i].overhead_s, &costs[i]);
+        if (count > 1)
+            takes_place(&doer, &costs[i], i, &best);
+    }
+    change_places(costs, best.index);
+    return true;
 }
 
 void ll_cost_algorithm(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,

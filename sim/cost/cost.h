@@ -174,6 +174,11 @@ uint32_t ll_cost_algorithms(const struct ll_machine *machine, enum ll_op_kind ki
                             const struct ll_work *work, struct ll_cost costs[LL_MOST_ALGORITHMS],
                             const char **trouble);
 
+/* Makes costs that ll_cost_algorithms filled for one machine those of another one, which differs in no more
+ * than what starting an op takes. False where more of them depends on that; then nothing is changed. */
+bool ll_cost_restart(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
+                     struct ll_cost *costs);
+
 /* What the unit's way and tiles are chosen next to, instead of on an empty machine. */
 struct ll_cache_context {
     const struct ll_warm_bytes *found;

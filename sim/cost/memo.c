@@ -91,13 +91,19 @@ static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *w
     return shared ? signature ^ memo->all_units : signature;
 }
 
-/* Whether the version is of the memo's machine; then it is the latest. */
-static bool serves(const struct ll_memo *memo, const struct ll_work *work, struct ll_memo_entry *entry,
+/* Whether the version is of the memo's machine, or can be made so; then it is the latest. */
+static bool serves(const struct ll_memo *memo, const struct key *key, struct ll_memo_entry *entry,
                    uint32_t version)
 {
-    const struct ll_memo_version *v = &entry->versions[version];
-    bool right = v->known && v->signature == signature_of(memo, work, v);
-    entry->latest = right ? version : entry->latest;
+    struct ll_memo_version *v = &entry->versions[version];
+    const enum ll_op_kind kind = (enum ll_op_kind)key->kind;
+    bool right = v->known && v->signature == signature_of(memo, &key->work, v) &&
+                 (v->starts == memo->starts || v->trouble ||
+                  ll_cost_restart(memo->machine, kind, &key->work, v->costs));
+    if (right) {
+        v->starts = memo->starts;
+        entry->latest = version;
+    }
     return right;
 }
 
@@ -115,6 +121,7 @@ static bool compute(const struct ll_memo *memo, const struct key *key, struct ll
     if (count > 0)
         memcpy(version->costs, costs, count * sizeof *costs);
     version->signature = signature_of(memo, &key->work, version);
+    version->starts = memo->starts;
     version->known = true;
     return true;
 }
@@ -127,7 +134,7 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     *trouble = NULL;
     if (!entry)
         return NULL;
-    if (!serves(memo, work, entry, entry->latest) && !serves(memo, work, entry, 1 - entry->latest)) {
+    if (!serves(memo, &key, entry, entry->latest) && !serves(memo, &key, entry, 1 - entry->latest)) {
         entry->latest = entry->versions[0].known ? 1 : 0;
         if (!compute(memo, &key, &entry->versions[entry->latest]))
             return NULL;
@@ -145,6 +152,15 @@ void ll_memo_settle(struct ll_memo *memo)
         entry->versions[0] = first;
         entry->latest = 0;
     }
+}
+
+bool ll_memo_keeps(const struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work)
+{
+    const struct key key = {kind, *work};
+    const uint32_t id = ll_map_find(&memo->keys, &key, sizeof key);
+    const struct ll_memo_version *first = id == LL_NO_ID ? NULL : &memo->entries[id].versions[0];
+    return first && first->known && first->starts == memo->starts &&
+           first->signature == signature_of(memo, work, first);
 }
 
 /* --- signatures --- */
@@ -185,15 +201,49 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
     return hash;
 }
 
-/* Kernels and transforms that there are, and what stands between them. */
+/* A struct but for one of its members, which is a double. */
+static uint64_t mix_without(uint64_t hash, const void *bytes, size_t length, size_t member)
+{
+    const size_t behind = member + sizeof(double);
+    hash = mix(hash, bytes, member);
+    return mix(hash, (const char *)bytes + behind, length - behind);
+}
+
+/* Kernels and transforms that there are, and what stands between them, but for what starting an op takes. */
 static uint64_t mix_software(uint64_t hash, const struct ll_software *software)
 {
-    hash = mix(hash, software, offsetof(struct ll_software, kernels));
-    hash = mix(hash, software->kernels, software->kernel_count * sizeof *software->kernels);
-    hash = mix(hash, software->transforms, software->transform_count * sizeof *software->transforms);
+    enum { BEGIN = offsetof(struct ll_software, queue) };
+    hash = mix(hash, software, offsetof(struct ll_software, op_overhead_s));
+    hash = mix_without(hash, (const char *)software + BEGIN, offsetof(struct ll_software, kernels) - BEGIN,
+                       offsetof(struct ll_software, step_overhead_s) - BEGIN);
+    for (uint64_t i = 0; i < software->kernel_count; i++)
+        hash = mix_without(hash, &software->kernels[i], sizeof *software->kernels,
+                           offsetof(struct ll_kernel, launch_overhead_s));
+    for (uint64_t i = 0; i < software->transform_count; i++)
+        hash = mix_without(hash, &software->transforms[i], sizeof *software->transforms,
+                           offsetof(struct ll_transform, overhead_s));
     hash = mix(hash, software->attention, software->attention_count * sizeof *software->attention);
     hash = mix(hash, software->experts, software->expert_count * sizeof *software->experts);
     return mix(hash, software->linear, software->linear_count * sizeof *software->linear);
+}
+
+static uint64_t spread_number(uint64_t hash, double number)
+{
+    uint64_t word;
+    memcpy(&word, &number, sizeof word);
+    return spread(hash, word);
+}
+
+/* What starting an op takes: ll_cost_restart makes costs follow it. */
+static uint64_t mix_starts(const struct ll_software *software)
+{
+    uint64_t hash = spread_number(1, software->op_overhead_s);
+    hash = spread_number(hash, software->step_overhead_s);
+    for (uint64_t i = 0; i < software->kernel_count; i++)
+        hash = spread_number(hash, software->kernels[i].launch_overhead_s);
+    for (uint64_t i = 0; i < software->transform_count; i++)
+        hash = spread_number(hash, software->transforms[i].overhead_s);
+    return hash;
 }
 
 /* Of ways that take the same time that with the least energy is taken; static power decides where the
@@ -235,6 +285,7 @@ void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine)
 {
     uint64_t hash = mix(1, machine->levels, machine->level_count * sizeof *machine->levels);
     memo->machine = machine;
+    memo->starts = mix_starts(&machine->software);
     hash = mix_software(hash, &machine->software);
     hash = mix_energy(hash, machine);
     for (uint64_t i = 0; i < machine->overlay_count; i++)

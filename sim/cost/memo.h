@@ -16,6 +16,7 @@ struct ll_memo_version {
     struct ll_cost *costs; /* of all algorithms, the fastest first; NULL: there are none yet, or trouble */
     const char *trouble;   /* NULL: the costs are good */
     uint64_t signature;    /* of what they were computed for */
+    uint64_t starts;       /* the same of what starting an op takes */
     bool known;
 };
 
@@ -30,6 +31,7 @@ struct ll_memo {
     const struct ll_machine *machine;
     uint64_t signatures[LL_MAX_UNITS + 1]; /* by unit, then of what needs none; 0 before any turn */
     uint64_t all_units;                    /* what a signature is mixed with where another unit works, too */
+    uint64_t starts; /* of what starting an op takes, which is in no signature: costs are made to follow */
     struct ll_map keys;
     struct ll_memo_entry *entries; /* by key */
     uint64_t capacity;
@@ -43,6 +45,9 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
 
 /* What served last does not give way until this is asked again. */
 void ll_memo_settle(struct ll_memo *memo);
+
+/* Whether the costs that served last before they were settled are good for its machine as they are. Pure. */
+bool ll_memo_keeps(const struct ll_memo *memo, enum ll_op_kind kind, const struct ll_work *work);
 
 /* From now on it serves this machine. */
 void ll_memo_turn(struct ll_memo *memo, const struct ll_machine *machine);

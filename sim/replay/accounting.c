@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a finished replay adds up to. Sections in this order: bottlenecks along the critical path, energy and
- * area, ops by kind, exposed communication, the wait for input, and TBD's metrics. */
+ * area, ops by kind, exposed communication, the wait for input, TBD's metrics, and what-ifs: the step with a knob
+ * of the machine turned. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cost/cost.h"
 #include "sim/cost/cost_parts.h"
 #include "sim/cost/memo.h"
+#include "sim/replay/communication.h"
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
 
@@ -778,4 +781,101 @@ struct ll_metrics ll_metrics_of(const struct ll_result *result)
         metrics.cpu_utilization =
             over(fmin(result->starting_s, result->time_s), (double)machine->host.cores * result->time_s);
     return metrics;
+}
+
+/* What if: turn one knob of the machine, replay, compare. */
+
+/* Insertion sort: stable, so that equal gains stay in the order of the machine's knobs. */
+static void sort_gains(struct ll_gain *gains, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = i; j > 0 && gains[j - 1].speedup < gains[j].speedup; j--) {
+            struct ll_gain moved = gains[j];
+            gains[j] = gains[j - 1];
+            gains[j - 1] = moved;
+        }
+}
+
+static bool turn(const struct ll_machine *machine, double time_s, size_t knob, ll_timed timed, void *context,
+                 struct ll_gain *gain)
+{
+    struct ll_machine *turned = ll_machine_turn(machine, knob);
+    double other_s = turned ? timed(turned, context) : -1;
+    gain->time_s = other_s;
+    gain->speedup = other_s > 0 ? time_s / other_s : 1;
+    ll_machine_free(turned);
+    return other_s >= 0;
+}
+
+const struct ll_gain *ll_turn_knobs(const struct ll_machine *machine, double time_s, ll_timed timed,
+                                    void *context, struct ll_arena *arena, size_t *count)
+{
+    assert(time_s >= 0);
+    const struct ll_knob *knobs = ll_machine_knobs(machine, arena, count);
+    struct ll_gain *gains = knobs ? ll_alloc(arena, *count + 1, sizeof *gains) : NULL;
+    for (size_t i = 0; gains && i < *count; i++) {
+        gains[i].knob = knobs[i];
+        if (!turn(machine, time_s, i, timed, context, &gains[i]))
+            return NULL;
+    }
+    if (gains)
+        sort_gains(gains, *count);
+    return gains;
+}
+
+/* What a step takes on a turned machine. */
+struct again {
+    const struct ll_result *result;
+    struct ll_remembered *remembered;
+};
+
+/* Where units alone differ, nothing but costs of ops depends on the machine. */
+static bool only_units_differ(const struct ll_machine *a, const struct ll_machine *b)
+{
+    const size_t begin = offsetof(struct ll_machine, levels), end = offsetof(struct ll_machine, config_hash);
+    return memcmp((const char *)a + begin, (const char *)b + begin, end - begin) == 0;
+}
+
+/* Whether each op costs what it did, on a machine to which the memo is turned: kernels of unknown meaning go
+ * by peaks of units. */
+static bool costs_stay(const struct again *again)
+{
+    const struct ll_prepared *prepared = again->result->prepared;
+    bool stay = true;
+    for (uint32_t i = 0; i < prepared->trace->signature_count && stay; i++) {
+        const uint64_t kind = prepared->works[i].kind;
+        if (again->result->ways[i] && kind != LL_WORK_COLLECTIVE)
+            stay = kind != LL_WORK_WAIT &&
+                   ll_memo_keeps(&again->remembered->costs, prepared->trace->signatures[i].view.kind,
+                                 &prepared->works[i]);
+    }
+    return stay;
+}
+
+static double replay_s(const struct ll_machine *machine, void *context)
+{
+    const struct again *again = context;
+    struct ll_arena scratch = {0};
+    struct ll_diags diags = {0};
+    ll_memo_turn(&again->remembered->costs, machine);
+    if (only_units_differ(machine, again->result->machine) && costs_stay(again))
+        return again->result->time_s;
+    struct ll_exchanges *exchanges = ll_exchanges_new(machine, 0, &again->remembered->prices);
+    const struct ll_among among = {
+        .exchanges = exchanges, .memo = &again->remembered->costs, .time_alone = true};
+    const struct ll_result *result =
+        exchanges ? ll_replay_among(again->result->prepared, machine, &among, &scratch, &diags) : NULL;
+    double time_s = result ? result->time_s : -1;
+    ll_exchanges_free(exchanges);
+    ll_diags_release(&diags);
+    ll_arena_release(&scratch);
+    return time_s;
+}
+
+const struct ll_gain *ll_what_if(const struct ll_result *result, struct ll_remembered *remembered,
+                                 struct ll_arena *arena, size_t *count)
+{
+    struct again again = {result, remembered};
+    ll_memo_settle(&remembered->costs);
+    return ll_turn_knobs(result->machine, result->time_s, replay_s, &again, arena, count);
 }
