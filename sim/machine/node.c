@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libyaml's events become a tree. This is the only file that knows libyaml.
+/* libyaml's events become a tree, but for the sources at the end of a description, which are read line by
+ * line. This is the only file that knows libyaml.
  *
  * The parser is asked for one event at a time and is left at the first one that goes too deep: it takes
  * quadratic time in the depth of brackets that it has to keep. */
@@ -39,8 +40,10 @@ struct builder {
 };
 
 /* Bytes of the line break at text, as libyaml counts breaks (CR, LF, CRLF, NEL, LS, PS); 0 when none. */
-static size_t break_length(const char *text, size_t left)
+static inline size_t break_length(const char *text, size_t left)
 {
+    if ((unsigned char)(*text - ' ') < 0x80 - ' ')
+        return 0;
     if (left >= 2 && !memcmp(text, "\r\n", 2))
         return 2;
     if (*text == '\n' || *text == '\r')
@@ -448,6 +451,126 @@ static bool take_all(struct builder *b, yaml_parser_t *parser)
                                   b->placeless ? "there is no value" : "there is nothing in this file");
 }
 
+static bool parse_events(struct builder *b, const char *text, size_t length)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return no_memory(b);
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+    bool taken = take_all(b, &parser);
+    yaml_parser_delete(&parser);
+    return taken;
+}
+
+/* Most of a description is the sources of its figures, which end it in lines of one form:
+ *
+ *     sources:
+ *       tensor.clock: "derived: the data sheet's peak over 132 multiprocessors"
+ *
+ * These need no parser. libyaml reads all before them, and where anything is otherwise, the whole: so each
+ * text has the tree, and the complaints, that libyaml gives. */
+
+enum { MOST_PATH = 128 }; /* bytes of a key: libyaml takes no longer ones than 1024 */
+
+/* Such a line, from its first byte: how long its key and its text are. */
+struct source_line {
+    size_t path, text;
+};
+
+static bool is_source_line(const char *line, struct source_line *parts)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if (line[0] != ' ' || line[1] != ' ' || !strchr(letters, line[2]) || line[2] == '\0')
+        return false;
+    const char *path = line + 2;
+    parts->path = strspn(path, "abcdefghijklmnopqrstuvwxyz_.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+    if (parts->path > MOST_PATH || strncmp(path + parts->path, ": \"", 3) != 0)
+        return false;
+    const char *text = path + parts->path + 3, *at = text;
+    while (*at >= ' ' && *at < 0x7F && *at != '"' && *at != '\\')
+        at++;
+    parts->text = (size_t)(at - text);
+    return at[0] == '"' && at[1] == '\0';
+}
+
+/* Whether a line ends in a break of one byte, and holds no NUL. */
+static bool is_whole_line(const struct builder *b, size_t line)
+{
+    return line + 1 < b->line_count && b->lines[line] + strlen(b->lines[line]) + 1 == b->lines[line + 1];
+}
+
+/* The line before the sources that end the text in such lines; 0: there are none. */
+static size_t find_sources(const struct builder *b)
+{
+    struct source_line parts;
+    size_t last = b->line_count - 1, line = last;
+    if (b->foreign || b->placeless || b->lines[last][0] != '\0')
+        return 0;
+    while (line > 1 && is_whole_line(b, line - 1) && is_source_line(b->lines[line - 1], &parts))
+        line--;
+    if (line == last || line < 2 || !is_whole_line(b, line - 1) ||
+        strcmp(b->lines[line - 1], "sources:") != 0)
+        return 0;
+    for (size_t i = 0; i < line; i++) /* another document may begin */
+        if (strncmp(b->lines[i], "---", 3) == 0 || strncmp(b->lines[i], "...", 3) == 0)
+            return 0;
+    return line - 1;
+}
+
+/* A map in lines, from the first column on, that has no sources yet. */
+static bool may_go_on(const struct ll_node *root)
+{
+    const struct ll_node *first = root->type == LL_NODE_MAP ? root->first : NULL;
+    return first && first->key_place.column == 1 && first->key_place.line == root->place.line &&
+           root->place.column == 1 && !ll_node_get(root, "sources");
+}
+
+static bool add_sources(struct builder *b, size_t line)
+{
+    struct ll_node *sources = ll_node_new(b->arena, LL_NODE_MAP, place_at(b, line + 1, 2, 1));
+    if (!sources)
+        return no_memory(b);
+    if (!count_node(b, sources->place))
+        return false;
+    sources->key = "sources";
+    sources->key_place = place_at(b, line, 0, strlen(sources->key));
+    ll_node_add(b->root, sources);
+    for (line++; line + 1 < b->line_count; line++) {
+        struct source_line parts;
+        const char *path = b->lines[line] + 2;
+        bool right = is_source_line(b->lines[line], &parts);
+        assert(right);
+        (void)right;
+        struct ll_node *node =
+            ll_node_new(b->arena, LL_NODE_SCALAR, place_at(b, line, 2 + parts.path + 2, parts.text + 2));
+        if (!node || !(node->key = ll_copy_text(b->arena, path, parts.path)) ||
+            !(node->text = ll_copy_text(b->arena, path + parts.path + 3, parts.text)))
+            return no_memory(b);
+        node->key_place = place_at(b, line, 2, parts.path);
+        if (!count_node(b, node->place))
+            return false;
+        ll_node_add(sources, node);
+    }
+    return check_keys(b, sources);
+}
+
+/* Reads what stands before the sources; false where the whole is to be read by libyaml. */
+static bool parse_before(struct builder *b, const char *text, size_t line)
+{
+    struct ll_diags unheard = {0};
+    struct builder before = *b;
+    before.diags = &unheard;
+    bool right = line > 0 && parse_events(&before, text, (size_t)(b->lines[line] - b->lines[0])) &&
+                 unheard.count == 0 && may_go_on(before.root);
+    ll_diags_release(&unheard);
+    if (right) {
+        b->root = before.root;
+        b->node_count = before.node_count;
+    }
+    return right;
+}
+
 static struct ll_node *build(struct builder *b, const char *text, size_t length)
 {
     if (length > LL_YAML_LIMIT_BYTES) {
@@ -459,15 +582,12 @@ static struct ll_node *build(struct builder *b, const char *text, size_t length)
         ll_complain(b->diags, (struct ll_place){.file = b->name}, "this is a trace; expected a YAML file");
         return NULL;
     }
-    yaml_parser_t parser;
-    if (!split_lines(b, text, length) || !yaml_parser_initialize(&parser)) {
+    if (!split_lines(b, text, length)) {
         no_memory(b);
         return NULL;
     }
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-    bool taken = take_all(b, &parser);
-    yaml_parser_delete(&parser);
+    const size_t sources = find_sources(b);
+    bool taken = parse_before(b, text, sources) ? add_sources(b, sources) : parse_events(b, text, length);
     return taken ? b->root : NULL;
 }
 

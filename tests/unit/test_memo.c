@@ -60,7 +60,27 @@ static void what_is_remembered_is_not_computed_again(void **state)
     ll_memo_release(&memo);
 }
 
-/* A convolution of 3 x 3, as it is and by Winograd's F(4, 3). */
+/* A convolution of 3 x 3. */
+static const struct ll_work convolution = {.kind = LL_WORK_CONV,
+                                           .dtype = LL_BF16,
+                                           .flops = UINT64_C(2) * 2 * 64 * 9 * 16 * 32,
+                                           .a_bytes = 2 * 100 * 16 * 2,
+                                           .b_bytes = 9 * 16 * 32 * 2,
+                                           .c_bytes = 2 * 64 * 32 * 2,
+                                           .conv = {.batch = 2,
+                                                    .in_h = 10,
+                                                    .in_w = 10,
+                                                    .in_c = 16,
+                                                    .out_h = 8,
+                                                    .out_w = 8,
+                                                    .out_c = 32,
+                                                    .kernel_h = 3,
+                                                    .kernel_w = 3,
+                                                    .stride_h = 1,
+                                                    .stride_w = 1,
+                                                    .groups = 1}};
+
+/* As it is and by Winograd's F(4, 3). */
 static void each_way_is_remembered_until_the_machine_is_another(void **state)
 {
     (void)state;
@@ -69,40 +89,61 @@ static void each_way_is_remembered_until_the_machine_is_another(void **state)
         "software: {transforms: [{name: winograd, size: 6, most_filter: 3, rate: {bf16: 0.5}}]}\n");
     assert_non_null(machine);
     struct ll_memo memo = {.machine = machine};
-    struct ll_work work = {.kind = LL_WORK_CONV,
-                           .dtype = LL_BF16,
-                           .flops = UINT64_C(2) * 2 * 64 * 9 * 16 * 32,
-                           .a_bytes = 2 * 100 * 16 * 2,
-                           .b_bytes = 9 * 16 * 32 * 2,
-                           .c_bytes = 2 * 64 * 32 * 2,
-                           .conv = {.batch = 2,
-                                    .in_h = 10,
-                                    .in_w = 10,
-                                    .in_c = 16,
-                                    .out_h = 8,
-                                    .out_w = 8,
-                                    .out_c = 32,
-                                    .kernel_h = 3,
-                                    .kernel_w = 3,
-                                    .stride_h = 1,
-                                    .stride_w = 1,
-                                    .groups = 1}};
     const char *trouble;
     for (int turn = 0; turn < 2; turn++, machine->units[0].clock_hz *= 2) {
         ll_memo_turn(&memo, machine);
-        const struct ll_cost *ways = ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble);
-        assert_ptr_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble), ways);
+        const struct ll_cost *ways = ll_memo_cost(&memo, LL_OP_CONV2D, &convolution, &trouble);
+        assert_ptr_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &convolution, &trouble), ways);
         assert_int_equal(ways->ways, 2);
         struct ll_cost fastest;
-        assert_true(ll_cost_op(machine, LL_OP_CONV2D, &work, &fastest, &trouble));
+        assert_true(ll_cost_op(machine, LL_OP_CONV2D, &convolution, &fastest, &trouble));
         assert_int_equal(ways[0].way, fastest.way);
         assert_int_equal(ways[1].way, 1 - fastest.way);
         for (uint32_t i = 0; i < 2; i++) {
             struct ll_cost way;
-            ll_cost_algorithm(machine, LL_OP_CONV2D, &work, ways[i].way, NULL, &way);
+            ll_cost_algorithm(machine, LL_OP_CONV2D, &convolution, ways[i].way, NULL, &way);
             assert_near(ways[i].compute_s, way.compute_s, 0);
         }
         assert_true(ways[0].compute_s != ways[1].compute_s);
+    }
+    ll_memo_release(&memo);
+    ll_machine_free(machine);
+}
+
+/* What starting ops takes decides which way is the faster, and nothing is computed again for it. */
+static void what_starting_takes_is_put_into_costs_in_place(void **state)
+{
+    (void)state;
+    static const double overheads_s[] = {0, 1, 0};
+    struct ll_machine *machine =
+        ll_toy_machine(LL_TOY_MACHINE "software: {op_overhead: 1us, transforms: [{name: winograd, size: 6, "
+                                      "most_filter: 3, fused: true, rate: {bf16: 1}}]}\n");
+    assert_non_null(machine);
+    struct ll_memo memo = {.machine = machine};
+    struct ll_work work = convolution;
+    const char *trouble;
+    work.conv.in_c = work.conv.out_c = 1024;
+    work.flops *= 64 * 32;
+    work.a_bytes *= 64;
+    work.b_bytes *= 64 * 32;
+    work.c_bytes *= 32;
+    machine->software.transforms[0].rate[LL_BF16] = 100; /* the faster one, but for what starting it takes */
+    for (uint64_t l = 0; l < machine->level_count; l++)
+        machine->levels[l].bandwidth_Bps = 1e18;
+    ll_memo_turn(&memo, machine);
+    const struct ll_cost *ways = ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble);
+    const uint32_t first = ways[0].way;
+    for (int turn = 0; turn < 3; turn++) {
+        struct ll_cost fresh[LL_MOST_ALGORITHMS];
+        machine->software.transforms[0].overhead_s = overheads_s[turn];
+        machine->software.op_overhead_s = 1e-6 * (turn + 2);
+        ll_memo_turn(&memo, machine);
+        assert_false(ll_memo_keeps(&memo, LL_OP_CONV2D, &work));
+        assert_ptr_equal(ll_memo_cost(&memo, LL_OP_CONV2D, &work, &trouble), ways);
+        assert_true(ll_memo_keeps(&memo, LL_OP_CONV2D, &work));
+        assert_int_equal(ll_cost_algorithms(machine, LL_OP_CONV2D, &work, fresh, &trouble), 2);
+        assert_memory_equal(ways, fresh, 2 * sizeof *fresh);
+        assert_true((ways[0].way == first) == (turn != 1));
     }
     ll_memo_release(&memo);
     ll_machine_free(machine);
@@ -369,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_remembered_with_its_reason),
         cmocka_unit_test(what_is_remembered_is_not_computed_again),
         cmocka_unit_test(each_way_is_remembered_until_the_machine_is_another),
+        cmocka_unit_test(what_starting_takes_is_put_into_costs_in_place),
         cmocka_unit_test(kinds_are_kept_apart),
         cmocka_unit_test(who_casts_for_others_is_part_of_their_cost),
         cmocka_unit_test(who_takes_exponentials_is_part_of_what_attention_costs),

@@ -3,8 +3,10 @@
 
 #include "sim/machine/node.h"
 #include "tracer/base/clock.h"
+#include "tracer/base/file.h"
 #include "tracer/base/str.h"
 
+#include <glob.h>
 #include <string.h>
 
 static struct ll_arena arena;
@@ -208,9 +210,111 @@ static void what_is_shown_is_short_and_plain(void **state)
 
 #define with_arena(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+static void assert_place(struct ll_place a, struct ll_place b)
+{
+    assert_int_equal(a.line, b.line);
+    assert_int_equal(a.column, b.column);
+    assert_int_equal(a.width, b.width);
+    assert_string_equal(a.source_line ? a.source_line : "", b.source_line ? b.source_line : "");
+}
+
+static void assert_tree(const struct ll_node *a, const struct ll_node *b)
+{
+    assert_int_equal(a->type, b->type);
+    assert_string_equal(a->key ? a->key : "", b->key ? b->key : "");
+    assert_string_equal(a->text ? a->text : "", b->text ? b->text : "");
+    assert_place(a->place, b->place);
+    assert_place(a->key_place, b->key_place);
+    assert_int_equal(a->count, b->count);
+    for (a = a->first, b = b->first; a && b; a = a->next, b = b->next)
+        assert_tree(a, b);
+    assert_true(!a && !b);
+}
+
+/* A remark at the end makes libyaml read all of a text. Whether there is a tree, and no complaint. */
+static bool assert_twins(const char *text, size_t length)
+{
+    struct ll_diags of_whole = {0};
+    ll_diags_release(&diags);
+    const char *whole = ll_format(&arena, "%.*s%s", (int)length, text, "# the end\n");
+    const struct ll_node *tree = ll_node_parse(&arena, text, length, "toy.yaml", &diags);
+    const struct ll_node *twin = ll_node_parse(&arena, whole, strlen(whole), "toy.yaml", &of_whole);
+    assert_int_equal(diags.count, of_whole.count);
+    for (size_t i = 0; i < diags.kept_count; i++) {
+        assert_string_equal(diags.kept[i].message, of_whole.kept[i].message);
+        if (tree) /* else it may be at the end, which is a line further */
+            assert_place(diags.kept[i].place, of_whole.kept[i].place);
+    }
+    assert_true((tree != NULL) == (twin != NULL));
+    if (tree)
+        assert_tree(tree, twin);
+    bool right = tree && diags.count == 0;
+    ll_diags_release(&of_whole);
+    return right;
+}
+
+static void sources_at_the_end_are_what_libyaml_reads(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        "name: a\nsources:\n  a.b: \"by: hand, # 1\"\n  c-d: \"\"\n",
+        "# a remark\n\nunits:\n- {a: b}\n\nsources:\n  a: \" b \"\n",
+        "a: |\n  text\nsources:\n  a: \"b\"\n",
+        "a: |\n  sources:\n    a: \"b\"\nb: c\nsources:\n  a: \"b\"\n",
+        "a:\nsources:\n  a: \"b\"\n",
+        "a: b\r\nsources:\r\n  a: \"b\"\r\n",
+        "a: b\nsources:\n  a: \"b\\n\\\"c\\\"\"\n",
+        "a: b\nsources:\n  a: \"\xC3\xA9\"\n",
+        "a: b\nsources:\n  a: b\n",
+        "a: b\nsources:\n   a: \"b\"\n   b: \"b\"\n",
+        "sources:\n  a: \"b\"\n",
+        "--- \na: b\nsources:\n  a: \"b\"\n",
+    };
+    static const char *const wrong[] = {
+        "sources: {}\nsources:\n  a: \"b\"\n",
+        "a: b\na: c\nsources:\n  a: \"b\"\n",
+        "a: b\nsources:\n  a: \"b\"\n  a: \"c\"\n",
+        "{a: b}\nsources:\n  a: \"b\"\n",
+        "{\na: b}\nsources:\n  a: \"b\"\n",
+        "{\nsources:\n  a: \"b\"\n",
+        "- a\nsources:\n  a: \"b\"\n",
+        " a: b\nsources:\n  a: \"b\"\n",
+        "a: 'b\nsources:\n  a: \"b\"\n",
+        "a: [b,\nsources:\n  a: \"b\"\n",
+        "a: b\n---\nc: d\nsources:\n  a: \"b\"\n",
+        "a: b\n...\nsources:\n  a: \"b\"\n",
+        "a: &b c\nsources:\n  a: \"b\"\n",
+        "a\nsources:\n  a: \"b\"\n",
+    };
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        assert_true(assert_twins(right[i], strlen(right[i])));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(assert_twins(wrong[i], strlen(wrong[i])));
+}
+
+static void descriptions_that_are_shipped_are_what_libyaml_reads(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"hwconfigs/*.yaml", "hwconfigs/*/*.yaml", "hwconfigs/*/*/*.yaml"};
+    size_t count = 0;
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+        glob_t found;
+        assert_int_equal(glob(patterns[p], 0, NULL, &found), 0);
+        for (size_t i = 0; i < found.gl_pathc; i++, count++) {
+            struct ll_contents text;
+            assert_int_equal(ll_read_whole(found.gl_pathv[i], LL_YAML_LIMIT_BYTES, &arena, &text), LL_OK);
+            assert_true(assert_twins(text.bytes, text.length));
+        }
+        globfree(&found);
+    }
+    assert_true(count > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        with_arena(sources_at_the_end_are_what_libyaml_reads),
+        with_arena(descriptions_that_are_shipped_are_what_libyaml_reads),
         with_arena(every_value_knows_where_it_stands),
         with_arena(lines_end_as_libyaml_ends_them),
         with_arena(a_value_of_a_command_line_has_no_line),
