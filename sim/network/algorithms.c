@@ -225,7 +225,7 @@ bool ll_send_DOUBLE_TREE(struct ll_steps *steps)
 /* One half of it: exchanges of M / 2, M / 4, ... . Back they are the same in the other order. */
 static void send_halves(struct ll_steps *steps, uint64_t size, double bytes, double times)
 {
-    for (uint64_t distance = 1; distance < size; distance *= 2) {
+    for (uint64_t distance = 1; distance < size && ll_steps_are_worth(steps, size); distance *= 2) {
         bytes /= 2;
         for (uint64_t i = 0; i < size; i++)
             ll_steps_send(steps, i, i ^ distance, bytes);
@@ -263,6 +263,8 @@ bool ll_send_HALVING_DOUBLING(struct ll_steps *steps)
 static void send_to_all(struct ll_steps *steps, double bytes)
 {
     uint64_t n = steps->exchange.size;
+    if (!ll_steps_are_worth(steps, n * (n - 1)))
+        return;
     for (uint64_t i = 0; i < n; i++)
         for (uint64_t j = 1; j < n; j++)
             ll_steps_send(steps, i, (i + j) % n, bytes);
@@ -340,6 +342,8 @@ bool ll_send_SCATTERED(struct ll_steps *steps)
         return false;
     if (out)
         send_one_to_others(steps, true, part);
+    if (!ll_steps_are_worth(steps, (e->size - 1) * (e->size - 1)))
+        return true;
     for (uint64_t i = 0; i < e->size; i++)
         for (uint64_t j = 1; j < e->size; j++) {
             uint64_t k = (i + j) % e->size;
@@ -371,7 +375,7 @@ bool ll_send_ONE_SHOT(struct ll_steps *steps)
 bool ll_send_IN_NETWORK(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    uint64_t place = ll_common_level(steps->net, e);
+    uint64_t place = ll_steps_common_level(steps);
     if (e->collective != LL_COLLECTIVE_ALL_REDUCE || place == LL_NO_LEVEL)
         return false;
     const struct ll_network *level = &ll_net_machine(steps->net)->networks[place];
@@ -662,7 +666,7 @@ static void send_all(struct ll_steps *steps, const struct box *box, double times
 bool ll_send_SIDES(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
-    uint64_t place = ll_common_level(steps->net, e);
+    uint64_t place = ll_steps_common_level(steps);
     if (turns_of_ring(e) == 0 || place == LL_NO_LEVEL)
         return false;
     enum ll_topology topology = ll_net_machine(steps->net)->networks[place].topology;

@@ -63,12 +63,12 @@ static enum ll_exchange_trouble try_algorithm(struct ll_solver *solver, const st
     struct ll_steps steps = {.net = net,
                              .solver = solver,
                              .exchange = *exchange,
-                             .groups = ll_solver_groups(solver, exchange),
                              .busiest = UINT64_MAX,
                              .worth = worth,
                              .path = draws_energy(ll_net_machine(net)) ? &path : NULL,
                              .record = record};
     struct ll_protocol protocol;
+    steps.groups = ll_solver_groups(solver, &steps.exchange);
     if (exchange->kernel) {
         protocol = ll_library_kernel_protocol(exchange->kernel, exchange->size);
         steps.protocol = &protocol;
@@ -138,25 +138,23 @@ static enum ll_exchange_trouble exchange_with(struct ll_solver *solver, const st
     *exchanged = (struct ll_exchanged){.algorithm = exchange->algorithm, .busiest = LL_NO_LEVEL};
     if (exchange->size < 2)
         return LL_EXCHANGE_DONE;
-    uint64_t *owned;
-    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
-    enum ll_exchange_trouble trouble =
-        exchange->algorithm == LL_ALGORITHM_COUNT
-            ? fastest(solver, &fewer, exchanged)
-            : try_algorithm(solver, &fewer, exchange->algorithm, anything, NULL, exchanged);
-    free(owned);
-    return trouble;
+    struct ll_exchange fewer;
+    if (!ll_distinct_groups(solver, exchange, &fewer))
+        return LL_EXCHANGE_NO_MEMORY;
+    return exchange->algorithm == LL_ALGORITHM_COUNT
+               ? fastest(solver, &fewer, exchanged)
+               : try_algorithm(solver, &fewer, exchange->algorithm, anything, NULL, exchanged);
 }
 
 /* The exchange once more, by the algorithm that it names, to be recorded. */
 static enum ll_exchange_trouble record_again(struct ll_solver *solver, const struct ll_exchange *exchange,
                                              struct ll_steps_record *record, struct ll_exchanged *again)
 {
-    uint64_t *owned;
-    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
+    struct ll_exchange fewer;
+    if (!ll_distinct_groups(solver, exchange, &fewer))
+        return LL_EXCHANGE_NO_MEMORY;
     enum ll_exchange_trouble trouble =
         try_algorithm(solver, &fewer, exchange->algorithm, anything, record, again);
-    free(owned);
     return record->failed ? LL_EXCHANGE_NO_MEMORY : trouble;
 }
 
@@ -204,41 +202,6 @@ enum ll_exchange_trouble ll_exchange(const struct ll_net *net, const struct ll_e
     enum ll_exchange_trouble trouble = exchange_with(solver, exchange, exchanged);
     ll_solver_free(solver);
     return trouble;
-}
-
-/* Whether the members of each group differ in their place in this level alone. */
-static bool lies_in_level(const struct ll_net *net, const struct ll_exchange *e, uint64_t level)
-{
-    uint64_t inner = ll_net_group(net, level), whole = ll_net_group(net, level + 1);
-    for (uint64_t i = 0; i < e->size * e->groups; i++) {
-        uint64_t first = e->members[i - i % e->size];
-        if (e->members[i] / whole != first / whole || e->members[i] % inner != first % inner)
-            return false;
-    }
-    return true;
-}
-
-uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *e)
-{
-    uint64_t level = 0;
-    while (level < ll_net_levels(net) && !lies_in_level(net, e, level))
-        level++;
-    return level < ll_net_levels(net) ? level : LL_NO_LEVEL;
-}
-
-bool ll_groups_are_apart(const struct ll_net *net, const struct ll_exchange *e)
-{
-    const uint64_t level = e->groups > 1 ? ll_common_level(net, e) : LL_NO_LEVEL;
-    if (level == LL_NO_LEVEL || ll_net_rails(net, level) != ll_net_group(net, level))
-        return false;
-    const struct ll_network *spec = &ll_net_machine(net)->networks[level];
-    if (spec->group_port_Bps > 0 ||
-        (spec->topology != LL_TOPOLOGY_SWITCH && spec->topology != LL_TOPOLOGY_FULL))
-        return false;
-    for (uint64_t i = e->size; i < e->size * e->groups; i++)
-        if (e->members[i] - e->members[i - i % e->size] != e->members[i % e->size] - e->members[0])
-            return false;
-    return true;
 }
 
 /* What comes before the first byte, but for what the protocol adds. */
@@ -347,9 +310,10 @@ static void explain_compared(struct ll_solver *solver, const struct ll_exchange 
 {
     static const struct ll_worth cheap = {MOST_LINKS, INFINITY};
     struct ll_str times = {0};
-    uint64_t *owned, count = 0;
-    struct ll_exchange fewer = ll_distinct_groups(ll_solver_net(solver), exchange, &owned);
-    for (enum ll_algorithm a = 0; exchange->size <= MOST_FLAT && a < LL_ALGORITHM_COUNT; a++) {
+    uint64_t count = 0;
+    struct ll_exchange fewer;
+    lines->failed |= !ll_distinct_groups(solver, exchange, &fewer);
+    for (enum ll_algorithm a = 0; !lines->failed && exchange->size <= MOST_FLAT && a < LL_ALGORITHM_COUNT; a++) {
         struct ll_exchanged tried;
         bool asked = tuned ? a == LL_ALGORITHM_RING || a == LL_ALGORITHM_IN_NETWORK : a != LL_ALGORITHM_TUNED;
         if (!asked || try_algorithm(solver, &fewer, a, cheap, NULL, &tried) != LL_EXCHANGE_DONE)
@@ -360,7 +324,6 @@ static void explain_compared(struct ll_solver *solver, const struct ll_exchange 
         ll_str_addf(lines, "the fastest is taken: %s\n", times.text);
     lines->failed |= times.failed;
     ll_str_release(&times);
-    free(owned);
 }
 
 /* Why it goes the way that it does. */

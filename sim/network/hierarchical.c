@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sim/network/steps.h"
+#include "tracer/base/map.h"
 #include "tracer/base/num.h"
 
 /* Trees as NCCL builds them (Jeaugey, Massively scale your deep learning training with NCCL 2.4, 2019):
@@ -148,8 +149,9 @@ bool ll_send_CHAINED_TREES(struct ll_steps *steps)
  * Either part is done as fast as can be, the outer one perhaps again in two. */
 
 struct split {
-    uint64_t block;    /* devices of one */
-    uint64_t *between; /* members of the groups between blocks: first those in the first places, ... */
+    uint64_t block;       /* devices of one */
+    uint64_t *between;    /* members of the groups between blocks: first those in the first places, ... */
+    const uint64_t *held; /* the same, as the solver holds them */
 };
 
 uint64_t ll_blocks_count(const struct ll_blocks *blocks)
@@ -204,7 +206,7 @@ static bool lies_in_blocks(const uint64_t *members, const struct ll_blocks *bloc
 }
 
 /* The innermost level that cuts the group evenly is taken, else the one that leaves the most rings. */
-struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group)
+static struct ll_blocks find_blocks(const struct ll_steps *steps, uint64_t group)
 {
     const struct ll_exchange *e = &steps->exchange;
     const uint64_t *members = e->members + group * e->size;
@@ -227,7 +229,17 @@ struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group)
     return best;
 }
 
-uint64_t ll_steps_kinds(const struct ll_steps *steps)
+struct ll_blocks ll_steps_blocks(const struct ll_steps *steps, uint64_t group)
+{
+    struct ll_grouping *known = group == 0 ? ll_solver_grouping(steps->solver, &steps->exchange) : NULL;
+    if (!known)
+        return find_blocks(steps, group);
+    if (known->blocks.size == 0)
+        known->blocks = find_blocks(steps, group);
+    return known->blocks;
+}
+
+static uint64_t find_kinds(const struct ll_steps *steps)
 {
     const struct ll_blocks first = ll_steps_blocks(steps, 0);
     for (uint64_t g = 1; g < steps->exchange.groups; g++) {
@@ -236,6 +248,16 @@ uint64_t ll_steps_kinds(const struct ll_steps *steps)
             return steps->exchange.groups;
     }
     return 1;
+}
+
+uint64_t ll_steps_kinds(const struct ll_steps *steps)
+{
+    struct ll_grouping *known = ll_solver_grouping(steps->solver, &steps->exchange);
+    if (!known)
+        return find_kinds(steps);
+    if (known->kinds == 0)
+        known->kinds = find_kinds(steps);
+    return known->kinds;
 }
 
 uint64_t ll_steps_sender(uint64_t kinds, uint64_t group)
@@ -271,7 +293,7 @@ static void nest_between(struct ll_steps *steps, const struct split *split, enum
     ll_steps_nest(steps, &(struct ll_exchange){.collective = collective,
                                                .algorithm = LL_ALGORITHM_COUNT,
                                                .bytes = bytes,
-                                               .members = split->between,
+                                               .members = split->held,
                                                .size = e->size / split->block,
                                                .groups = e->groups * places});
 }
@@ -310,20 +332,37 @@ static bool nest_parts(struct ll_steps *steps, const struct split *split)
     }
 }
 
+/* The members of the groups between blocks, which the solver holds; NULL when memory ran out. */
+static const uint64_t *find_between(struct ll_steps *steps, uint64_t block)
+{
+    const struct ll_exchange *e = &steps->exchange;
+    struct ll_grouping *known = ll_solver_grouping(steps->solver, e);
+    if (known && known->between)
+        return known->between;
+    struct split split = {.block = block, .between = malloc(e->size * e->groups * sizeof *split.between)};
+    if (!split.between)
+        return NULL;
+    gather_between(e, &split);
+    struct ll_exchange between = {
+        .members = split.between, .size = e->size / block, .groups = e->groups * block};
+    const bool held = ll_solver_groups(steps->solver, &between) != LL_NO_ID;
+    free(split.between);
+    known = held ? ll_solver_grouping(steps->solver, e) : NULL; /* which may have moved */
+    if (known)
+        known->between = between.members;
+    return held ? between.members : NULL;
+}
+
 bool ll_send_HIERARCHICAL(struct ll_steps *steps)
 {
     const struct ll_exchange *e = &steps->exchange;
     struct ll_blocks blocks = ll_steps_blocks(steps, 0);
-    struct split split = {.block = blocks.width};
     if (blocks.width == e->size || !are_equal(&blocks) || ll_steps_kinds(steps) > 1)
         return false;
-    split.between = malloc(e->size * e->groups * sizeof *split.between);
-    if (!split.between) {
+    const uint64_t *between = find_between(steps, blocks.width);
+    if (!between) {
         steps->failed = true;
         return true;
     }
-    gather_between(e, &split);
-    bool done = nest_parts(steps, &split);
-    free(split.between);
-    return done;
+    return nest_parts(steps, &(struct split){.block = blocks.width, .held = between});
 }

@@ -248,7 +248,7 @@ static const struct ll_network *node_level(const struct ll_steps *steps)
 {
     const struct ll_machine *machine = ll_net_machine(steps->net);
     bool alone = knows_nodes[machine->software.tuner] && steps->exchange.size > 1 &&
-                 ll_common_level(steps->net, &steps->exchange) == 0 && is_switched(steps->net, 0);
+                 ll_steps_common_level(steps) == 0 && is_switched(steps->net, 0);
     return alone ? &machine->networks[0] : NULL;
 }
 

@@ -311,8 +311,9 @@ bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
     for (uint64_t i = 0; i < flows->count; i++) {
         const struct message *message = &flows->messages[i];
         times->latency_s = fmax(times->latency_s, message->latency_s);
+        const double share_s = message->latency_s / (double)(flows->count * flows->times);
         for (uint64_t k = 0; k < flows->times; k++) /* rounded as if all were there */
-            times->mean_latency_s += message->latency_s / (double)(flows->count * flows->times);
+            times->mean_latency_s += share_s;
         empty_s = message->left_bytes <= 0 ? fmax(empty_s, message->latency_s) : empty_s;
     }
     if (!add_end(flows, 0, empty_s) || !run_to_end(flows, times))
@@ -333,132 +334,8 @@ static const struct ll_flow_end *flows_ends(const struct ll_flows *flows, uint64
 /* The steps of an algorithm: messages are collected, groups that behave alike are simulated once, and the
  * flows of each distinct step are solved and remembered.
  *
- * Three sections: symmetry, how a step is sent (chunks in halves, streams, hops), and the solver that
- * remembers the times of message patterns. */
-
-/* Symmetry: groups and devices that need not be simulated twice. Groups that lie alike in blocks which share
- * no link take as long as those of one block; groups on separate rails take as long as those of the fullest
- * rail. On a ring whose devices are joined by a switch, or each with each, all pieces move alike, so a short
- * ring shows how long a step takes. */
-
-/* The outermost level in which members of the first group have different places; and the innermost. */
-struct span {
-    uint64_t innermost, outermost;
-};
-
-static struct span span_of(const struct ll_net *net, const struct ll_exchange *e)
-{
-    struct span span = {ll_net_levels(net), 0};
-    for (uint64_t level = 0; level < ll_net_levels(net); level++) {
-        uint64_t inner = ll_net_group(net, level), sides = ll_net_group(net, level + 1) / inner;
-        for (uint64_t i = 1; i < e->size; i++)
-            if (e->members[i] / inner % sides != e->members[0] / inner % sides) {
-                span.innermost = ll_min(span.innermost, level);
-                span.outermost = level;
-                break;
-            }
-    }
-    return span;
-}
-
-/* How many of the first groups lie in a block that the others lie in alike, each time further on; else all.
- */
-static uint64_t groups_of_block(const struct ll_exchange *e, uint64_t block)
-{
-    uint64_t first = 0, last_block = 0;
-    while (first < e->groups && e->members[first * e->size] / block == e->members[0] / block)
-        first++;
-    if (e->groups % first != 0)
-        return e->groups;
-    uint64_t period = first * e->size;
-    for (uint64_t i = 0; i < e->groups * e->size; i++) {
-        uint64_t here = e->members[i] / block;
-        if (i % period == 0 && i > 0 && here <= last_block)
-            return e->groups;
-        last_block = i % period == 0 ? here : last_block;
-        if (here != last_block || e->members[i] % block != e->members[i % period] % block)
-            return e->groups;
-    }
-    return first;
-}
-
-/* Whether all groups have the same places outside of blocks of `inner` devices, member by member. */
-static bool same_outside(const struct ll_exchange *e, uint64_t inner)
-{
-    for (uint64_t i = e->size; i < e->groups * e->size; i++)
-        if (e->members[i] / inner != e->members[i % e->size] / inner)
-            return false;
-    return true;
-}
-
-/* Whether each group keeps to one place inside of them. */
-static bool one_place_each(const struct ll_exchange *e, uint64_t inner)
-{
-    for (uint64_t i = 0; i < e->groups * e->size; i++)
-        if (e->members[i] % inner != e->members[i - i % e->size] % inner)
-            return false;
-    return true;
-}
-
-/* The groups on the fullest rail into a level, the first of equals; a list on the heap. False when there is
- * but one rail in use, or memory ran out. */
-static bool take_rail(const struct ll_net *net, uint64_t level, const struct ll_exchange *e,
-                      struct ll_exchange *fewer, uint64_t **owned)
-{
-    uint64_t rails = ll_net_rails(net, level), best = 0, kept = 0, *count = calloc(rails, sizeof *count);
-    for (uint64_t g = 0; count && g < e->groups; g++)
-        count[ll_net_rail(net, level, e->members[g * e->size])]++;
-    for (uint64_t r = 1; count && r < rails; r++)
-        best = count[r] > count[best] ? r : best;
-    bool some = count && count[best] < e->groups;
-    *owned = some ? malloc(count[best] * e->size * sizeof **owned) : NULL;
-    for (uint64_t g = 0; *owned && g < e->groups; g++)
-        if (ll_net_rail(net, level, e->members[g * e->size]) == best)
-            memcpy(*owned + kept++ * e->size, e->members + g * e->size, e->size * sizeof **owned);
-    free(count);
-    fewer->members = *owned ? *owned : fewer->members;
-    fewer->groups = *owned ? kept : fewer->groups;
-    return *owned;
-}
-
-struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e, uint64_t **owned)
-{
-    struct ll_exchange fewer = *e;
-    *owned = NULL;
-    if (e->groups < 2 || e->size < 2)
-        return fewer;
-    struct span span = span_of(net, e);
-    if (span.outermost + 1 < ll_net_levels(net))
-        fewer.groups = groups_of_block(e, ll_net_group(net, span.outermost + 1));
-    uint64_t inner = ll_net_group(net, span.outermost);
-    bool apart = ll_net_machine(net)->networks[span.outermost].group_port_Bps == 0;
-    if (apart && fewer.groups > 1 && one_place_each(&fewer, inner) && same_outside(&fewer, inner))
-        take_rail(net, span.outermost, &fewer, &fewer, owned);
-    return fewer;
-}
-
-/* A ring enters block b at place r - b, so it repeats itself after as many blocks as a block has places; how
- * many are left over at the end tells where it comes back to the first. Four at least, so that both
- * neighbours are others. */
-uint64_t ll_short_ring(const struct ll_steps *steps, const struct ll_blocks *cut)
-{
-    enum { LEAST = 4 };
-    const struct ll_exchange *e = &steps->exchange;
-    struct span span = span_of(steps->net, e);
-    enum ll_topology topology = ll_net_machine(steps->net)->networks[span.outermost].topology;
-    uint64_t inner = ll_net_group(steps->net, span.outermost);
-    uint64_t block = cut->width < e->size ? cut->width : 0;
-    uint64_t blocks = block ? block * ll_ceil_div(LEAST, block) + e->size / block % block : LEAST;
-    uint64_t devices = blocks * (block ? block : 1);
-    if (devices >= e->size || cut->first != cut->width || e->size % cut->width != 0 ||
-        (topology != LL_TOPOLOGY_SWITCH && topology != LL_TOPOLOGY_FULL))
-        return e->size;
-    if (block ? e->members[0] / inner == e->members[block] / inner ||
-                    e->members[0] / inner != e->members[block - 1] / inner
-              : span.innermost != span.outermost)
-        return e->size;
-    return same_outside(e, inner) ? devices : e->size;
-}
+ * Two sections: how a step is sent (chunks in halves, streams, hops), and the solver that remembers the times of
+ * message patterns. */
 
 /* What becomes of the messages of a step.
  *
@@ -784,17 +661,15 @@ struct solution {
     const struct ll_flow_end *ends; /* in the arena, of one byte */
 };
 
-enum apart { NOT_ASKED, APART, NOT_APART };
-
 struct ll_solver {
     const struct ll_net *net;
     struct ll_flows *flows;
-    struct ll_map groups, patterns;
+    struct ll_map lists, groups, patterns; /* lists of members; what has such a list, struct whose */
+    struct ll_grouping *groupings;         /* by number in `groups` */
+    uint64_t grouping_capacity;
     struct solution *solutions; /* by pattern */
     uint64_t solution_capacity;
     struct ll_arena arena;
-    uint8_t *apart; /* by number of groups: whether ll_groups_are_apart, enum apart */
-    uint64_t apart_capacity;
     struct send *sends; /* of the step under way, behind the place of whose they are */
     uint64_t count, capacity;
     bool failed;
@@ -818,11 +693,12 @@ void ll_solver_free(struct ll_solver *solver)
     if (!solver)
         return;
     ll_flows_free(solver->flows);
+    ll_map_release(&solver->lists);
     ll_map_release(&solver->groups);
+    free(solver->groupings);
     ll_map_release(&solver->patterns);
     ll_arena_release(&solver->arena);
     free(solver->solutions);
-    free(solver->apart);
     free(solver->sends);
     free(solver);
 }
@@ -832,23 +708,43 @@ const struct ll_net *ll_solver_net(const struct ll_solver *solver)
     return solver->net;
 }
 
-uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *e)
+/* Groups as they are compared: members that the solver holds, in so many groups of such a size. */
+struct whose {
+    const uint64_t *members;
+    uint64_t size, groups;
+};
+
+static uint32_t number_of(const struct ll_solver *solver, const struct ll_exchange *e)
 {
-    assert(e->size > 0 && e->groups > 0);
-    uint64_t known = solver->groups.count;
-    if (!ll_grow(&solver->apart, &solver->apart_capacity, known + 1, sizeof *solver->apart))
-        return LL_NO_ID;
-    solver->apart[known] = NOT_ASKED;
-    return ll_map_intern(&solver->groups, e->members, e->groups * e->size * sizeof *e->members, NULL);
+    const struct whose key = {e->members, e->size, e->groups};
+    return ll_map_find(&solver->groups, &key, sizeof key);
 }
 
-/* Whether each group has links of its own, which takes as long to see as few messages to solve. */
-static bool are_apart(struct ll_solver *solver, const struct ll_exchange *e)
+struct ll_grouping *ll_solver_grouping(struct ll_solver *solver, const struct ll_exchange *e)
 {
-    uint8_t *apart = &solver->apart[solver->sends[0].from];
-    if (*apart == NOT_ASKED)
-        *apart = ll_groups_are_apart(solver->net, e) ? APART : NOT_APART;
-    return *apart == APART;
+    const uint32_t number = solver ? number_of(solver, e) : LL_NO_ID;
+    return number == LL_NO_ID ? NULL : &solver->groupings[number];
+}
+
+uint32_t ll_solver_groups(struct ll_solver *solver, struct ll_exchange *e)
+{
+    assert(e->size > 0 && e->groups > 0);
+    uint32_t number = number_of(solver, e);
+    if (number != LL_NO_ID)
+        return number;
+    const uint64_t known = solver->groups.count;
+    if (!ll_grow(&solver->groupings, &solver->grouping_capacity, known + 1, sizeof *solver->groupings))
+        return LL_NO_ID;
+    uint32_t list =
+        ll_map_intern(&solver->lists, e->members, e->groups * e->size * sizeof *e->members, NULL);
+    if (list == LL_NO_ID)
+        return LL_NO_ID;
+    e->members = solver->lists.entries[list].bytes;
+    const struct whose key = {e->members, e->size, e->groups};
+    number = ll_map_intern(&solver->groups, &key, sizeof key, NULL);
+    if (number == known)
+        solver->groupings[number] = (struct ll_grouping){0};
+    return number;
 }
 
 /* One more message between two ranks of a group; UINT64_MAX: of each. */
@@ -866,6 +762,19 @@ static void solver_send(struct ll_solver *solver, uint64_t group, uint64_t from_
 static uint64_t solver_sends(const struct ll_solver *solver)
 {
     return solver->count;
+}
+
+/* A message crosses a link at least, and two through a switch. */
+bool ll_steps_are_worth(struct ll_steps *steps, uint64_t messages)
+{
+    const struct ll_machine *machine = ll_net_machine(steps->net);
+    uint64_t least = 2;
+    for (uint64_t l = 0; l < machine->network_count; l++)
+        if (machine->networks[l].topology != LL_TOPOLOGY_SWITCH)
+            least = 1;
+    const uint64_t links = ll_mul(ll_mul(messages, steps->exchange.groups), least);
+    steps->exhausted |= ll_add(steps->links, links) > steps->worth.links;
+    return !steps->exhausted;
 }
 
 void ll_solver_forget(struct ll_solver *solver)
@@ -889,7 +798,7 @@ static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uin
     bool alike = true;
     for (uint64_t i = 1; i <= solver->count; i++)
         alike &= solver->sends[i].group == UINT64_MAX;
-    const bool first_alone = alike && are_apart(solver, e);
+    const bool first_alone = alike && ll_groups_are_apart(solver, e);
     const uint64_t groups = first_alone ? 1 : e->groups;
     flows_clear(solver->flows, first_alone ? e->groups : 1);
     for (uint64_t i = 1; i <= solver->count && flows_links(solver->flows) <= most_links; i++) {

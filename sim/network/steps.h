@@ -164,9 +164,9 @@ void ll_steps_record_add(struct ll_steps_record *record, const struct ll_ended *
  * in its first message, and no result depends on what was solved before. One thread at a time; deterministic.
  */
 
-/* The number by which the solver knows an exchange's groups; LL_NO_ID when memory ran out. Members are
- * copied. */
-uint32_t ll_solver_groups(struct ll_solver *solver, const struct ll_exchange *exchange);
+/* The number by which the solver knows an exchange's groups; LL_NO_ID when memory ran out. Members are copied:
+ * exchange->members are those that the solver holds from then on, by which it knows them again at once. */
+uint32_t ll_solver_groups(struct ll_solver *solver, struct ll_exchange *exchange);
 
 /* Forgets every pattern that was solved. */
 void ll_solver_forget(struct ll_solver *solver);
@@ -275,15 +275,7 @@ uint64_t ll_blocks_begin(const struct ll_blocks *blocks, uint64_t block);
 uint64_t ll_blocks_entry(const struct ll_blocks *blocks, uint64_t places, uint64_t ring);
 
 /* The level in which alone the members of each group have different places; LL_NO_LEVEL: there is none. */
-uint64_t ll_common_level(const struct ll_net *net, const struct ll_exchange *exchange);
-
-/* Whether each group does on links of its own what the first does on its: all lie alike in one level, where
- * switches join devices, or each is joined with each. */
-bool ll_groups_are_apart(const struct ll_net *net, const struct ll_exchange *exchange);
-
-/* The exchange with as few groups as take as long as all; *owned is to be freed. */
-struct ll_exchange ll_distinct_groups(const struct ll_net *net, const struct ll_exchange *e,
-                                      uint64_t **owned);
+uint64_t ll_steps_common_level(const struct ll_steps *steps);
 
 /* How many devices of a ring in such blocks, in which all groups lie, tell what a step takes; all where it
  * depends. */
@@ -305,6 +297,35 @@ void ll_explain_line(struct ll_str *lines, const char *format, ...) __attribute_
 const struct ll_collective_kernel *ll_library_kernel(const struct ll_net *net, const struct ll_exchange *e,
                                                      const struct ll_collective_kernel *after);
 struct ll_protocol ll_library_kernel_protocol(const struct ll_collective_kernel *kernel, uint64_t devices);
+
+/* What is known of groups that the solver holds (groups.c), found when it is first asked for: to look at all
+ * members of a large machine takes longer than all else. */
+struct ll_grouping {
+    struct ll_blocks blocks; /* of the first group; size 0: not known */
+    uint64_t kinds;          /* 0: not known */
+    uint64_t short_ring;     /* 0: not known */
+    uint64_t common_level;   /* and one more; 0: not known */
+    uint64_t distinct_groups; /* so many, of these members, take as long as all; 0: not known */
+    const uint64_t *distinct;
+    const uint64_t *between; /* members of the groups between blocks (hierarchical.c); NULL: not known */
+    uint8_t apart;           /* each group does on links of its own what the first does: 2, or not: 1 */
+};
+
+/* NULL when the solver does not hold these members. Good until it is asked for others. */
+struct ll_grouping *ll_solver_grouping(struct ll_solver *solver, const struct ll_exchange *exchange);
+
+/* Whether each group does on links of its own what the first does on its: all lie alike, in levels where switches
+ * join devices, or each is joined with each, and what a message passes on its way is of its group. Of groups that
+ * the solver holds. */
+bool ll_groups_are_apart(struct ll_solver *solver, const struct ll_exchange *exchange);
+
+/* The exchange with as few groups as take as long as all, whose members the solver holds. False when memory ran
+ * out. */
+bool ll_distinct_groups(struct ll_solver *solver, const struct ll_exchange *exchange, struct ll_exchange *fewer);
+
+/* Whether so many messages of each group are worth sending in the step at hand: they cross at least as many
+ * links. Else the exchange is given up. */
+bool ll_steps_are_worth(struct ll_steps *steps, uint64_t messages);
 
 #define LL_ALGORITHM(word, ...) bool ll_send_##word(struct ll_steps *steps);
 #include "sim/machine/algorithms.def"

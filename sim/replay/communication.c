@@ -9,6 +9,22 @@
 #include "tracer/base/num.h"
 #include "tracer/base/str.h"
 
+/* Who takes part in an exchange; compared as bytes. */
+struct who {
+    uint64_t kind; /* enum ll_op_kind where devices stand in pairs, LL_OP_NONE for groups of any */
+    uint64_t size, stride, first, span;
+    int64_t peer;
+};
+
+/* The devices of which that is. */
+struct listed {
+    struct who who;
+    uint64_t *members, groups; /* NULL: nothing is listed */
+    uint32_t levels, outermost; /* as in struct ll_price */
+};
+
+enum { LISTS = 4 }; /* that are kept: programs ask for few */
+
 struct ll_exchanges {
     const struct ll_machine *machine;
     struct ll_net *net; /* made when the first exchange is asked for */
@@ -17,6 +33,8 @@ struct ll_exchanges {
     uint64_t devices;
     uint32_t network; /* among those of the prices */
     struct ll_prices *prices;
+    struct listed lists[LISTS];
+    uint64_t listed; /* how many lists were made; the oldest makes room */
 };
 
 /* --- what has been asked --- */
@@ -91,6 +109,8 @@ void ll_exchanges_free(struct ll_exchanges *exchanges)
 {
     if (!exchanges)
         return;
+    for (uint64_t i = 0; i < LISTS; i++)
+        free(exchanges->lists[i].members);
     ll_solver_free(exchanges->solver);
     ll_net_free(exchanges->net);
     free(exchanges);
@@ -243,36 +263,58 @@ static bool open_net(struct ll_exchanges *x)
     return x->solver != NULL;
 }
 
-/* What the devices do together; members on the heap, NULL when memory ran out. */
+/* The list of who is asked for, perhaps made before; NULL when memory ran out. */
+static const struct listed *list_members(struct ll_exchanges *x, const struct ll_asked *asked, uint64_t size)
+{
+    const bool two = is_between_two(asked->kind), ring = asked->kind == LL_OP_SHIFT;
+    const struct who who = {two || ring ? asked->kind : LL_OP_NONE, size, asked->stride, asked->first,
+                            asked->span, asked->peer};
+    for (uint64_t i = 0; i < LISTS; i++)
+        if (x->lists[i].members && memcmp(&x->lists[i].who, &who, sizeof who) == 0)
+            return &x->lists[i];
+    struct listed *list = &x->lists[x->listed++ % LISTS];
+    struct ll_price price = {0};
+    free(list->members);
+    *list = (struct listed){.who = who, .members = malloc((2 * x->devices + 1) * sizeof *list->members)};
+    if (!list->members)
+        return NULL;
+    list->groups = size == 0 ? 0
+                   : two     ? list_pairs(x, asked, list->members, &price)
+                   : ring    ? list_rings(x, asked, size, list->members, &price)
+                             : list_groups(x, asked, size, list->members, &price);
+    list->levels = price.levels;
+    list->outermost = price.outermost;
+    return list;
+}
+
+/* What the devices do together; without members when memory ran out. */
 static struct ll_exchange exchange_of(struct ll_exchanges *x, const struct ll_asked *asked,
-                                      struct ll_price *price, uint64_t **members)
+                                      struct ll_price *price)
 {
     uint64_t size = group_size(x, asked);
-    *members = malloc((2 * x->devices + 1) * sizeof **members);
-    bool two = is_between_two(asked->kind), ring = asked->kind == LL_OP_SHIFT;
-    uint64_t groups = size == 0 || !*members ? 0
-                      : two                  ? list_pairs(x, asked, *members, price)
-                      : ring                 ? list_rings(x, asked, size, *members, price)
-                                             : list_groups(x, asked, size, *members, price);
+    const struct listed *list = list_members(x, asked, size);
+    if (!list)
+        return (struct ll_exchange){0};
     price->devices = size;
-    price->groups = groups;
+    price->groups = list->groups;
+    price->levels = list->levels;
+    price->outermost = list->outermost;
     return (struct ll_exchange){.collective = collectives[asked->kind],
                                 .bytes = (double)asked->bytes * (asked->part ? (double)size : 1),
                                 .copies = asked->copies,
-                                .members = *members,
-                                .size = ring ? 2 : size,
-                                .groups = groups};
+                                .members = list->members,
+                                .size = asked->kind == LL_OP_SHIFT ? 2 : size,
+                                .groups = list->groups};
 }
 
 /* False when memory ran out. */
 static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
 {
-    uint64_t *members;
-    struct ll_exchange what = exchange_of(x, asked, price, &members);
-    enum ll_exchange_trouble trouble = members ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_MEMORY;
-    if (members && what.groups == 0)
+    struct ll_exchange what = exchange_of(x, asked, price);
+    enum ll_exchange_trouble trouble = what.members ? LL_EXCHANGE_DONE : LL_EXCHANGE_NO_MEMORY;
+    if (what.members && what.groups == 0)
         price->trouble = "the network does not join so many devices";
-    else if (members)
+    else if (what.members)
         trouble = ll_exchange_by_software(x->solver, &what, &price->exchanged);
     const bool known = asked->piece == LL_PIECE_COPIED || asked->piece == LL_PIECE_SENT;
     if (known && !price->trouble && trouble == LL_EXCHANGE_DONE) {
@@ -281,7 +323,6 @@ static bool exchange(struct ll_exchanges *x, const struct ll_asked *asked, struc
     }
     if (trouble == LL_EXCHANGE_NO_WAY)
         price->trouble = "there is no way to do this among so many devices";
-    free(members);
     return trouble != LL_EXCHANGE_NO_MEMORY;
 }
 
@@ -294,17 +335,15 @@ static void say_lines(char *text, struct ll_explain *why)
 void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, const struct ll_price *price,
                        struct ll_explain *why)
 {
-    uint64_t *members = NULL;
     struct ll_str lines = {0};
     struct ll_price again = {0};
     if (price->devices < 2 || price->groups == 0 || price->trouble || !open_net(x))
         return;
-    struct ll_exchange what = exchange_of(x, asked, &again, &members);
+    struct ll_exchange what = exchange_of(x, asked, &again);
     why->failed |=
-        !members || ll_exchange_explain(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
+        !what.members || ll_exchange_explain(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
     say_lines(lines.text, why);
     ll_str_release(&lines);
-    free(members);
 }
 
 static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)

@@ -52,6 +52,16 @@ static const char cluster[] =
     "inherits: v100_sxm_16gb+archive/deepbench\nname: cluster\nnetwork:\n"
     "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
     "  - {name: nics, topology: switch, devices: 128, bandwidth: 25GB/s, latency: 5us}\n";
+static const char cluster_100k[] =
+    "inherits: v100_sxm_16gb+archive/deepbench\nname: cluster\nnetwork:\n"
+    "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
+    "  - {name: nics, topology: switch, devices: 32, bandwidth: 25GB/s, latency: 5us}\n"
+    "  - {name: spine, topology: switch, devices: 400, bandwidth: 25GB/s, latency: 10us}\n";
+static const char cluster_1m[] =
+    "inherits: v100_sxm_16gb+archive/deepbench\nname: cluster\nnetwork:\n"
+    "  - {name: nvlink, topology: switch, devices: 8, bandwidth: 250GB/s, latency: 1us}\n"
+    "  - {name: nics, topology: switch, devices: 128, bandwidth: 25GB/s, latency: 5us}\n"
+    "  - {name: spine, topology: switch, devices: 1024, bandwidth: 25GB/s, latency: 10us}\n";
 static const char space_text[] = "base: custom_example\n"
                                  "models: [resnet]\n"
                                  "vary:\n"
@@ -445,11 +455,36 @@ static void set_plan(struct scene *scene)
     scene->plan.micro_batch = 1;
 }
 
+/* The same model on as many replicas as there are devices for them. */
+static void set_plan_on(struct scene *scene, const char *machine, uint64_t data, uint64_t tensor)
+{
+    set_plan(scene);
+    ll_machine_free(scene->machine);
+    scene->machine = ll_machine_parse(machine, strlen(machine), "cluster.yaml", folders, NULL, 0,
+                                      &scene->diags);
+    if (!scene->machine)
+        fail(scene, "read the machine");
+    scene->plan.data = data;
+    scene->plan.tensor = tensor;
+    scene->plan.batch = 8 * data;
+}
+
+static void set_plan_100k(struct scene *scene)
+{
+    set_plan_on(scene, cluster_100k, 1600, 8);
+}
+
+static void set_plan_1m(struct scene *scene)
+{
+    set_plan_on(scene, cluster_1m, 131072, 1);
+}
+
 static void plan(struct scene *scene)
 {
     struct ll_arena arena = {0};
     struct ll_remembered remembered = {0};
-    struct ll_spread *spread = ll_spread_trace(scene->trace, &scene->plan, 1024, &scene->diags);
+    struct ll_spread *spread =
+        ll_spread_trace(scene->trace, &scene->plan, ll_machine_devices(scene->machine), &scene->diags);
     const struct ll_parallel_result *result =
         spread ? ll_parallel_run(spread, scene->machine, &remembered, &arena, &scene->diags) : NULL;
     if (!result)
@@ -739,6 +774,8 @@ static const struct subject {
     {"conv_remembered", set_conv_memo, recall, REMEMBERED_TIMES *WORKS},
     {"validate_row", set_validate, validate, ROWS},
     {"plan", set_plan, plan, 1},
+    {"plan_100k", set_plan_100k, plan, 1},
+    {"plan_1m", set_plan_1m, plan, 1},
     {"design", set_design, design, DESIGNS},
     {"design_neighbour", set_neighbours, design, DESIGNS},
     {"mapper_one_level", set_one_level, search_tilings, ONE_LEVEL_TILES},
