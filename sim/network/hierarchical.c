@@ -86,12 +86,22 @@ static void send_trees(struct ll_steps *steps, const struct shape *shape, double
 
 enum part { CHAINS = 1, TREES = 2 };
 
+static uint64_t messages_of(const struct shape *shape, unsigned parts)
+{
+    uint64_t messages = parts & TREES ? 4 * (shape->looked_at - 1) * shape->nodes.rings : 0;
+    for (uint64_t node = 0; parts & CHAINS && node < shape->looked_at; node++)
+        messages += 2 * (ll_blocks_places(&shape->nodes, node) - 1) * shape->nodes.rings;
+    return messages;
+}
+
 static void send_parts(struct ll_steps *steps, unsigned parts)
 {
     uint64_t kinds = ll_steps_kinds(steps);
     for (uint64_t g = 0; g < kinds; g++) {
         struct shape shape = shape_of(steps, kinds, g);
         double bytes = steps->exchange.bytes / (double)shape.nodes.rings;
+        if (kinds == 1 && !ll_steps_are_worth(steps, messages_of(&shape, parts)))
+            return;
         if (parts & CHAINS)
             send_chains(steps, &shape, bytes);
         if (parts & TREES)
