@@ -336,11 +336,27 @@ static bool has_weights(const struct ll_trace *trace)
     return i < trace->desc_count;
 }
 
+/* Whether an update reads a gradient, which is seen without what else belongs to weights. */
+static bool updates_by_gradients(const struct ll_trace *trace, struct ll_arena *scratch)
+{
+    struct ll_gradients gradients = {.kind = ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.kind),
+                                     .in_parts =
+                                         ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.in_parts)};
+    struct finding f = {.trace = trace,
+                        .g = &gradients,
+                        .picks_rows = ll_alloc(scratch, trace->tensor_count + 1, sizeof *f.picks_rows)};
+    if (!gradients.kind || !gradients.in_parts || !f.picks_rows)
+        return false;
+    find_gradients(&f);
+    return knows_gradients(&f);
+}
+
 bool ll_gradients_missing(const struct ll_trace *trace, bool *lacks)
 {
     struct ll_arena scratch = {0};
     struct finding f = {.trace = trace, .g = &(struct ll_gradients){0}};
     *lacks = ll_trace_is_of_program(trace) || (ll_trains(trace) && has_weights(trace));
+    *lacks = *lacks && !updates_by_gradients(trace, &scratch);
     bool done = !*lacks || ll_gradients_find(trace, &scratch, f.g);
     *lacks = *lacks && done && !knows_gradients(&f);
     ll_arena_release(&scratch);

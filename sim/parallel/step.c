@@ -58,6 +58,8 @@ struct run {
     struct ll_diags *diags;
     struct ll_program_replay *measured;  /* by program, on a device like all others */
     const struct ll_program_replay **of; /* by virtual stage: its replay in the pipeline that is simulated */
+    struct ll_vstage_memory *memory; /* by program, as far as known */
+    bool *remembers;                 /* by program: its memory is known */
     struct ll_crews crews;
     const uint8_t *crew; /* of crews.slow: the pipeline that is simulated; NULL: one without slow devices */
     struct variant *variants;
@@ -634,7 +636,9 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
     run->handed = ll_alloc(arena, vstages, sizeof *run->handed);
     run->of = ll_alloc(arena, vstages, sizeof *run->of);
     run->done_s = ll_alloc(arena, spread->plan.pipeline, sizeof *run->done_s);
-    return run->exchanges && run->measured && run->times && run->messages && run->handed && run->of &&
+    run->memory = ll_alloc(arena, spread->program_count, sizeof *run->memory);
+    run->remembers = ll_alloc(arena, spread->program_count, sizeof *run->remembers);
+    return run->memory && run->remembers && run->exchanges && run->measured && run->times && run->messages && run->handed && run->of &&
            run->done_s;
 }
 
@@ -689,6 +693,19 @@ static bool outside_memory(const struct run *run, uint64_t stage, struct ll_foot
     return done;
 }
 
+/* The memory of a virtual stage, which is looked at once for each program. */
+static bool vstage_memory(const struct run *run, uint64_t vstage, struct ll_vstage_memory *memory)
+{
+    const struct ll_spread *spread = run->spread;
+    const uint32_t program = spread->program_of[vstage];
+    if (!run->remembers[program])
+        run->remembers[program] =
+            ll_vstage_memory(spread->programs[program].trace, spread->sizes.micro_batches,
+                             &run->machine->software.training, &run->memory[program]);
+    *memory = run->memory[program];
+    return run->remembers[program];
+}
+
 /* `alone`: of a stage that is all there is. */
 static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_footprint *alone,
                          struct ll_footprint *footprint, struct ll_stage_use *use)
@@ -699,7 +716,7 @@ static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_
     struct ll_vstage_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
     bool done = memory;
     for (uint64_t c = 0; done && c < shape.chunks; c++)
-        done = ll_vstage_memory(program_at(run, stage, c), shape.micro_batches, training, &memory[c]);
+        done = vstage_memory(run, ll_vstage_at(shape.schedule, shape.stages, stage, c), &memory[c]);
     if (done && shape.chunks * shape.stages * shape.micro_batches == 1 && !training->gradient_buffers) {
         *footprint = *alone;
         use->peak = (struct ll_stage_peak){.op = alone->peak_op};

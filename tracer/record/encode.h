@@ -87,6 +87,10 @@ uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *recor
 uint32_t ll_recorder_counted_op(struct ll_recorder *recorder, const struct ll_record *record,
                                 const struct ll_signature_counts *counts);
 
+/* As ll_recorder_desc, of a name that the recorder knows and a shape whose size fits. */
+uint32_t ll_recorder_named_desc(struct ll_recorder *recorder, uint32_t name, const struct ll_shape *shape,
+                                enum ll_memory_class memory);
+
 /* Adds count tensors, false when memory ran out or there are too many. */
 bool ll_tables_add_tensors(struct ll_tables *tables, const uint32_t *descs, uint32_t count, uint32_t brought);
 

@@ -652,6 +652,15 @@ uint32_t ll_recorder_desc(struct ll_recorder *recorder, const char *name, const 
     return number == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : number;
 }
 
+uint32_t ll_recorder_named_desc(struct ll_recorder *recorder, uint32_t name, const struct ll_shape *shape,
+                                enum ll_memory_class memory)
+{
+    assert(name < recorder->tables.strings.count && ll_fits(ll_size_bytes(shape)));
+    const struct ll_tensor_desc desc = {.name = name, .memory = memory, .shape = *shape};
+    uint32_t number = ll_map_intern(&recorder->tables.descs, &desc, sizeof desc, NULL);
+    return number == LL_NO_ID ? stop(recorder, LL_NO_MEMORY) : number;
+}
+
 uint32_t ll_recorder_tensor(struct ll_recorder *recorder, uint32_t desc)
 {
     struct ll_waiting_ops *rows = &recorder->rows;

@@ -287,12 +287,10 @@ uint32_t ll_rewrite_string(struct ll_rewrite *rewrite, uint32_t string)
     return *number;
 }
 
-uint32_t ll_rewrite_new_desc(struct ll_rewrite *rewrite, const char *name, const struct ll_shape *shape,
-                             enum ll_memory_class memory)
+/* The desc that the recorder made, with its shape at hand. */
+static uint32_t note_shape(struct ll_rewrite *rewrite, uint32_t made, const struct ll_shape *shape)
 {
-    if (rewrite->trouble)
-        return LL_NONE;
-    uint32_t desc = checked(rewrite, ll_recorder_desc(rewrite->recorder, name, shape, memory));
+    uint32_t desc = checked(rewrite, made);
     if (desc == LL_NONE)
         return LL_NONE;
     if (!ll_grow(&rewrite->shapes, &rewrite->shape_capacity, desc + 1u, sizeof *rewrite->shapes)) {
@@ -303,9 +301,31 @@ uint32_t ll_rewrite_new_desc(struct ll_rewrite *rewrite, const char *name, const
     return desc;
 }
 
+uint32_t ll_rewrite_new_desc(struct ll_rewrite *rewrite, const char *name, const struct ll_shape *shape,
+                             enum ll_memory_class memory)
+{
+    if (rewrite->trouble)
+        return LL_NONE;
+    return note_shape(rewrite, ll_recorder_desc(rewrite->recorder, name, shape, memory), shape);
+}
+
+/* An old desc's name with a shape whose size fits. */
+static uint32_t named_desc(struct ll_rewrite *rewrite, uint32_t desc, const struct ll_shape *shape)
+{
+    const struct ll_tensor_desc *old = &rewrite->old->descs[desc];
+    const uint32_t name = ll_rewrite_string(rewrite, old->name);
+    if (name == LL_NONE)
+        return LL_NONE;
+    return note_shape(
+        rewrite,
+        ll_recorder_named_desc(rewrite->recorder, name, shape, (enum ll_memory_class)old->memory), shape);
+}
+
 uint32_t ll_rewrite_reshaped(struct ll_rewrite *rewrite, uint32_t desc, const struct ll_shape *shape)
 {
     const struct ll_tensor_desc *old = &rewrite->old->descs[desc];
+    if (ll_fits(ll_size_bytes(shape)))
+        return rewrite->trouble ? LL_NONE : named_desc(rewrite, desc, shape);
     return ll_rewrite_new_desc(rewrite, rewrite->old->strings[old->name], shape,
                                (enum ll_memory_class)old->memory);
 }
@@ -314,7 +334,7 @@ uint32_t ll_rewrite_desc(struct ll_rewrite *rewrite, uint32_t desc)
 {
     assert(desc < rewrite->old->desc_count);
     if (!rewrite->trouble && rewrite->descs[desc] == LL_NONE)
-        rewrite->descs[desc] = ll_rewrite_reshaped(rewrite, desc, &rewrite->old->descs[desc].shape);
+        rewrite->descs[desc] = named_desc(rewrite, desc, &rewrite->old->descs[desc].shape);
     return rewrite->trouble ? LL_NONE : rewrite->descs[desc];
 }
 
