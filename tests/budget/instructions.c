@@ -36,6 +36,7 @@
 enum {
     LAYERS = 40,
     REPLAYED_STEPS = 40,
+    EQUAL_STEPS = 400,
     RECORDED_STEPS = 40,
     WORKS = 400,
     REMEMBERED_TIMES = 20,
@@ -184,12 +185,17 @@ static void set_read(struct scene *scene)
     record_loop(scene, RECORDED_STEPS);
 }
 
-static void set_prepare(struct scene *scene)
+static void set_prepare_of(struct scene *scene, unsigned steps)
 {
     make_path(scene);
-    record_loop(scene, REPLAYED_STEPS);
+    record_loop(scene, steps);
     read_trace(scene);
     read_machine(scene, accelerator);
+}
+
+static void set_prepare(struct scene *scene)
+{
+    set_prepare_of(scene, REPLAYED_STEPS);
 }
 
 static void prepare(struct scene *scene)
@@ -227,6 +233,31 @@ static void replay(struct scene *scene)
     if (!result)
         fail(scene, "replay");
     scene->sum += result->time_s;
+    ll_arena_release(&arena);
+}
+
+/* Ten times as many steps, all of them equal. */
+static void set_replay_equal(struct scene *scene)
+{
+    set_prepare_of(scene, EQUAL_STEPS);
+    scene->prepared = ll_prepare(scene->trace, &scene->arena, &scene->diags);
+    if (!scene->prepared)
+        fail(scene, "prepare the trace");
+}
+
+/* The same where only the time is asked, as with a knob turned. */
+static void replay_time_alone(struct scene *scene)
+{
+    struct ll_arena arena = {0};
+    struct ll_remembered remembered = {0};
+    const struct ll_among among = {.memo = &remembered.costs, .time_alone = true};
+    ll_memo_turn(&remembered.costs, scene->machine);
+    const struct ll_result *result =
+        ll_replay_among(scene->prepared, scene->machine, &among, &arena, &scene->diags);
+    if (!result)
+        fail(scene, "replay");
+    scene->sum += result->time_s;
+    ll_remembered_release(&remembered);
     ll_arena_release(&arena);
 }
 
@@ -764,6 +795,8 @@ static const struct subject {
     {"read_op", set_read, read_trace, RECORDED_STEPS *LOOP_OPS},
     {"prepare_op", set_prepare, prepare, REPLAYED_STEPS *LOOP_OPS},
     {"replay_op", set_replay, replay, REPLAYED_STEPS *LOOP_OPS},
+    {"replay_equal_op", set_replay_equal, replay, EQUAL_STEPS *LOOP_OPS},
+    {"time_equal_op", set_replay_equal, replay_time_alone, EQUAL_STEPS *LOOP_OPS},
     {"what_if", set_what_if, what_if, 1},
     {"machine", set_nothing, read_h100, 1},
     {"timeline_op", set_prepare, timeline, REPLAYED_STEPS *LOOP_OPS},
