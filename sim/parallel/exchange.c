@@ -418,7 +418,7 @@ static void exchange_some(struct ll_exchanging *x, const uint32_t *tensors, uint
         .experts = way.experts,
         .parts = way.parts,
         .tagged = x->plan->compression.kind != LL_COMPRESSION_NONE,
-        .after = x->plan->overlap ? LL_NONE : exchange_last_op(x),
+        .after = x->plan->overlap && !(way.parts && x->plan->scatter_waits) ? LL_NONE : exchange_last_op(x),
     };
     uint32_t next = exchange_tensors(x, &exchange);
     if (way.parts && x->plan->within > 0 && x->plan->within < ll_replicas(x->plan))
@@ -489,7 +489,7 @@ static void meet_gradients(struct ll_exchanging *x, uint32_t op)
         return;
     uint32_t ops = x->rewrite.op_count;
     drain(x, &x->dense, false, exchange_run);
-    if (!x->plan->overlap && x->rewrite.op_count > ops)
+    if ((!x->plan->overlap || x->plan->scatter_waits) && x->rewrite.op_count > ops)
         x->awaited = exchange_last_op(x);
 }
 

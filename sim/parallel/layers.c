@@ -574,7 +574,8 @@ struct recomputing {
     struct ll_rewrite rewrite;
     uint32_t *group_of; /* by op, LL_NONE for most with SELECTIVE */
     uint32_t *next;     /* by op: the next of its group */
-    bool *outside;      /* by tensor: forward ops outside of its group read it */
+    bool *outside;      /* by tensor: it is kept, as where forward ops outside of its group read it */
+    bool *idle;         /* by op: it is not made again; NULL: all of a group are */
     struct group *groups;
     uint32_t group_count;
 };
@@ -735,12 +736,83 @@ static bool mark_outside(struct recomputing *r)
     return r->outside;
 }
 
+/* What is not made again. Attention is one op or GEMMs of activations; what follows from it up to the next
+ * GEMM is behind it. */
+
+static bool attends(const struct recomputing *r, uint32_t op)
+{
+    struct ll_work work;
+    const struct ll_op_view *view = &recompute_signature_of(r, op)->view;
+    if (view->kind == LL_OP_NONE)
+        return false;
+    return is_gemm(r, op) ? is_between_activations(r, op)
+                          : ll_op_lower(view, &work) && work.kind == LL_WORK_ATTENTION;
+}
+
+static bool makes(const bool *of_ops, const struct recomputing *r, uint32_t tensor)
+{
+    uint32_t from = r->trace->tensors[tensor].producer;
+    return from != LL_NONE && of_ops[from];
+}
+
+/* Queries, keys and values as attention reads them; results of the GEMM that reads what is behind it;
+ * results of all GEMMs with weights. */
+static bool keep_some(struct recomputing *r, const struct ll_recompute_except *except)
+{
+    bool *behind = ll_alloc(&r->rewrite.arena, r->trace->op_count + 1, sizeof *behind);
+    for (uint32_t op = 0; behind && op < r->trace->op_count; op++) {
+        if (r->group_of[op] == LL_NONE)
+            continue;
+        const bool attention = attends(r, op), gemm = !attention && is_gemm(r, op);
+        bool reads = false;
+        for (uint32_t i = 0; i < recompute_signature_of(r, op)->view.input_count; i++) {
+            uint32_t tensor = ll_op_input(r->trace, op, i);
+            const bool follows = makes(behind, r, tensor);
+            reads |= follows;
+            r->outside[tensor] |= attention && except->qkv && !follows;
+        }
+        behind[op] = attention || (reads && !gemm);
+        for (uint32_t o = 0; gemm && o < recompute_signature_of(r, op)->view.output_count; o++)
+            r->outside[ll_op_output(r->trace, op, o)] |= except->gemms || (except->out && reads);
+    }
+    return behind;
+}
+
+/* Whether it is made again once something reads it that the forward pass has not left. */
+static bool is_made_again(const struct recomputing *r, uint32_t tensor)
+{
+    uint32_t from = r->trace->tensors[tensor].producer;
+    return from != LL_NONE && r->group_of[from] != LL_NONE && !r->outside[tensor];
+}
+
+/* Ops of groups from which nothing follows that a backward op reads. */
+static bool find_idle(struct recomputing *r)
+{
+    bool *read = ll_alloc(&r->rewrite.arena, r->trace->tensor_count + 1, sizeof *read);
+    r->idle = ll_alloc(&r->rewrite.arena, r->trace->op_count + 1, sizeof *r->idle);
+    if (!read || !r->idle)
+        return false;
+    for (uint64_t i = r->trace->op_count; i-- > 0;) {
+        uint32_t op = (uint32_t)i;
+        const struct ll_op_signature *signature = recompute_signature_of(r, op);
+        bool works = signature->phase == LL_PHASE_BACKWARD;
+        for (uint32_t o = 0; r->group_of[op] != LL_NONE && o < signature->view.output_count; o++)
+            works |= read[ll_op_output(r->trace, op, o)];
+        r->idle[op] = !works;
+        for (uint32_t k = 0; works && k < signature->view.input_count; k++) {
+            uint32_t tensor = ll_op_input(r->trace, op, k);
+            read[tensor] |= is_made_again(r, tensor);
+        }
+    }
+    return true;
+}
+
 static void repeat(struct recomputing *r, struct group *group)
 {
     struct ll_record record;
     group->repeated = true;
     for (uint32_t op = group->first; op != LL_NONE; op = r->next[op])
-        if (ll_rewrite_record(&r->rewrite, op, &record)) {
+        if (!(r->idle && r->idle[op]) && ll_rewrite_record(&r->rewrite, op, &record)) {
             record.phase = LL_PHASE_BACKWARD;
             ll_rewrite_put(&r->rewrite, op, &record);
         }
@@ -766,8 +838,10 @@ static void leave_casts(struct recomputing *r)
             r->group_of[op] = LL_NONE;
 }
 
-static bool find_groups(struct recomputing *r, enum ll_recompute recompute)
+static bool find_groups(struct recomputing *r, enum ll_recompute recompute,
+                        const struct ll_recompute_except *except)
 {
+    const bool some = except && ll_recompute_excepts(except);
     r->group_of = ll_alloc(&r->rewrite.arena, r->trace->op_count + 1, sizeof *r->group_of);
     if (!r->group_of)
         return false;
@@ -777,10 +851,11 @@ static bool find_groups(struct recomputing *r, enum ll_recompute recompute)
     if (recompute == LL_RECOMPUTE_SELECTIVE)
         group_attentions(r);
     leave_casts(r);
-    return chain_groups(r) && mark_outside(r);
+    return chain_groups(r) && mark_outside(r) && (!some || (keep_some(r, except) && find_idle(r)));
 }
 
-struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute recompute, const char **trouble)
+static struct ll_trace *recompute_but(const struct ll_trace *trace, enum ll_recompute recompute,
+                                      const struct ll_recompute_except *except, const char **trouble)
 {
     assert(recompute < LL_RECOMPUTE_COUNT);
     static const char *const names[] = {
@@ -790,13 +865,24 @@ struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute re
     };
     struct recomputing r = {.trace = trace};
     ll_rewrite_begin(&r.rewrite, trace, &(struct ll_fact){"recompute", names[recompute]}, 1);
-    if (!find_groups(&r, recompute))
+    if (!find_groups(&r, recompute, except))
         ll_rewrite_trouble(&r.rewrite, ll_status_text(LL_NO_MEMORY));
     for (uint32_t op = 0; op < trace->op_count && !r.rewrite.trouble; op++) {
         repeat_for(&r, op);
         ll_rewrite_keep(&r.rewrite, op);
     }
     return ll_rewrite_end(&r.rewrite, trouble);
+}
+
+struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute recompute, const char **trouble)
+{
+    return recompute_but(trace, recompute, NULL, trouble);
+}
+
+struct ll_trace *ll_recompute_but(const struct ll_trace *trace, const struct ll_recompute_except *except,
+                                  const char **trouble)
+{
+    return recompute_but(trace, LL_RECOMPUTE_FULL, except, trouble);
 }
 
 bool ll_trains(const struct ll_trace *trace)

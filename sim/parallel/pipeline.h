@@ -76,6 +76,10 @@ uint32_t ll_dropped_layers(const struct ll_equal_layers *equal);
 struct ll_trace *ll_recompute(const struct ll_trace *trace, enum ll_recompute recompute,
                               const char **trouble);
 
+/* The same with FULL, of which `except` is not made again. */
+struct ll_trace *ll_recompute_but(const struct ll_trace *trace, const struct ll_recompute_except *except,
+                                  const char **trouble);
+
 /* Whether a trace has a backward pass or an update: an inference keeps nothing and has no gradients. Pure. */
 bool ll_trains(const struct ll_trace *trace);
 
@@ -269,6 +273,8 @@ struct ll_vstage_times {
     double backward_s; /* backward pass of one micro-batch */
     double weights_s;  /* part of backward_s that gives gradients of weights alone; at most all of it */
     double tail_s;     /* once a step, after its last backward pass: gradient exchange and weight update */
+    double joint_s;    /* part of tail_s that begins when all stages are so far, as behind a norm of all
+                        * gradients; at most all of it */
 };
 
 /* How long a slot takes of itself. */

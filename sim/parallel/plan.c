@@ -271,8 +271,9 @@ static void say_flags(const struct names *names, const bool *flags, struct ll_st
             ll_str_addf(out, "%s%s", some++ ? "," : "", names->names[i]);
 }
 
-enum { MOST_FLAGS = 3 };
+enum { MOST_FLAGS = 4 };
 static const struct names offloads = {(const char *const[]){"optimizer", "activations", "weights"}, 3},
+                          excepts = {(const char *const[]){"unread", "qkv", "out", "gemms"}, 4},
                           gemms = {(const char *const[]){"fprop", "dgrad", "wgrad"}, 3};
 
 static bool read_OFFLOAD(const struct row *row, const char *text, void *value)
@@ -295,6 +296,29 @@ static void say_OFFLOAD(const void *value, struct ll_str *out)
 {
     const struct ll_offload *of = value;
     say_flags(&offloads, (const bool[]){of->optimizer, of->activations, of->weights}, out);
+}
+
+static bool read_EXCEPT(const struct row *row, const char *text, void *value)
+{
+    bool flags[MOST_FLAGS];
+    (void)row;
+    if (!read_flags(&excepts, text, flags))
+        return false;
+    *(struct ll_recompute_except *)value =
+        (struct ll_recompute_except){flags[0], flags[1], flags[2], flags[3]};
+    return true;
+}
+
+static void write_EXCEPT(const void *value, struct ll_json *json)
+{
+    const struct ll_recompute_except *of = value;
+    write_flags(&excepts, (const bool[]){of->unread, of->qkv, of->out, of->gemms}, json);
+}
+
+static void say_EXCEPT(const void *value, struct ll_str *out)
+{
+    const struct ll_recompute_except *of = value;
+    say_flags(&excepts, (const bool[]){of->unread, of->qkv, of->out, of->gemms}, out);
 }
 
 /* One at least: without any nothing would be narrow. */
@@ -371,6 +395,7 @@ static const struct type
                         "none, bf16, f8, powersgd:RANK or top_k:N, with a number from 1 to 1000000"},
     type_RECIPE = {read_RECIPE, write_RECIPE, say_RECIPE,
                    "none, delayed, tensorwise, blockwise, mxfp8 or nvfp4"},
+    type_EXCEPT = {read_EXCEPT, write_EXCEPT, say_EXCEPT, "some of unread, qkv, out, gemms"},
     type_GEMMS = {read_GEMMS, write_GEMMS, say_GEMMS, "some of fprop, dgrad, wgrad"},
     type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather, a2a or ring"},
     type_SLOW = {read_SLOW, write_SLOW, say_SLOW,
@@ -563,6 +588,12 @@ static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *d
     if (plan->prefetch > 1 && plan->zero < 3 && !plan->offload.weights)
         ll_complain(diags, nowhere, "prefetch %" PRIu64 ": no weights are gathered with zero %" PRIu64,
                     plan->prefetch, plan->zero);
+    if (ll_recompute_excepts(&plan->recompute_except) && plan->recompute != LL_RECOMPUTE_FULL)
+        ll_complain(diags, nowhere, "recompute_except: expected recompute full, not %s",
+                    recomputes[plan->recompute]);
+    if (plan->scatter_waits && plan->zero < 2)
+        ll_complain(diags, nowhere, "scatter_waits: no gradients are reduce-scattered with zero %" PRIu64,
+                    plan->zero);
     if (plan->seed > 1 && plan->stragglers.share == 0 && plan->slow_links.share == 0)
         ll_complain(diags, nowhere, "seed %" PRIu64 ": expected stragglers or slow_links, which it draws",
                     plan->seed);

@@ -129,6 +129,21 @@ enum ll_recompute {
         LL_RECOMPUTE_COUNT
 };
 
+/* What full recomputation does not make again. With any of them, neither is what no backward op reads, nor
+ * what only leads there. */
+struct ll_recompute_except {
+    bool unread; /* that alone, as XLA drops it and PyTorch's checkpoints stop early */
+    bool qkv;    /* queries, keys and values as attention reads them, which are kept */
+    bool out;    /* the result of attention's output projection, which is kept */
+    bool gemms;  /* results of GEMMs with weights, which are kept */
+};
+
+/* Whether there is any. Pure. */
+static inline bool ll_recompute_excepts(const struct ll_recompute_except *except)
+{
+    return except->unread || except->qkv || except->out || except->gemms;
+}
+
 /* How layers are divided among stages: so that the largest cost is as small as can be, or evenly; the
  * first and the last stage may have numbers of their own, as those with the embedding and the loss often
  * have fewer. */
@@ -166,13 +181,15 @@ struct ll_parallel {
     uint64_t
         within; /* ZeRO shards within groups of so many replicas, which repeat the shards; 0: among all */
     enum ll_recompute recompute;
+    struct ll_recompute_except recompute_except;
     struct ll_low_precision low_precision;
     bool main_grads;       /* gradients of weights are added up, exchanged and used in 32 bits */
     bool fused_loss;       /* a cross entropy reads logits as they are and writes their gradient over them */
     uint64_t bucket_bytes; /* gradients are exchanged in buckets of at least this size; 0: each by itself */
     struct ll_compression compression; /* of gradients on their way between replicas */
     bool overlap;                      /* gradients are exchanged during the backward pass; else after it */
-    uint64_t prefetch; /* with overlap: of how many layers ahead weights that lie in parts are gathered */
+    bool scatter_waits; /* with overlap: nothing is computed beside a reduce-scatter of gradients */
+    uint64_t prefetch;  /* with overlap: of how many layers ahead weights that lie in parts are gathered */
     bool
         pass_overlap; /* what a pass exchanges goes on beside ops that do not wait for it; else nothing does */
     bool tensor_overlap; /* tensor-parallel exchanges go on piece by piece beside the GEMMs that need them */

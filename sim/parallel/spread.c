@@ -671,7 +671,10 @@ static bool recompute(struct chain *chain)
     chain->what = "with recomputation";
     if (chain->spread->plan.recompute == LL_RECOMPUTE_NONE)
         return true;
-    struct ll_trace *made = ll_recompute(chain->last, chain->spread->plan.recompute, &trouble);
+    const struct ll_parallel *plan = &chain->spread->plan;
+    struct ll_trace *made = plan->recompute == LL_RECOMPUTE_FULL
+                                ? ll_recompute_but(chain->last, &plan->recompute_except, &trouble)
+                                : ll_recompute(chain->last, plan->recompute, &trouble);
     return follow(chain, made, trouble);
 }
 

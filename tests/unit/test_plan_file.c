@@ -28,14 +28,16 @@ static void a_plan_is_read_and_written(void **state)
     (void)state;
     struct scene scene;
     assert_true(parse(&scene, "dp: 16\ntp: 8\nmicro_batch: 4\nschedule: interleaved\nchunks: 2\nzero: 1\n"
-                              "recompute: full\nsequence_parallel: true\noverlap: false\nbucket: 1MiB\n"
+                              "recompute: full\nrecompute_except: [qkv, out]\nsequence_parallel: true\n"
+                              "overlap: false\nscatter_waits: true\nbucket: 1MiB\n"
                               "offload: [optimizer, weights]\n"));
     assert_int_equal(scene.plan.data, 16);
     assert_int_equal(scene.plan.bucket_bytes, 1 << 20);
     assert_true(scene.plan.offload.optimizer && scene.plan.offload.weights &&
                 !scene.plan.offload.activations);
     expect_words(&scene.plan, "--dp 16 --tp 8 --micro-batch 4 --schedule interleaved --chunks 2 --zero 1 "
-                              "--recompute full --sequence-parallel --no-overlap --bucket 1MiB "
+                              "--recompute full --recompute-except qkv,out --sequence-parallel --no-overlap "
+                              "--scatter-waits --bucket 1MiB "
                               "--offload optimizer,weights");
     const struct ll_parallel one = ll_plan_of_one();
     expect_words(&one, "");
@@ -59,12 +61,14 @@ static void a_plan_is_one_object_of_json(void **state)
         "{\"dp\":16,\"tp\":8,\"cp\":2,\"cp_comm\":\"all_gather\",\"pp\":4,\"even_stages\":false,\"first_"
         "stage_layers\":0,\"last_stage_layers\":0,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
         "\"interleaved\","
-        "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"grads_in_fp32\":false,"
+        "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"recompute_except\":[],"
+        "\"grads_in_fp32\":false,"
         "\"fused_loss\":false,\"low_precision\":\"none\",\"low_precision_gemms\":[\"fprop\",\"dgrad\","
         "\"wgrad\"],\"first_layers_kept\":0,\"last_layers_kept\":0,\"turned_copies\":false,"
         "\"sequence_parallel\":true,"
         "\"whole_experts\":false,"
-        "\"overlap\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,\"bucket\":3145728,"
+        "\"overlap\":false,\"scatter_waits\":false,\"prefetch\":1,\"pass_overlap\":true,\"tp_overlap\":false,"
+        "\"bucket\":3145728,"
         "\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
         "overlapped\":1,\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":7}");

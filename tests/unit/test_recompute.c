@@ -99,6 +99,50 @@ static struct ll_trace *mixture(const char *fused)
     return dry_model("moe", true, 8, settings, sizeof settings / sizeof *settings);
 }
 
+static struct ll_trace *recomputed_but(const struct ll_trace *trace, struct ll_recompute_except except)
+{
+    struct ll_arena arena = {0};
+    const char *trouble;
+    struct ll_trace *new = ll_recompute_but(trace, &except, &trouble);
+    assert_non_null(new);
+    assert_null(ll_trace_check(new, &arena));
+    ll_arena_release(&arena);
+    return new;
+}
+
+/* Of a layer of h features, heads of g key features and an FFN of f, on b s tokens, GEMMs of 2 b s h each: of
+ * queries, keys and values h + 2 g columns, of the output h, of gate and up 2 f, of down f, which nothing
+ * reads again. */
+static void what_is_kept_is_not_made_again(void **state)
+{
+    (void)state;
+    enum { LAYERS = 2, B = 2, S = 32, H = 64, G = 32, F = 48 };
+    const struct ll_setting settings[] = {{"layers", "2"},      {"hidden", "64"},  {"heads", "4"},
+                                          {"kv_heads", "2"},    {"seq", "32"},     {"ffn_hidden", "48"},
+                                          {"vocabulary", "32"}, {"dtype", "bf16"}, {"fused", "1"}};
+    struct ll_trace *trace = dry_model("llama", true, B, settings, sizeof settings / sizeof *settings);
+    const uint64_t column = (uint64_t)LAYERS * 2 * B * S * H;
+    struct ll_trace *all = recomputed(trace, LL_RECOMPUTE_FULL),
+                    *read = recomputed_but(trace, (struct ll_recompute_except){.unread = true}),
+                    *qkv = recomputed_but(trace, (struct ll_recompute_except){.qkv = true}),
+                    *out = recomputed_but(trace, (struct ll_recompute_except){.qkv = true, .out = true}),
+                    *gemms = recomputed_but(trace, (struct ll_recompute_except){.gemms = true});
+    const uint64_t down = column * F, heads = column * (H + 2 * G), output = column * H, up = 2 * column * F;
+    const uint64_t adds =
+        (uint64_t)LAYERS * B * S * H; /* the sum behind `down`, which nothing reads either */
+    assert_int_equal(flops_of(all) - flops_of(read), down + adds);
+    assert_true(flops_of(read) - flops_of(qkv) >= heads && flops_of(read) - flops_of(qkv) < heads * 1.2);
+    assert_int_equal(flops_of(qkv) - flops_of(out), output);
+    assert_true(flops_of(read) - flops_of(gemms) == heads + output + up);
+    assert_true(peak_of(read) <= peak_of(qkv) && peak_of(qkv) <= peak_of(out));
+    ll_trace_free(gemms);
+    ll_trace_free(out);
+    ll_trace_free(qkv);
+    ll_trace_free(read);
+    ll_trace_free(all);
+    ll_trace_free(trace);
+}
+
 /* Attention is one op, which keeps no scores. */
 static void a_router_is_no_attention(void **state)
 {
@@ -169,6 +213,7 @@ int main(void)
         cmocka_unit_test(nothing_recomputed_is_the_same_trace),
         cmocka_unit_test(full_recomputation_repeats_each_layer_once),
         cmocka_unit_test(selective_recomputation_repeats_the_middle_of_attention),
+        cmocka_unit_test(what_is_kept_is_not_made_again),
         cmocka_unit_test(a_router_is_no_attention),
         cmocka_unit_test(of_a_mixture_attention_alone_is_repeated),
         cmocka_unit_test(what_computed_gradients_still_does),
