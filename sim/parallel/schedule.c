@@ -177,6 +177,14 @@ static double tail_s(const struct ll_pipeline *pipeline, uint64_t stage)
     return sum_s;
 }
 
+static double joint_s(const struct ll_pipeline *pipeline, uint64_t stage)
+{
+    double sum_s = 0;
+    for (uint64_t chunk = 0; chunk < pipeline->shape.chunks; chunk++)
+        sum_s += pipeline->vstages[vstage_of(pipeline, stage, chunk)].joint_s;
+    return sum_s;
+}
+
 /* Without what blocks of a forward beside a backward pass save. */
 static double busy_s(const struct playing *p, uint64_t stage)
 {
@@ -194,17 +202,23 @@ static double busy_s(const struct playing *p, uint64_t stage)
 static void sum_up(const struct playing *p, struct ll_pipeline_result *result)
 {
     const uint64_t stages = p->pipeline->shape.stages;
+    double met_s = 0; /* when the last stage is so far that all go on together */
     *result = (struct ll_pipeline_result){0};
     for (uint64_t stage = 0; stage < stages; stage++) {
         double busy = busy_s(p, stage);
         if (p->pipeline->done_s)
             p->pipeline->done_s[stage] = p->clocks[stage].done_s;
-        result->time_s = fmax(result->time_s, p->clocks[stage].done_s + tail_s(p->pipeline, stage));
+        const double tail = tail_s(p->pipeline, stage), joint = joint_s(p->pipeline, stage);
+        result->time_s = fmax(result->time_s, p->clocks[stage].done_s + tail);
+        met_s = fmax(met_s, p->clocks[stage].done_s + tail - joint);
         if (busy > result->busy_s) {
             result->busy_s = busy;
             result->slowest = stage;
         }
     }
+    for (uint64_t stage = 0; stage < stages; stage++)
+        if (joint_s(p->pipeline, stage) > 0)
+            result->time_s = fmax(result->time_s, met_s + joint_s(p->pipeline, stage));
     assert(result->slowest < stages && result->busy_s <= result->time_s * (1 + 1e-9));
     for (uint64_t stage = 0; stage < stages; stage++)
         result->idle_s += fmax(0, result->time_s - busy_s(p, stage));

@@ -190,14 +190,18 @@ static bool add_up(const struct run *run, struct variant *variant)
         return false;
     measured->swept_bytes = (training->gradient_passes + (replicas ? training->averaging_passes : 0)) *
                             (double)bytes / (double)program->prepared->steps;
+    /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more; of
+     * experts, which have few rows each, tiles are too short for either to be hidden. In buffers that are
+     * zeroed first they do so from the first micro-batch on. */
+    const bool zeroed = run->spread->plan.main_grads && training->gradient_buffers;
+    const double added_bytes =
+        (run->spread->plan.main_grads ? (double)bytes + (double)of_experts : 2 * (double)bytes) /
+        (double)program->prepared->steps;
+    measured->swept_bytes += zeroed ? added_bytes : 0;
     measured->swept_s = variant->slowed * measured->swept_bytes / ll_machine_memory_Bps(run->machine);
     if (run->spread->sizes.micro_batches < 2)
         return true;
-    /* GEMMs that add up by themselves write the sum in place of the gradient, and read one more; of
-     * experts, which have few rows each, tiles are too short for either to be hidden. */
-    measured->added_bytes =
-        (run->spread->plan.main_grads ? (double)bytes + (double)of_experts : 2 * (double)bytes) /
-        (double)program->prepared->steps;
+    measured->added_bytes = added_bytes;
     measured->added_s = variant->slowed * measured->added_bytes / ll_machine_memory_Bps(run->machine);
     return true;
 }
@@ -390,6 +394,25 @@ static double between_models_s(const struct run *run, uint32_t vstage)
     return price && !price->trouble ? over_links_s(run, stage, &asked, price) : 0;
 }
 
+/* What follows the norm of all gradients in a step, which all stages know when the last one has its part. */
+static double behind_norm_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double normed_s = -1, end_s = 0;
+    uint64_t from = prepared->end_op;
+    while (from > prepared->first_op && trace->ops[from - 1].step == trace->ops[prepared->end_op - 1].step)
+        from--;
+    for (uint64_t seq = from; seq < prepared->end_op; seq++) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
+        end_s = fmax(end_s, op->start_s + op->time_s);
+        if (signature->phase == LL_PHASE_UPDATE && signature->view.kind == LL_OP_L2_LOSS)
+            normed_s = fmax(normed_s, op->start_s + op->time_s);
+    }
+    return normed_s < 0 ? 0 : fmax(0, end_s - normed_s);
+}
+
 /* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
  * shorter than that, all micro-batches share what is left. */
 static void time_vstages(struct run *run)
@@ -405,6 +428,8 @@ static void time_vstages(struct run *run)
                 fmax(0, measured->again->time_s - measured->forward_s) + measured->added_s + shared_s,
             .tail_s = fmax(0, tail_s) + between_models_s(run, vstage),
         };
+        if (run->spread->plan.pipeline > 1)
+            run->times[vstage].joint_s = fmin(run->times[vstage].tail_s, behind_norm_s(measured->per_step));
         if (ll_schedule_splits(run->spread->plan.schedule))
             run->times[vstage].weights_s =
                 fmin(run->times[vstage].backward_s, weights_s(measured->again) + measured->added_s);

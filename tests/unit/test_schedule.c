@@ -244,6 +244,19 @@ static void messages_delay_what_waits_for_them(void **state)
     assert_int_equal(run(&scene).slowest, 3);
 }
 
+/* The first stage ends its last pass after all others, 5 of its tail come before what all do together; the
+ * last stage's part of that takes 40. */
+static void a_norm_of_all_gradients_is_waited_for(void **state)
+{
+    (void)state;
+    static struct scene scene;
+    fill(&scene, (struct ll_pipeline_shape){LL_SCHEDULE_ONE_F_ONE_B, 4, 1, 1}, 0);
+    scene.vstages[0].tail_s = 15;
+    scene.vstages[0].joint_s = 10;
+    scene.vstages[3].tail_s = scene.vstages[3].joint_s = 40;
+    assert_true(run(&scene).time_s == 4 * (FORWARD + BACKWARD) + 5 + 40);
+}
+
 /* Slower stages and messages never make a step faster; it takes as long as its slowest stage works. */
 static void a_slower_part_never_makes_a_step_faster(void **state)
 {
@@ -414,6 +427,7 @@ int main(void)
         cmocka_unit_test(as_many_micro_batches_are_kept_as_the_papers_say),
         cmocka_unit_test(every_slot_comes_once),
         cmocka_unit_test(messages_delay_what_waits_for_them),
+        cmocka_unit_test(a_norm_of_all_gradients_is_waited_for),
         cmocka_unit_test(a_slower_part_never_makes_a_step_faster),
         cmocka_unit_test(taking_turns_takes_as_long_as_the_tasks_do),
         cmocka_unit_test(a_full_pipeline_goes_on_as_it_did),
