@@ -547,7 +547,50 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
                    ll_format_grouped(&total, state->total), ll_format_count(&rate, per_s, "points/s"));
 }
 
-static int report_end(const struct exploration *e, const struct ll_sweep_state *state, double passed_s)
+/* How well processes, or this shard, shared the work. */
+struct sharing {
+    double cpu_s;     /* of all processes, from their start to their end */
+    double imbalance; /* the most points that one of them, or a shard, has, over the mean, less 1 */
+};
+
+/* Of the CPU time, the part that evaluated points. */
+static double evaluating_share(const struct ll_sweep_state *state, const struct sharing *sharing)
+{
+    return sharing->cpu_s > 0 ? fmin(1, state->evaluating_cpu_s / sharing->cpu_s) : 0;
+}
+
+static void put_sharing(const struct exploration *e, const struct ll_sweep_state *state,
+                        const struct sharing *sharing, struct ll_json *json)
+{
+    if (e->crew)
+        ll_json_put_count(json, "ranks", e->crew->size);
+    ll_json_put_number(json, "cpu_s", sharing->cpu_s);
+    ll_json_put_number(json, "evaluating_share", evaluating_share(state, sharing));
+    if (e->crew || e->shards > 1)
+        ll_json_put_number(json, "load_imbalance", sharing->imbalance);
+}
+
+static void add_sharing(const struct exploration *e, const struct ll_sweep_state *state,
+                        const struct sharing *sharing, struct ll_str *out)
+{
+    struct ll_human share, above;
+    ll_format_percent(&share, evaluating_share(state, sharing));
+    ll_format_percent(&above, sharing->imbalance);
+    if (e->crew)
+        ll_str_addf(
+            out,
+            "  %u ranks: %s of their CPU time evaluated points, none evaluated more than %s above the "
+            "mean of points\n",
+            e->crew->size, share.text, above.text);
+    else if (e->shards > 1)
+        ll_str_addf(
+            out,
+            "  %s of the CPU time evaluated points; no shard has more than %s above the mean of points\n",
+            share.text, above.text);
+}
+
+static int report_end(const struct exploration *e, const struct ll_sweep_state *state,
+                      const struct sharing *sharing, double passed_s)
 {
     struct ll_str out = {0};
     struct ll_human points, known, valid, left_out, rate;
@@ -565,6 +608,7 @@ static int report_end(const struct exploration *e, const struct ll_sweep_state *
         put_troubles(e->output, e->args->arena, &json);
         ll_put_warning(e->warning, &json);
         ll_json_put_number(&json, "time_s", passed_s);
+        put_sharing(e, state, sharing, &json);
         ll_json_close_object(&json);
         return ll_print(&out);
     }
@@ -583,6 +627,7 @@ static int report_end(const struct exploration *e, const struct ll_sweep_state *
         ll_str_add(&out, "  what was evaluated is kept; the same command goes on from there\n");
     if (state->valid < all)
         ll_add_troubles(e->output, e->args->arena, &out);
+    add_sharing(e, state, sharing, &out);
     ll_add_warning(e->warning, &out);
     return ll_print(&out);
 }
@@ -642,21 +687,38 @@ static int sweep_into(struct exploration *e, const char *path, struct ll_sweep_s
     return (done || sweep.state.stopped) && closed ? LL_DONE : LL_FAILED;
 }
 
-/* The sum of what all did. */
-static void add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_state *state)
+/* The sum of what all did, and how they shared it; of each rank its points. False when memory ran out. */
+static bool add_up_states(const struct ll_sweep_crew *crew, struct ll_sweep_state *state,
+                          struct sharing *sharing)
 {
-    double values[] = {(double)state->known, (double)state->evaluated, (double)state->valid, state->stopped,
-                       (double)state->left_out};
-    crew->add_up(crew->context, values, sizeof values / sizeof *values);
-    state->known = (uint64_t)values[0];
-    state->evaluated = (uint64_t)values[1];
-    state->valid = (uint64_t)values[2];
-    state->stopped = values[3] > 0;
-    state->left_out = (uint64_t)values[4];
+    enum { KNOWN, EVALUATED, VALID, STOPPED, LEFT_OUT, EVALUATING, CPU, SUMS };
+    double *sums = calloc(SUMS + (size_t)crew->size, sizeof *sums), most = 0;
+    if (!sums)
+        return false;
+    sums[KNOWN] = (double)state->known;
+    sums[EVALUATED] = sums[SUMS + crew->rank] = (double)state->evaluated;
+    sums[VALID] = (double)state->valid;
+    sums[STOPPED] = state->stopped;
+    sums[LEFT_OUT] = (double)state->left_out;
+    sums[EVALUATING] = state->evaluating_cpu_s;
+    sums[CPU] = ll_cpu_s();
+    crew->add_up(crew->context, sums, SUMS + (size_t)crew->size);
+    state->known = (uint64_t)sums[KNOWN];
+    state->evaluated = (uint64_t)sums[EVALUATED];
+    state->valid = (uint64_t)sums[VALID];
+    state->stopped = sums[STOPPED] > 0;
+    state->left_out = (uint64_t)sums[LEFT_OUT];
+    state->evaluating_cpu_s = sums[EVALUATING];
+    sharing->cpu_s = sums[CPU];
+    for (unsigned rank = 0; rank < crew->size; rank++)
+        most = fmax(most, sums[SUMS + rank]);
+    sharing->imbalance = state->evaluated ? most * crew->size / (double)state->evaluated - 1 : 0;
+    free(sums);
+    return true;
 }
 
 /* Each process into a part of its own, which begins as a copy of what is known; the parts become one. */
-static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
+static int sweep_parts(struct exploration *e, struct ll_sweep_state *state, struct sharing *sharing)
 {
     struct ll_arena *arena = e->args->arena;
     const struct ll_sweep_crew *crew = e->crew;
@@ -672,8 +734,12 @@ static int sweep_parts(struct exploration *e, struct ll_sweep_state *state)
         status = sweep_into(e, part, state);
     if (status != LL_DONE)
         return LL_FAILED;
-    add_up_states(crew, state);
-    return !first || ll_parts_join(e->output, false, arena, &e->diags) ? LL_DONE : LL_FAILED;
+    if (!add_up_states(crew, state, sharing))
+        return ll_cli_fail("memory ran out");
+    const double before_s = ll_cpu_s();
+    const bool joined = !first || ll_parts_join(e->output, false, arena, &e->diags);
+    sharing->cpu_s += ll_cpu_s() - before_s;
+    return joined ? LL_DONE : LL_FAILED;
 }
 
 /* What is there already has to be of this sweep: reported once, before there are parts of it. */
@@ -699,28 +765,38 @@ static int hold_output(struct exploration *e, struct ll_lock **lock)
 }
 
 /* The first process holds the output, which none has open all the while. */
-static int sweep_together(struct exploration *e, struct ll_sweep_state *state)
+static int sweep_together(struct exploration *e, struct ll_sweep_state *state, struct sharing *sharing)
 {
     struct ll_lock *lock = NULL;
     int status = e->crew->rank == 0 ? hold_output(e, &lock) : LL_DONE;
     status = e->crew->agree(e->crew->context, status);
     if (status == LL_DONE)
-        status = sweep_parts(e, state);
+        status = sweep_parts(e, state, sharing);
     ll_lock_release(lock);
+    return status;
+}
+
+static int sweep_alone(struct exploration *e, struct ll_sweep_state *state, struct sharing *sharing)
+{
+    const int status = sweep_into(e, e->output, state);
+    const struct ll_deal deal = ll_deal_of(ll_sweep_search_total(e->space), e->shards);
+    sharing->cpu_s = ll_cpu_s();
+    sharing->imbalance = (double)ll_deal_most(&deal) * (double)e->shards / (double)deal.count - 1;
     return status;
 }
 
 static int run_sweep(struct exploration *e)
 {
     struct ll_sweep_state state = {0};
+    struct sharing sharing = {0};
     bool reports = !e->crew || e->crew->rank == 0;
     e->interrupted = ll_catch_interrupts();
     e->ticker = ll_ticker_new(reports);
     e->start_ns = ll_now_ns();
-    int status = e->crew ? sweep_together(e, &state) : sweep_into(e, e->output, &state);
+    int status = e->crew ? sweep_together(e, &state, &sharing) : sweep_alone(e, &state, &sharing);
     double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
     if (status == LL_DONE && reports)
-        status = report_end(e, &state, passed_s);
+        status = report_end(e, &state, &sharing, passed_s);
     return state.stopped && status == LL_DONE ? LL_INTERRUPTED : status;
 }
 

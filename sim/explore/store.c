@@ -663,6 +663,16 @@ bool ll_store_mark(struct ll_store *store, uint64_t part, uint64_t parts, bool f
 
 /* --- points --- */
 
+bool ll_store_rows(struct ll_store *store, uint64_t *rows, struct ll_diags *diags)
+{
+    struct ll_query *query = ll_query_new(store->database, "SELECT count(*) FROM points");
+    if (!query || !ll_query_next(query))
+        return complain(store, diags);
+    *rows = ll_cell_count(query, 0);
+    ll_query_reset(query);
+    return true;
+}
+
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome)
 {
     assert(number < store->space->point_count);

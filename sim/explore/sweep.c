@@ -421,87 +421,38 @@ enum ll_status ll_evolve(const struct ll_index_grid *grid, const struct ll_breed
     return evolution.failed ? LL_NO_MEMORY : LL_OK;
 }
 
-/* Points by lot: without repetition, or as a Latin hypercube. */
+/* Searches that divide ask for what they propose, in order. */
 
 enum { BATCH = 1024 };
 
-/* Number i of a sample of so many. */
-typedef uint64_t drawing(const struct ll_space *space, const struct ll_shuffle *shuffle, uint64_t count,
-                         uint64_t i);
-
-static uint64_t by_lot(const struct ll_space *space, const struct ll_shuffle *shuffle, uint64_t count,
-                       uint64_t i)
+static bool propose_all(const struct ll_space *space, ll_ask *ask, void *context)
 {
-    (void)space, (void)count;
-    return ll_shuffle_at(shuffle, i);
-}
-
-static uint64_t by_latin(const struct ll_space *space, const struct ll_shuffle *shuffle, uint64_t count,
-                         uint64_t i)
-{
-    (void)shuffle;
-    uint64_t sizes[LL_MOST_AXES];
-    uint32_t point[LL_MOST_AXES];
-    for (size_t a = 0; a < space->axis_count; a++)
-        sizes[a] = space->axes[a].value_count;
-    ll_latin_point(sizes, space->axis_count, count, space->search.seed, i, point);
-    return ll_space_number(space, point);
-}
-
-/* What is drawn, and what was drawn already: a Latin hypercube may meet a point twice. */
-struct drawn {
-    struct ll_map seen;
     uint64_t numbers[BATCH];
-    struct ll_answer outcomes[BATCH];
-    size_t count;
-};
-
-/* False when memory ran out. */
-static bool take_drawn(struct drawn *drawn, uint64_t number)
-{
-    bool fresh = false;
-    uint32_t id = ll_map_intern(&drawn->seen, &number, sizeof number, &fresh);
-    if (fresh)
-        drawn->numbers[drawn->count++] = number;
-    return id != LL_NO_ID;
-}
-
-static bool ask_now(struct drawn *drawn, ll_ask *ask, void *context)
-{
-    uint64_t count = drawn->count;
-    drawn->count = 0;
-    return ask(context, drawn->numbers, count, drawn->outcomes);
-}
-
-/* What was drawn before is drawn anew, by lot, so that as many are asked for as are wanted. */
-static bool ask_for(const struct ll_space *space, drawing *draw, ll_ask *ask, void *context)
-{
-    uint64_t all = space->point_count, wanted = space->search.points;
-    uint64_t count = wanted && wanted < all ? wanted : all;
-    struct ll_shuffle shuffle = ll_shuffle_of(all, space->search.seed);
-    struct drawn *drawn = calloc(1, sizeof *drawn);
-    bool going = drawn != NULL;
-    for (uint64_t i = 0; going && i < count + all && drawn->seen.count < count; i++) {
-        going = take_drawn(drawn, i < count ? draw(space, &shuffle, count, i)
-                                            : by_lot(space, &shuffle, all, i - count));
-        if (going && drawn->count == BATCH)
-            going = ask_now(drawn, ask, context);
+    struct ll_answer *outcomes = calloc(BATCH, sizeof *outcomes);
+    struct ll_proposals proposals = ll_proposals_of(space);
+    bool going = outcomes != NULL;
+    for (uint64_t first = 0; going && first < proposals.count; first += BATCH) {
+        const size_t count = proposals.count - first < BATCH ? proposals.count - first : BATCH;
+        going = ll_proposals_at(&proposals, first, count, numbers) && ask(context, numbers, count, outcomes);
     }
-    going = going && (drawn->count == 0 || ask_now(drawn, ask, context));
-    if (drawn)
-        ll_map_release(&drawn->seen);
-    free(drawn);
+    ll_proposals_release(&proposals);
+    free(outcomes);
     return going;
+}
+
+bool ll_search_GRID(const struct ll_space *space, ll_ask *ask, void *context)
+{
+    return propose_all(space, ask, context);
 }
 
 bool ll_search_RANDOM(const struct ll_space *space, ll_ask *ask, void *context)
 {
-    return ask_for(space, by_lot, ask, context);
+    return propose_all(space, ask, context);
 }
 
 bool ll_search_LATIN(const struct ll_space *space, ll_ask *ask, void *context)
 {
-    return ask_for(space, by_latin, ask, context);
+    return propose_all(space, ask, context);
 }
 
 /* Evolution and refinement over the axes of a space. */
@@ -567,96 +518,6 @@ bool ll_search_REFINE(const struct ll_space *space, ll_ask *ask, void *context)
     return evolve(space, 1, ask, context);
 }
 
-enum { SEARCH_BATCH = 1024 };
-
-/* A walk over all points: like counting, but with the digits in another order. */
-struct walk {
-    size_t order[LL_MOST_AXES]; /* the axes, the slowest first */
-    uint32_t point[LL_MOST_AXES];
-};
-
-/* How much lasts when an axis turns: nothing with another program, of what outlines say least with another
- * memory or software, that of other units when one of them varies; all outlines with another clock, which most
- * of a machine is read again for, and with what else there is. */
-enum { WEIGHTS = 5 };
-static int weight_of(const struct ll_space_axis *axis)
-{
-    bool unit = !strncmp(axis->path, "units.", 6);
-    if (axis->target == LL_AXIS_MODEL || axis->target == LL_AXIS_PLAN)
-        return 0;
-    if (!axis->keeps_outlines)
-        return unit ? 2 : 1;
-    return unit || !strcmp(axis->path, "clock") ? 3 : 4;
-}
-
-static struct walk begin(const struct ll_space *space)
-{
-    struct walk walk = {{0}, {0}};
-    size_t count = 0;
-    for (int weight = 0; weight < WEIGHTS; weight++)
-        for (size_t a = 0; a < space->axis_count; a++)
-            if (weight_of(&space->axes[a]) == weight)
-                walk.order[count++] = a;
-    return walk;
-}
-
-/* Where the walk comes to a point. */
-static uint64_t place_of(const struct ll_space *space, const struct walk *walk, uint64_t number)
-{
-    uint32_t point[LL_MOST_AXES];
-    uint64_t place = 0;
-    ll_space_point(space, number, point);
-    for (size_t i = 0; i < space->axis_count; i++)
-        place = place * space->axes[walk->order[i]].value_count + point[walk->order[i]];
-    return place;
-}
-
-static int by_place(const void *left, const void *right)
-{
-    const struct ll_turn *a = left, *b = right;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-void ll_space_turns(const struct ll_space *space, const struct ll_evaluation *evaluations, size_t count,
-                    struct ll_turn *turns)
-{
-    const struct walk walk = begin(space);
-    for (size_t i = 0; i < count; i++)
-        turns[i] = (struct ll_turn){place_of(space, &walk, evaluations[i].number), i};
-    qsort(turns, count, sizeof *turns, by_place);
-}
-
-static void step(const struct ll_space *space, struct walk *walk)
-{
-    for (size_t i = space->axis_count; i-- > 0;) {
-        size_t a = walk->order[i];
-        if (++walk->point[a] < space->axes[a].value_count)
-            return;
-        walk->point[a] = 0;
-    }
-}
-
-bool ll_search_GRID(const struct ll_space *space, ll_ask *ask, void *context)
-{
-    uint64_t most = space->search.points, count = space->point_count;
-    uint64_t numbers[SEARCH_BATCH];
-    struct walk walk = begin(space);
-    struct ll_answer *outcomes = calloc(SEARCH_BATCH, sizeof *outcomes);
-    bool going = outcomes != NULL;
-    if (most && most < count)
-        count = most;
-    for (uint64_t first = 0; going && first < count; first += SEARCH_BATCH) {
-        size_t length = 0;
-        for (; first + length < count && length < SEARCH_BATCH; step(space, &walk))
-            numbers[length++] = ll_space_number(space, walk.point);
-        going = ask(context, numbers, length, outcomes);
-    }
-    free(outcomes);
-    return going;
-}
-
 bool ll_search_divides(enum ll_search_kind kind)
 {
     assert(kind < LL_SEARCH_COUNT);
@@ -682,12 +543,6 @@ bool ll_search(const struct ll_space *space, ll_ask *ask, void *context)
 /* A sweep: the search proposes points, the store answers those that it has, the evaluator the others; batches
  * are committed as they are done, in shards or among processes. */
 
-#define NO_PIECE UINT64_MAX
-
-/* Points that a process takes at once: a transaction of its database, or so few that a generation serves all.
- */
-enum { PIECE = 64, PIECE_OF_LEARNING = 8 };
-
 /* Points are evaluated and stored a slice at a time, which grows until it takes as long as one would wait for
  * a sweep to stop, or lose by a kill. */
 enum { FIRST_SLICE = 32, MOST_SLICE = 1024, SLICE_NS = 500000000 };
@@ -701,14 +556,12 @@ struct run {
     uint64_t capacity;
     struct ll_archive front; /* of what is known, where points may be left out */
     size_t slice;
-    uint64_t piece, taken; /* with a crew: the piece that comes, and the one that is ours */
+    uint64_t rows;                 /* of the store, at the beginning */
+    struct ll_proposals proposals; /* of a search that divides, and who gets which */
+    struct ll_deal deal;
+    uint64_t numbers[BATCH];
+    struct ll_answer outcomes[BATCH];
 };
-
-bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards)
-{
-    assert(shards <= 1 || shard < shards);
-    return shards <= 1 || ll_random_bits(number, 0) % shards == shard;
-}
 
 uint64_t ll_sweep_search_total(const struct ll_space *space)
 {
@@ -736,17 +589,15 @@ static bool sweep_make_room(struct run *run, size_t count)
     return true;
 }
 
-/* The points of the batch that are of this shard and not known yet; how many. */
+/* The points of the batch that are not known yet; how many. */
 static size_t pick(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct ll_sweep *sweep = run->sweep;
     size_t picked = 0;
     for (size_t i = 0; i < count; i++) {
         outcomes[i] = (struct ll_answer){.violation = INFINITY};
-        if (!ll_in_shard(numbers[i], sweep->shard, sweep->shards))
-            continue;
         uint64_t key = ll_evaluator_key(sweep->evaluator, numbers[i]);
-        if (sweep->store && ll_store_find(sweep->store, numbers[i], key, &outcomes[i])) {
+        if (run->rows > 0 && ll_store_find(sweep->store, numbers[i], key, &outcomes[i])) {
             sweep->state.known++;
             sweep->state.valid += outcomes[i].valid;
             continue;
@@ -767,8 +618,10 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
 {
     struct ll_sweep *sweep = run->sweep;
     uint64_t start_ns = ll_now_ns();
-    if (!ll_evaluate(sweep->evaluator, evaluations, count, run->diags) ||
-        ll_memory_ran_out() || /* what lacks something would be believed for ever */
+    const double before_s = ll_cpu_s();
+    const bool evaluated = ll_evaluate(sweep->evaluator, evaluations, count, run->diags);
+    sweep->state.evaluating_cpu_s += ll_cpu_s() - before_s;
+    if (!evaluated || ll_memory_ran_out() || /* what lacks something would be believed for ever */
         (sweep->store && !ll_store_add(sweep->store, evaluations, count, run->diags)))
         return false;
     uint64_t passed_ns = ll_now_ns() - start_ns;
@@ -786,38 +639,22 @@ static bool evaluate_slice(struct run *run, struct ll_evaluation *evaluations, s
     return true;
 }
 
-/* Evaluates and keeps what is not known of these points. Who works with others goes on to the end of them:
- * the others wait for the answers. */
+/* Evaluates and keeps what is not known of these points. */
 static bool work_through(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct ll_sweep *sweep = run->sweep;
+    const bool learns = !ll_search_divides(sweep->space->search.kind);
     size_t picked = pick(run, numbers, count, outcomes), length;
     for (size_t first = 0; first < picked; first += length) {
         length = picked - first < run->slice ? picked - first : run->slice;
-        if ((!sweep->crew && is_stopped(sweep)) || !evaluate_slice(run, run->evaluations + first, length))
+        /* Processes that learn together stop together: the others wait for the answers. */
+        if ((!(sweep->crew && learns) && is_stopped(sweep)) ||
+            !evaluate_slice(run, run->evaluations + first, length))
             return false;
     }
     for (size_t i = 0; i < picked; i++) {
         assert(run->places[i] < count);
         outcomes[run->places[i]] = run->evaluations[i].outcome;
-    }
-    return true;
-}
-
-/* The pieces of a batch that this process takes; the outcomes of the others are not touched. */
-static bool take_pieces(struct run *run, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
-{
-    const struct ll_sweep_crew *crew = run->sweep->crew;
-    size_t whole = ll_search_divides(run->sweep->space->search.kind) ? PIECE : PIECE_OF_LEARNING;
-    for (size_t begin = 0; begin < count; begin += whole, run->piece++) {
-        size_t size = count - begin < whole ? count - begin : whole;
-        if (run->taken == NO_PIECE)
-            run->taken = crew->take(crew->context);
-        if (run->taken != run->piece || is_stopped(run->sweep))
-            continue;
-        if (!work_through(run, numbers + begin, size, outcomes + begin))
-            return false;
-        run->taken = NO_PIECE;
     }
     return true;
 }
@@ -848,15 +685,6 @@ static bool exchange(struct run *run, size_t count, struct ll_answer *outcomes)
     return !sweep->state.stopped;
 }
 
-static bool answer_together(struct run *run, const uint64_t *numbers, size_t count,
-                            struct ll_answer *outcomes)
-{
-    memset(outcomes, 0, count * sizeof *outcomes);
-    if (!take_pieces(run, numbers, count, outcomes))
-        return false;
-    return ll_search_divides(run->sweep->space->search.kind) || exchange(run, count, outcomes);
-}
-
 /* The front changes between batches alone, so that what is left out depends on the search, not on threads. */
 static void learn(struct run *run, const struct ll_answer *outcomes, size_t count)
 {
@@ -865,20 +693,124 @@ static void learn(struct run *run, const struct ll_answer *outcomes, size_t coun
             return; /* no memory: what is there proves less, and is right */
 }
 
+static void tell_progress(struct run *run, uint64_t proposed)
+{
+    struct ll_sweep *sweep = run->sweep;
+    sweep->state.proposed += proposed;
+    if (sweep->progress)
+        sweep->progress(sweep->context, &sweep->state);
+}
+
+/* Of a search that learns, a process of a crew has every so many-th point; all get all answers. */
+static bool answer_together(struct run *run, const uint64_t *numbers, size_t count,
+                            struct ll_answer *outcomes)
+{
+    const struct ll_sweep *sweep = run->sweep;
+    const size_t size = sweep->crew->size,
+                 first = (sweep->crew->rank + size - sweep->state.proposed % size) % size;
+    size_t own = 0;
+    uint64_t *mine = calloc(count, sizeof *mine);
+    struct ll_answer *found = calloc(count, sizeof *found);
+    for (size_t i = first; mine && i < count; i += size)
+        mine[own++] = numbers[i];
+    const bool room =
+        (mine && found) ||
+        ll_complain(run->diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    const bool right = room && (own == 0 || is_stopped(sweep) || work_through(run, mine, own, found));
+    memset(outcomes, 0, count * sizeof *outcomes);
+    for (size_t i = 0; right && i < own && !is_stopped(sweep); i++)
+        outcomes[first + i * size] = found[i];
+    free(mine);
+    free(found);
+    return right && exchange(run, count, outcomes);
+}
+
 static bool sweep_answer(void *context, const uint64_t *numbers, size_t count, struct ll_answer *outcomes)
 {
     struct run *run = context;
-    struct ll_sweep *sweep = run->sweep;
+    const struct ll_sweep *sweep = run->sweep;
     if (!sweep_make_room(run, count))
         return false;
     if (sweep->crew ? !answer_together(run, numbers, count, outcomes)
                     : is_stopped(sweep) || !work_through(run, numbers, count, outcomes))
         return false;
     learn(run, outcomes, count);
-    sweep->state.proposed += count;
-    if (sweep->progress)
-        sweep->progress(sweep->context, &sweep->state);
-    return !(sweep->crew && ll_search_divides(sweep->space->search.kind) && is_stopped(sweep));
+    tell_progress(run, count);
+    return true;
+}
+
+/* --- searches that divide --- */
+
+static uint64_t sharers(const struct ll_sweep *sweep)
+{
+    return sweep->crew ? sweep->crew->size : sweep->shards;
+}
+
+/* The points that were gathered. */
+static bool answer_gathered(struct run *run, size_t count)
+{
+    if (is_stopped(run->sweep) || !work_through(run, run->numbers, count, run->outcomes))
+        return false;
+    learn(run, run->outcomes, count);
+    tell_progress(run, count * sharers(run->sweep));
+    return true;
+}
+
+static bool work_piece(struct run *run, const struct ll_deal_piece *piece)
+{
+    size_t gathered = 0;
+    for (uint64_t round = piece->first_round; round < piece->end_round; round++) {
+        uint64_t first, left = ll_deal_block(&run->deal, piece->lane, round, &first), length;
+        for (; left > 0; left -= length, first += length) {
+            length = left < BATCH - gathered ? left : BATCH - gathered;
+            if (!ll_proposals_at(&run->proposals, first, length, run->numbers + gathered))
+                return ll_complain(run->diags, (struct ll_place){.file = run->sweep->space->path},
+                                   "memory ran out");
+            gathered += length;
+            if (gathered == BATCH && !answer_gathered(run, gathered))
+                return false;
+            gathered %= BATCH;
+        }
+    }
+    return gathered == 0 || answer_gathered(run, gathered);
+}
+
+/* Takes pieces until there are none, or the next one might be too much. *number is the one to begin with. */
+static bool take_pieces(struct run *run, uint64_t *number, uint64_t most)
+{
+    const struct ll_sweep *sweep = run->sweep;
+    const struct ll_sweep_crew *crew = sweep->crew;
+    struct ll_deal_piece piece;
+    while (ll_deal_next(&run->deal, *number, &piece)) {
+        if (!work_piece(run, &piece))
+            return false;
+        if (most - ll_min(sweep->state.evaluated, most) < ll_deal_next_most(&run->deal, &piece))
+            return true;
+        *number = crew->size + crew->take(crew->context);
+    }
+    return true;
+}
+
+static bool work_pieces(struct run *run)
+{
+    struct ll_sweep *sweep = run->sweep;
+    run->proposals = ll_proposals_of(sweep->space);
+    run->deal = ll_deal_of(run->proposals.count, sharers(sweep));
+    if (!sweep_make_room(run, BATCH))
+        return false;
+    if (!sweep->crew) {
+        const struct ll_deal_piece all = ll_deal_lane(&run->deal, sweep->shard);
+        return work_piece(run, &all);
+    }
+    uint64_t number = sweep->crew->rank;
+    double nothing = 0;
+    const uint64_t left = run->proposals.count - ll_min(run->rows, run->proposals.count);
+    if (!take_pieces(run, &number, ll_deal_limit(left, sweep->crew->size)) && !is_stopped(sweep))
+        return false;
+    /* What all have left to others is there for whoever comes. */
+    sweep->crew->add_up(sweep->crew->context, &nothing, 1);
+    number = sweep->crew->size + sweep->crew->take(sweep->crew->context);
+    return !is_stopped(sweep) && take_pieces(run, &number, UINT64_MAX);
 }
 
 /* Which part of the sweep this is: a shard, or what this process of several did. */
@@ -894,23 +826,30 @@ static bool mark(struct ll_sweep *sweep, bool finished, struct ll_diags *diags)
 bool ll_sweep_run(struct ll_sweep *sweep, struct ll_diags *diags)
 {
     assert(sweep->shards > 0 && sweep->shard < sweep->shards && (!sweep->crew || sweep->shards == 1));
-    struct run run = {.sweep = sweep,
-                      .diags = diags,
-                      .front = {.objectives = sweep->space->objective_count},
-
-                      .slice = FIRST_SLICE,
-                      .taken = NO_PIECE};
-    ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run.front : NULL);
+    struct run *run = calloc(1, sizeof *run);
     sweep->state = (struct ll_sweep_state){.total = ll_sweep_search_total(sweep->space)};
+    if (!run)
+        return ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
+    run->sweep = sweep;
+    run->diags = diags;
+    run->front.objectives = sweep->space->objective_count;
+    run->slice = FIRST_SLICE;
+    ll_evaluator_prune(sweep->evaluator, sweep->space->search.prune ? &run->front : NULL);
     size_t before = diags->count;
-    bool done = mark(sweep, false, diags) && ll_search(sweep->space, sweep_answer, &run);
+    bool done =
+        (!sweep->store || ll_store_rows(sweep->store, &run->rows, diags)) && mark(sweep, false, diags);
+    done =
+        done && (ll_search_divides(sweep->space->search.kind) ? work_pieces(run)
+                                                              : ll_search(sweep->space, sweep_answer, run));
     sweep->state.stopped |= is_stopped(sweep);
     if (!done && !sweep->state.stopped && diags->count == before)
         ll_complain(diags, (struct ll_place){.file = sweep->space->path}, "memory ran out");
     ll_evaluator_prune(sweep->evaluator, NULL);
-    ll_archive_release(&run.front);
-    free(run.evaluations);
-    free(run.measured);
-    free(run.places);
+    ll_archive_release(&run->front);
+    ll_proposals_release(&run->proposals);
+    free(run->evaluations);
+    free(run->measured);
+    free(run->places);
+    free(run);
     return done && diags->count == before && (sweep->state.stopped || mark(sweep, true, diags));
 }

@@ -18,6 +18,7 @@
 #include "sim/explore/space.h"
 #include "tracer/base/arena.h"
 #include "tracer/base/diag.h"
+#include "tracer/base/map.h"
 #include "tracer/base/pool.h"
 #include "tracer/ir/trace.h"
 
@@ -42,8 +43,51 @@ typedef bool ll_ask(void *context, const uint64_t *numbers, size_t count, struct
 #include "sim/explore/searches.def"
 #undef LL_SEARCH
 
+/* Which points to look at when there are too many.
+ *
+ * A grid has dimensions with so many values each; a point is one index for each dimension. Everything here is
+ * a pure function of the seed and of which sample is asked for: threads and shards may ask in any order. */
+
+/* The numbers 0 .. count - 1 in an order of chance, each once, without a list of them. */
+struct ll_shuffle {
+    uint64_t count, key;
+    unsigned half_bits; /* of a number as the network that mixes it sees it */
+};
+
+/* count is at least 1 and at most 2^62. */
+struct ll_shuffle ll_shuffle_of(uint64_t count, uint64_t seed);
+
+/* The i-th of them; i is below count. A Feistel network of four rounds, walked until it ends inside the range
+ * (Black and Rogaway: Ciphers with arbitrary finite domains, 2002); fewer than four walks on average. */
+uint64_t ll_shuffle_at(const struct ll_shuffle *shuffle, uint64_t i);
+
+/* A Latin hypercube (McKay, Beckman and Conover, 1979) on a grid: of `samples` points, each value of each
+ * dimension is taken by as many as of every other one, give or take one; where a dimension has more values
+ * than there are samples, each stretch of them gives one. Writes sample i, i below samples. sizes[d] times
+ * samples fits in 64 bits. Two samples may be the same point where the grid is coarse. */
+void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, uint64_t seed, uint64_t i,
+                    uint32_t *point);
+
 /* Whether a search can be cut into shards: it does not learn from answers. */
 bool ll_search_divides(enum ll_search_kind kind);
+
+/* What a search that divides proposes, by place in its sequence: any stretch, in any order, at no cost for
+ * those before it, but for a Latin hypercube, which is drawn from its beginning on. */
+struct ll_proposals {
+    const struct ll_space *space;
+    uint64_t count;            /* of places */
+    struct ll_shuffle shuffle; /* of all points */
+    uint64_t draws;            /* of a Latin hypercube, so far */
+    struct ll_map drawn;       /* by it: points, in the order of their places */
+};
+
+/* Nothing is drawn yet. The space outlives it. */
+struct ll_proposals ll_proposals_of(const struct ll_space *space);
+void ll_proposals_release(struct ll_proposals *proposals);
+
+/* The points at `count` places from `first` on, which are all below proposals->count. False when memory ran
+ * out. */
+bool ll_proposals_at(struct ll_proposals *proposals, uint64_t first, size_t count, uint64_t *numbers);
 
 /* The one that space->search.kind names: as above. */
 bool ll_search(const struct ll_space *space, ll_ask *ask, void *context);
@@ -79,31 +123,6 @@ typedef bool ll_evolution_ask(void *context, const uint32_t *points, size_t coun
  * ended it. */
 enum ll_status ll_evolve(const struct ll_index_grid *grid, const struct ll_breeding *breeding,
                          ll_evolution_ask *ask, void *context);
-
-/* Which points to look at when there are too many.
- *
- * A grid has dimensions with so many values each; a point is one index for each dimension. Everything here is
- * a pure function of the seed and of which sample is asked for: threads and shards may ask in any order. */
-
-/* The numbers 0 .. count - 1 in an order of chance, each once, without a list of them. */
-struct ll_shuffle {
-    uint64_t count, key;
-    unsigned half_bits; /* of a number as the network that mixes it sees it */
-};
-
-/* count is at least 1 and at most 2^62. */
-struct ll_shuffle ll_shuffle_of(uint64_t count, uint64_t seed);
-
-/* The i-th of them; i is below count. A Feistel network of four rounds, walked until it ends inside the range
- * (Black and Rogaway: Ciphers with arbitrary finite domains, 2002); fewer than four walks on average. */
-uint64_t ll_shuffle_at(const struct ll_shuffle *shuffle, uint64_t i);
-
-/* A Latin hypercube (McKay, Beckman and Conover, 1979) on a grid: of `samples` points, each value of each
- * dimension is taken by as many as of every other one, give or take one; where a dimension has more values
- * than there are samples, each stretch of them gives one. Writes sample i, i below samples. sizes[d] times
- * samples fits in 64 bits. Two samples may be the same point where the grid is coarse. */
-void ll_latin_point(const uint64_t *sizes, size_t dimensions, uint64_t samples, uint64_t seed, uint64_t i,
-                    uint32_t *point);
 
 /* From a point to its results.
  *
@@ -263,6 +282,9 @@ bool ll_store_check(const char *path, struct ll_diags *diags);
  * fine. */
 bool ll_store_close(struct ll_store *store, struct ll_diags *diags);
 
+/* How many points are there, with whatever key. False after a complaint. */
+bool ll_store_rows(struct ll_store *store, uint64_t *rows, struct ll_diags *diags);
+
 /* Whether the point is there with this key; then its outcome is too. */
 bool ll_store_find(struct ll_store *store, uint64_t number, uint64_t key, struct ll_answer *outcome);
 
@@ -345,6 +367,44 @@ const struct ll_data_frame *ll_data_frame_where(const struct ll_data_frame *fram
 const struct ll_data_frame *ll_data_frame_want(const struct ll_data_frame *frame, const char *name, bool most,
                                                bool first, struct ll_arena *arena, struct ll_diags *diags);
 
+/* Sharing what a search proposes among so many lanes, evenly and with little said. Pure. */
+struct ll_deal {
+    uint64_t count;  /* places of the sequence */
+    uint64_t lanes;  /* at least 1 */
+    uint64_t block;  /* places that stay together */
+    uint64_t rounds; /* in each, every lane has a block, or none at the end */
+};
+
+/* Some rounds of a lane. */
+struct ll_deal_piece {
+    uint64_t lane, first_round, end_round;
+};
+
+/* Blocks of 64 places, or shorter ones where a lane would have less than 256 of them. */
+struct ll_deal ll_deal_of(uint64_t count, uint64_t lanes);
+
+/* All that a lane has: no lane more than one block above another. */
+struct ll_deal_piece ll_deal_lane(const struct ll_deal *deal, uint64_t lane);
+
+/* How many places the lane has that has most. */
+uint64_t ll_deal_most(const struct ll_deal *deal);
+
+/* The pieces in order: one of each lane, half of the places; then one of each lane, half of the rest, ...
+ * False past the last. */
+bool ll_deal_next(const struct ll_deal *deal, uint64_t number, struct ll_deal_piece *piece);
+
+/* The block of a lane in a round: its first place and, as result, how many there are. */
+uint64_t ll_deal_block(const struct ll_deal *deal, uint64_t lane, uint64_t round, uint64_t *first);
+
+/* How many places the piece that is taken after this one has at most: it is of the same rounds or of later
+ * ones. */
+uint64_t ll_deal_next_most(const struct ll_deal *deal, const struct ll_deal_piece *piece);
+
+/* How many of so many points one of the lanes evaluates at most, as long as others can: this share above
+ * their mean, or the mean rounded up. Who gets more of the processor than the others ends sooner. */
+#define LL_MOST_ABOVE_MEAN 0.05
+uint64_t ll_deal_limit(uint64_t points, uint64_t lanes);
+
 /* A search, answered by an evaluator, remembered by a store.
  *
  * What the store has is not evaluated again: so an interrupted sweep goes on where it was, and a search that
@@ -358,18 +418,20 @@ struct ll_sweep_state {
     uint64_t evaluated; /* points of this shard that this run evaluated */
     uint64_t valid;     /* points among known and evaluated that are valid */
     uint64_t left_out;  /* points among evaluated that were pruned: known ones dominate their lower bounds */
-    bool stopped;       /* the sweep was stopped before its end */
+    double evaluating_cpu_s; /* CPU time of evaluating points, of all threads */
+    bool stopped;            /* the sweep was stopped before its end */
 };
 
-/* Other processes that run the same sweep at the same time, each with a store of its own. All see the search
- * propose the same batches, cut them into the same pieces, and take these one after the other: who is done
- * with one takes the next. A search that learns gets all answers in every process, so it goes the way it goes
- * alone. */
+/* Other processes that run the same sweep at the same time, each with a store of its own. All deal the places
+ * of the search in the same pieces (struct ll_deal); each begins with its own, and who is done with one takes
+ * the next. Of a search that learns, each has its share of every batch and gets all answers, so it goes the
+ * way it goes alone. */
 struct ll_sweep_crew {
     unsigned rank, size; /* this process, of so many */
-    /* The number of the next piece that nobody has taken: 0, 1, 2, ... */
+    /* How often anybody has called this before: 0, 1, 2, ... */
     uint64_t (*take)(void *context);
-    /* Adds up each value over all processes; all call it equally often. */
+    /* Adds up each value over all processes, once all have come here; all call it equally often. Who waits
+     * takes no time of the processor. */
     void (*add_up)(void *context, double *values, size_t count);
     /* The greatest status of all, once all have come here with theirs. */
     int (*agree)(void *context, int status);
@@ -388,9 +450,6 @@ struct ll_sweep {
     void *context;
     struct ll_sweep_state state;
 };
-
-/* Whether a point is of a shard: a hash of its number says, so that shards are even whatever turns slowly. */
-bool ll_in_shard(uint64_t number, uint64_t shard, uint64_t shards);
 
 /* Points that the search of a space means to propose. */
 uint64_t ll_sweep_search_total(const struct ll_space *space);

@@ -175,23 +175,94 @@ static void a_grid_has_every_point_once(void **state)
     ll_space_free(space);
 }
 
+enum { MOST_PLACES = 70000 };
+static unsigned char owned[MOST_PLACES];
+
+/* The places of a piece, each marked. */
+static uint64_t mark_piece(const struct ll_deal *deal, const struct ll_deal_piece *piece)
+{
+    uint64_t places = 0;
+    for (uint64_t round = piece->first_round; round < piece->end_round; round++) {
+        uint64_t first, count = ll_deal_block(deal, piece->lane, round, &first);
+        assert_true(count <= deal->block && (count == 0 || first + count <= deal->count));
+        for (uint64_t i = 0; i < count; i++)
+            owned[first + i]++;
+        places += count;
+    }
+    return places;
+}
+
+static void check_each_once(uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(owned[i], 1);
+    memset(owned, 0, sizeof owned);
+}
+
+static const struct {
+    uint64_t count, lanes;
+} deals[] = {{1, 1},    {1, 16},    {7, 3},      {24, 16},    {100, 7},     {1000, 8},
+             {1024, 4}, {4800, 16}, {65536, 16}, {69999, 13}, {70000, 1000}};
+
 static void shards_are_even_and_share_all_points(void **state)
 {
     (void)state;
-    enum { SHARDS = 8, POINTS = 80000 };
-    uint64_t counts[SHARDS] = {0};
-    for (uint64_t number = 0; number < POINTS; number++) {
-        int owners = 0;
-        for (uint64_t shard = 0; shard < SHARDS; shard++)
-            if (ll_in_shard(number, shard, SHARDS)) {
-                owners++;
-                counts[shard]++;
-            }
-        assert_int_equal(owners, 1);
+    for (size_t d = 0; d < sizeof deals / sizeof *deals; d++) {
+        const struct ll_deal deal = ll_deal_of(deals[d].count, deals[d].lanes);
+        const double mean = (double)deal.count / (double)deal.lanes;
+        uint64_t most = 0;
+        for (uint64_t lane = 0; lane < deal.lanes; lane++) {
+            const struct ll_deal_piece all = ll_deal_lane(&deal, lane);
+            const uint64_t places = mark_piece(&deal, &all);
+            most = places > most ? places : most;
+        }
+        check_each_once(deal.count);
+        assert_int_equal(most, ll_deal_most(&deal));
+        assert_true((double)most <= fmax(ceil(mean), 1.004 * mean));
     }
-    for (size_t i = 0; i < SHARDS;
-         i++) /* within five standard deviations of the binomial: 5 sqrt(10000 7/8) */
-        assert_true(fabs((double)counts[i] - POINTS / SHARDS) < 468);
+}
+
+/* The pieces that processes take: all places once, the first of each process about half of its share, the
+ * last ones a block. */
+static void pieces_are_all_points_and_become_small(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < sizeof deals / sizeof *deals; d++) {
+        const struct ll_deal deal = ll_deal_of(deals[d].count, deals[d].lanes);
+        const double mean = (double)deal.count / (double)deal.lanes;
+        struct ll_deal_piece piece;
+        uint64_t number = 0, places = 0, before = UINT64_MAX;
+        for (; ll_deal_next(&deal, number, &piece); number++) {
+            places = mark_piece(&deal, &piece);
+            assert_true(number >= deal.lanes || (double)places <= fmax(1, mean / 2 + 2 * (double)deal.block));
+            assert_true(piece.end_round - piece.first_round <= before);
+            before = piece.end_round - piece.first_round;
+        }
+        assert_true(places <= deal.block && number <= 20 * deal.lanes);
+        check_each_once(deal.count);
+    }
+}
+
+/* Any stretch of what a search proposes is what asking for all of it has there. */
+static void proposals_are_the_same_from_any_place(void **state)
+{
+    (void)state;
+    static const enum ll_search_kind kinds[] = {LL_SEARCH_GRID, LL_SEARCH_RANDOM, LL_SEARCH_LATIN};
+    struct ll_space *space = some_space();
+    for (size_t k = 0; k < 3; k++) {
+        uint64_t all[3 * 2 * 7 * 5], some[11];
+        space->search = (struct ll_sweep_search){.kind = kinds[k], .points = 150, .seed = 3};
+        struct ll_proposals whole = ll_proposals_of(space), parts = ll_proposals_of(space);
+        assert_int_equal(whole.count, 150);
+        assert_true(ll_proposals_at(&whole, 0, 150, all));
+        for (uint64_t left = 140; left >= 7; left -= 7) { /* from behind */
+            assert_true(ll_proposals_at(&parts, left - 1, 11, some));
+            assert_memory_equal(some, all + left - 1, sizeof some);
+        }
+        ll_proposals_release(&whole);
+        ll_proposals_release(&parts);
+    }
+    ll_space_free(space);
 }
 
 int main(void)
@@ -205,6 +276,8 @@ int main(void)
         cmocka_unit_test(points_and_numbers_are_one),
         cmocka_unit_test(a_grid_has_every_point_once),
         cmocka_unit_test(shards_are_even_and_share_all_points),
+        cmocka_unit_test(pieces_are_all_points_and_become_small),
+        cmocka_unit_test(proposals_are_the_same_from_any_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

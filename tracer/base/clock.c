@@ -11,6 +11,13 @@ uint64_t ll_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+double ll_cpu_s(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
 uint64_t ll_clock_resolution_ns(void)
 {
     uint64_t smallest = UINT64_MAX;

@@ -9,6 +9,9 @@
 /* Nanoseconds since some fixed moment; never goes back. */
 uint64_t ll_now_ns(void);
 
+/* CPU time of this process so far, of all its threads, user and system. */
+double ll_cpu_s(void);
+
 /* The smallest step between two different readings, measured now over about a thousand readings. */
 uint64_t ll_clock_resolution_ns(void);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leadline-mpi: one sweep by many processes.
  *
- * There is no master: a counter in the memory of rank 0, which all may fetch and raise, says which piece of
- * the sweep comes next. Results never travel, but for searches that learn from them; each process has a
- * database of its own, and rank 0 joins them at the end. This is the one file that includes MPI. */
+ * There is no master: each process begins with a piece of its own, then a counter in the memory of rank 0,
+ * which all may fetch and raise, says which piece of the sweep comes next. Results never travel, but for
+ * searches that learn from them; each process has a database of its own, and rank 0 joins them at the end.
+ * This is the one file that includes MPI. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "sim/cli/command.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -45,31 +47,58 @@ static void speak(void)
         dup2(shared.errors, STDERR_FILENO);
 }
 
+/* Waits for an exchange without taking the processor: MPI itself would look again and again. Others may need
+ * seconds, so the pauses grow. */
+static void wait_for(MPI_Request *request)
+{
+    enum { SHORTEST_NS = 20000, LONGEST_NS = 5000000 };
+    struct timespec pause = {.tv_nsec = SHORTEST_NS};
+    int done = 0;
+    for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(request, &done, MPI_STATUS_IGNORE)) {
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < LONGEST_NS / 2 ? 2 * pause.tv_nsec : LONGEST_NS;
+    }
+}
+
+static void meet(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    wait_for(&request);
+}
+
 static uint64_t take(void *context)
 {
     const uint64_t one = 1;
-    uint64_t piece = 0;
+    uint64_t before = 0;
+    MPI_Request request;
     (void)context;
-    MPI_Fetch_and_op(&one, &piece, MPI_UINT64_T, 0, 0, MPI_SUM, shared.window);
-    MPI_Win_flush(0, shared.window);
-    return piece;
+    MPI_Rget_accumulate(&one, 1, MPI_UINT64_T, &before, 1, MPI_UINT64_T, 0, 0, 1, MPI_UINT64_T, MPI_SUM,
+                        shared.window, &request);
+    wait_for(&request);
+    return before;
 }
 
 static void add_up(void *context, double *values, size_t count)
 {
     enum { PIECE = 1 << 20 }; /* counts of MPI are int */
     (void)context;
-    for (size_t i = 0; i < count; i += PIECE)
-        MPI_Allreduce(MPI_IN_PLACE, values + i, (int)(count - i < PIECE ? count - i : PIECE), MPI_DOUBLE,
-                      MPI_SUM, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count; i += PIECE) {
+        MPI_Request request;
+        MPI_Iallreduce(MPI_IN_PLACE, values + i, (int)(count - i < PIECE ? count - i : PIECE), MPI_DOUBLE,
+                       MPI_SUM, MPI_COMM_WORLD, &request);
+        wait_for(&request);
+    }
 }
 
 /* The worst status of all. */
 static int agree(void *context, int status)
 {
     int worst = status;
+    MPI_Request request;
     (void)context;
-    MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Iallreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    wait_for(&request);
     if (worst == LL_DONE)
         speak();
     return worst;
@@ -105,6 +134,7 @@ static int work(int argc, char **argv)
     int status = ll_end(ll_command_run(&command, argc - 1, argv + 1));
     if (status == LL_FAILED)
         MPI_Abort(MPI_COMM_WORLD, status); /* the others may wait for this process */
+    meet();                                /* the first may still join what all have found */
     MPI_Win_unlock_all(shared.window);
     MPI_Win_free(&shared.window);
     return status;
