@@ -121,13 +121,17 @@ static const struct ll_attention_kernel *find_kernel(const struct ll_machine *ma
     return find_pass(machine, a, a->pass);
 }
 
-static double exponentials_of(const struct ll_machine *machine)
+/* Of one vector unit. */
+static double exponentials_of(const struct ll_machine *machine, double *count)
 {
+    *count = 0;
     for (uint64_t i = 0; i < machine->unit_count; i++) {
         const struct ll_unit *unit = &machine->units[i];
-        if (unit->model == LL_UNIT_VECTOR)
-            return (double)unit->vector.lanes *
-                   (unit->vector.specials > 0 ? unit->vector.specials : unit->vector.flops[LL_F32]);
+        if (unit->model != LL_UNIT_VECTOR)
+            continue;
+        *count = (double)unit->count;
+        return (double)unit->vector.lanes *
+               (unit->vector.specials > 0 ? unit->vector.specials : unit->vector.flops[LL_F32]);
     }
     return 0;
 }
@@ -150,7 +154,13 @@ static bool find_unit(const struct ll_machine *machine, enum ll_op_kind kind, co
     device->units = (double)unit->count;
     device->clock_hz = unit->clock_hz;
     device->flops = ll_unit_flops_per_cycle(unit, dtype);
-    device->exponentials = exponentials_of(machine);
+    double vectors;
+    device->exponentials = exponentials_of(machine, &vectors);
+    if (unit->model == LL_UNIT_SYSTOLIC) { /* all arrays work on one block, all vector units on its softmax */
+        device->flops *= device->units;
+        device->exponentials *= vectors;
+        device->units = 1;
+    }
     device->dram_Bps = outermost->bandwidth_Bps;
     device->l2_Bps = machine->level_count > 1 ? outermost[-1].bandwidth_Bps : outermost->bandwidth_Bps;
     return true;
@@ -313,11 +323,23 @@ static double padded_head(const struct ll_attention_kernel *kernel, double head)
     return does(kernel, LL_TRAIT_PADS_HEADS) ? exp2(ceil(log2(head))) : head;
 }
 
+/* Rows or columns of a systolic array over those at work: in each GEMM of a step the head is the side that is
+ * summed up or that comes out, whose other side is one of the tile's. */
+static double array_idle(const struct call *c)
+{
+    const struct ll_unit *unit = c->device.of;
+    if (unit->model != LL_UNIT_SYSTOLIC)
+        return 1;
+    double head = ((double)c->a->head_qk + (double)c->a->head_v) / 2,
+           side = (double)(unit->systolic.rows + unit->systolic.cols) / 2;
+    return ceil(head / side) * side / head;
+}
+
 /* Times that the GEMMs take over their FLOPs at the peak rate. */
 static double gemm_share(const struct call *c)
 {
     double share = by_dtype(c->kernel->gemm_time, c->narrow);
-    return share > 1 ? 1 / ll_unit_share(c->device.of, 1 / share) : share;
+    return (share > 1 ? 1 / ll_unit_share(c->device.of, 1 / share) : share) * array_idle(c);
 }
 
 static void time_step(const struct call *c, double gemm_flops, double exponentials, struct loops *l)

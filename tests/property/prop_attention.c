@@ -108,6 +108,45 @@ static uint64_t walked(const struct ll_attention *a, const struct ll_tile *tile)
     return steps;
 }
 
+/* Heads lie along a side of an array in each GEMM of a step: 128 on 256 rows are half of its peak. Four arrays
+ * beside one vector unit have a quarter of its operations each. */
+static void an_array_waits_for_heads_and_for_its_vector_unit(void **state)
+{
+    (void)state;
+    struct dice dice = {3};
+    struct ll_machine machine;
+    random_gpu(&dice, &machine);
+    machine.units[0] = (struct ll_unit){.name = "mxu",
+                                        .model = LL_UNIT_SYSTOLIC,
+                                        .count = 4,
+                                        .clock_hz = 1e9,
+                                        .efficiency = 1,
+                                        .systolic = {.rows = 256, .cols = 256, .macs = {[LL_BF16] = 1}}};
+    machine.units[1].count = 1;
+    machine.units[1].vector.specials = 0;
+    struct ll_attention_kernel *k = &machine.software.attention[LL_ATTENTION_PREFILL];
+    *k = (struct ll_attention_kernel){.name = "splash",
+                                      .pass = LL_ATTENTION_PREFILL,
+                                      .tile_count = 1,
+                                      .tiles = {{1024, 1024, 256}},
+                                      .gemm_time = {[LL_BF16] = 1},
+                                      .softmax_time = 6};
+    for (uint64_t head = 128; head <= 256; head += 128) {
+        const struct ll_attention a = {.batch = 1,
+                                       .queries = 4096,
+                                       .keys = 4096,
+                                       .heads = 8,
+                                       .kv_heads = 8,
+                                       .head_qk = head,
+                                       .head_v = head,
+                                       .pass = LL_ATTENTION_PREFILL,
+                                       .cache = LL_BF16};
+        const double gemms_s = 2 * 2 * 256.0 / (2 * 256 * 256), softmax_s = 6.0 * 4 / (128 * 2);
+        const double expected_s = 8 * 4096.0 * 4096 * (gemms_s + softmax_s) / 4 * 1e-9;
+        assert_true(fabs(cost_of_shape(&machine, &a).compute_s / expected_s - 1) < 1e-9);
+    }
+}
+
 /* On one unit without anything beside its steps, the time is as many steps as there are. */
 static void steps_are_those_of_a_walk_over_all_tiles(void **state)
 {
@@ -275,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_those_of_a_walk_over_all_tiles),
+        cmocka_unit_test(an_array_waits_for_heads_and_for_its_vector_unit),
         cmocka_unit_test(without_a_graph_no_call_is_faster_than_its_launch),
         cmocka_unit_test(more_to_do_is_never_faster),
         cmocka_unit_test(a_window_is_never_slower),
