@@ -173,25 +173,18 @@ struct choice {
     struct ll_outline *outline;
     uint64_t turn;
     struct ll_arena *arena;
-    struct ll_cost *cost; /* room, without what starting takes */
+    struct ll_cost *cost;                  /* room, without what starting takes */
+    const struct ll_kernel_timing *timing; /* of the work; NULL: nobody has asked */
+    bool asks;                             /* it is needed */
 };
 
-struct asked {
-    const struct choice *choice;
-    uint32_t candidate;
-};
-
-static bool find_levels(const struct ll_kernel_timing *timing, void *context)
+/* False, too, where they are found only with the timing. */
+static bool has_levels(struct choice *c, uint32_t candidate)
 {
-    const struct asked *asked = context;
-    return ll_kernel_outline_levels(timing, asked->choice->arena, asked->choice->outline, asked->candidate);
-}
-
-static bool has_levels(const struct choice *c, uint32_t candidate)
-{
-    struct asked asked = {c, candidate};
-    return c->outline->candidates[candidate].levels ||
-           ll_cost_ask_timing(c->machine, c->kind, c->work, find_levels, &asked);
+    if (c->outline->candidates[candidate].levels)
+        return true;
+    c->asks = !c->timing;
+    return c->timing && ll_kernel_outline_levels(c->timing, c->arena, c->outline, candidate);
 }
 
 static double energy_j(const struct choice *c, uint32_t candidate)
@@ -230,7 +223,7 @@ static bool is_less(const struct choice *c, const struct timed *a, const struct 
 
 /* Candidates are tried some at a time, of these that which computes the shortest first: it rules out most of
  * the others. False when memory ran out. */
-static bool choose(const struct choice *c, uint32_t *taken, struct ll_timing *timing)
+static bool choose(struct choice *c, struct ll_outline_choice *taken)
 {
     enum { AT_ONCE = 16 };
     const struct ll_outline *outline = c->outline;
@@ -254,23 +247,42 @@ static bool choose(const struct choice *c, uint32_t *taken, struct ll_timing *ti
             bool less = isinf(best.time_s) || is_less(c, &tried, &best);
             if (less || (tried.candidate < best.candidate && !is_less(c, &best, &tried))) {
                 best = tried;
-                *timing = alone;
+                taken->timing = alone;
             }
         }
     }
-    *taken = best.candidate;
+    taken->candidate = best.candidate;
     return true;
+}
+
+struct chosen {
+    struct choice *choice;
+    struct ll_outline_choice *taken;
+};
+
+static bool take(struct choice *c, struct ll_outline_choice *taken)
+{
+    return c->outline->count > 1 ? choose(c, taken) : has_levels(c, 0);
+}
+
+static bool take_with_timing(const struct ll_kernel_timing *timing, void *context)
+{
+    struct chosen *chosen = context;
+    chosen->choice->timing = timing;
+    return take(chosen->choice, chosen->taken);
 }
 
 bool ll_outline_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                      struct ll_outline *outline, uint64_t turn, struct ll_arena *arena, struct ll_cost *cost,
                      struct ll_outline_choice *taken)
 {
-    const struct choice choice = {machine, kind, work, outline, turn, arena, cost};
+    struct choice choice = {machine, kind, work, outline, turn, arena, cost, NULL, false};
+    struct chosen chosen = {&choice, taken};
     assert(outline->served && outline->count > 0);
     *taken = (struct ll_outline_choice){0};
     cost->overhead_s = cost->behind_s = cost->more_s = cost->gap_s = 0;
-    if (!(outline->count > 1 ? choose(&choice, &taken->candidate, &taken->timing) : has_levels(&choice, 0)))
+    if (!take(&choice, taken) &&
+        !(choice.asks && ll_cost_ask_timing(machine, kind, work, take_with_timing, &chosen)))
         return false;
     ll_outline_fill(machine, outline, taken->candidate, cost);
     fill_start(machine, outline, cost);

@@ -29,7 +29,7 @@ struct summed_work {
     struct ll_outline outline;
     bool sensitive;              /* what some op of it finds may decide how that is done */
     uint32_t first;              /* of its ops alone, the latest; LL_NONE: none */
-    struct ll_cost cost;         /* of what has no outline */
+    struct ll_cost *cost;        /* of what has no outline; else NULL */
     struct ll_timing timings[2]; /* of ops alone that find nothing, and of such that follow others */
     bool timed[2];
     double compute_j;
@@ -230,6 +230,22 @@ static bool is_simple(const struct ll_work *work)
     return work->kind != LL_WORK_WAIT && work->kind != LL_WORK_COLLECTIVE;
 }
 
+/* At most so many works are among the ops. */
+static uint64_t work_count(const struct ll_prepared *prepared, struct ll_arena *scratch)
+{
+    const uint64_t signatures = prepared->trace->signature_count;
+    bool *seen = ll_alloc(scratch, signatures, sizeof *seen);
+    uint64_t count = 0;
+    if (!seen)
+        return signatures;
+    for (uint32_t seq = prepared->first_op; seq < prepared->end_op; seq++) {
+        const uint32_t same = prepared->same[prepared->trace->ops[seq].signature];
+        count += !seen[same];
+        seen[same] = true;
+    }
+    return count;
+}
+
 /* False when memory ran out. */
 static bool fill(struct ll_summary *summary, const struct ll_machine *machine, struct ll_arena *scratch)
 {
@@ -239,7 +255,7 @@ static bool fill(struct ll_summary *summary, const struct ll_machine *machine, s
     const uint64_t signatures = prepared->trace->signature_count;
     struct ll_history *history = ll_history_new(prepared->residency, machine, first, end, scratch);
     uint32_t *numbers = nones(scratch, signatures), *repeats = nones(scratch, prepared->repeat_count);
-    summary->works = ll_alloc(&summary->arena, signatures, sizeof *summary->works);
+    summary->works = ll_alloc(&summary->arena, work_count(prepared, scratch), sizeof *summary->works);
     summary->alones = ll_alloc(&summary->arena, count, sizeof *summary->alones);
     summary->steps = ll_alloc(&summary->arena, count, sizeof *summary->steps);
     summary->deps = ll_alloc(&summary->arena, deps, sizeof *summary->deps);
@@ -304,7 +320,7 @@ static bool may_change(const struct ll_summary *summary, const struct ll_machine
 {
     for (uint32_t i = work->first; i != LL_NONE; i = summary->alones[i].next)
         if (summary->alones[i].found &&
-            ll_cost_is_reuse_sensitive(machine, &work->cost, summary->alones[i].found))
+            ll_cost_is_reuse_sensitive(machine, work->cost, summary->alones[i].found))
             return true;
     return false;
 }
@@ -328,9 +344,11 @@ static enum costed cost_whole(struct ll_summary *summary, const struct ll_machin
         ll_cost_op(machine, kind, asked, &own, &trouble);
     if (!cost)
         return trouble ? NOT_SERVED : NO_MEMORY;
-    if (memcmp(cost, &work->cost, sizeof *cost) != 0)
+    if (!work->cost && !(work->cost = ll_alloc(&summary->arena, 1, sizeof *work->cost)))
+        return NO_MEMORY;
+    if (memcmp(cost, work->cost, sizeof *cost) != 0)
         summary->summed = summary->computed = false;
-    work->cost = *cost;
+    memcpy(work->cost, cost, sizeof *cost);
     return cost->ways == 1 && cost->array_j == 0 && !may_change(summary, machine, work) ? COSTED : NOT_SERVED;
 }
 
@@ -404,11 +422,10 @@ static enum costed cost_work(struct ll_summary *summary, const struct ll_machine
                              struct ll_memo *memo, struct summed_work *work)
 {
     const struct ll_prepared *prepared = summary->prepared;
-    struct ll_cost *cost = &work->cost;
+    struct ll_cost *cost = &summary->cost;
     work->timed[false] = work->timed[true] = false;
     if (work->outline.served) {
         struct ll_outline_choice taken;
-        cost = &summary->cost;
         if (work->sensitive)
             return NOT_SERVED;
         if (!ll_outline_cost(machine, prepared->trace->signatures[work->signature].view.kind,
@@ -422,6 +439,7 @@ static enum costed cost_work(struct ll_summary *summary, const struct ll_machine
         enum costed costed = cost_whole(summary, machine, memo, work);
         if (costed != COSTED)
             return costed;
+        cost = work->cost;
     }
     const bool accesses =
         machine->energy_given && (!work->outline.served || work->accessed != work->taken + 1);
@@ -551,11 +569,10 @@ static void sum_compute(struct ll_summary *summary, const struct ll_machine *mac
     summary->compute_j = summary->host_bytes = 0;
     for (uint32_t w = 0; w < summary->work_count; w++) {
         struct summed_work *work = &summary->works[w];
-        struct ll_cost made = work->cost;
-        if (work->outline.served)
-            made = (struct ll_cost){
-                .unit = work->outline.unit, .made = work->outline.made, .zeros = work->outline.zeros};
-        work->compute_j = ll_cost_compute_j(machine, &summary->prepared->works[work->signature], &made);
+        const struct ll_cost made = {
+            .unit = work->outline.unit, .made = work->outline.made, .zeros = work->outline.zeros};
+        work->compute_j = ll_cost_compute_j(machine, &summary->prepared->works[work->signature],
+                                            work->outline.served ? &made : work->cost);
     }
     for (uint32_t i = 0; i < summary->step_count; i++) {
         const struct summed_work *work = &summary->works[summary->alones[summary->steps[i].alone].work];
