@@ -28,6 +28,15 @@ static void rows_lie_along_a_path_and_begin_with_the_texts_around_them(void **st
     expect("texts", 0, "unit,texts\ns,one\ns,two\n");
 }
 
+static void rows_of_joined_lists_say_of_which_they_are(void **state)
+{
+    (void)state;
+    expect("nothing|results/empty+texts", 0, "list,unit,texts\ntexts,s,one\ntexts,s,two\n");
+    expect("nothing+texts+results|count", 2, "list,unit,texts\ntexts,s,one\ntexts,s,two\n");
+    expect("texts+results", 3, "list,unit,texts,name\ntexts,s,one,\ntexts,s,two,\nresults,s,,a\n");
+    expect("results/other+nothing|texts", 0, "unit,texts\ns,one\ns,two\n");
+}
+
 static void no_more_rows_than_asked_for(void **state)
 {
     (void)state;
@@ -61,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_lie_along_a_path_and_begin_with_the_texts_around_them),
+        cmocka_unit_test(rows_of_joined_lists_say_of_which_they_are),
         cmocka_unit_test(no_more_rows_than_asked_for),
         cmocka_unit_test(a_document_without_such_rows_is_one),
         cmocka_unit_test(an_empty_list_has_no_rows),
