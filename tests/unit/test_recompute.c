@@ -131,7 +131,8 @@ static void what_is_kept_is_not_made_again(void **state)
     const uint64_t adds =
         (uint64_t)LAYERS * B * S * H; /* the sum behind `down`, which nothing reads either */
     assert_int_equal(flops_of(all) - flops_of(read), down + adds);
-    assert_true(flops_of(read) - flops_of(qkv) >= heads && flops_of(read) - flops_of(qkv) < heads * 1.2);
+    assert_true(flops_of(read) - flops_of(qkv) >= heads &&
+                (double)(flops_of(read) - flops_of(qkv)) < (double)heads * 1.2);
     assert_int_equal(flops_of(qkv) - flops_of(out), output);
     assert_true(flops_of(read) - flops_of(gemms) == heads + output + up);
     assert_true(peak_of(read) <= peak_of(qkv) && peak_of(qkv) <= peak_of(out));
