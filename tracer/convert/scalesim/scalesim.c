@@ -83,8 +83,8 @@ static bool complain(struct reading *reading, const struct ll_csv_field *field, 
     return ll_complain(reading->csv.diags, place, "%s", what);
 }
 
-/* Blanks on both sides off, in place; fields are the reader's own copies. */
-static const char *trimmed(const struct reading *reading, const struct ll_csv_field *field)
+/* Without blanks on both sides; what memory is refused for ends the reading. */
+static const char *trimmed(struct reading *reading, const struct ll_csv_field *field)
 {
     const char *text = field->text;
     while (isspace((unsigned char)*text))
@@ -93,6 +93,7 @@ static const char *trimmed(const struct reading *reading, const struct ll_csv_fi
     while (length > 0 && isspace((unsigned char)text[length - 1]))
         length--;
     const char *copy = ll_copy_text(reading->arena, text, length);
+    reading->csv.failed |= !copy;
     return copy ? copy : "";
 }
 
@@ -117,7 +118,7 @@ static bool read_number(struct reading *reading, const struct ll_csv_field *fiel
     return complain(reading, field, what ? what : "no whole number");
 }
 
-static bool is_blank(const struct reading *reading, const struct ll_csv_field *fields, size_t count)
+static bool is_blank(struct reading *reading, const struct ll_csv_field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (trimmed(reading, &fields[i])[0])
@@ -166,7 +167,7 @@ static bool add_layer(struct reading *reading, const struct ll_csv_field *fields
     return true;
 }
 
-static const struct ll_csv_field *field_of(const struct reading *reading, const struct ll_csv_field *fields,
+static const struct ll_csv_field *field_of(struct reading *reading, const struct ll_csv_field *fields,
                                            size_t count, size_t column)
 {
     size_t place = reading->place[column];
@@ -186,7 +187,7 @@ static bool read_sparsity(struct reading *reading, const struct ll_csv_field *fi
 }
 
 /* Whether a field where the stride of the width may stand, which nobody has named, is none. */
-static bool is_note(const struct reading *reading, size_t column, const struct ll_csv_field *field)
+static bool is_note(struct reading *reading, size_t column, const struct ll_csv_field *field)
 {
     return column == STRIDE_W && !(reading->told >> column & 1) && !is_number(trimmed(reading, field));
 }
@@ -359,7 +360,7 @@ static void read_header(struct reading *reading, const struct ll_csv_field *fiel
 }
 
 /* A row above the header that says what the file holds: it names no column, and no layer follows it. */
-static bool is_title(const struct reading *reading, const struct ll_csv_field *fields, size_t count)
+static bool is_title(struct reading *reading, const struct ll_csv_field *fields, size_t count)
 {
     struct ll_csv ahead = reading->csv;
     for (size_t i = 0; i < count; i++)
