@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic in attributes of Timeloop: `depth * width`, `max(1, ceil(log2(depth)))`. It is not the language of
- * sweep files (sim/explore/space.h), where `8GB/s` is a number, `a-b` may be a name and `^` is a power: here
- * `a-b` is a difference, `**` a power, and a name may stand for an expression that is read when it is met. */
+/* Arithmetic in attributes of Timeloop: `depth * width`, `max(1, ceil(log2(depth)))`. It is not the language
+ * of sweep files (sim/explore/space.h), where `8GB/s` is a number, `a-b` may be a name and `^` is a power:
+ * here `a-b` is a difference, `**` a power, and a name may stand for an expression, read when it is met. */
 #ifndef LL_SIM_INTERCHANGE_EXPRESSION_H
 #define LL_SIM_INTERCHANGE_EXPRESSION_H
 

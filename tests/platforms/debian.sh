@@ -24,6 +24,6 @@ mkdir "$root/leadline"
 [ $# -lt 3 ] || cp -R "$3" "$root/leadline/given"
 exec unshare --mount --propagation private -- sh -euc '
     for folder in dev proc sys; do mount --rbind "/$folder" "$1/$folder"; done
-    exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 CI="${CI-}" \
+    exec chroot "$1" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 CI="${CI-}" \
         ${OPENBLAS_CORETYPE:+OPENBLAS_CORETYPE="$OPENBLAS_CORETYPE"} \
         ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS=/etc/certificates_of_npm} sh -euc "cd /leadline && $2"' sh "$root" "$2"

@@ -24,7 +24,7 @@ class Server:
 
     def __init__(self):
         self.process = subprocess.Popen([SERVER, "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        watchdog = threading.Timer(60, self.process.kill)
+        watchdog = threading.Timer(300, self.process.kill)
         watchdog.daemon = True
         watchdog.start()
 
