@@ -65,7 +65,8 @@ static void send_around(struct ll_steps *steps, double forward_bytes, double bac
     for (uint64_t g = 0; g < kinds; g++) {
         struct ll_blocks blocks = ll_steps_blocks(steps, g);
         n = kinds == 1 ? ll_short_ring(steps, &blocks) : all;
-        if (kinds == 1 && !ll_steps_are_worth(steps, n * blocks.rings * ((forward_bytes > 0) + (back_bytes > 0))))
+        if (kinds == 1 &&
+            !ll_steps_are_worth(steps, n * blocks.rings * ((forward_bytes > 0) + (back_bytes > 0))))
             return;
         send_rings(steps, ll_steps_sender(kinds, g), blocks, n, forward_bytes, back_bytes);
     }

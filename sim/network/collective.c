@@ -313,7 +313,8 @@ static void explain_compared(struct ll_solver *solver, const struct ll_exchange 
     uint64_t count = 0;
     struct ll_exchange fewer;
     lines->failed |= !ll_distinct_groups(solver, exchange, &fewer);
-    for (enum ll_algorithm a = 0; !lines->failed && exchange->size <= MOST_FLAT && a < LL_ALGORITHM_COUNT; a++) {
+    for (enum ll_algorithm a = 0; !lines->failed && exchange->size <= MOST_FLAT && a < LL_ALGORITHM_COUNT;
+         a++) {
         struct ll_exchanged tried;
         bool asked = tuned ? a == LL_ALGORITHM_RING || a == LL_ALGORITHM_IN_NETWORK : a != LL_ALGORITHM_TUNED;
         if (!asked || try_algorithm(solver, &fewer, a, cheap, NULL, &tried) != LL_EXCHANGE_DONE)

@@ -92,7 +92,8 @@ static bool take_rail(const struct ll_net *net, uint64_t level, const struct ll_
     return *owned;
 }
 
-static struct ll_exchange find_distinct(const struct ll_net *net, const struct ll_exchange *e, uint64_t **owned)
+static struct ll_exchange find_distinct(const struct ll_net *net, const struct ll_exchange *e,
+                                        uint64_t **owned)
 {
     struct ll_exchange fewer = *e;
     *owned = NULL;

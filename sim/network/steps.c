@@ -37,8 +37,8 @@ struct ll_flows {
     struct ll_route path; /* the links of all messages, one after the other */
     struct message *messages;
     uint64_t count, capacity;
-    uint64_t times; /* for how many messages on other links each of them stands, itself included */
-    struct crossed *links;                     /* of the net */
+    uint64_t times;        /* for how many messages on other links each of them stands, itself included */
+    struct crossed *links; /* of the net */
     uint64_t *used, used_count, used_capacity; /* links that messages without a rate cross */
     uint64_t *crossers, crossers_capacity;     /* messages, link by link */
     uint64_t *held, held_count, held_capacity; /* messages on a link that is full now */
@@ -301,6 +301,27 @@ static bool run_to_end(struct ll_flows *flows, struct ll_flow_times *times)
     return false;
 }
 
+/* The sum after `term`, which is not negative, has been added so many times, rounded each time. As long as sums lie
+ * between two powers of two each addition adds the same, which is `term` rounded, but where that is a tie. */
+static double add_times(double sum, double term, uint64_t times)
+{
+    for (; times > 0; times--) {
+        const double next = sum + term, added = next - sum;
+        int exponent;
+        frexp(next, &exponent);
+        const double limit = ldexp(1, exponent), unit = ldexp(1, exponent - 53);
+        sum = next;
+        if (times < 8 || added <= 0 || next - added < limit / 2 || !(fabs(term - added) < unit / 2))
+            continue;
+        const double further = fmin((double)(times - 1), floor((limit - next) / added) - 1);
+        if (further < 1)
+            continue;
+        sum += further * added;
+        times -= (uint64_t)further;
+    }
+    return sum;
+}
+
 bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
 {
     double empty_s = 0; /* the longest latency of messages without bytes */
@@ -312,8 +333,7 @@ bool ll_flows_run(struct ll_flows *flows, struct ll_flow_times *times)
         const struct message *message = &flows->messages[i];
         times->latency_s = fmax(times->latency_s, message->latency_s);
         const double share_s = message->latency_s / (double)(flows->count * flows->times);
-        for (uint64_t k = 0; k < flows->times; k++) /* rounded as if all were there */
-            times->mean_latency_s += share_s;
+        times->mean_latency_s = add_times(times->mean_latency_s, share_s, flows->times);
         empty_s = message->left_bytes <= 0 ? fmax(empty_s, message->latency_s) : empty_s;
     }
     if (!add_end(flows, 0, empty_s) || !run_to_end(flows, times))
@@ -735,8 +755,7 @@ uint32_t ll_solver_groups(struct ll_solver *solver, struct ll_exchange *e)
     const uint64_t known = solver->groups.count;
     if (!ll_grow(&solver->groupings, &solver->grouping_capacity, known + 1, sizeof *solver->groupings))
         return LL_NO_ID;
-    uint32_t list =
-        ll_map_intern(&solver->lists, e->members, e->groups * e->size * sizeof *e->members, NULL);
+    uint32_t list = ll_map_intern(&solver->lists, e->members, e->groups * e->size * sizeof *e->members, NULL);
     if (list == LL_NO_ID)
         return LL_NO_ID;
     e->members = solver->lists.entries[list].bytes;

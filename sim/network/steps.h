@@ -301,10 +301,10 @@ struct ll_protocol ll_library_kernel_protocol(const struct ll_collective_kernel 
 /* What is known of groups that the solver holds (groups.c), found when it is first asked for: to look at all
  * members of a large machine takes longer than all else. */
 struct ll_grouping {
-    struct ll_blocks blocks; /* of the first group; size 0: not known */
-    uint64_t kinds;          /* 0: not known */
-    uint64_t short_ring;     /* 0: not known */
-    uint64_t common_level;   /* and one more; 0: not known */
+    struct ll_blocks blocks;  /* of the first group; size 0: not known */
+    uint64_t kinds;           /* 0: not known */
+    uint64_t short_ring;      /* 0: not known */
+    uint64_t common_level;    /* and one more; 0: not known */
     uint64_t distinct_groups; /* so many, of these members, take as long as all; 0: not known */
     const uint64_t *distinct;
     const uint64_t *between; /* members of the groups between blocks (hierarchical.c); NULL: not known */
@@ -319,9 +319,10 @@ struct ll_grouping *ll_solver_grouping(struct ll_solver *solver, const struct ll
  * the solver holds. */
 bool ll_groups_are_apart(struct ll_solver *solver, const struct ll_exchange *exchange);
 
-/* The exchange with as few groups as take as long as all, whose members the solver holds. False when memory ran
- * out. */
-bool ll_distinct_groups(struct ll_solver *solver, const struct ll_exchange *exchange, struct ll_exchange *fewer);
+/* The exchange with as few groups as take as long as all, whose members the solver holds. False when memory
+ * ran out. */
+bool ll_distinct_groups(struct ll_solver *solver, const struct ll_exchange *exchange,
+                        struct ll_exchange *fewer);
 
 /* Whether so many messages of each group are worth sending in the step at hand: they cross at least as many
  * links. Else the exchange is given up. */

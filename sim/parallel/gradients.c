@@ -339,9 +339,9 @@ static bool has_weights(const struct ll_trace *trace)
 /* Whether an update reads a gradient, which is seen without what else belongs to weights. */
 static bool updates_by_gradients(const struct ll_trace *trace, struct ll_arena *scratch)
 {
-    struct ll_gradients gradients = {.kind = ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.kind),
-                                     .in_parts =
-                                         ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.in_parts)};
+    struct ll_gradients gradients = {
+        .kind = ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.kind),
+        .in_parts = ll_alloc(scratch, trace->tensor_count + 1, sizeof *gradients.in_parts)};
     struct finding f = {.trace = trace,
                         .g = &gradients,
                         .picks_rows = ll_alloc(scratch, trace->tensor_count + 1, sizeof *f.picks_rows)};

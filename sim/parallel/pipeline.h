@@ -148,14 +148,15 @@ const char *ll_virtual_stages_find(const struct ll_trace *trace,
                                    struct ll_virtual_stages *vstages);
 
 /* The program of partition->vstage, of virtual stages that were found before; as ll_pipeline_partition. */
-struct ll_trace *ll_vstage_program(const struct ll_trace *trace, const struct ll_pipeline_partition *partition,
+struct ll_trace *ll_vstage_program(const struct ll_trace *trace,
+                                   const struct ll_pipeline_partition *partition,
                                    const struct ll_virtual_stages *vstages, const char **trouble);
 
 /* Virtual stages that do the same, known by their layers (twins.c): their programs need not all be made. */
 
 struct ll_twins {
-    uint32_t vstages;        /* of a model */
-    uint32_t *twin_of;       /* by virtual stage: the first that has its program; itself: none before it has */
+    uint32_t vstages;  /* of a model */
+    uint32_t *twin_of; /* by virtual stage: the first that has its program; itself: none before it has */
     const uint32_t *part_of; /* by layer: its virtual stage; NULL where layers cannot be divided so */
     uint32_t layers;         /* length of part_of */
 };
@@ -177,7 +178,7 @@ struct ll_kept_layers {
 
 /* The recorded step without the layers of virtual stages that do what another does, but for those next to a
  * virtual stage that is kept: after any transformations that treat equal layers alike the programs of those
- * come out as from the whole step (ll_kept_layers_hold). Free with ll_trace_free. NULL where that cannot be or
+ * come out as from the whole step (ll_kept_layers_hold). Free with ll_trace_free. NULL where that cannot be,
  * saves little, or memory ran out. Lists live in the arena. */
 struct ll_trace *ll_leave_twins_out(const struct ll_trace *trace, const struct ll_parallel *plan,
                                     uint32_t vstages, struct ll_arena *arena, struct ll_kept_layers *kept);

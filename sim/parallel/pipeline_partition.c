@@ -773,8 +773,8 @@ static void follow_phase(struct partitioning *c, uint32_t op)
 /* What nobody reads and nobody owns is done once: by the first virtual stage. */
 static bool is_left_over(const struct partitioning *c, uint32_t op)
 {
-    bool read =
-        c->vstages->vstage_of[op] != LL_NONE || c->vstages->tie_of[op] != LL_NONE || c->partition->vstage != 0;
+    bool read = c->vstages->vstage_of[op] != LL_NONE || c->vstages->tie_of[op] != LL_NONE ||
+                c->partition->vstage != 0;
     for (uint32_t i = 0; i < signature_in_cut(c, op)->view.output_count; i++)
         read |= c->is_read[ll_op_output(c->trace, op, i)];
     return !read;
@@ -791,7 +791,8 @@ static void write_op(struct partitioning *c, uint32_t op)
     send_made(c, op);
 }
 
-struct ll_trace *ll_vstage_program(const struct ll_trace *trace, const struct ll_pipeline_partition *partition,
+struct ll_trace *ll_vstage_program(const struct ll_trace *trace,
+                                   const struct ll_pipeline_partition *partition,
                                    const struct ll_virtual_stages *vstages, const char **trouble)
 {
     assert(partition->vstage < partition->stages * partition->chunks);

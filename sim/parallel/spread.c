@@ -44,15 +44,14 @@ static double step_flops(const struct ll_trace *trace)
     return flops_of(&sum, trace);
 }
 
-/* The same of the whole step of which layers were left out (kept->count > 0). False when memory ran out, or the
- * layers are others. */
+/* The same of the whole step of which layers were left out (kept->count > 0). False when memory ran out, or
+ * the layers are others. */
 static bool whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops)
 {
     struct ll_arena scratch = {0};
     struct ll_layers layers;
     struct flops sum = {0};
-    bool done = kept->count == 0 ||
-                (ll_layers_find(trace, &scratch, &layers) && layers.count == kept->count);
+    bool done = kept->count == 0 || (ll_layers_find(trace, &scratch, &layers) && layers.count == kept->count);
     for (uint64_t i = 0; done && kept->count > 0 && i < trace->op_count; i++)
         add_flops(&sum, trace->signatures[trace->ops[i].signature].flops,
                   layers.owner[i] == LL_NONE ? 1 : kept->stands_for[layers.owner[i]]);
@@ -524,7 +523,7 @@ struct chain {
     struct ll_spread *spread;
     const struct ll_trace *last;
     struct ll_diags *diags;
-    const char *what; /* is being done, for complaints */
+    const char *what;           /* is being done, for complaints */
     struct ll_kept_layers kept; /* without any: the whole step is transformed */
     struct ll_arena arena;      /* of these, and of what is found out on the way */
 };
@@ -768,8 +767,7 @@ static bool find_cuts(struct chain *chain, struct cuts *cuts)
     if (kept->count > 0 ? !ll_kept_layers_hold(chain->last, plan, kept, &chain->arena)
                         : !ll_twins_find(chain->last, plan, vstages, &chain->arena, &cuts->twins))
         return no_memory(chain->diags);
-    const char *trouble =
-        ll_virtual_stages_find(chain->last, &cuts->how, &chain->arena, &cuts->vstages);
+    const char *trouble = ll_virtual_stages_find(chain->last, &cuts->how, &chain->arena, &cuts->vstages);
     return !trouble || follow(chain, NULL, trouble);
 }
 

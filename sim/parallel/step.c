@@ -58,8 +58,8 @@ struct run {
     struct ll_diags *diags;
     struct ll_program_replay *measured;  /* by program, on a device like all others */
     const struct ll_program_replay **of; /* by virtual stage: its replay in the pipeline that is simulated */
-    struct ll_vstage_memory *memory; /* by program, as far as known */
-    bool *remembers;                 /* by program: its memory is known */
+    struct ll_vstage_memory *memory;     /* by program, as far as known */
+    bool *remembers;                     /* by program: its memory is known */
     struct ll_crews crews;
     const uint8_t *crew; /* of crews.slow: the pipeline that is simulated; NULL: one without slow devices */
     struct variant *variants;
@@ -663,8 +663,8 @@ static bool open_run(struct run *run, const struct ll_spread *spread, const stru
     run->done_s = ll_alloc(arena, spread->plan.pipeline, sizeof *run->done_s);
     run->memory = ll_alloc(arena, spread->program_count, sizeof *run->memory);
     run->remembers = ll_alloc(arena, spread->program_count, sizeof *run->remembers);
-    return run->memory && run->remembers && run->exchanges && run->measured && run->times && run->messages && run->handed && run->of &&
-           run->done_s;
+    return run->memory && run->remembers && run->exchanges && run->measured && run->times && run->messages &&
+           run->handed && run->of && run->done_s;
 }
 
 /* What a device of a stage replays in a step. */

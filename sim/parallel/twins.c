@@ -136,8 +136,7 @@ static bool owns_weight(const struct leaving *l, uint32_t layer, uint32_t *user)
     const uint32_t other = *user;
     if (other == LL_NONE)
         *user = layer;
-    return other == LL_NONE || other == layer ||
-           (l->stay[layer] != LEFT_OUT && l->stay[other] != LEFT_OUT);
+    return other == LL_NONE || other == layer || (l->stay[layer] != LEFT_OUT && l->stay[other] != LEFT_OUT);
 }
 
 /* Whether an op may go, or stay while others go: those that go read of stages that stay but the border, and
@@ -160,8 +159,8 @@ static bool may_leave(const struct leaving *l, uint32_t op, struct marks *marks)
     return true;
 }
 
-/* Whether all may; what is nobody's is made where it is read, so that somebody who stays has to read it. False
- * when memory ran out, too. */
+/* Whether all may; what is nobody's is made where it is read, so that somebody who stays has to read it.
+ * False when memory ran out, too. */
 static bool may_all_leave(const struct leaving *l)
 {
     const struct ll_trace *trace = l->trace;
@@ -202,12 +201,12 @@ static void redirect_inputs(struct leaving *l, struct ll_rewrite *rewrite, uint3
         if (from == LL_NONE || stay_of(l, from) != LEFT_OUT)
             continue;
         const enum ll_phase phase = signature_of(trace, from)->phase;
-        const uint32_t layer = stand_in(l, equal->layers.owner[from],
-                                        phase == LL_PHASE_FORWARD || phase == LL_PHASE_INPUT);
+        const uint32_t layer =
+            stand_in(l, equal->layers.owner[from], phase == LL_PHASE_FORWARD || phase == LL_PHASE_INPUT);
         const uint32_t other = equal->ops[equal->begin[layer] + equal->place[from]];
-        ll_rewrite_redirect(rewrite, tensor,
-                            ll_rewrite_tensor(rewrite, ll_op_output(trace, other,
-                                                                    tensor - trace->ops[from].first_output)));
+        ll_rewrite_redirect(
+            rewrite, tensor,
+            ll_rewrite_tensor(rewrite, ll_op_output(trace, other, tensor - trace->ops[from].first_output)));
     }
 }
 

@@ -19,7 +19,7 @@ struct who {
 /* The devices of which that is. */
 struct listed {
     struct who who;
-    uint64_t *members, groups; /* NULL: nothing is listed */
+    uint64_t *members, groups;  /* NULL: nothing is listed */
     uint32_t levels, outermost; /* as in struct ll_price */
 };
 
@@ -267,8 +267,8 @@ static bool open_net(struct ll_exchanges *x)
 static const struct listed *list_members(struct ll_exchanges *x, const struct ll_asked *asked, uint64_t size)
 {
     const bool two = is_between_two(asked->kind), ring = asked->kind == LL_OP_SHIFT;
-    const struct who who = {two || ring ? asked->kind : LL_OP_NONE, size, asked->stride, asked->first,
-                            asked->span, asked->peer};
+    const struct who who = {
+        two || ring ? asked->kind : LL_OP_NONE, size, asked->stride, asked->first, asked->span, asked->peer};
     for (uint64_t i = 0; i < LISTS; i++)
         if (x->lists[i].members && memcmp(&x->lists[i].who, &who, sizeof who) == 0)
             return &x->lists[i];
@@ -340,8 +340,8 @@ void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, con
     if (price->devices < 2 || price->groups == 0 || price->trouble || !open_net(x))
         return;
     struct ll_exchange what = exchange_of(x, asked, &again);
-    why->failed |=
-        !what.members || ll_exchange_explain(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
+    why->failed |= !what.members ||
+                   ll_exchange_explain(x->solver, &what, &price->exchanged, &lines) == LL_EXCHANGE_NO_MEMORY;
     say_lines(lines.text, why);
     ll_str_release(&lines);
 }

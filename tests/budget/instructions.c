@@ -491,8 +491,8 @@ static void set_plan_on(struct scene *scene, const char *machine, uint64_t data,
 {
     set_plan(scene);
     ll_machine_free(scene->machine);
-    scene->machine = ll_machine_parse(machine, strlen(machine), "cluster.yaml", folders, NULL, 0,
-                                      &scene->diags);
+    scene->machine =
+        ll_machine_parse(machine, strlen(machine), "cluster.yaml", folders, NULL, 0, &scene->diags);
     if (!scene->machine)
         fail(scene, "read the machine");
     scene->plan.data = data;

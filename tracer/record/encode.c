@@ -173,8 +173,8 @@ uint32_t ll_tables_links(struct ll_tables *tables, const struct ll_record *recor
     *status = fits(record) ? LL_NO_MEMORY : LL_TOO_LARGE;
     if (!fits(record))
         return LL_NO_ID;
-    struct ll_links_key *key = key_room(
-        tables, sizeof *key + (record->input_count + record->control_count) * sizeof(uint64_t));
+    struct ll_links_key *key =
+        key_room(tables, sizeof *key + (record->input_count + record->control_count) * sizeof(uint64_t));
     if (!key)
         return LL_NO_ID;
     *key = links_key(record);

@@ -62,7 +62,7 @@ struct ll_tables {
     uint64_t tensor_count, tensor_capacity;
     const struct ll_signature_counts *known; /* those of the next record, if it is new; NULL: to be counted */
     struct ll_bytes key;                     /* scratch */
-    struct ll_shape *shapes; /* scratch: of the inputs and outputs of a signature */
+    struct ll_shape *shapes;                 /* scratch: of the inputs and outputs of a signature */
     uint64_t shape_capacity;
 };
 

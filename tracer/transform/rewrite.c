@@ -317,8 +317,8 @@ static uint32_t named_desc(struct ll_rewrite *rewrite, uint32_t desc, const stru
     if (name == LL_NONE)
         return LL_NONE;
     return note_shape(
-        rewrite,
-        ll_recorder_named_desc(rewrite->recorder, name, shape, (enum ll_memory_class)old->memory), shape);
+        rewrite, ll_recorder_named_desc(rewrite->recorder, name, shape, (enum ll_memory_class)old->memory),
+        shape);
 }
 
 uint32_t ll_rewrite_reshaped(struct ll_rewrite *rewrite, uint32_t desc, const struct ll_shape *shape)
@@ -477,8 +477,7 @@ static bool accepted(struct ll_rewrite *rewrite, const struct ll_record *record,
 static uint32_t add_accepted(struct ll_rewrite *rewrite, const struct ll_record *record,
                              const struct ll_signature_counts *counts)
 {
-    uint32_t first =
-        checked(rewrite, ll_recorder_counted_op(rewrite->recorder, record, counts));
+    uint32_t first = checked(rewrite, ll_recorder_counted_op(rewrite->recorder, record, counts));
     if (first == LL_NONE || !note_tensors(rewrite, first, record->outputs, record->output_count))
         return LL_NONE;
     rewrite->op_count++;
