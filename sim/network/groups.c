@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symmetry: groups and devices of an exchange that need not be simulated twice.
  *
- * Groups that lie alike in blocks which share no link take as long as those of one block; groups on separate rails
- * take as long as those of the fullest rail; of groups that share no link at all the first shows what all do. On a
- * ring whose devices are joined by a switch, or each with each, all pieces move alike, so a short ring shows how
- * long a step takes. */
+ * Groups that lie alike in blocks which share no link take as long as those of one block; groups on
+ * separate rails take as long as those of the fullest rail; of groups that share no link at all the first
+ * shows what all do. On a ring whose devices are joined by a switch, or each with each, all pieces move
+ * alike, so a short ring shows how long a step takes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,8 +232,9 @@ static bool moved_alike(const struct ll_net *net, uint64_t level, const struct l
     return true;
 }
 
-/* A device that a message passes has in each level the place of its sender or its receiver. All such devices are
- * of the group where this has every combination of its members' places; and links are then of one group each. */
+/* A device that a message passes has in each level the place of its sender or its receiver. All such
+ * devices are of the group where this has every combination of its members' places; and links are then of
+ * one group each. */
 static bool find_apart(const struct ll_net *net, const struct ll_exchange *e)
 {
     const struct ll_network *networks = ll_net_machine(net)->networks;

@@ -301,8 +301,9 @@ static bool run_to_end(struct ll_flows *flows, struct ll_flow_times *times)
     return false;
 }
 
-/* The sum after `term`, which is not negative, has been added so many times, rounded each time. As long as sums lie
- * between two powers of two each addition adds the same, which is `term` rounded, but where that is a tie. */
+/* The sum after `term`, which is not negative, has been added so many times, rounded each time. As long as
+ * sums lie between two powers of two each addition adds the same, which is `term` rounded, but where that
+ * is a tie. */
 static double add_times(double sum, double term, uint64_t times)
 {
     for (; times > 0; times--) {
@@ -354,8 +355,8 @@ static const struct ll_flow_end *flows_ends(const struct ll_flows *flows, uint64
 /* The steps of an algorithm: messages are collected, groups that behave alike are simulated once, and the
  * flows of each distinct step are solved and remembered.
  *
- * Two sections: how a step is sent (chunks in halves, streams, hops), and the solver that remembers the times of
- * message patterns. */
+ * Two sections: how a step is sent (chunks in halves, streams, hops), and the solver that remembers the
+ * times of message patterns. */
 
 /* What becomes of the messages of a step.
  *
@@ -810,8 +811,8 @@ static double take_shares(struct ll_solver *solver)
     return whole;
 }
 
-/* All groups' messages become flows, as long as they cross no more links; those of the first stand for all where
- * groups do not meet. */
+/* All groups' messages become flows, as long as they cross no more links; those of the first stand for all
+ * where groups do not meet. */
 static bool add_flows(struct ll_solver *solver, const struct ll_exchange *e, uint64_t most_links)
 {
     bool alike = true;

@@ -164,8 +164,9 @@ void ll_steps_record_add(struct ll_steps_record *record, const struct ll_ended *
  * in its first message, and no result depends on what was solved before. One thread at a time; deterministic.
  */
 
-/* The number by which the solver knows an exchange's groups; LL_NO_ID when memory ran out. Members are copied:
- * exchange->members are those that the solver holds from then on, by which it knows them again at once. */
+/* The number by which the solver knows an exchange's groups; LL_NO_ID when memory ran out. Members are
+ * copied: exchange->members are those that the solver holds from then on, by which it knows them again at
+ * once. */
 uint32_t ll_solver_groups(struct ll_solver *solver, struct ll_exchange *exchange);
 
 /* Forgets every pattern that was solved. */
@@ -314,9 +315,9 @@ struct ll_grouping {
 /* NULL when the solver does not hold these members. Good until it is asked for others. */
 struct ll_grouping *ll_solver_grouping(struct ll_solver *solver, const struct ll_exchange *exchange);
 
-/* Whether each group does on links of its own what the first does on its: all lie alike, in levels where switches
- * join devices, or each is joined with each, and what a message passes on its way is of its group. Of groups that
- * the solver holds. */
+/* Whether each group does on links of its own what the first does on its: all lie alike, in levels where
+ * switches join devices, or each is joined with each, and what a message passes on its way is of its
+ * group. Of groups that the solver holds. */
 bool ll_groups_are_apart(struct ll_solver *solver, const struct ll_exchange *exchange);
 
 /* The exchange with as few groups as take as long as all, whose members the solver holds. False when memory
