@@ -172,7 +172,7 @@ void ll_warnings_text(const struct ll_warnings *warnings, struct ll_str *out);
 /* The key `warnings` into the object that is open; an empty list where there is none. */
 void ll_warnings_json(const struct ll_warnings *warnings, struct ll_json *json);
 
-/* What searches for mappings on arrays looked at (searched.c): a line, only where they left some out; the
+/* What searches for mappings on arrays looked at (sim_json.c): a line, only where they left some out; the
  * keys mappings_... of the open object, only of a result with such searches. Per step. */
 void ll_searched_text(const struct ll_result *result, unsigned width, struct ll_str *out);
 void ll_searched_json(const struct ll_result *result, struct ll_json *json);
