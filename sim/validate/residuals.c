@@ -311,7 +311,7 @@ static const char *family_of(const struct ll_kind_result *kind)
         [LL_CLASS_MOVEMENT] = "elementwise",
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(ll_op_name(kinds[i].kind), kind->kind) == 0)
+        if (kinds[i].kind == kind->op_kind)
             return kinds[i].family;
     return classes[kind->op_class];
 }

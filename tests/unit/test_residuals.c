@@ -41,10 +41,10 @@ static void ops_err_together_and_families_apart(void **state)
 {
     (void)state;
     const struct ll_kind_result kinds[] = {
-        {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 0.6},
-        {.kind = "relu", .op_class = LL_CLASS_ELEMENTWISE, .share = 0.2},
-        {.kind = "transpose", .op_class = LL_CLASS_MOVEMENT, .share = 0.1},
-        {.kind = "conv2d", .op_class = LL_CLASS_CONV, .share = 0.1},
+        {.kind = "matmul", .op_kind = LL_OP_MATMUL, .op_class = LL_CLASS_MATRIX, .share = 0.6},
+        {.kind = "relu", .op_kind = LL_OP_RELU, .op_class = LL_CLASS_ELEMENTWISE, .share = 0.2},
+        {.kind = "transpose", .op_kind = LL_OP_TRANSPOSE, .op_class = LL_CLASS_MOVEMENT, .share = 0.1},
+        {.kind = "conv2d", .op_kind = LL_OP_CONV2D, .op_class = LL_CLASS_CONV, .share = 0.1},
     };
     double low_s, high_s;
     assert_true(bar(kinds, 4, &low_s, &high_s));
@@ -59,8 +59,8 @@ static void messages_have_a_family_of_their_own(void **state)
 {
     (void)state;
     const struct ll_kind_result kinds[] = {
-        {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 0.5},
-        {.kind = "send", .op_class = LL_CLASS_COMMUNICATION, .share = 0.5},
+        {.kind = "matmul", .op_kind = LL_OP_MATMUL, .op_class = LL_CLASS_MATRIX, .share = 0.5},
+        {.kind = "send", .op_kind = LL_OP_SEND, .op_class = LL_CLASS_COMMUNICATION, .share = 0.5},
     };
     double low_s, high_s;
     assert_true(bar(kinds, 2, &low_s, &high_s));
@@ -72,8 +72,8 @@ static void too_little_known_is_no_bar(void **state)
 {
     (void)state;
     const struct ll_kind_result kinds[] = {
-        {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 0.79},
-        {.kind = "conv2d", .op_class = LL_CLASS_CONV, .share = 0.21},
+        {.kind = "matmul", .op_kind = LL_OP_MATMUL, .op_class = LL_CLASS_MATRIX, .share = 0.79},
+        {.kind = "conv2d", .op_kind = LL_OP_CONV2D, .op_class = LL_CLASS_CONV, .share = 0.21},
     };
     double low_s = 0, high_s = 0;
     assert_false(bar(kinds, 2, &low_s, &high_s));
@@ -89,7 +89,8 @@ static void steps_err_more_than_their_ops(void **state)
                                        {"any gpu", "end_to_end", LL_RESIDUAL_ALL, 40, -0.05, 0.1, 0.5},
                                        {"seen", "end_to_end", LL_RESIDUAL_ALL, 40, -0.02, 0, 0.03}};
     const struct ll_residuals residuals = {rows, 3};
-    const struct ll_kind_result kind = {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 1};
+    const struct ll_kind_result kind = {
+        .kind = "matmul", .op_kind = LL_OP_MATMUL, .op_class = LL_CLASS_MATRIX, .share = 1};
     struct ll_machine machine = {.stem = "toy", .kind = "gpu"};
     const struct ll_result result = {.machine = &machine, .time_s = 1, .kinds = &kind, .kind_count = 1};
     double low_s, high_s;
@@ -107,7 +108,8 @@ static void long_ops_err_as_long_ops_did(void **state)
     const struct ll_residual rows[] = {{"toy", "gemm", LL_RESIDUAL_SMALL, 30, -0.1, 0, 0.1},
                                        {"toy", "gemm", LL_RESIDUAL_LARGE, 30, -0.3, 0, 0.3}};
     const struct ll_residuals residuals = {rows, 2};
-    struct ll_kind_result kind = {.kind = "matmul", .op_class = LL_CLASS_MATRIX, .share = 1};
+    struct ll_kind_result kind = {
+        .kind = "matmul", .op_kind = LL_OP_MATMUL, .op_class = LL_CLASS_MATRIX, .share = 1};
     const struct ll_machine machine = {.stem = "toy"};
     const struct ll_result result = {.machine = &machine, .time_s = 1, .kinds = &kind, .kind_count = 1};
     double low_s, high_s;
