@@ -105,7 +105,7 @@ static bool entry(struct gguf *g, struct ll_stored_model *model)
         {".attention.head_count", &model->heads},      {".attention.head_count_kv", &model->kv_heads},
         {".attention.key_length", &model->key},        {".attention.value_length", &model->value},
         {".attention.sliding_window", &model->window}, {".expert_used_count", &model->top_k}};
-    const char *key, *named;
+    const char *key = NULL, *named;
     uint64_t length, type, first = 0, size;
     if (!text(g, &key, &length) || !number(g, 4, &type))
         return false;
@@ -182,7 +182,7 @@ static bool find_type(uint64_t type, struct stored_as *as)
 
 static bool tensor(struct gguf *g, struct ll_stored_model *model)
 {
-    const char *name;
+    const char *name = NULL;
     uint64_t length, rank, type, offset, dims[LL_MAX_RANK];
     struct stored_as as;
     if (!text(g, &name, &length) || !number(g, 4, &rank))
