@@ -87,7 +87,7 @@ static void explain_pieces(const struct ll_level *level, const struct ll_kernel_
 }
 
 /* The bandwidth that a level offers and the time that its bytes take. */
-static void explain_bandwidth(const struct ll_kernel_timing *s, uint64_t l, const struct ll_feed *feed,
+static void explain_bandwidth(const struct ll_kernel_timing *s, uint64_t l, const struct ll_level_feed *feed,
                               double bytes, const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
@@ -113,7 +113,7 @@ static void explain_level(const struct ll_kernel_timing *s, const struct ll_kern
                           const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct ll_level *level = &s->machine->levels[l];
-    const struct ll_feed feed = ll_feed_of(s, way, l, cost);
+    const struct ll_level_feed feed = ll_feed_of(s, way, l, cost);
     double bytes = cost->level_bytes[l], written = cost->level_written[l],
            price = ll_crossing_bytes(s, l, cost);
     double first_s = feed.first_bytes / feed.one_Bps, each_s = ll_numa_latency_s(level);

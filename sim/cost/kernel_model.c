@@ -118,18 +118,18 @@ double ll_finest_bytes(const struct ll_level *level, const struct ll_kernel_conf
     return bytes;
 }
 
-struct ll_feed ll_feed_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way, uint64_t l,
-                          const struct ll_cost *cost)
+struct ll_level_feed ll_feed_of(const struct ll_kernel_timing *s, const struct ll_kernel_config *way,
+                                uint64_t l, const struct ll_cost *cost)
 {
     const struct ll_level *level = &s->machine->levels[l];
     double count = (double)s->unit.count, used = (double)cost->units_used;
     /* A library's tiles go around the clusters in turn, and any number of them draws all the bandwidth, as
      * the choice among its kernels has it. */
     uint64_t instances = ll_level_instances(level, s->by_library ? s->unit.count : cost->units_used);
-    struct ll_feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
-                           .pieces = fmax(1, used / (double)instances),
-                           .least_bytes = ll_held_bytes(level, s->task.work),
-                           .instances = instances};
+    struct ll_level_feed feed = {.slowdown = ll_gather_slowdown(s->machine, s->task.work, l),
+                                 .pieces = fmax(1, used / (double)instances),
+                                 .least_bytes = ll_held_bytes(level, s->task.work),
+                                 .instances = instances};
     double kernel = ll_share_of_level(s, l);
     feed.share = level->efficiency * kernel / feed.slowdown;
     feed.one_Bps = level->bandwidth_Bps * feed.share;
@@ -175,7 +175,7 @@ static void time_levels(const struct ll_kernel_timing *s, const struct ll_kernel
                         struct ll_cost *cost)
 {
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        const struct ll_feed feed = ll_feed_of(s, way, l, cost);
+        const struct ll_level_feed feed = ll_feed_of(s, way, l, cost);
         cost->level_s[l] = ll_crossing_bytes(s, l, cost) / feed.all_Bps;
         cost->level_pieces[l] = feed.pieces;
         cost->level_first_s[l] = fmin(feed.first_bytes / feed.one_Bps, cost->level_s[l]);
@@ -281,7 +281,7 @@ static struct ll_paces paces_of(const struct ll_kernel_timing *s, const struct l
         (struct ll_stage){.whole_s = powered_s(s, way, cost->compute_s), .first_s = cost->compute_first_s};
     paces.dropping_s = ll_dropping_s(s->machine, cost->units_used, s->found);
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        struct ll_feed feed = ll_feed_of(s, way, l, cost);
+        struct ll_level_feed feed = ll_feed_of(s, way, l, cost);
         paces.s_per_byte[l] = 1 / feed.all_Bps;
         paces.intake[l] = (struct ll_intake){.first_s = feed.first_bytes / feed.one_Bps,
                                              .pieces = feed.pieces,
@@ -722,7 +722,7 @@ bool ll_kernel_time_is_within(const struct ll_kernel_timing *s, double time_s)
 double ll_near_Bps(const struct ll_kernel_timing *s, const struct ll_cost *cost)
 {
     static const struct ll_kernel_config no_pieces;
-    const struct ll_feed feed = ll_feed_of(s, &no_pieces, 0, cost);
+    const struct ll_level_feed feed = ll_feed_of(s, &no_pieces, 0, cost);
     return feed.all_Bps;
 }
 
@@ -736,7 +736,7 @@ static struct ll_gemm_feed library_feed(const struct ll_kernel_timing *s, struct
     struct ll_cost all = {.units_used = s->unit.count};
     find_far(s, false, least);
     keep_traffic(&least->traffic, s->machine->level_count, &all);
-    const struct ll_feed feed = ll_feed_of(s, &no_pieces, last, &all);
+    const struct ll_level_feed feed = ll_feed_of(s, &no_pieces, last, &all);
     if (s->found && all.level_bytes[last] > 0)
         left = fmax(0, 1 - s->found->saved_bytes[last] / all.level_bytes[last]);
     return (struct ll_gemm_feed){
@@ -898,7 +898,7 @@ bool ll_kernel_outline_levels(const struct ll_kernel_timing *s, struct ll_arena 
     if (!levels || !outline_traffic(s, arena, outline, &chosen, &cost))
         return false;
     for (uint64_t l = 0; l < s->machine->level_count; l++) {
-        const struct ll_feed feed = ll_feed_of(s, &chosen.way, l, &cost);
+        const struct ll_level_feed feed = ll_feed_of(s, &chosen.way, l, &cost);
         levels[l] = (struct ll_outline_level){.bytes = cost.level_bytes[l],
                                               .written = cost.level_written[l],
                                               .crossing_bytes = ll_crossing_bytes(s, l, &cost),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs by outlines: which candidate is the fastest on a machine. The choice is that of kernel_model.c, in its
- * order, with the bytes of a candidate found only once its computing alone does not rule it out. */
+/* Costs by outlines: which candidate is the fastest on a machine. The choice is that of kernel_model.c, in
+ * its order, with the bytes of a candidate found only once its computing alone does not rule it out. */
 #include "sim/cost/outline.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+#include "sim/machine/dram.h"
 
 /* Without what outlines do not depend on, and without addresses, behind which others may lie later. */
 static struct ll_unit unit_of(const struct ll_unit *unit)
@@ -26,9 +28,9 @@ static struct ll_level level_of(const struct ll_level *level)
     return kept;
 }
 
-static const char *dram_of(const struct ll_level *level)
+static const struct ll_dram *dram_of(const struct ll_level *level)
 {
-    return level->dram ? level->dram : "";
+    return level->dram ? ll_dram_find(level->dram) : NULL;
 }
 
 bool ll_outline_key(const struct ll_machine *machine, struct ll_arena *arena, struct ll_outline_key *key)
@@ -48,9 +50,8 @@ bool ll_outline_key(const struct ll_machine *machine, struct ll_arena *arena, st
     }
     for (uint64_t l = 0; kept && l < machine->level_count; l++) {
         const struct ll_level level = level_of(&machine->levels[l]);
-        const char *dram = dram_of(&machine->levels[l]);
         memcpy(&key->levels[l], &level, sizeof level);
-        kept = (key->dram[l] = ll_copy_text(arena, dram, strlen(dram)));
+        key->dram[l] = dram_of(&machine->levels[l]);
     }
     return kept;
 }
@@ -87,7 +88,7 @@ bool ll_outline_is_same(const struct ll_outline_key *key, const struct ll_machin
     for (uint64_t l = 0; same && l < machine->level_count; l++) {
         const struct ll_level level = level_of(&machine->levels[l]);
         same = memcmp(&key->levels[l], &level, sizeof level) == 0 &&
-               strcmp(key->dram[l], dram_of(&machine->levels[l])) == 0;
+               key->dram[l] == dram_of(&machine->levels[l]);
     }
     return same;
 }

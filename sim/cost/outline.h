@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a cost does not depend on clocks, bandwidths and latencies: the cycles of each kernel configuration
  * and what it moves out of each level. A sweep that varies no more than those works it out once; what a
- * machine makes of it in seconds is a few multiplications (ll_outline_cost), the same to the last bit as those
- * of ll_cost_op.
+ * machine makes of it in seconds is a few multiplications (ll_outline_cost), the same to the last bit as
+ * those of ll_cost_op.
  *
  * Outlines are kept of work that one kernel does on a unit with configurations, on plain machines
  * (ll_outline_serves). An outline belongs to one thread. */
@@ -11,7 +11,7 @@
 
 #include "sim/cost/cost_parts.h"
 
-/* Out of a level by one configuration, as of ll_cost and of ll_feed (kernel_parts.h). */
+/* Out of a level by one configuration, as of ll_cost and of ll_level_feed (kernel_parts.h). */
 struct ll_outline_level {
     double bytes, written, of[LL_OPERAND_COUNT];
     double crossing_bytes; /* which take both directions' bandwidth as long */
@@ -43,13 +43,13 @@ struct ll_outline_key {
     struct ll_level *levels;
     struct ll_software *software;
     uint64_t unit_count, level_count;
-    const char **dram; /* names of presets by level, "" without */
+    const struct ll_dram **dram; /* by level; NULL without */
 };
 /* In the arena; false when memory ran out. */
 bool ll_outline_key(const struct ll_machine *machine, struct ll_arena *arena, struct ll_outline_key *key);
 
-/* Whether a machine has the same outlines: it differs in no more than clocks, bandwidths, latencies, energies,
- * what starting an op takes, and what is not on the device. Pure. */
+/* Whether a machine has the same outlines: it differs in no more than clocks, bandwidths, latencies,
+ * energies, what starting an op takes, and what is not on the device. Pure. */
 bool ll_outline_is_same(const struct ll_outline_key *key, const struct ll_machine *machine);
 
 /* Whether there are outlines for such machines: their tiles are in closed form, time is what the software
@@ -68,8 +68,8 @@ struct ll_outline_choice {
 
 /* The cost of the work on a machine with the same key: what ll_cost_op says but for `utilization` and
  * `reuse_sensitivity`. cost: all zero but for what earlier calls for machines with as many levels have left.
- * turn: above 0, another one for machines with other energies. Returns false when memory ran out, and with `served` gone where it turns out that
- * there is no outline. */
+ * turn: above 0, another one for machines with other energies. Returns false when memory ran out, and with
+ * `served` gone where it turns out that there is no outline. */
 bool ll_outline_cost(const struct ll_machine *machine, enum ll_op_kind kind, const struct ll_work *work,
                      struct ll_outline *outline, uint64_t turn, struct ll_arena *arena, struct ll_cost *cost,
                      struct ll_outline_choice *taken);

@@ -14,9 +14,9 @@ struct walk {
     uint32_t point[LL_MOST_AXES];
 };
 
-/* How much lasts when an axis turns: nothing with another program, of what outlines say least with another
- * memory or software, that of other units when one of them varies; all outlines with another clock, which most
- * of a machine is read again for, and with what else there is. */
+/* How much lasts when an axis turns: nothing with another program, least of the outlines with another memory
+ * or software, those of other units when one of them varies. With another clock all of them last, but most of
+ * a machine is read again; with anything else hardly any of it is. */
 enum { WEIGHTS = 5 };
 static int weight_of(const struct ll_space_axis *axis)
 {
@@ -64,18 +64,18 @@ static uint64_t place_of(const struct ll_space *space, const struct walk *walk, 
 
 static int by_place(const void *left, const void *right)
 {
-    const struct ll_turn *a = left, *b = right;
+    const struct ll_evaluation_turn *a = left, *b = right;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
 }
 
 void ll_space_turns(const struct ll_space *space, const struct ll_evaluation *evaluations, size_t count,
-                    struct ll_turn *turns)
+                    struct ll_evaluation_turn *turns)
 {
     const struct walk walk = begin(space);
     for (size_t i = 0; i < count; i++)
-        turns[i] = (struct ll_turn){place_of(space, &walk, evaluations[i].number), i};
+        turns[i] = (struct ll_evaluation_turn){place_of(space, &walk, evaluations[i].number), i};
     qsort(turns, count, sizeof *turns, by_place);
 }
 

@@ -428,8 +428,8 @@ struct ll_evaluator {
     void *serve_context;
     pthread_mutex_t lock;
     struct ll_map reasons;
-    struct ll_evaluation *batch; /* that is being evaluated, */
-    struct ll_turn *turns;       /* in these turns */
+    struct ll_evaluation *batch;      /* that is being evaluated, */
+    struct ll_evaluation_turn *turns; /* in these turns */
     bool failed;
 };
 
@@ -741,7 +741,7 @@ static const struct ll_result *replay_together(const struct ll_prepared *prepare
     return together->result;
 }
 
-/* Of one device, until the next one is replayed; NULL after complaints. summaries: NULL for all of a result. */
+/* Of one device, until the next one is replayed; NULL after complaints. Without summaries all of a result. */
 static const struct ll_result *replay_one(const struct ll_workload_variant *variant,
                                           const struct ll_machine *machine, struct ll_summaries *summaries,
                                           struct worker *worker, struct ll_readings *measured)

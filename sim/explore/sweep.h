@@ -155,14 +155,14 @@ struct ll_evaluation {
 };
 
 /* When an evaluation's turn comes. */
-struct ll_turn {
+struct ll_evaluation_turn {
     uint64_t place;
     size_t index; /* of evaluations */
 };
 
 /* Sorts evaluations so that points that share most follow one another: as a grid is walked. */
 void ll_space_turns(const struct ll_space *space, const struct ll_evaluation *evaluations, size_t count,
-                    struct ll_turn *turns);
+                    struct ll_evaluation_turn *turns);
 
 /* Returns the trace of a workload, recorded with `settings`: those of the workload, overridden by the point's
  * model axes. NULL after a complaint. The evaluator frees the trace. */
