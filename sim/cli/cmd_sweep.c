@@ -562,12 +562,13 @@ static double evaluating_share(const struct ll_sweep_state *state, const struct 
 static void put_sharing(const struct exploration *e, const struct ll_sweep_state *state,
                         const struct sharing *sharing, struct ll_json *json)
 {
+    if (!e->crew && e->shards <= 1)
+        return;
     if (e->crew)
         ll_json_put_count(json, "ranks", e->crew->size);
     ll_json_put_number(json, "cpu_s", sharing->cpu_s);
     ll_json_put_number(json, "evaluating_share", evaluating_share(state, sharing));
-    if (e->crew || e->shards > 1)
-        ll_json_put_number(json, "load_imbalance", sharing->imbalance);
+    ll_json_put_number(json, "load_imbalance", sharing->imbalance);
 }
 
 static void add_sharing(const struct exploration *e, const struct ll_sweep_state *state,

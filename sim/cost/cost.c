@@ -694,8 +694,8 @@ uint32_t ll_cost_algorithms(const struct ll_machine *machine, enum ll_op_kind ki
     return fastest.ways;
 }
 
-/* The first of the costs and that of the variant which is there, so that those of all variants are in order, or
- * the fastest is the first. */
+/* The first of the costs and that of the variant which is there, so that those of all variants are in
+ * order, or the fastest is the first. */
 static void change_places(struct ll_cost *costs, uint32_t way)
 {
     const struct ll_cost first = costs[0];

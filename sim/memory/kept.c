@@ -353,8 +353,8 @@ static void mix_use(struct ll_reuse_hash *hash, const struct ll_reuse *reuse, ui
                      (uint64_t)reuse->everywhere << 2 | (uint64_t)reuse->by_host << 1 | reuse->written);
 }
 
-/* Those that read the bytes since they were written, as far as shared_by_all looks. Where the host wrote them in
- * between, machines differ in whether they look further. */
+/* Those that read the bytes since they were written, as far as shared_by_all looks. Where the host wrote
+ * them in between, machines differ in whether they look further. */
 static void mix_readers(struct ll_reuse_hash *hash, const struct ll_reuse *reuses,
                         const struct ll_reuse *reuse)
 {

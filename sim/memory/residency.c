@@ -33,7 +33,8 @@
 
 enum { SIDE_BITS = 4, SIDE = 1 << SIDE_BITS, SUMS = 8, FIRST_PLACES = 1024 };
 
-/* Places from 1 on and the bytes that stand there: sums[k][i] are those of places i 16^k .. (i + 1) 16^k - 1. */
+/* Places from 1 on and the bytes that stand there: sums[k][i] are those of places i 16^k .. (i + 1) 16^k -
+ * 1. */
 struct line {
     uint64_t *sums[SUMS];
     uint32_t *storages; /* by place: 1 + the storage that took it; 0: no storage can be found there */
@@ -177,8 +178,8 @@ static void move_place(struct walk *walk, uint32_t from, uint32_t to)
         track->arrival = to;
 }
 
-/* Takes out places where neither storages nor remains are found. What stands there, parts of storages, goes to
- * the next place to the right: it counts for all to its left as before, and for none to its right. */
+/* Takes out places where neither storages nor remains are found. What stands there, parts of storages,
+ * goes to the next place to the right: it counts for all to its left as before, and for none to its right. */
 static void close_ranks(struct walk *walk)
 {
     struct line *line = &walk->line;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a finished replay adds up to. Sections in this order: bottlenecks along the critical path, energy and
- * area, ops by kind, exposed communication, the wait for input, TBD's metrics, and what-ifs: the step with a knob
- * of the machine turned. */
+/* What a finished replay adds up to. Sections in this order: bottlenecks along the critical path, energy
+ * and area, ops by kind, exposed communication, the wait for input, TBD's metrics, and what-ifs: the step
+ * with a knob of the machine turned. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

@@ -25,8 +25,8 @@ struct ll_fused {
     uint32_t next;   /* the op of the same kernel that alone reads what it makes; 0: there is none */
 };
 
-/* Steps of a trace in a row whose ops are the same on every machine whose caches keep no history, and wait for
- * ops that lie as far back, at most `reach` ops. */
+/* Steps of a trace in a row whose ops are the same on every machine whose caches keep no history, and wait
+ * for ops that lie as far back, at most `reach` ops. */
 struct ll_equal_steps {
     uint32_t first, last; /* of the trace's steps */
     uint32_t reach;

@@ -77,9 +77,9 @@ void ll_turnover_begin(struct ll_turnover *turnover, const struct ll_prepared *p
 /* A step has ended, the next one is at work: how many periods of two steps will go as the last two went. */
 uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *placed);
 
-/* Leaves out so many periods, as ll_turnover_end_step has said: places all their ops, or those alone that later
- * ones may look at. on_device: of the ops of the last period. The sums active_s (unless all ops are placed) and
- * starting_s are left. */
+/* Leaves out so many periods, as ll_turnover_end_step has said: places all their ops, or those alone that
+ * later ones may look at. on_device: of the ops of the last period. The sums active_s (unless all ops are
+ * placed) and starting_s are left. */
 void ll_turnover_skip(struct ll_turnover *turnover, struct ll_placed *placed, uint32_t periods, bool all_ops,
                       const bool *on_device);
 

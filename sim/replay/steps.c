@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equal steps are replayed once, to the bit as if each had been.
  *
- * Steps are equal when their ops have the same signatures, find the same in caches, and wait for ops that lie as
- * far back. Such a step runs like the one two before, only later, as soon as all that it depends on does: ops
- * that it may wait for, streams and the software's queue. Times are sums of doubles, so "later" has to be exact.
- * Between two powers of two, B and 2 B, doubles are the multiples of u = 2^-52 B. There
+ * Steps are equal when their ops have the same signatures, find the same in caches, and wait for ops that lie
+ * as far back. Such a step runs like the one two before, only later, as soon as all that it depends on does:
+ * ops that it may wait for, streams and the software's queue. Times are sums of doubles, so "later" has to be
+ * exact. Between two powers of two, B and 2 B, doubles are the multiples of u = 2^-52 B. There
  *
  *       fl(x + s + t) = fl(x + t) + s         for x, x + s + t in B .. 2 B, and s a multiple of 2 u
  *
- * since whether half of u is rounded up or down depends on whether the result is an even multiple. So when all
- * times of a step were looked at between B and 2 B, and are those of the step two before and s, the next ones
- * follow up to 2 B. (Two steps, since s may be an odd multiple from one to the next.) Twenty thousand steps pass
- * fourteen powers of two, behind each of which some are replayed.
+ * since whether half of u is rounded up or down depends on whether the result is an even multiple. So when
+ * all times of a step were looked at between B and 2 B, and are those of the step two before and s, the next
+ * ones follow up to 2 B. (Two steps, since s may be an odd multiple from one to the next.) Twenty thousand
+ * steps pass fourteen powers of two, behind each of which some are replayed.
  *
  * Sums over ops are added up by the same law, each between powers of two of its own. */
 #include <assert.h>
@@ -143,8 +143,8 @@ static double shift_of(struct ll_turnover *turnover, const struct ll_placed *pla
 
 /* --- whether the next steps follow --- */
 
-/* Whether what an end has become in two steps goes on so: it is later by the shift, or stays where nobody looks
- * at it. */
+/* Whether what an end has become in two steps goes on so: it is later by the shift, or stays where nobody
+ * looks at it. */
 static bool end_goes_on(double before_s, double now_s, double shift_s)
 {
     return now_s == before_s + shift_s || now_s == before_s;
@@ -183,8 +183,8 @@ void ll_turnover_begin(struct ll_turnover *turnover, const struct ll_prepared *p
         turnover->step++;
 }
 
-/* How many steps in a row must have gone like those before them: all that the next one may look at, by what its
- * ops wait for, by the software's queue, and by the host's buffers. */
+/* How many steps in a row must have gone like those before them: all that the next one may look at, by
+ * what its ops wait for, by the software's queue, and by the host's buffers. */
 static uint64_t steps_needed(struct ll_turnover *turnover, const struct ll_equal_steps *equal, uint32_t step)
 {
     const uint64_t reach = equal->reach / turnover->prepared->trace->steps[step].op_count;
@@ -327,8 +327,8 @@ static double add_once(double sum, const struct ll_term *terms, uint64_t count)
     return sum;
 }
 
-/* The sum with all terms, one after the other, added so many times. Once, or twice, from one even multiple of u
- * to another one adds what it adds up to the next power of two. */
+/* The sum with all terms, one after the other, added so many times. Once, or twice, from one even multiple
+ * of u to another one adds what it adds up to the next power of two. */
 static double add_often(double sum, const struct ll_term *terms, uint64_t count, uint64_t times)
 {
     double before = 0, before_that = 0;

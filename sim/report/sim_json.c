@@ -557,8 +557,8 @@ void ll_report_json(const struct ll_report *reports, size_t count, bool per_op, 
     ll_json_close_object(json);
 }
 
-/* What the searches for mappings on arrays looked at, as a line and as JSON, and how much better what they left
- * out may be. */
+/* What the searches for mappings on arrays looked at, as a line and as JSON, and how much better what they
+ * left out may be. */
 
 /* Of a step; mappings of each signature once. */
 struct searched {

@@ -108,8 +108,8 @@ static uint64_t walked(const struct ll_attention *a, const struct ll_tile *tile)
     return steps;
 }
 
-/* Heads lie along a side of an array in each GEMM of a step: 128 on 256 rows are half of its peak. Four arrays
- * beside one vector unit have a quarter of its operations each. */
+/* Heads lie along a side of an array in each GEMM of a step: 128 on 256 rows are half of its peak. Four
+ * arrays beside one vector unit have a quarter of its operations each. */
 static void an_array_waits_for_heads_and_for_its_vector_unit(void **state)
 {
     (void)state;
