@@ -91,20 +91,33 @@ static uint64_t signature_of(const struct ll_memo *memo, const struct ll_work *w
     return shared ? signature ^ memo->all_units : signature;
 }
 
+/* Whether the version is of the memo's machine, but for what starting an op takes. */
+static inline bool is_of_machine(const struct ll_memo *memo, const struct ll_work *work,
+                                 const struct ll_memo_version *v)
+{
+    return v->known && v->signature == signature_of(memo, work, v);
+}
+
+/* The latest is of the memo's machine as it is. */
+static inline bool latest_serves(const struct ll_memo *memo, const struct ll_work *work,
+                                 const struct ll_memo_entry *entry)
+{
+    const struct ll_memo_version *v = &entry->versions[entry->latest];
+    return v->starts == memo->starts && is_of_machine(memo, work, v);
+}
+
 /* Whether the version is of the memo's machine, or can be made so; then it is the latest. */
 static bool serves(const struct ll_memo *memo, const struct key *key, struct ll_memo_entry *entry,
                    uint32_t version)
 {
     struct ll_memo_version *v = &entry->versions[version];
-    const enum ll_op_kind kind = (enum ll_op_kind)key->kind;
-    bool right = v->known && v->signature == signature_of(memo, &key->work, v) &&
-                 (v->starts == memo->starts || v->trouble ||
-                  ll_cost_restart(memo->machine, kind, &key->work, v->costs));
-    if (right) {
-        v->starts = memo->starts;
-        entry->latest = version;
-    }
-    return right;
+    if (!is_of_machine(memo, &key->work, v) ||
+        (v->starts != memo->starts && !v->trouble &&
+         !ll_cost_restart(memo->machine, (enum ll_op_kind)key->kind, &key->work, v->costs)))
+        return false;
+    v->starts = memo->starts;
+    entry->latest = version;
+    return true;
 }
 
 /* In the place of what was there. False when memory ran out. */
@@ -134,7 +147,8 @@ const struct ll_cost *ll_memo_cost(struct ll_memo *memo, enum ll_op_kind kind, c
     *trouble = NULL;
     if (!entry)
         return NULL;
-    if (!serves(memo, &key, entry, entry->latest) && !serves(memo, &key, entry, 1 - entry->latest)) {
+    if (!latest_serves(memo, work, entry) && !serves(memo, &key, entry, entry->latest) &&
+        !serves(memo, &key, entry, 1 - entry->latest)) {
         entry->latest = entry->versions[0].known ? 1 : 0;
         if (!compute(memo, &key, &entry->versions[entry->latest]))
             return NULL;
@@ -159,8 +173,7 @@ bool ll_memo_keeps(const struct ll_memo *memo, enum ll_op_kind kind, const struc
     const struct key key = {kind, *work};
     const uint32_t id = ll_map_find(&memo->keys, &key, sizeof key);
     const struct ll_memo_version *first = id == LL_NO_ID ? NULL : &memo->entries[id].versions[0];
-    return first && first->known && first->starts == memo->starts &&
-           first->signature == signature_of(memo, work, first);
+    return first && first->starts == memo->starts && is_of_machine(memo, work, first);
 }
 
 /* --- signatures --- */
