@@ -74,7 +74,10 @@ static bool replay(const struct ll_trace *trace, struct simulated *simulated, st
 static bool spread(const struct ll_trace *trace, const struct ll_parallel *plan, struct simulated *simulated,
                    struct ll_diags *diags)
 {
-    simulated->spread = ll_spread_trace(trace, plan, ll_machine_devices(simulated->machine), diags);
+    struct ll_parallel assigned = *plan;
+    if (!ll_assign_layers(trace, simulated->machine, &simulated->remembered, &assigned, diags))
+        return false;
+    simulated->spread = ll_spread_trace(trace, &assigned, ll_machine_devices(simulated->machine), diags);
     simulated->step = simulated->spread ? ll_parallel_run(simulated->spread, simulated->machine,
                                                           &simulated->remembered, &simulated->arena, diags)
                                         : NULL;
@@ -93,7 +96,8 @@ static int simulate(const struct ll_args *args, const char *machine, const struc
     int status = LL_WRONG;
     if (!folders || !diags)
         status = ll_cli_fail("memory ran out");
-    else if (overrides && (simulated->machine = ll_load_machine(machine, folders, overrides, count))) {
+    else if (overrides && (simulated->machine = plan ? ll_load_pools(machine, folders, overrides, count)
+                                               : ll_load_machine(machine, folders, overrides, count))) {
         if (plan && plan->tensor * ll_replicas(plan) * plan->pipeline > 1)
             simulated->machine = ll_load_system(simulated->machine, folders, overrides, count);
         bool done = plan ? spread(trace, plan, simulated, diags) : replay(trace, simulated, diags);

@@ -8,9 +8,11 @@
 #include "sim/cli/serving.h"
 #include "sim/cli/training_commands.h"
 #include "sim/parallel/parallel.h"
+#include "sim/parallel/wishes.h"
 #include "sim/replay/communication.h"
 #include "sim/report/table.h"
 #include "sim/report/sim_report.h"
+#include "tracer/base/file.h"
 #include "tracer/base/num.h"
 #include "tracer/transform/rescale.h"
 
@@ -25,8 +27,7 @@ enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED
 /* A training of so many steps, or samples, and what its devices cost. */
 struct training {
     double steps, samples; /* of the run; both 0: nobody asks for it */
-    double devices;
-    double usd_per_hour; /* of a device; NaN: not known */
+    const struct ll_machine *machine; /* whose devices have a price for an hour, or none that is known */
     double usd_per_kwh;  /* of electricity that is paid for beside */
     double carbon, pue;  /* gCO2e a kWh; power of the site over that of the devices */
 };
@@ -64,6 +65,21 @@ static void command_json(const struct asked *asked, const struct ll_parallel *pl
     ll_str_release(&lacks);
 }
 
+/* What the devices of a plan cost for an hour; NaN: not known. */
+static double hour_usd(const struct ll_machine *machine, const struct ll_parallel *plan)
+{
+    const double of_stage = (double)(plan->tensor * ll_replicas(plan));
+    const uint64_t pools = ll_min(LL_MOST_POOLS, 1 + machine->pool_count);
+    double usd = 0;
+    if (pools == 1)
+        return of_stage * (double)plan->pipeline * ll_machine_usd_per_hour(machine);
+    for (uint64_t stage = 0; stage < plan->pipeline; stage++) {
+        const uint64_t pool = ll_pool_of(plan, pools, stage);
+        usd += of_stage * ll_machine_usd_per_hour(pool ? machine->pools[pool - 1] : machine);
+    }
+    return usd;
+}
+
 /* What a run takes by a plan; NaN where it is not known, or the plan was not simulated. */
 struct run_costs {
     double time_s, energy_kwh, usd, kgco2;
@@ -79,21 +95,19 @@ static struct run_costs costs_of(const struct ll_found_plan *found, const struct
     struct run_costs run = {.time_s = steps * step_s / found->time_share,
                             .energy_kwh = steps * found->energy_j * training->pue / J_per_kWh};
     const double electricity_usd = training->usd_per_kwh > 0 ? run.energy_kwh * training->usd_per_kwh : 0;
-    run.usd = run.time_s / HOUR_S * training->devices * training->usd_per_hour + electricity_usd;
+    run.usd = run.time_s / HOUR_S * hour_usd(training->machine, &found->plan) + electricity_usd;
     run.kgco2 = run.energy_kwh * training->carbon / 1000;
     return run;
 }
 
 /* The length of a run and prices. False after saying what is wrong. */
 static bool read_training(const struct ll_args *args, const struct ll_machine *machine,
-                          const struct ll_trace *trace, const struct ll_plan_search *search,
-                          struct training *training)
+                          const struct ll_trace *trace, struct training *training)
 {
     const struct ll_pricing *pricing = &machine->pricing;
     const double tokens_each = ll_report_tokens(trace);
     double tokens;
-    *training = (struct training){.devices = (double)search->devices,
-                                  .usd_per_hour = ll_machine_usd_per_hour(machine),
+    *training = (struct training){.machine = machine,
                                   .usd_per_kwh = pricing->purchase_usd > 0 ? pricing->usd_per_kwh : 0};
     if (!ll_serving_number(args, "train-tokens", 1, 1e18, 0, &tokens) ||
         !ll_serving_number(args, "train-steps", 1, 1e12, 0, &training->steps) ||
@@ -211,7 +225,13 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
 {
     struct ll_human least, capacity;
     struct ll_str line = {0};
-    if (result->too_large == 0 && !isfinite(result->least_bytes))
+    if (result->refusal)
+        ll_str_addf(&line, "no plan can be simulated: %s", result->refusal);
+    else if (result->too_large == 0 && !isfinite(result->least_bytes) && search->wishes)
+        ll_str_addf(&line,
+                    "no plan divides the step among %" PRIu64 " device%s and holds what is given of its keys",
+                    search->devices, ll_plural(search->devices));
+    else if (result->too_large == 0 && !isfinite(result->least_bytes))
         ll_str_addf(&line,
                     "no plan divides the step among %" PRIu64 " device%s: replicas must divide its %" PRIu64
                     " sample%s, tp, cp and pp the model; --devices and --batch name other numbers",
@@ -461,6 +481,54 @@ static void show_progress(void *context, const struct ll_search_result *so_far)
                        ll_format_grouped(&simulated, so_far->too_large));
 }
 
+enum { MOST_PLAN_BYTES = 1 << 20 };
+
+/* Keys of plans that are given, as options or in a file: all plans hold them; *wishes is NULL without any.
+ * The batch is the search's. */
+static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_wishes **wishes, uint64_t *batch)
+{
+    const char *path = ll_value(args, "plan", NULL);
+    struct ll_plan_wishes *read = ll_alloc(args->arena, 1, sizeof *read);
+    struct ll_diags *diags = calloc(1, sizeof *diags);
+    struct ll_contents text = {0};
+    if (!read || !diags) {
+        free(diags);
+        return ll_cli_fail("memory ran out") == LL_DONE;
+    }
+    enum ll_status status = path ? ll_read_whole(path, MOST_PLAN_BYTES, args->arena, &text) : LL_OK;
+    bool some = path, right = true;
+    if (status != LL_OK)
+        right = ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
+    else if (path)
+        right = ll_wishes_parse(read, (const char *)text.bytes, text.length, path, args->arena, diags);
+    for (size_t i = 0; i < ll_plan_key_count(); i++) {
+        const struct ll_plan_key key = ll_plan_key_at(i);
+        const bool given = key.value ? ll_value(args, key.option, NULL) != NULL : ll_flag(args, key.option);
+        if (!given || ll_plan_member_of(i) == offsetof(struct ll_parallel, batch))
+            continue;
+        const char *option = ll_format(args->arena, "--%s", key.option);
+        const char *value = key.value                               ? ll_value(args, key.option, NULL)
+                            : strncmp(key.option, "no-", 3) != 0 ? "true"
+                                                                 : "false";
+        read->of[i].count = 0; /* an option overrides the file */
+        right = ll_wishes_add(read, key.key, value, (struct ll_place){.file = option}, args->arena, diags) &&
+                right;
+        some = true;
+    }
+    for (size_t i = 0; i < ll_plan_key_count(); i++) {
+        if (ll_plan_member_of(i) != offsetof(struct ll_parallel, batch) || read->of[i].count == 0)
+            continue;
+        if (read->of[i].count > 1)
+            right = ll_complain(diags, (struct ll_place){.file = path}, "`batch`: expected one number");
+        *batch = *batch ? *batch : read->of[i].values[0].batch;
+    }
+    ll_print_diags(diags);
+    ll_diags_release(diags);
+    free(diags);
+    *wishes = some ? read : NULL;
+    return right;
+}
+
 /* What constrains and ranks plans. False after saying what is wrong. */
 static bool read_wishes(const struct ll_args *args, const struct ll_machine *machine,
                         struct ll_plan_search *search, struct ll_goodput_ranking *ranking)
@@ -503,11 +571,12 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
                                 ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
                  ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
                  ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated) &&
-                 read_wishes(args, machine, &search, &ranking);
+                 read_wishes(args, machine, &search, &ranking) &&
+                 read_plan_keys(args, &search.wishes, &search.batch);
     if (right && search.batch == 0)
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
     struct training training;
-    right = right && read_training(args, machine, trace, &search, &training);
+    right = right && read_training(args, machine, trace, &training);
     const struct ll_search_result *result =
         right ? ll_search_plans(trace, machine, &search, args->arena, diags) : NULL;
     ll_ticker_clear(&ticker);
@@ -534,7 +603,7 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
 
 int ll_plan_in_memory(const struct ll_args *args, const struct ll_machine *machine, struct ll_trace **trace)
 {
-    static const char *const elsewhere[] = {"machine", "set", "serve", "html", NULL};
+    static const char *const elsewhere[] = {"machine", "set", "serve", "html", "plan", NULL};
     struct ll_changes changes;
     int status;
     if (!ll_without(args, elsewhere, "is not for a trace and a machine that are in memory") ||
@@ -550,6 +619,12 @@ static int run(const struct ll_args *args)
 {
     size_t count;
     int status = LL_WRONG;
+    for (size_t i = 0; ll_flag(args, "serve") && i < ll_plan_key_count(); i++) {
+        const char *const of_training[] = {ll_plan_key_at(i).option, NULL};
+        const bool batch = ll_plan_member_of(i) == offsetof(struct ll_parallel, batch);
+        if (!batch && !ll_without(args, of_training, "is a key of plans of a TRACE"))
+            return LL_WRONG;
+    }
     if (ll_flag(args, "serve"))
         return args->word_count == 0 ? ll_plan_serving(args)
                                      : ll_cli_reject("plan --serve: expected no trace, but --model");
@@ -587,7 +662,7 @@ static int run(const struct ll_args *args)
     struct ll_changes changes;
     if (!ll_read_changes(args, &changes))
         return LL_WRONG;
-    struct ll_machine *machine = ll_load_machine(which, folders, overrides, count);
+    struct ll_machine *machine = ll_load_pools(which, folders, overrides, count);
     if (machine && strcmp(ll_value(args, "devices", "1"), "1") != 0)
         machine = ll_load_system(machine, folders, overrides, count);
     struct ll_trace *trace = machine ? ll_load_trace(args->words[0], &status) : NULL;
@@ -604,12 +679,20 @@ static int run(const struct ll_args *args)
 
 static const struct ll_option options[] = {
     {"machine", 'c', "MACHINE",
-     "a machine with a network: a YAML file or a name that leadline machines lists; of --serve also several"},
+     "a machine with a network: a YAML file or a name that leadline machines lists; of --serve also several; "
+     "A,B: stages of a pipeline lie on devices of both"},
     {"set", 0, "PATH=VALUE", "change a value of the machine, as in --set network.cards.devices=16"},
     LL_CHANGE_OPTIONS,
     {"devices", 0, "N", "devices to use (default: all that the network joins)"},
     {"batch", 0, "B", "samples per step, over all devices (default: the trace's batch per device)"},
     LL_BATCH_WAS_OPTION,
+#define LL_PLAN_WITHOUT_BATCH
+#define LL_PLAN_KEY(key, option, value, type, member, least, most, help) {option, 0, value, help},
+#include "sim/parallel/plan_keys.def"
+#undef LL_PLAN_KEY
+    {"plan", 0, "PLAN.yaml",
+     "read these keys from a file: all plans hold them; a key with several values, as in tp: [4, 8] or --tp "
+     "4,8, is searched among these"},
     {"simulate", 0, "K", "how many of the best to show, and to simulate at least (default: 5)"},
     {"memory-margin", 0, "SHARE", "of each device's memory that stays free (default: 0)"},
     {"whole-nodes", 0, NULL, "a pipeline stage has whole nodes, or a node whole stages"},
@@ -671,6 +754,8 @@ const struct ll_command ll_command_plan = {
         "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
         "--json gpt.llt\n"
         "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n"
+        "  leadline plan -c dgx_h100 --devices 64 --batch 256 --low-precision none,mxfp8 --grads-in-fp32 gpt.llt\n"
+        "  leadline plan -c dgx_h100,dgx_a100 --devices 32 --batch 128 gpt.llt\n"
         "  leadline plan --serve -c h100_sxm+vllm --model qwen3-32b --rate 20 --ttft 1s --tpot 50ms\n",
     .details =
         "Considers every way to write the number of devices as data-parallel replicas (dp) times "
@@ -681,6 +766,10 @@ const struct ll_command ll_command_plan = {
         "leadline sim does with the options in the last column: as many as take a second or two, in a small "
         "space all that are near the best; the best of each stage of ZeRO also with other bucket sizes.\n"
         "\n"
+        "Keys of a plan that are given, as options or in a --plan file, hold in every plan; where several values "
+        "are given (--low-precision none,mxfp8) one of them does. The batch apart, keys that no search varies "
+        "are as without otherwise. Stragglers are drawn for the plans that are simulated.\n"
+        "\n"
         "A checkpoint has what the plan's devices hold of weights and of the optimizer's state; devices that "
         "hold "
         "the same share the writing. It stops the step while it is copied to the hosts.\n"
@@ -689,7 +778,7 @@ const struct ll_command ll_command_plan = {
     .options = options,
     .repeated = (const char *const[]){"set", "machine", NULL},
     .writes = (const char *const[]){"html", "dynamo", NULL},
-    .reads = (const char *const[]){"machine", NULL},
+    .reads = (const char *const[]){"machine", "plan", NULL},
     .least_words = 0,
     .most_words = 1,
     .reads_input = true,

@@ -55,7 +55,7 @@ static bool load_machines(struct simulation *simulation)
     const char *which;
     bool all = folders && overrides;
     for (size_t i = 0; all && (which = ll_value_at(args, "machine", i)); i++) {
-        simulation->machines[i] = ll_load_machine(which, folders, overrides, override_count);
+        simulation->machines[i] = ll_load_pools(which, folders, overrides, override_count);
         all = simulation->machines[i] && ll_load_mappings(simulation->args, simulation->machines[i]);
         simulation->machine_count = i + 1;
     }
@@ -140,8 +140,11 @@ static bool simulate_spread(struct simulation *simulation, size_t t, size_t m, b
     const struct ll_machine *machine = simulation->machines[m];
     struct ll_remembered *remembered = simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
-    struct ll_spread *spread = ll_spread_trace(simulation->traces[t], &simulation->plan,
-                                               ll_machine_devices(machine), simulation->diags);
+    struct ll_parallel plan = simulation->plan;
+    if (!ll_assign_layers(simulation->traces[t], machine, remembered, &plan, simulation->diags))
+        return false;
+    struct ll_spread *spread =
+        ll_spread_trace(simulation->traces[t], &plan, ll_machine_devices(machine), simulation->diags);
     simulation->spreads[t * simulation->machine_count + m] = spread;
     report->parallel = spread ? ll_parallel_run(spread, machine, remembered, arena, simulation->diags) : NULL;
     if (!report->parallel)
@@ -173,6 +176,10 @@ static bool simulate_alone(struct simulation *simulation, size_t t, size_t m, bo
     struct ll_arena *arena = simulation->args->arena;
     struct ll_remembered *remembered = simulation->remembered;
     struct ll_report *report = &simulation->reports[t * simulation->machine_count + m];
+    if (simulation->machines[m]->pool_count > 0)
+        return ll_complain(simulation->diags, (struct ll_place){0},
+                           "-c with pools, as in -c dgx_h100,dgx_a100: stages of a pipeline lie on them; "
+                           "expected --pp");
     if (simulation->machines[m]->core_type_count > 0)
         return ll_sim_cores(simulation->args, simulation->prepared[t], simulation->machines[m], report,
                             simulation->diags);

@@ -436,7 +436,7 @@ struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *
                                   const struct ll_override *overrides, size_t override_count)
 {
     struct ll_arena scratch = {0};
-    const char *which = ll_machine_system(device, &scratch);
+    const char *which = device->pool_count > 0 ? NULL : ll_machine_system(device, &scratch);
     struct ll_machine *system = which ? ll_load_machine(which, folders, overrides, override_count) : NULL;
     if (system) {
         ll_cli_warn("several %s: taken as %s", device->stem, system->stem);
@@ -444,6 +444,45 @@ struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *
     }
     ll_arena_release(&scratch);
     return system ? system : device;
+}
+
+struct ll_machine *ll_load_pools(const char *which, const char *const *folders,
+                                 const struct ll_override *overrides, size_t override_count)
+{
+    struct ll_arena scratch = {0};
+    struct ll_machine *machine = NULL;
+    size_t length = strcspn(which, ",");
+    uint64_t count = 0;
+    if (!which[length])
+        return ll_load_machine(which, folders, overrides, override_count);
+    for (const char *at = which; at; at = at[length] ? at + length + 1 : NULL) {
+        length = strcspn(at, ",");
+        const char *one = ll_copy_text(&scratch, at, length);
+        struct ll_machine *pool = NULL;
+        if (++count > LL_MOST_POOLS)
+            ll_cli_reject("-c %s: expected at most %d pools", which, LL_MOST_POOLS);
+        else if (one && (pool = ll_load_machine(one, folders, overrides, override_count)))
+            pool = ll_load_system(pool, folders, overrides, override_count);
+        else if (!one)
+            ll_cli_fail("memory ran out");
+        if (pool && pool->core_type_count > 0) {
+            ll_cli_reject("-c %s: %s schedules ops on its cores; expected devices that run one op after the "
+                          "other",
+                          which, one);
+            ll_machine_free(pool);
+            pool = NULL;
+        }
+        if (pool && machine && !ll_machine_add_pool(machine, pool))
+            ll_cli_fail("memory ran out");
+        if (!pool || (machine && machine->pool_count + 1 < count)) {
+            ll_machine_free(machine);
+            machine = NULL;
+            break;
+        }
+        machine = machine ? machine : pool;
+    }
+    ll_arena_release(&scratch);
+    return machine;
 }
 
 const struct ll_override *ll_read_overrides(const struct ll_args *args, size_t *count)

@@ -106,6 +106,11 @@ const char *ll_machine_of_device(const char *device, const struct ll_aliases *al
 struct ll_machine *ll_load_system(struct ll_machine *device, const char *const *folders,
                                   const struct ll_override *overrides, size_t override_count);
 
+/* Machines with commas between: the first one, with the others as further pools, on which later stages of a
+ * pipeline lie, each as the system of its device (ll_load_system). NULL after saying what is wrong. */
+struct ll_machine *ll_load_pools(const char *which, const char *const *folders,
+                                 const struct ll_override *overrides, size_t override_count);
+
 /* Makes the table of measured kernels of a machine whose file names one (key `measured`): formed on the
  * machine that names it, without the overrides, which a machine was read with; `which` and folders as of
  * ll_machine_read. False after complaints; true, too, where there is no table. */

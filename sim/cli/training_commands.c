@@ -127,11 +127,29 @@ static void say_megatron_gradients(struct saying *s)
     lack_compression(s, !plan->main_grads && s->trained->gradients == LL_BF16);
 }
 
+/* A layout of Megatron-LM has both ends as letters, and says how many virtual stages there are. */
+static void say_megatron_layout(struct saying *s)
+{
+    const char *text = s->trained->plan->split.layout;
+    struct ll_layout layout = {0};
+    ll_layout_read(text, &layout, NULL, 0);
+    ll_str_addf(s->command, " --pipeline-model-parallel-layout '%s%s%s'", layout.embedding ? "" : "E", text,
+                layout.loss ? "" : "L");
+}
+
 static void say_megatron_pipeline(struct saying *s)
 {
     const struct ll_parallel *plan = s->trained->plan;
     say_many(s, "--pipeline-model-parallel-size", plan->pipeline);
-    if (plan->schedule == LL_SCHEDULE_INTERLEAVED)
+    if (*plan->split.layout)
+        say_megatron_layout(s);
+    if (plan->split.embedding)
+        say(s, "--account-for-embedding-in-pipeline-split");
+    if (plan->split.loss)
+        say(s, "--account-for-loss-in-pipeline-split");
+    if (plan->schedule == LL_SCHEDULE_INTERLEAVED && *plan->split.layout)
+        ; /* which says that */
+    else if (plan->schedule == LL_SCHEDULE_INTERLEAVED)
         say_count(s, "--num-virtual-stages-per-pipeline-rank", plan->chunks);
     else if (plan->schedule != LL_SCHEDULE_ONE_F_ONE_B)
         lack_schedule(s);
@@ -285,7 +303,8 @@ static void say_deepspeed(struct saying *s)
         lack(s, "pipeline stages (num_stages of the program's PipelineModule)");
     if (plan->pipeline > 1 && plan->schedule != LL_SCHEDULE_ONE_F_ONE_B)
         lack_schedule(s);
-    if (plan->split.first > 0 || plan->split.last > 0)
+    if (plan->split.first > 0 || plan->split.last > 0 || plan->split.embedding || plan->split.loss ||
+        *plan->split.layout)
         lack(s, "layers of the first and the last stage (partition_method of the PipelineModule)");
     if (plan->recompute != LL_RECOMPUTE_NONE)
         lack(s, "activation recomputation (the program's calls of deepspeed.checkpointing)");
@@ -332,7 +351,7 @@ static void say_titan_layers(struct saying *s)
     const uint64_t vstages = plan->pipeline * plan->chunks, layers = s->trained->layers;
     const uint64_t first = plan->split.first, last = plan->split.last,
                    ends = (uint64_t)(first > 0) + (last > 0);
-    if (layers < vstages || vstages <= ends || first + last > layers ||
+    if (plan->split.embedding || plan->split.loss || *plan->split.layout || layers < vstages || vstages <= ends || first + last > layers ||
         (layers - first - last) % (vstages - ends) != 0) {
         lack(s, "layers of stages (module_fqns_per_model_part lists the modules of each)");
         return;

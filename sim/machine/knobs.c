@@ -218,6 +218,8 @@ struct ll_machine *ll_machine_turn(const struct ll_machine *machine, size_t knob
     *copy = *machine;
     copy->arena = (struct ll_arena){0};
     copy->config_hash = 0;
+    copy->pools = NULL; /* the other one's */
+    copy->pool_count = 0;
     turn(copy, &slots[knob]);
     return copy;
 }

@@ -522,8 +522,24 @@ void ll_machine_free(struct ll_machine *machine)
     if (!machine)
         return;
     struct ll_arena arena = machine->arena;
+    for (uint64_t i = 0; i < machine->pool_count; i++)
+        ll_machine_free(machine->pools[i]);
     ll_arena_release(&arena);
     free(machine);
+}
+
+bool ll_machine_add_pool(struct ll_machine *machine, struct ll_machine *pool)
+{
+    struct ll_machine **pools = ll_alloc(&machine->arena, machine->pool_count + 1, sizeof *pools);
+    if (!pools) {
+        ll_machine_free(pool);
+        return false;
+    }
+    for (uint64_t i = 0; i < machine->pool_count; i++)
+        pools[i] = machine->pools[i];
+    pools[machine->pool_count++] = pool;
+    machine->pools = pools;
+    return true;
 }
 
 double ll_machine_peak_flops(const struct ll_machine *machine, enum ll_dtype dtype)
@@ -627,6 +643,8 @@ uint64_t ll_machine_devices(const struct ll_machine *machine)
     uint64_t devices = 1;
     for (uint64_t i = 0; i < machine->network_count; i++)
         devices = ll_mul(devices, machine->networks[i].devices);
+    for (uint64_t i = 0; i < machine->pool_count; i++)
+        devices = ll_min(devices, ll_machine_devices(machine->pools[i]));
     return devices;
 }
 

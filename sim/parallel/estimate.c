@@ -50,8 +50,9 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
 {
     assert(layers > 0 && stages > 0);
     const uint64_t vstages = 2 * layers + 2; /* of two models at most */
-    *e = (struct ll_estimator){.machine = machine,
-                               .exchanges = exchanges,
+    *e = (struct ll_estimator){.machines = {machine},
+                               .exchanges = {exchanges},
+                               .pool_count = 1,
                                .stages = ll_alloc(arena, stages, sizeof *e->stages),
                                .parts = ll_alloc(arena, layers + 1, sizeof *e->parts),
                                .alone = ll_alloc(arena, vstages, sizeof *e->alone),
@@ -62,6 +63,25 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                                .totals = ll_alloc(arena, layers, sizeof *e->totals)};
     return e->stages && e->parts && e->alone && e->vstages && e->message_s && e->part_of && e->loads &&
            e->totals;
+}
+
+void ll_estimator_add_pool(struct ll_estimator *e, const struct ll_machine *machine,
+                           struct ll_exchanges *exchanges)
+{
+    assert(e->pool_count < LL_MOST_POOLS);
+    e->machines[e->pool_count] = machine;
+    e->exchanges[e->pool_count++] = exchanges;
+}
+
+static uint64_t pool_of(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage)
+{
+    return e->pool_count == 1 ? 0 : ll_pool_of(plan, e->pool_count, stage);
+}
+
+static const struct ll_machine *machine_of(const struct ll_estimator *e, const struct ll_parallel *plan,
+                                           uint64_t stage)
+{
+    return e->machines[pool_of(e, plan, stage)];
 }
 
 /* The pipeline of a plan. */
@@ -150,11 +170,18 @@ static void count_tied(const struct ll_layer_costs *costs, struct ll_estimated_s
     stage->state.optimizer += share * first->optimizer;
 }
 
-static double priced_s(struct ll_estimator *e, const struct ll_asked *asked)
+/* Of two stages: between pools over the slower of both networks. */
+static double priced_s(struct ll_estimator *e, const struct ll_parallel *plan, const struct ll_asked *asked,
+                       uint64_t from, uint64_t to)
 {
-    const struct ll_price *price = ll_exchanges_price(e->exchanges, asked);
-    e->failed |= !price;
-    return price && !price->trouble ? price->exchanged.time_s : 0;
+    const uint64_t pools[] = {pool_of(e, plan, from), pool_of(e, plan, to)};
+    double time_s = 0;
+    for (int i = 0; i < 1 + (pools[0] != pools[1]); i++) {
+        const struct ll_price *price = ll_exchanges_price(e->exchanges[pools[i]], asked);
+        e->failed |= !price;
+        time_s = fmax(time_s, price && !price->trouble ? price->exchanged.time_s : 0);
+    }
+    return time_s;
 }
 
 /* What a virtual stage hands to the next, which may lie on the same stage. */
@@ -170,7 +197,7 @@ static double message_s(struct ll_estimator *e, const struct ll_parallel *plan, 
                              .peer = (to - (int64_t)stage) * (int64_t)apart,
                              .first = stage * apart,
                              .span = apart};
-    return asked.peer && bytes > 0 ? priced_s(e, &asked) : 0;
+    return asked.peer && bytes > 0 ? priced_s(e, plan, &asked, stage, (uint64_t)to) : 0;
 }
 
 /* The layers of a virtual stage of a model, on the stage of one of the models' virtual stages. */
@@ -179,6 +206,7 @@ static void count_part(struct ll_estimator *e, const struct ll_layer_costs *cost
 {
     bool again = plan->recompute == LL_RECOMPUTE_FULL;
     struct ll_estimated_stage *stage = &e->stages[stage_of(plan, vstage)];
+    costs += pool_of(e, plan, stage_of(plan, vstage));
     struct ll_vstage_times *alone = &e->alone[vstage];
     double handed_bytes = 0;
     *alone = (struct ll_vstage_times){0};
@@ -319,6 +347,11 @@ void ll_estimate_share(struct ll_estimator *e, const struct ll_layer_costs *cost
     }
 }
 
+static double capacity_bytes(const struct ll_machine *machine)
+{
+    return (double)machine->levels[machine->level_count - 1].size_bytes;
+}
+
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_parallel *plan)
 {
     const struct ll_pipeline_shape shape = shape_of(plan);
@@ -328,6 +361,8 @@ double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_parallel 
         double kept_bytes = stage->kept_bytes * (double)ll_slots_in_flight(&shape, i) / (double)plan->chunks;
         double bytes = stage->lasting_bytes + kept_bytes + fmax(-kept_bytes, stage->above_bytes) +
                        (plan->offload.optimizer ? 0 : stage->optimizer_bytes);
+        if (e->pool_count > 1)
+            bytes *= capacity_bytes(e->machines[0]) / capacity_bytes(machine_of(e, plan, i));
         most_bytes = fmax(most_bytes, bytes);
     }
     return most_bytes;
@@ -355,18 +390,21 @@ struct ll_checkpoint_bytes ll_estimate_checkpoint(const struct ll_estimator *e,
 
 /* To add the gradients of a micro-batch to those of the ones before it, shared by all of them: there is
  * nothing to add the first ones to. */
-static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t part)
+static double added_s(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t part,
+                      uint64_t stage)
 {
     const double micro_batches = through(plan);
     double bytes = part_bytes(plan, plan->zero >= 2, e->parts[part].gradient, e->parts[part].expert_gradient);
-    return (micro_batches - 1) / micro_batches * 2 * bytes / ll_machine_memory_Bps(e->machine);
+    return (micro_batches - 1) / micro_batches * 2 * bytes /
+           ll_machine_memory_Bps(machine_of(e, plan, stage));
 }
 
 /* The state of the optimizer comes from the host and goes back. */
-static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan,
-                          const struct ll_estimated_stage *stage)
+static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage)
 {
-    return plan->offload.optimizer ? 2 * stage->optimizer_bytes / e->machine->host.bandwidth_Bps : 0;
+    return plan->offload.optimizer ? 2 * e->stages[stage].optimizer_bytes /
+                                         machine_of(e, plan, stage)->host.bandwidth_Bps
+                                   : 0;
 }
 
 static double shared_update_s(const struct ll_parallel *plan, const struct ll_estimated_stage *stage)
@@ -382,7 +420,7 @@ static double busy_s(const struct ll_estimator *e, const struct ll_parallel *pla
     double pass_s = s->forward_s + s->backward_s;
     for (uint64_t chunk = 0; chunk < plan->chunks; chunk++)
         pass_s +=
-            added_s(e, plan, ll_vstage_at(plan->schedule, plan->pipeline, stage, chunk) % parts_of(plan));
+            added_s(e, plan, ll_vstage_at(plan->schedule, plan->pipeline, stage, chunk) % parts_of(plan), stage);
     return through(plan) * pass_s;
 }
 
@@ -390,10 +428,10 @@ double ll_estimate_bound_s(const struct ll_estimator *e, const struct ll_paralle
 {
     const bool whole = !ll_schedule_splits(plan->schedule),
                twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
-    const double first_tail_s = shared_update_s(plan, &e->stages[0]) + offloaded_s(e, plan, &e->stages[0]);
+    const double first_tail_s = shared_update_s(plan, &e->stages[0]) + offloaded_s(e, plan, 0);
     double there_s = 0, back_s = 0, bound_s = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double tail_s = shared_update_s(plan, &e->stages[i]) + offloaded_s(e, plan, &e->stages[i]);
+        double tail_s = shared_update_s(plan, &e->stages[i]) + offloaded_s(e, plan, i);
         double done_s = (twice ? 0 : there_s) + busy_s(e, plan, i);
         bound_s = fmax(bound_s, done_s + tail_s);
         if (whole)
@@ -405,11 +443,11 @@ double ll_estimate_bound_s(const struct ll_estimator *e, const struct ll_paralle
 }
 
 /* Time of an exchange among the replicas of a stage. */
-static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel *plan, enum ll_op_kind kind,
-                               double bytes)
+static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage,
+                               enum ll_op_kind kind, double bytes)
 {
     double time_s;
-    e->failed |= !ll_among_replicas_s(e->exchanges, plan, kind, bytes, &time_s);
+    e->failed |= !ll_among_replicas_s(e->exchanges[pool_of(e, plan, stage)], plan, kind, bytes, &time_s);
     return time_s;
 }
 
@@ -417,13 +455,14 @@ static double among_replicas_s(struct ll_estimator *e, const struct ll_parallel 
 static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan, uint64_t stage, bool last)
 {
-    const struct ll_dp_overlap overlap = {.costs = costs,
+    const uint64_t pool = pool_of(e, plan, stage);
+    const struct ll_dp_overlap overlap = {.costs = &costs[pool],
                                           .part_of = e->part_of,
                                           .plan = plan,
-                                          .exchanges = e->exchanges,
+                                          .exchanges = e->exchanges[pool],
                                           .gathers = plan->zero == 3,
                                           .sums = last || plan->zero >= 2,
-                                          .machine = e->machine};
+                                          .machine = e->machines[pool]};
     double time_s;
     if (ll_replicas(plan) == 1 || (!overlap.gathers && !overlap.sums)) /* nothing is exchanged */
         return e->stages[stage].forward_s + e->stages[stage].backward_s;
@@ -433,9 +472,10 @@ static double pass_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
 
 /* Gradients that two stages have in common are added up: of a replica's part, where replicas share the
  * state. */
-static double common_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stages_apart,
+static double common_s(struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage, uint64_t other,
                        double bytes)
 {
+    const uint64_t stages_apart = stage > other ? stage - other : other - stage;
     double share = plan->zero > 0 ? 1 / (double)ll_replicas_sharing(plan) : 1;
     if (stages_apart == 0 || bytes <= 0)
         return 0;
@@ -443,7 +483,7 @@ static double common_s(struct ll_estimator *e, const struct ll_parallel *plan, u
                              .bytes = (uint64_t)(bytes * share),
                              .devices = 2,
                              .stride = stages_apart * plan->tensor * ll_replicas(plan)};
-    return priced_s(e, &asked);
+    return priced_s(e, plan, &asked, stage, other);
 }
 
 /* What a stage does once a step beside its passes. New weights are gathered by the bucket, while those of the
@@ -452,20 +492,19 @@ static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
 {
     const struct ll_estimated_stage *stage = &e->stages[i];
     bool gathers = plan->zero == 1 || plan->zero == 2;
-    double gather_s = gathers ? among_replicas_s(e, plan, LL_OP_ALL_GATHER, stage->state.weight) : 0;
+    double gather_s = gathers ? among_replicas_s(e, plan, i, LL_OP_ALL_GATHER, stage->state.weight) : 0;
     double update_s = shared_update_s(plan, stage);
     /* Gradients of a weight that it has in common with the first stage go last: when both are added up. */
     double tied_s = stage->tied_bytes > 0
-                        ? among_replicas_s(e, plan, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+                        ? among_replicas_s(e, plan, i, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
                                            stage->tied_bytes)
                         : 0;
     double bucket = stage->state.weight > 0 ? fmin(1, (double)plan->bucket_bytes / stage->state.weight) : 0;
     double models_s = 0;
     if (ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS) {
-        uint64_t other = plan->pipeline - 1 - i;
-        models_s = common_s(e, plan, i > other ? i - other : other - i, e->parts[i].gradient);
+        models_s = common_s(e, plan, i, plan->pipeline - 1 - i, e->parts[i].gradient);
     }
-    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(e, plan, stage) +
+    return fmax(update_s + bucket * gather_s, bucket * update_s + gather_s) + offloaded_s(e, plan, i) +
            models_s + tied_s;
 }
 
@@ -480,7 +519,7 @@ static void stretch_vstages(struct ll_estimator *e, const struct ll_parallel *pl
     for (uint64_t chunk = 0; chunk < plan->chunks; chunk++) {
         const uint64_t vstage = ll_vstage_at(plan->schedule, plan->pipeline, stage, chunk);
         const struct ll_vstage_times *alone = &e->alone[vstage];
-        const double more_s = added_s(e, plan, vstage % parts_of(plan));
+        const double more_s = added_s(e, plan, vstage % parts_of(plan), stage);
         const double backward_s = alone->backward_s * stretched + more_s;
         e->vstages[vstage] =
             (struct ll_vstage_times){.forward_s = alone->forward_s * stretched,
@@ -496,7 +535,7 @@ static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
 {
     for (uint32_t layer = 1; layer < costs->count; layer++) {
         const uint64_t part = e->part_of[layer], stage = stage_of(plan, part);
-        double time_s = stage > 0 ? common_s(e, plan, stage, tied_bytes(costs, layer)) : 0;
+        double time_s = stage > 0 ? common_s(e, plan, stage, 0, tied_bytes(costs, layer)) : 0;
         for (uint64_t first = 0; time_s > 0 && first < vstages_of(plan); first += parts_of(plan)) {
             e->vstages[first + part].tail_s += time_s;
             e->vstages[first].tail_s += time_s;

@@ -272,8 +272,10 @@ static void find_experts(struct profiling *p)
             ll_is_of_experts(&p->trace->descs[p->trace->tensors[i].desc]);
 }
 
-static bool open_profiling(struct profiling *p, const struct ll_result *result, struct ll_arena *arena)
+static bool open_profiling(struct profiling *p, const struct ll_result *result,
+                           const struct ll_layer_split *split, struct ll_arena *arena)
 {
+    const struct ll_layer_split none = {0};
     const struct ll_trace *trace = p->trace = result->prepared->trace;
     p->result = result;
     p->lives = ll_trace_liveness(trace, arena);
@@ -292,7 +294,7 @@ static bool open_profiling(struct profiling *p, const struct ll_result *result, 
             return false;
     }
     return p->lives && p->user && p->of_weights && p->carried && p->of_experts && p->stays &&
-           ll_layers_find(trace, arena, &p->layers);
+           !ll_layers_of_split(trace, split ? split : &none, arena, &p->layers);
 }
 
 static void sum_layers(struct profiling *p, bool *handed, uint32_t *reader)
@@ -313,14 +315,15 @@ static void sum_layers(struct profiling *p, bool *handed, uint32_t *reader)
     sum_read(p, reader);
 }
 
-bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs)
+bool ll_layer_costs(const struct ll_result *result, const struct ll_layer_split *split,
+                    struct ll_arena *arena, struct ll_layer_costs *costs)
 {
     struct ll_arena scratch = {0};
     struct profiling p = {.costs = costs};
     const struct ll_trace *trace = result->prepared->trace;
     bool *handed = ll_alloc(&scratch, trace->tensor_count + 1, sizeof *handed);
     uint32_t *reader = ll_alloc(&scratch, trace->storage_count + 1, sizeof *reader);
-    bool done = handed && reader && open_profiling(&p, result, &scratch);
+    bool done = handed && reader && open_profiling(&p, result, split, &scratch);
     *costs = (struct ll_layer_costs){.count = p.layers.count};
     costs->at = done ? ll_alloc(arena, costs->count + 1u, sizeof *costs->at) : NULL;
     if (costs->at)

@@ -139,6 +139,7 @@ struct finding {
     uint32_t *name;      /* by string: number in `names`, LL_NONE for none */
     uint32_t *layer;     /* by number in `names`: the layer */
     uint32_t *made_by;   /* by tensor: the layer of the op that made it, LL_NONE for nobody's */
+    bool ends;           /* what comes before and behind the numbered layers are the first and the last one */
     uint32_t *first_use; /* by storage of a weight: the first layer that reads it */
 };
 
@@ -376,6 +377,45 @@ static void note(struct finding *f, uint32_t op, uint32_t owner)
     }
 }
 
+static bool has_gradient_of(const struct finding *f, uint32_t op, uint32_t layer)
+{
+    const struct ll_trace *trace = f->trace;
+    bool has = false;
+    for (uint32_t i = 0; i < signature_of(f, op)->view.input_count; i++) {
+        const uint32_t tensor = ll_op_input(trace, op, i);
+        has |= f->made_by[tensor] == layer && trace->descs[trace->tensors[tensor].desc].memory == LL_GRADIENT;
+    }
+    return has;
+}
+
+/* Where the ends are layers of their own: ops of a pass that no scope names are theirs if they follow the last
+ * numbered layer or come before the first one; going backward, if the head gave their gradient, or the first
+ * layer did. */
+static uint32_t at_an_end(const struct finding *f, const struct ll_layers *layers, const uint32_t *ahead,
+                          uint32_t op, uint32_t owner)
+{
+    const uint32_t head = layers->count - 1, last = head - 1, first = 1;
+    switch (signature_of(f, op)->phase) {
+    case LL_PHASE_FORWARD:
+        return owner == last && ahead[op] == LL_NONE ? head : owner;
+    case LL_PHASE_BACKWARD:
+        if (owner == last && has_gradient_of(f, op, head))
+            return head;
+        return owner == first ? 0 : owner;
+    default:
+        return owner;
+    }
+}
+
+/* The layer of an op that follows none and reads weights: the next numbered one, or the last one so far. */
+static uint32_t beside_weights(const struct finding *f, const struct ll_layers *layers, const uint32_t *ahead,
+                               uint32_t op, uint32_t last)
+{
+    const bool forward = f->ends && signature_of(f, op)->phase == LL_PHASE_FORWARD;
+    const uint32_t owner = ahead[op] != LL_NONE ? ahead[op] : last;
+    return forward && ahead[op] == 1 ? 0 : forward && ahead[op] == LL_NONE ? layers->count - 1 : owner;
+}
+
 static bool find_owners(struct finding *f, struct ll_layers *layers)
 {
     const uint32_t *ahead = layers_ahead(f, layers);
@@ -389,7 +429,9 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
         if (layers->named[op] != LL_NONE)
             last = owner = layers->named[op];
         else if (owner == LL_NONE && weights)
-            owner = ahead[op] != LL_NONE ? ahead[op] : last;
+            owner = beside_weights(f, layers, ahead, op, last);
+        else if (owner != LL_NONE && f->ends)
+            owner = at_an_end(f, layers, ahead, op, owner);
         layers->owner[op] = owner;
         note(f, op, owner);
         if (owner != LL_NONE)
@@ -397,6 +439,22 @@ static bool find_owners(struct finding *f, struct ll_layers *layers)
         if (layers->named[op] != LL_NONE)
             layers->named_flops[owner] = ll_add(layers->named_flops[owner], signature_of(f, op)->flops);
     }
+    return true;
+}
+
+/* Numbered layers make room for one before and one behind them. */
+static bool add_ends(const struct finding *f, struct ll_layers *layers)
+{
+    const char **names = ll_alloc(f->arena, layers->count + 2u, sizeof *names);
+    if (!names)
+        return false;
+    memcpy(names + 1, layers->names, layers->count * sizeof *names);
+    names[0] = "embedding";
+    names[layers->count + 1] = "loss";
+    layers->names = names;
+    layers->count += 2;
+    for (uint64_t op = 0; op < f->trace->op_count; op++)
+        layers->named[op] += layers->named[op] != LL_NONE;
     return true;
 }
 
@@ -413,14 +471,17 @@ static bool find(struct finding *f, struct ll_layers *layers)
         if (!part_by_weights(f, layers) || !layers_repeat(f->trace, f->arena, layers))
             return false;
     }
+    if (f->ends && !add_ends(f, layers))
+        return false;
     layers->flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->flops);
     layers->named_flops = ll_alloc(f->arena, layers->count + 1u, sizeof *layers->named_flops);
     return layers->flops && layers->named_flops && find_owners(f, layers);
 }
 
-bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers)
+static bool find_layers(const struct ll_trace *trace, bool ends, struct ll_arena *arena,
+                        struct ll_layers *layers)
 {
-    struct finding finding = {.trace = trace, .arena = arena};
+    struct finding finding = {.trace = trace, .arena = arena, .ends = ends};
     *layers = (struct ll_layers){0};
     bool found = find(&finding, layers);
     ll_map_release(&finding.prefixes);
@@ -431,6 +492,76 @@ bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct
     for (uint32_t i = 0; found && i < layers->count; i++)
         assert(layers->named_flops[i] <= layers->flops[i]);
     return found;
+}
+
+bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers)
+{
+    return find_layers(trace, false, arena, layers);
+}
+
+struct ll_ends ll_split_ends(const struct ll_layer_split *split)
+{
+    struct ll_layout layout = {.embedding = true, .loss = true}; /* by cost both are looked at alone */
+    if (*split->layout && !ll_split_is_by_cost(split))
+        ll_layout_read(split->layout, &layout, NULL, 0);
+    return *split->layout ? (struct ll_ends){layout.embedding, layout.loss}
+                          : (struct ll_ends){split->embedding, split->loss};
+}
+
+/* Ops are told from those of numbered layers by their scopes, also where they go backward. */
+static const char *without_ends(const struct ll_trace *trace, const struct ll_layers *layers)
+{
+    bool backward = false, named = false;
+    if (layers->count == 0 || !*layers->names[0])
+        return "no layers are numbered in it, so that nobody knows what comes before and behind them";
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (trace->signatures[trace->ops[op].signature].phase == LL_PHASE_BACKWARD) {
+            backward = true;
+            named |= layers->named[op] != LL_NONE;
+        }
+    return backward && !named
+               ? "it does not say which layers its backward ops are of, so that nobody knows which are of "
+                 "the embedding and of the loss"
+               : NULL;
+}
+
+/* Layers of which the first, or the last, is one with its neighbour after all. */
+static void join_end(const struct ll_trace *trace, bool first, struct ll_layers *layers)
+{
+    const uint32_t gone = first ? 0 : layers->count - 1, into = first ? 1 : layers->count - 2;
+    layers->flops[into] = ll_add(layers->flops[into], layers->flops[gone]);
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        if (layers->owner[op] == gone)
+            layers->owner[op] = into;
+        layers->owner[op] -= first && layers->owner[op] != LL_NONE;
+        layers->named[op] -= first && layers->named[op] != LL_NONE;
+    }
+    layers->count--;
+    layers->names += first;
+    layers->flops += first;
+    layers->named_flops += first;
+}
+
+const char *ll_layers_of_split(const struct ll_trace *trace, const struct ll_layer_split *split,
+                               struct ll_arena *arena, struct ll_layers *layers)
+{
+    const struct ll_ends ends = ll_split_ends(split);
+    if (!ll_layers_find(trace, arena, layers))
+        return "memory ran out";
+    if (!ends.embedding && !ends.loss)
+        return NULL;
+    const char *trouble = without_ends(trace, layers);
+    if (trouble)
+        return trouble;
+    if (!find_layers(trace, true, arena, layers))
+        return "memory ran out";
+    layers->named_flops[0] = layers->flops[0];
+    layers->named_flops[layers->count - 1] = layers->flops[layers->count - 1];
+    if (!ends.embedding)
+        join_end(trace, true, layers);
+    if (!ends.loss)
+        join_end(trace, false, layers);
+    return NULL;
 }
 
 enum { KEPT = 2 }; /* layers at either end of a run that stay */

@@ -225,7 +225,6 @@ struct replanning {
     const struct ll_trace *trace;
     const struct ll_parallel_result *step; /* as it is */
     struct ll_arena *arena;
-    uint64_t capacity_bytes;
     struct ll_remembered remembered;
     struct ll_mitigation *mitigation;
 };
@@ -233,7 +232,7 @@ struct replanning {
 /* Simulates the step of a plan. False when the plan cannot be, which the mitigation says. */
 static bool simulate(struct replanning *c, const struct ll_parallel *plan)
 {
-    const struct ll_machine *machine = c->step->result->machine;
+    const struct ll_machine *machine = c->step->machine;
     struct ll_arena scratch = {0};
     struct ll_diags diags = {0};
     struct ll_spread *spread = ll_spread_trace(c->trace, plan, ll_machine_devices(machine), &diags);
@@ -242,7 +241,7 @@ static bool simulate(struct replanning *c, const struct ll_parallel *plan)
     c->mitigation->done = result;
     if (result) {
         c->mitigation->peak_bytes = result->stages[result->fullest].memory_bytes;
-        c->mitigation->fits = c->mitigation->peak_bytes <= c->capacity_bytes;
+        c->mitigation->fits = c->mitigation->peak_bytes <= result->stages[result->fullest].capacity_bytes;
         c->mitigation->time_s = result->step_s;
         c->mitigation->slowdown = result->step_s / c->step->step_s;
     } else {
@@ -393,10 +392,8 @@ const struct ll_mitigation *ll_plan_mitigations(const struct ll_trace *trace,
 #define LL_MITIGATION_OF_PLAN LL_MITIGATION
 #include "sim/parallel/mitigations.def"
     };
-    const struct ll_machine *machine = step->result->machine;
     struct ll_mitigation *mitigations = ll_alloc(arena, LL_PLAN_MITIGATION_COUNT, sizeof *mitigations);
     struct replanning curing = {.trace = trace, .step = step, .arena = arena};
-    curing.capacity_bytes = machine->levels[machine->level_count - 1].size_bytes;
     for (unsigned i = 0; mitigations && i < LL_PLAN_MITIGATION_COUNT; i++) {
         struct ll_parallel plan = step->spread->plan;
         plan.batch = step->spread->sizes.batch;

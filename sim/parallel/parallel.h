@@ -52,6 +52,8 @@ struct ll_spread {
     uint32_t program_count;             /* length of `programs` */
     uint32_t *program_of;               /* by virtual stage: its index in `programs` */
     uint32_t vstage_count;   /* plan.pipeline x plan.chunks; i is on stage i modulo plan.pipeline */
+    uint32_t *layers_of; /* by virtual stage of a model: how many layers it has; NULL: not known */
+    bool compresses;         /* some gradient goes between replicas in the form of plan.compression */
     struct ll_trace **owned; /* all traces that were derived on the way */
     uint32_t owned_count;    /* length of `owned` */
 };
@@ -61,9 +63,19 @@ struct ll_spread {
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags);
 
+/* Where a plan has stages and says that layers are assigned by cost, or says nothing of layers on a machine of
+ * several pools: puts a layout in its place, with which the slowest stage is as fast as can be. False after
+ * complaints, or when memory ran out. */
+bool ll_assign_layers(const struct ll_trace *trace, const struct ll_machine *machine,
+                      struct ll_remembered *remembered, struct ll_parallel *plan, struct ll_diags *diags);
+
 /* Changes the plan of a spread to one with another batch and the same micro-batch: its programs stay. False,
  * with nothing changed, when that plan needs programs of its own, or is wrong. */
 bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *plan, uint64_t devices);
+
+/* The layers of a stage as a layout has them, its virtual stages with | between: Et*3, t*2|t*2. Nothing where
+ * they are not known. */
+void ll_stage_layers(const struct ll_spread *spread, uint64_t stage, struct ll_str *out);
 
 /* Frees a spread with all traces that were derived for it, not the recorded one. NULL is fine. */
 void ll_spread_free(struct ll_spread *spread);
@@ -155,6 +167,8 @@ struct ll_stage_use {
     double flops;          /* FLOPs in a step */
     uint64_t in_flight;    /* the largest number of passes whose activations it keeps at once, at least 1 */
     uint64_t memory_bytes; /* peak memory */
+    uint64_t capacity_bytes; /* memory that there is */
+    bool fits;
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
     /* Of these bytes what no tensor of the trace has, with as many passes in flight as there are at most. */
     uint64_t framework_bytes[LL_FRAMEWORK_PARTS];
@@ -173,8 +187,21 @@ struct ll_program_replay {
     double swept_bytes, swept_s;      /* once a step: they are zeroed, checked, averaged */
 };
 
+/* Stages on one kind of devices. */
+struct ll_pool_use {
+    const struct ll_machine *machine;
+    uint64_t first_stage, stages, devices;
+    double energy_j; /* of its devices in a step; NaN when the machine describes none */
+};
+
+/* Where a machine has pools, stage after stage lies on one after the other (ll_pool_of): programs are replayed
+ * on the devices of their stages, and stages of different pools exchange over the slower of both networks, of
+ * which each is taken to join all devices of the plan. */
 struct ll_parallel_result {
     const struct ll_spread *spread;
+    const struct ll_machine *machine;
+    const struct ll_pool_use *pools;
+    uint64_t pool_count; /* at least 1 */
     double step_s;     /* time of a step */
     double samples_Hz; /* throughput of all devices; 0 where the trace does not say its batch */
     double flops;      /* FLOPs of all devices in a step */
@@ -189,7 +216,7 @@ struct ll_parallel_result {
     struct ll_energy_parts energy; /* the parts of energy_j */
     const struct ll_stage_use *stages; /* by stage; spread->plan.pipeline entries */
     uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
-    uint64_t fullest;                  /* the stage with the largest peak memory */
+    uint64_t fullest;                  /* the stage with the largest peak memory, as a share of what there is */
     const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
     const struct ll_pipeline *pipeline; /* private to sim/parallel: what ll_parallel_passes plays */
     const struct ll_program_replay *const *replays; /* by virtual stage */
@@ -285,7 +312,12 @@ struct ll_checkpoint_bytes {
     double device; /* the most that one device writes */
 };
 
+struct ll_plan_wishes;
+
 struct ll_plan_search {
+    /* What all plans hold, of keys with a value, or one of several (wishes.h); NULL: nothing is wished. Keys
+     * that no search varies are as in a plan of one without. */
+    const struct ll_plan_wishes *wishes;
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step, over all devices */
     uint64_t
@@ -335,6 +367,7 @@ struct ll_search_result {
     const struct ll_found_plan *found; /* plans that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* length of `found`, at most LL_MOST_FOUND */
     enum ll_dtype gradients; /* in which the trace has its gradients of weights; LL_F32 without any */
+    const char *refusal;  /* why the first of the plans that could not be simulated cannot be; NULL: all can */
     bool lacks_gradients; /* replicas would have no gradients to exchange: no plan with replicas is tried */
 };
 

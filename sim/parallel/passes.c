@@ -2,10 +2,39 @@
 /* What goes on between the passes of a step: messages from stage to stage, and the memory that stays. */
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/pipeline.h"
 #include "tracer/base/num.h"
+
+const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result, struct ll_arena *arena,
+                                         uint64_t *per_stage)
+{
+    struct ll_pipeline pipeline = *result->pipeline;
+    struct ll_pipeline_result played;
+    uint64_t slots = ll_schedule_slot_count(&pipeline.shape), stages = pipeline.shape.stages;
+    struct ll_pass *passes = ll_alloc(arena, ll_mul(stages, slots), sizeof *passes);
+    struct ll_schedule_slot *order = calloc(slots, sizeof *order);
+    pipeline.start_s = calloc(ll_mul(stages, slots), sizeof *pipeline.start_s);
+    bool done = passes && order && pipeline.start_s && ll_pipeline_run(&pipeline, &played);
+    for (uint64_t s = 0; done && s < stages; s++) {
+        done = ll_schedule_order(&pipeline.shape, s, order);
+        for (uint64_t i = 0; done && i < slots; i++) {
+            const struct ll_schedule_slot *slot = &order[i];
+            uint64_t vstage = ll_vstage_at(pipeline.shape.schedule, stages, s, slot->chunk);
+            double start_s = pipeline.start_s[s * slots + i];
+            passes[s * slots + i] =
+                (struct ll_pass){start_s,           start_s + ll_slot_s(&pipeline.vstages[vstage], slot),
+                                 slot->micro_batch, slot->chunk,
+                                 slot->backward,    (uint8_t)slot->half};
+        }
+    }
+    free(order);
+    free(pipeline.start_s);
+    *per_stage = slots;
+    return done ? passes : NULL;
+}
 
 /* The pass of a stage with this chunk, direction and micro-batch, counted through all stages. */
 static uint64_t *place_of(uint64_t *places, const struct ll_pipeline_shape *shape, uint64_t vstage,

@@ -38,6 +38,17 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
+/* As a plan divides them: with the embedding before the numbered layers and the head with the loss behind them
+ * as layers of their own, where the split says so. NULL, or why that cannot be, a static sentence. */
+const char *ll_layers_of_split(const struct ll_trace *trace, const struct ll_layer_split *split,
+                               struct ll_arena *arena, struct ll_layers *layers);
+
+/* Whether the embedding, and the head with the loss, are layers of their own. Pure. */
+struct ll_ends {
+    bool embedding, loss;
+};
+struct ll_ends ll_split_ends(const struct ll_layer_split *split);
+
 /* The longest run of equal layers, one behind the other, as most layers of a transformer are. What is
  * measured of one of them holds for all. */
 
@@ -200,7 +211,8 @@ struct ll_apart {
 void ll_balance_loads(const uint64_t *loads, const uint64_t *totals, uint32_t count, uint32_t parts,
                       uint32_t *part_of);
 
-/* The same as a plan says. False where the first and the last part leave too few layers for the others. */
+/* The same as a plan says, of the layers of ll_layers_of_split. False where the first and the last part leave
+ * too few layers for the others, or a layout has other layers than there are. */
 bool ll_divide_layers(const struct ll_layer_split *split, const uint64_t *loads, const uint64_t *totals,
                       uint32_t count, uint32_t parts, uint32_t *part_of);
 
@@ -523,10 +535,38 @@ struct ll_layer_costs {
     uint32_t count;
 };
 
-/* Fills *costs from a replayed program of one device. Times are means over its steps, bytes are those of the
- * first step; the times of all layers sum to the step time. Lists live in the arena. False when memory ran
- * out. */
-bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, struct ll_layer_costs *costs);
+/* Fills *costs from a replayed program of one device, of whose layers a split says which there are (NULL: the
+ * numbered ones). Times are means over its steps, bytes are those of the first step; the times of all layers
+ * sum to the step time. Lists live in the arena. False when memory ran out, or there are no such layers. */
+bool ll_layer_costs(const struct ll_result *result, const struct ll_layer_split *split,
+                    struct ll_arena *arena, struct ll_layer_costs *costs);
+
+/* Divides the layers of a plan by what each takes on the devices of each pool (`costs`, of the same layers), so
+ * that the virtual stage that takes longest takes as little as can be: by virtual stage of a model how many it
+ * has. Needs no more virtual stages than layers. False when memory ran out. */
+bool ll_divide_by_cost(const struct ll_parallel *plan, const struct ll_layer_costs *costs, uint64_t pools,
+                       struct ll_arena *arena, uint32_t *counts);
+
+/* What shares of GEMMs, sequences and experts, recomputation and a framework make of a trace, in which GEMMs are
+ * narrow already; NULL when that cannot be, or is nothing new; *failed when memory ran out. Free with
+ * ll_trace_free. */
+struct ll_trace *ll_shared_program(const struct ll_trace *trace, const struct ll_parallel *plan, bool *failed);
+
+/* The kind of parallelism that asks for an exchange of a plan's program. Pure. */
+enum ll_traffic_kind ll_traffic_of(const struct ll_parallel *plan, const struct ll_op_signature *signature);
+
+/* The memory of a program's passes, once it was asked for. */
+struct ll_known_memory {
+    struct ll_vstage_memory memory;
+    bool is_known;
+};
+
+/* Fills the memory of a device of a stage, on such a machine, in *use, whose in_flight is known, and
+ * *footprint; `alone` is that of a replay of its first program, `known` has one for each program of the plan on
+ * such machines. False when memory ran out. */
+bool ll_use_memory(const struct ll_spread *spread, const struct ll_machine *machine, uint64_t stage,
+                   const struct ll_footprint *alone, struct ll_known_memory *known,
+                   struct ll_footprint *footprint, struct ll_stage_use *use);
 
 /* The estimate of a plan from the costs of layers, without making its programs (estimate.c).
  *
@@ -535,8 +575,9 @@ bool ll_layer_costs(const struct ll_result *result, struct ll_arena *arena, stru
 
 /* Room for estimates, one plan after the other. All lists live in the arena of ll_estimator_open. */
 struct ll_estimator {
-    const struct ll_machine *machine;
-    struct ll_exchanges *exchanges;
+    const struct ll_machine *machines[LL_MOST_POOLS]; /* by pool */
+    struct ll_exchanges *exchanges[LL_MOST_POOLS];
+    uint64_t pool_count;
     struct ll_estimated_stage *stages;
     struct ll_estimated_part *parts; /* by virtual stage of a model, and one more */
     struct ll_vstage_times *alone;   /* by virtual stage: its passes, without what replicas exchange */
@@ -552,6 +593,11 @@ struct ll_estimator {
 bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
+
+/* Stages lie on one more pool of devices (ll_pool_of), of at most LL_MOST_POOLS. From now on the costs of layers
+ * that are given below are a list, of the same layers by pool, which differ in times alone. */
+void ll_estimator_add_pool(struct ll_estimator *e, const struct ll_machine *machine,
+                           struct ll_exchanges *exchanges);
 
 /* Divides the layers among the virtual stages of a plan, as ll_pipeline_partition does. False where there are
  * too few layers. Plans with the same stages, chunks, placement and split of layers share it. */
@@ -571,7 +617,8 @@ void ll_estimate_share(struct ll_estimator *e, const struct ll_layer_costs *cost
 struct ll_checkpoint_bytes ll_estimate_checkpoint(const struct ll_estimator *e,
                                                   const struct ll_parallel *plan);
 
-/* The peak memory of the fullest device, a time that ll_estimate_s is never below, and the step time, of a
+/* The peak memory of the fullest device (of several pools: as many times the first one's memory as it has of its
+ * own), a time that ll_estimate_s is never below, and the step time, of a
  * plan for which ll_estimate_share was called; they may differ in schedules of the same placement, and in
  * offloading. */
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_parallel *plan);

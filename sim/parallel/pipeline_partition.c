@@ -84,11 +84,29 @@ static uint32_t *none(struct ll_arena *arena, uint64_t count)
     return list;
 }
 
+/* As a layout says. */
+static bool divide_as_laid_out(const char *text, uint32_t count, uint32_t parts, uint32_t *part_of)
+{
+    struct ll_layout layout;
+    bool right = ll_layout_read(text, &layout, part_of, count) && layout.parts == parts &&
+                 layout.layers + layout.embedding + layout.loss == count;
+    if (!right)
+        return false;
+    for (uint32_t part = parts, layer = count; part-- > 0;) { /* from behind: counts make room for parts */
+        const uint32_t first = layer - part_of[part];
+        while (layer > first)
+            part_of[--layer] = part;
+    }
+    return true;
+}
+
 bool ll_divide_layers(const struct ll_layer_split *split, const uint64_t *loads, const uint64_t *totals,
                       uint32_t count, uint32_t parts, uint32_t *part_of)
 {
     assert(parts > 0 && parts <= count);
-    if (!split->evenly && split->first == 0 && split->last == 0) {
+    if (*split->layout)
+        return divide_as_laid_out(split->layout, count, parts, part_of);
+    if (!split->evenly && !split->embedding && !split->loss && split->first == 0 && split->last == 0) {
         ll_balance_loads(loads, totals, count, parts, part_of);
         return true;
     }
@@ -112,8 +130,9 @@ static const char *divide_layers(struct finding *f, const struct ll_pipeline_par
 {
     struct ll_layers layers;
     struct ll_virtual_stages *vstages = f->vstages;
-    if (!ll_layers_find(f->trace, f->arena, &layers))
-        return "memory ran out";
+    const char *trouble = ll_layers_of_split(f->trace, &partition->split, f->arena, &layers);
+    if (trouble)
+        return trouble;
     if (!partition->part_of && layers.count < vstages->count)
         return "there are fewer layers than stages";
     uint32_t *divided = partition->part_of ? NULL : ll_alloc(f->arena, layers.count, sizeof *divided);
@@ -123,7 +142,9 @@ static const char *divide_layers(struct finding *f, const struct ll_pipeline_par
         return "memory ran out";
     if (divided && !ll_divide_layers(&partition->split, layers.named_flops, layers.flops, layers.count,
                                      vstages->count, divided))
-        return "the layers of the first and the last stage do not leave as many as the others need";
+        return *partition->split.layout
+                   ? "the layout does not have as many layers as the model"
+                   : "the layers of the first and the last stage do not leave as many as the others need";
     for (uint32_t op = 0; op < f->trace->op_count; op++)
         vstages->vstage_of[op] = layers.owner[op] == LL_NONE ? LL_NONE : part_of[layers.owner[op]];
     return NULL;

@@ -27,7 +27,7 @@ struct type {
 struct row {
     struct ll_plan_key key;
     const struct type *type;
-    size_t offset;
+    size_t offset, size;
     uint64_t least, most;
 };
 
@@ -384,6 +384,74 @@ static void write_SLOW(const void *value, struct ll_json *json)
     ll_str_release(&words);
 }
 
+/* "none" is none, as in a file that takes back what another one says. */
+static bool read_LAYOUT(const struct row *row, const char *text, void *value)
+{
+    struct ll_layout layout;
+    (void)row;
+    const bool none = strcmp(text, "none") == 0;
+    if (strlen(text) >= LL_LAYOUT_ROOM ||
+        (!none && strcmp(text, "auto") != 0 && !ll_layout_read(text, &layout, NULL, 0)))
+        return false;
+    memset(value, 0, LL_LAYOUT_ROOM);
+    memcpy(value, text, none ? 0 : strlen(text));
+    return true;
+}
+
+static void say_LAYOUT(const void *value, struct ll_str *out)
+{
+    const char *text = value;
+    ll_str_addf(out, strpbrk(text, "|(*") ? "'%s'" : "%s", *text ? text : "none");
+}
+
+static void write_LAYOUT(const void *value, struct ll_json *json)
+{
+    ll_json_text(json, *(const char *)value ? value : "none");
+}
+
+/* Numbers with commas between, at least one for each of two pools; "none" for no word on it. */
+static bool read_STAGES(const struct row *row, const char *text, void *value)
+{
+    uint64_t read[LL_MOST_POOLS] = {0};
+    size_t count = 0;
+    (void)row;
+    bool right = true;
+    for (const char *at = text; right && strcmp(text, "none") != 0; count++) {
+        const size_t length = strcspn(at, ",");
+        char number[24];
+        right = count < LL_MOST_POOLS && length < sizeof number;
+        if (!right)
+            break;
+        memcpy(number, at, length);
+        number[length] = '\0';
+        right = ll_count_parse(number, &read[count]) && read[count] >= 1 && read[count] <= 1u << 20;
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    if (right)
+        memcpy(value, read, sizeof read);
+    return right;
+}
+
+static void say_STAGES(const void *value, struct ll_str *out)
+{
+    const uint64_t *stages = value;
+    for (size_t i = 0; i < LL_MOST_POOLS && stages[i] > 0; i++)
+        ll_str_addf(out, "%s%" PRIu64, i ? "," : "", stages[i]);
+    if (stages[0] == 0)
+        ll_str_add(out, "none");
+}
+
+static void write_STAGES(const void *value, struct ll_json *json)
+{
+    const uint64_t *stages = value;
+    ll_json_open_list(json);
+    for (size_t i = 0; i < LL_MOST_POOLS && stages[i] > 0; i++)
+        ll_json_count(json, stages[i]);
+    ll_json_close_list(json);
+}
+
 static const struct type
     type_COUNT = {read_COUNT, write_COUNT, say_COUNT, NULL},
     type_SIZE = {read_SIZE, write_COUNT, say_SIZE, "a size, as in 25MiB, or 0"},
@@ -398,13 +466,19 @@ static const struct type
     type_EXCEPT = {read_EXCEPT, write_EXCEPT, say_EXCEPT, "some of unread, qkv, out, gemms"},
     type_GEMMS = {read_GEMMS, write_GEMMS, say_GEMMS, "some of fprop, dgrad, wgrad"},
     type_CP_COMM = {read_CP_COMM, write_CP_COMM, say_CP_COMM, "all_gather, a2a or ring"},
+    type_STAGES = {read_STAGES, write_STAGES, say_STAGES,
+                   "numbers of stages with commas between, as in 4,4, for at most 4 pools"},
+    type_LAYOUT = {read_LAYOUT, write_LAYOUT, say_LAYOUT,
+                   "auto or a layout of less than 512 letters, as in E|t*4|(tt|)*2L: virtual stages with | "
+                   "between, E first where it is, L last, t for each layer"},
     type_SLOW = {read_SLOW, write_SLOW, say_SLOW,
                  "none or SHARE:FACTOR, as in 0.01:1.5, a share from 0 to 1 and a factor from 1 to 1000"},
     type_OFFLOAD = {read_OFFLOAD, write_OFFLOAD, say_OFFLOAD, "some of optimizer, activations, weights"};
 
 static const struct row rows[] = {
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help)                                     \
-    {{key, option, value, help}, &type_##type, offsetof(struct ll_parallel, member), least, most},
+    {{key, option, value, help}, &type_##type, offsetof(struct ll_parallel, member),               \
+     sizeof ((struct ll_parallel *)0)->member, least, most},
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
 };
@@ -420,6 +494,32 @@ struct ll_plan_key ll_plan_key_at(size_t i)
 {
     assert(i < ROWS);
     return rows[i].key;
+}
+
+size_t ll_plan_member_of(size_t i)
+{
+    assert(i < ROWS);
+    return rows[i].offset;
+}
+
+bool ll_plan_key_is_list(size_t i)
+{
+    assert(i < ROWS);
+    const struct type *type = rows[i].type;
+    return type == &type_OFFLOAD || type == &type_GEMMS || type == &type_STAGES || type == &type_LAYOUT;
+}
+
+/* Values are written by rows alone, so that what pads them is as in a plan of one. */
+bool ll_plan_member_equals(size_t i, const struct ll_parallel *a, const struct ll_parallel *b)
+{
+    assert(i < ROWS);
+    return memcmp((const char *)a + rows[i].offset, (const char *)b + rows[i].offset, rows[i].size) == 0;
+}
+
+void ll_plan_take_member(size_t i, const struct ll_parallel *from, struct ll_parallel *to)
+{
+    assert(i < ROWS);
+    memcpy((char *)to + rows[i].offset, (const char *)from + rows[i].offset, rows[i].size);
 }
 
 /* --- reading --- */
@@ -524,6 +624,19 @@ bool ll_plan_parse(struct ll_parallel *plan, const char *text, size_t length, co
     return root && diags->count == before;
 }
 
+uint64_t ll_pool_of(const struct ll_parallel *plan, uint64_t pools, uint64_t stage)
+{
+    assert(pools > 0 && pools <= LL_MOST_POOLS);
+    const uint64_t each = plan->pipeline / pools, longer = plan->pipeline % pools;
+    uint64_t pool = 0, end = 0;
+    for (; pool + 1 < pools; pool++) {
+        end += plan->pool_stages[0] > 0 ? plan->pool_stages[pool] : each + (pool < longer);
+        if (stage < end)
+            break;
+    }
+    return pool;
+}
+
 /* --- checking --- */
 
 static const struct ll_place nowhere;
@@ -571,6 +684,35 @@ static void check_schedule(const struct ll_parallel *plan, struct ll_diags *diag
         ll_complain(diags, nowhere, "schedule dualpipe: expected an even pp, not %" PRIu64, plan->pipeline);
 }
 
+/* Layers are divided in one way. */
+static void check_split(const struct ll_parallel *plan, struct ll_diags *diags)
+{
+    const struct ll_layer_split *split = &plan->split;
+    struct ll_layout layout;
+    const bool numbers = split->first > 0 || split->last > 0, ends = split->embedding || split->loss,
+               twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
+    const uint64_t parts = ll_mul(plan->pipeline, twice ? 1 : plan->chunks);
+    if (ends && numbers)
+        ll_complain(diags, nowhere,
+                    "account_for_%s_in_pipeline_split: not together with first_stage_layers and "
+                    "last_stage_layers",
+                    split->embedding ? "embedding" : "loss");
+    if ((ends || *split->layout) && parts == 1)
+        ll_complain(diags, nowhere, "%s: expected several stages, there is pp 1",
+                    *split->layout     ? "pipeline_model_parallel_layout"
+                    : split->embedding ? "account_for_embedding_in_pipeline_split"
+                                       : "account_for_loss_in_pipeline_split");
+    if (*split->layout && (ends || numbers || split->evenly))
+        ll_complain(diags, nowhere,
+                    "pipeline_model_parallel_layout: not together with other keys that divide layers");
+    else if (*split->layout && parts > 1 && !ll_split_is_by_cost(split) &&
+             ll_layout_read(split->layout, &layout, NULL, 0) && layout.parts != parts)
+        ll_complain(diags, nowhere,
+                    "pipeline_model_parallel_layout: it has %" PRIu32
+                    " virtual stages; expected pp x chunks, %" PRIu64,
+                    layout.parts, parts);
+}
+
 /* What is said of casts and of gathering weights must have casts, and weights to gather. */
 static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *diags)
 {
@@ -594,6 +736,9 @@ static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *d
     if (plan->scatter_waits && plan->zero < 2)
         ll_complain(diags, nowhere, "scatter_waits: no gradients are reduce-scattered with zero %" PRIu64,
                     plan->zero);
+    if (plan->compression.kind != LL_COMPRESSION_NONE && plan->data == 1 && plan->context == 1)
+        ll_complain(diags, nowhere, "grad_compression %s: expected replicas, between which gradients go",
+                    compressions[plan->compression.kind].name);
     if (plan->seed > 1 && plan->stragglers.share == 0 && plan->slow_links.share == 0)
         ll_complain(diags, nowhere, "seed %" PRIu64 ": expected stragglers or slow_links, which it draws",
                     plan->seed);
@@ -633,6 +778,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
                     "grad_compression %s: expected zero 0, for parts of gradients have no such form",
                     compressions[plan->compression.kind].name);
     check_schedule(plan, diags);
+    check_split(plan, diags);
     return diags->count == before;
 }
 

@@ -21,6 +21,7 @@
 
 #include "tracer/base/diag.h"
 #include "tracer/base/json.h"
+#include "tracer/base/str.h"
 
 /* The order in which a stage takes up micro-batches (Huang et al., GPipe, 2019; Narayanan et al.,
  * PipeDream, 2019, and Megatron-LM, 2021; Lamy-Poirier, Breadth-first pipeline parallelism, 2022; orders.c
@@ -146,11 +147,40 @@ static inline bool ll_recompute_excepts(const struct ll_recompute_except *except
 
 /* How layers are divided among stages: so that the largest cost is as small as can be, or evenly; the
  * first and the last stage may have numbers of their own, as those with the embedding and the loss often
- * have fewer. */
+ * have fewer. What comes before and behind the numbered layers, the embedding and the head with the loss,
+ * belongs to the first and the last of them, or is a layer of its own. */
+enum { LL_LAYOUT_ROOM = 512, LL_MOST_POOLS = 4 };
+
 struct ll_layer_split {
     bool evenly;
+    bool embedding, loss; /* each is a layer of its own, and all are divided evenly */
     uint64_t first, last; /* layers of the first and of the last virtual stage; 0: as the others */
+    char layout[LL_LAYOUT_ROOM]; /* those of each virtual stage (layout.c); "": not said; "auto": by cost */
 };
+
+/* A layout as it is written: virtual stages, numbered layers of all of them, whether it has the embedding and
+ * the loss as letters of their own. */
+struct ll_layout {
+    uint32_t parts, layers;
+    bool embedding, loss;
+};
+
+/* Reads a layout such as Et*3|t*4|t*3L; by part how many layers it has, E and L included, where there is room
+ * for all (counts NULL: for none). False where it is none. Pure. */
+bool ll_layout_read(const char *text, struct ll_layout *layout, uint32_t *counts, uint32_t room);
+
+/* Writes the layers of one part, of which there is at least one: Et*3. */
+void ll_layout_part(uint32_t count, bool embedding, bool loss, struct ll_str *out);
+
+/* Writes a layout. False where it is too long, or memory ran out. */
+bool ll_layout_write(const uint32_t *counts, uint32_t parts, bool embedding, bool loss,
+                     char text[LL_LAYOUT_ROOM]);
+
+/* Whether layers are to be assigned by what each costs on the machine (ll_assign_layers). */
+static inline bool ll_split_is_by_cost(const struct ll_layer_split *split)
+{
+    return split->layout[0] == 'a'; /* of auto, alone among layouts */
+}
 
 /* What is moved to the memory of the host while the device does not need it. */
 struct ll_offload {
@@ -196,6 +226,8 @@ struct ll_parallel {
     struct ll_offload offload;
     uint64_t
         parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */
+    uint64_t pool_stages[LL_MOST_POOLS]; /* by pool of the machine how many stages lie on it, one pool after the
+                                            other; all 0: equally many on each */
     struct ll_slow_share stragglers; /* devices that compute more slowly than the others */
     struct ll_slow_share slow_links; /* devices whose links to all others are slower */
     uint64_t seed;                   /* of the draw of both */
@@ -219,6 +251,10 @@ static inline uint64_t ll_replicas_sharing_experts(const struct ll_parallel *pla
     return plan->within > 0 ? plan->within : ll_replicas(plan) / plan->expert;
 }
 
+/* The pool of a stage, of so many that the machine has; stages that are left over when they are shared out
+ * equally go to the first ones. */
+uint64_t ll_pool_of(const struct ll_parallel *plan, uint64_t pools, uint64_t stage);
+
 /* Plans as people write them: keys with values, in YAML or on a command line. plan_keys.def has the rows. */
 
 /* One device by itself, with gradients in buckets of 25 MiB (as PyTorch's) that overlap, once there are more.
@@ -232,6 +268,13 @@ struct ll_plan_key {
 };
 size_t ll_plan_key_count(void);
 struct ll_plan_key ll_plan_key_at(size_t i);
+
+/* The member of a key, as its offset in a plan; whether its values have commas; whether two plans have the same
+ * value of it; takes it over from another plan. */
+size_t ll_plan_member_of(size_t i);
+bool ll_plan_key_is_list(size_t i);
+bool ll_plan_member_equals(size_t i, const struct ll_parallel *a, const struct ll_parallel *b);
+void ll_plan_take_member(size_t i, const struct ll_parallel *from, struct ll_parallel *to);
 
 /* Whether there is such a key; complains if not. */
 bool ll_plan_key_is_known(const char *key, struct ll_place place, struct ll_diags *diags);

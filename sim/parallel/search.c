@@ -14,8 +14,10 @@
 
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/exchange.h"
+#include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/wishes.h"
 #include "sim/replay/communication.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"
@@ -29,12 +31,15 @@ enum {
 struct searching {
     const struct ll_trace *trace;
     struct ll_trace *thin;  /* with fewer of the layers that are alike; NULL: none could be left out */
+    struct ll_trace *fused; /* either, as the base says of its loss; NULL: as it is */
     uint32_t dropped, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
+    struct ll_parallel base; /* what plans under way have in common: of keys that are not varied here */
+    struct ll_layer_split costed;  /* says which layers there are */
     struct ll_remembered *remembered;
-    struct ll_estimator estimator;
-    struct ll_exchanges *exchanges;
+    struct ll_estimator estimator; /* with the machines of all pools and exchanges on their networks */
+    struct ll_arena *arena;
     struct ll_search_result *result;
     struct ll_found_plan *found; /* a heap, the worst on top */
     double capacity_bytes;
@@ -55,8 +60,35 @@ struct searching {
 /* What all plans on one program share. */
 struct base {
     struct ll_parallel plan;
-    struct ll_layer_costs costs;
+    struct ll_layer_costs costs[LL_MOST_POOLS]; /* by pool; bytes are the same */
 };
+
+/* Members that are varied here, whatever is wished of others. */
+static const size_t varied[] = {
+    offsetof(struct ll_parallel, data),     offsetof(struct ll_parallel, tensor),
+    offsetof(struct ll_parallel, context),  offsetof(struct ll_parallel, pipeline),
+    offsetof(struct ll_parallel, expert),   offsetof(struct ll_parallel, sequence),
+    offsetof(struct ll_parallel, batch),    offsetof(struct ll_parallel, micro_batch),
+    offsetof(struct ll_parallel, schedule), offsetof(struct ll_parallel, chunks),
+    offsetof(struct ll_parallel, zero),     offsetof(struct ll_parallel, within),
+    offsetof(struct ll_parallel, recompute)};
+
+/* Whether a plan has a value of a member that is wished; whether any is. */
+static bool holds(const struct searching *s, const struct ll_parallel *plan, size_t member)
+{
+    return ll_wishes_hold(s->search->wishes, plan, member);
+}
+
+static bool is_wished(const struct searching *s, size_t member)
+{
+    return ll_wishes_of(s->search->wishes, member) > 0;
+}
+
+static bool says_split(const struct ll_layer_split *split)
+{
+    return split->evenly || split->embedding || split->loss || split->first > 0 || split->last > 0 ||
+           *split->layout;
+}
 
 /* Whether no further plan is to be looked at. */
 static bool ends(const struct searching *s)
@@ -74,35 +106,30 @@ static void tell(const struct searching *s)
 
 /* --- programs --- */
 
+/* What all programs are made of. */
+static const struct ll_trace *whole_of(const struct searching *s)
+{
+    return s->fused ? s->fused : s->thin ? s->thin : s->trace;
+}
+
+/* Whether programs are made at each micro-batch anew: what casts, pieces of exchanges and experts take is
+ * rounded at each. */
+static bool is_made_anew(const struct searching *s)
+{
+    return ll_has_experts(s->trace) || s->base.low_precision.recipe != LL_RECIPE_NONE ||
+           s->base.main_grads || s->base.tensor_overlap || !s->base.pass_overlap;
+}
+
+static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
+                              const struct ll_parallel *plan)
+{
+    return ll_shared_program(trace, plan, &s->failed);
+}
+
 static struct ll_trace *take(struct ll_trace *old, struct ll_trace *next)
 {
     ll_trace_free(old);
     return next;
-}
-
-/* What shares of GEMMs and recomputation make of a trace; NULL when that cannot be, or is nothing new;
- * s->failed when memory ran out. */
-static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
-                              const struct ll_parallel *plan)
-{
-    const char *trouble = NULL;
-    struct ll_diags diags = {0};
-    struct ll_trace *program = ll_shard(trace, plan, &diags);
-    bool divided = plan->tensor == 1 || (program && ll_is_divided(trace, program));
-    if (program && plan->context > 1)
-        program = take(program, ll_share_context(program, plan, &diags));
-    if (program && plan->expert > 1)
-        program = take(program, ll_spread_experts(program, plan, &diags));
-    uint64_t ops = program ? program->op_count : 0;
-    if (program && plan->recompute == LL_RECOMPUTE_SELECTIVE)
-        program = take(program, ll_recompute(program, plan->recompute, &trouble));
-    s->failed |= !program && !trouble && diags.count == 0;
-    ll_diags_release(&diags);
-    bool new = divided && (plan->recompute != LL_RECOMPUTE_SELECTIVE || (program && program->op_count > ops));
-    if (!program || new)
-        return program;
-    ll_trace_free(program); /* it does what another one does: that has been seen */
-    return NULL;
 }
 
 /* At a micro-batch. Shares that are made already are taken to it; what experts hold is rounded, so that it is
@@ -111,8 +138,10 @@ static struct ll_trace *make_program(struct searching *s, const struct ll_trace 
                                      const struct ll_parallel *plan)
 {
     const char *trouble = NULL;
-    const struct ll_trace *from = shared ? shared : s->thin ? s->thin : s->trace;
+    const struct ll_trace *from = shared ? shared : whole_of(s);
     struct ll_trace *program = ll_trace_rescale(from, plan->micro_batch, &trouble);
+    if (program && !shared && plan->low_precision.recipe != LL_RECIPE_NONE)
+        program = take(program, ll_narrow_training(program, &plan->low_precision, &trouble));
     s->failed |= !program && !trouble;
     return program && !shared ? take(program, share(s, program, plan)) : program;
 }
@@ -122,8 +151,9 @@ static bool thicken(const struct searching *s, struct ll_arena *arena, struct ll
 {
     uint32_t count = costs->count + s->dropped;
     struct ll_layer_cost *at = ll_alloc(arena, count + 1u, sizeof *at);
+    const uint32_t like = s->like + ll_split_ends(&s->costed).embedding;
     for (uint32_t i = 0; at && i < count; i++)
-        at[i] = costs->at[i <= s->like ? i : i <= s->like + s->dropped ? s->like : i - s->dropped];
+        at[i] = costs->at[i <= like ? i : i <= like + s->dropped ? like : i - s->dropped];
     *costs = (struct ll_layer_costs){at, count};
     return at;
 }
@@ -134,8 +164,10 @@ static bool thin_out(struct searching *s)
     struct ll_arena scratch = {0};
     struct ll_equal_layers equal;
     const char *trouble;
+    const struct ll_low_precision *low = &s->base.low_precision; /* layers at the ends may be kept as they are */
     bool found = ll_equal_layers_find(s->trace, &scratch, &equal);
-    s->thin = found && s->trace->step_count == 1 ? ll_drop_layers(s->trace, &equal, &trouble) : NULL;
+    ll_trace_free(s->thin);
+    s->thin = found && s->trace->step_count == 1 && low->first_kept + low->last_kept == 0 ? ll_drop_layers(s->trace, &equal, &trouble) : NULL;
     s->dropped = s->thin ? ll_dropped_layers(&equal) : 0;
     s->like = s->thin ? equal.first + 1 : 0;
     ll_arena_release(&scratch);
@@ -149,13 +181,20 @@ static bool measure(struct searching *s, const struct ll_trace *shared, struct l
     struct ll_diags diags = {0};
     struct ll_trace *program = make_program(s, shared, &base->plan);
     const struct ll_prepared *prepared = program ? ll_prepare(program, &scratch, &diags) : NULL;
-    const struct ll_among among = {.exchanges = s->exchanges, .memo = &s->remembered->costs};
-    const struct ll_result *result =
-        prepared ? ll_replay_among(prepared, s->machine, &among, &scratch, &diags) : NULL;
-    bool done = result && ll_layer_costs(result, arena, &base->costs) && thicken(s, arena, &base->costs);
+    bool done = prepared;
+    for (uint64_t pool = 0; done && pool < s->estimator.pool_count; pool++) {
+        const struct ll_machine *machine = s->estimator.machines[pool];
+        const struct ll_among among = {.exchanges = s->estimator.exchanges[pool],
+                                       .memo = &s->remembered->costs};
+        if (s->estimator.pool_count > 1)
+            ll_memo_turn(&s->remembered->costs, machine);
+        const struct ll_result *result = ll_replay_among(prepared, machine, &among, &scratch, &diags);
+        done = result && ll_layer_costs(result, &s->costed, arena, &base->costs[pool]) &&
+               thicken(s, arena, &base->costs[pool]);
+    }
     s->failed |= program && !done && diags.count == 0;
     s->result->programs += done;
-    s->result->layers = done ? base->costs.count : s->result->layers;
+    s->result->layers = done ? base->costs[0].count : s->result->layers;
     tell(s);
     ll_diags_release(&diags);
     ll_arena_release(&scratch);
@@ -211,9 +250,22 @@ static void keep(struct searching *s, const struct ll_found_plan *plan)
 
 /* --- the loops --- */
 
+/* Whether what is wished goes together with all else. */
+static bool is_right(const struct searching *s, const struct ll_parallel *plan)
+{
+    struct ll_diags diags = {0};
+    struct ll_plan_sizes sizes;
+    const bool right =
+        !s->search->wishes || ll_plan_resolve(plan, 0, s->search->devices, &diags, &sizes);
+    ll_diags_release(&diags);
+    return right;
+}
+
 /* Whether it fits. */
 static bool try_plan(struct searching *s, const struct base *base, const struct ll_parallel *plan)
 {
+    if (!is_right(s, plan))
+        return false;
     struct ll_found_plan found = {.plan = *plan,
                                   .estimate_bytes = ll_estimate_bytes(&s->estimator, plan),
                                   .checkpoint = s->checkpoint,
@@ -232,7 +284,7 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
         s->result->bounded++;
         return true;
     }
-    found.estimate_s = ll_estimate_s(&s->estimator, &base->costs, plan);
+    found.estimate_s = ll_estimate_s(&s->estimator, base->costs, plan);
     s->failed |= s->estimator.failed;
     s->least_s = fmin(s->least_s, ranked_s(&found, found.estimate_s));
     found.samples_Hz = (double)plan->batch / found.estimate_s;
@@ -244,6 +296,8 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
 static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool fits = try_plan(s, base, &plan);
+    if (is_wished(s, offsetof(struct ll_parallel, offload)))
+        return fits;
     plan.offload.optimizer = true;
     return fits || (s->learns && s->machine->host.bandwidth_Bps > 0 && try_plan(s, base, &plan));
 }
@@ -288,11 +342,12 @@ static bool try_schedules(struct searching *s, const struct base *base, struct l
 {
     const enum ll_placement placement = ll_schedule_placement(plan.schedule);
     bool any = false;
-    ll_estimate_share(&s->estimator, &base->costs, &plan);
+    ll_estimate_share(&s->estimator, base->costs, &plan);
     rank_checkpoint(s, &plan);
     for (unsigned schedule = 0; schedule < LL_SCHEDULE_COUNT; schedule++) {
         plan.schedule = (enum ll_schedule)schedule;
-        if (ll_schedule_placement(plan.schedule) == placement && has_schedule(s, &plan))
+        if (ll_schedule_placement(plan.schedule) == placement && has_schedule(s, &plan) &&
+            holds(s, &plan, offsetof(struct ll_parallel, schedule)))
             any = try_host(s, base, plan) || any;
     }
     return any;
@@ -303,6 +358,12 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
 {
     bool any = false;
     uint64_t group = 1;
+    if (is_wished(s, offsetof(struct ll_parallel, within))) {
+        for (plan.within = 2; plan.within <= ll_replicas(&plan); plan.within++)
+            if (ll_replicas(&plan) % plan.within == 0 && holds(s, &plan, offsetof(struct ll_parallel, within)))
+                any = try_schedules(s, base, plan) || any;
+        return any;
+    }
     for (uint64_t level = 0; level + 1 < s->machine->network_count; level++) {
         group *= s->machine->networks[level].devices;
         plan.within = group % plan.tensor == 0 ? group / plan.tensor : 0;
@@ -344,9 +405,11 @@ static bool try_sharing(struct searching *s, struct base *base, struct ll_parall
          plan.zero += s->learns ? 1 : MOST_ZERO) {
         struct ll_parallel last = plan;
         last.zero = plan.zero > 0 ? MOST_ZERO : 0;
-        if (!can_share(s, &last) && !can_share(s, &plan))
+        if (!holds(s, &plan, offsetof(struct ll_parallel, zero)) ||
+            (!can_share(s, &last) && !can_share(s, &plan)))
             continue;
-        any = try_schedules(s, base, plan) || any;
+        if (!is_wished(s, offsetof(struct ll_parallel, within)))
+            any = try_schedules(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
             any = try_groups(s, base, plan) || any;
     }
@@ -365,12 +428,14 @@ static bool keeps_less_again(const struct ll_layer_costs *costs)
 /* A division of layers, whole and with all computed again. */
 static bool try_division(struct searching *s, struct base *base, struct ll_parallel plan)
 {
-    bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(&base->costs);
-    if (!ll_estimate_divide(&s->estimator, &base->costs, &plan))
+    bool any = false, anew = plan.recompute == LL_RECOMPUTE_NONE && keeps_less_again(base->costs);
+    if (!ll_estimate_divide(&s->estimator, base->costs, &plan))
         return false;
     for (int full = 0; full <= anew; full++) {
         plan.recompute = full ? LL_RECOMPUTE_FULL : plan.recompute;
-        ll_estimate_count(&s->estimator, &base->costs, &plan);
+        if (!holds(s, &plan, offsetof(struct ll_parallel, recompute)))
+            continue;
+        ll_estimate_count(&s->estimator, base->costs, &plan);
         any = try_sharing(s, base, plan) || any;
     }
     return any;
@@ -418,11 +483,38 @@ static bool split_by_time(struct searching *s, const struct ll_layer_costs *cost
     return found;
 }
 
+/* Layers assigned by what they cost on the devices of each pool. False where there are too few, or they have no
+ * layout that is short enough. */
+static bool lay_out(struct searching *s, const struct base *base, struct ll_parallel *plan)
+{
+    struct ll_arena scratch = {0};
+    const struct ll_ends ends = ll_split_ends(&s->costed);
+    const bool twice = ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS;
+    const uint64_t parts = plan->pipeline * (twice ? 1 : plan->chunks);
+    if (parts > base->costs[0].count)
+        return false;
+    uint32_t *counts = ll_alloc(&scratch, parts, sizeof *counts);
+    bool done = counts && ll_divide_by_cost(plan, base->costs, s->estimator.pool_count, &scratch, counts);
+    s->failed |= !done;
+    plan->split = (struct ll_layer_split){0};
+    done = done && ll_layout_write(counts, (uint32_t)parts, ends.embedding, ends.loss, plan->split.layout);
+    ll_arena_release(&scratch);
+    return done;
+}
+
 /* A division into stages and chunks, by FLOPs and by time. */
 static bool try_virtual_stages(struct searching *s, struct base *base, struct ll_parallel plan)
 {
+    const bool by_cost = ll_split_is_by_cost(&plan.split) ||
+                         (s->estimator.pool_count > 1 && !says_split(&plan.split));
+    if (plan.pipeline == 1 && says_split(&plan.split) && !by_cost)
+        return false;
+    if (plan.pipeline == 1)
+        plan.split = (struct ll_layer_split){0};
+    else if (by_cost && !lay_out(s, base, &plan))
+        return false;
     bool any = try_division(s, base, plan);
-    if (split_by_time(s, &base->costs, &plan))
+    if (!says_split(&plan.split) && split_by_time(s, base->costs, &plan))
         any = try_division(s, base, plan) || any;
     return any;
 }
@@ -446,6 +538,27 @@ static bool divides(const struct searching *s, const struct ll_parallel *plan)
     return true;
 }
 
+/* Whether each pool has stages, which have whole nodes of it. */
+static bool lies_on_pools(const struct searching *s, const struct ll_parallel *plan)
+{
+    const uint64_t of_stage = plan->tensor * ll_replicas(plan), pools = s->estimator.pool_count;
+    uint64_t sum = 0;
+    for (int i = 0; i < LL_MOST_POOLS; i++)
+        sum += plan->pool_stages[i];
+    if (pools == 1)
+        return sum == 0;
+    if (plan->pipeline < pools || (sum > 0 && sum != plan->pipeline))
+        return false;
+    for (uint64_t i = 0; i < pools; i++) {
+        uint64_t stages = 0;
+        for (uint64_t stage = 0; stage < plan->pipeline; stage++)
+            stages += ll_pool_of(plan, pools, stage) == i;
+        if (stages == 0 || stages * of_stage % s->estimator.machines[i]->networks[0].devices != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a plan keeps the constraints that say how its numbers go together. */
 static bool is_wanted(const struct searching *s, const struct ll_parallel *plan, uint64_t layers)
 {
@@ -453,19 +566,21 @@ static bool is_wanted(const struct searching *s, const struct ll_parallel *plan,
     if (s->search->whole_nodes &&
         (s->node % plan->tensor != 0 || (s->node % of_stage != 0 && of_stage % s->node != 0)))
         return false;
-    return !s->search->divisible || layers % (plan->pipeline * plan->chunks) == 0;
+    return (!s->search->divisible || layers % (plan->pipeline * plan->chunks) == 0) &&
+           holds(s, plan, offsetof(struct ll_parallel, chunks)) && lies_on_pools(s, plan);
 }
 
 /* All placements of virtual stages on stages; whether any plan fits. */
 static bool try_placements(struct searching *s, struct base *base, struct ll_parallel plan)
 {
-    const uint64_t layers = base->costs.count, stages = plan.pipeline;
+    const uint64_t layers = base->costs[0].count, stages = plan.pipeline;
+    const bool given = is_wished(s, offsetof(struct ll_parallel, chunks));
     bool any = is_wanted(s, &plan, layers) && try_virtual_stages(s, base, plan);
     if (stages == 1)
         return any;
     plan.schedule = LL_SCHEDULE_INTERLEAVED;
     for (plan.chunks = 2; stages * plan.chunks <= layers; plan.chunks++)
-        if (layers % (stages * plan.chunks) == 0 && is_wanted(s, &plan, layers))
+        if ((given || layers % (stages * plan.chunks) == 0) && is_wanted(s, &plan, layers))
             any = try_virtual_stages(s, base, plan) || any;
     plan.chunks = 2;
     if (!s->learns || !is_wanted(s, &plan, layers))
@@ -483,7 +598,7 @@ static bool try_placements(struct searching *s, struct base *base, struct ll_par
  * any fits. */
 static bool try_stages(struct searching *s, struct base *base)
 {
-    uint64_t left = s->search->devices / base->plan.tensor / base->plan.context, layers = base->costs.count;
+    uint64_t left = s->search->devices / base->plan.tensor / base->plan.context, layers = base->costs[0].count;
     bool any = false;
     for (uint64_t stages = 1; stages <= ll_min(left, layers); stages++) {
         struct ll_parallel plan = base->plan;
@@ -491,6 +606,9 @@ static bool try_stages(struct searching *s, struct base *base)
             continue;
         plan.pipeline = stages;
         plan.data = left / stages;
+        if (!holds(s, &plan, offsetof(struct ll_parallel, pipeline)) ||
+            !holds(s, &plan, offsetof(struct ll_parallel, data)))
+            continue;
         if (s->result->lacks_gradients && ll_replicas(&plan) > 1)
             continue;
         if (plan.batch % (plan.data * plan.micro_batch) != 0 || ll_replicas(&plan) % plan.expert != 0)
@@ -504,16 +622,16 @@ static bool try_stages(struct searching *s, struct base *base)
  */
 static void try_micro_batches(struct searching *s, struct ll_parallel plan)
 {
-    bool experts = ll_has_experts(s->trace);
+    const bool anew = is_made_anew(s);
     if (s->search->divisible && !divides(s, &plan))
         return;
-    struct ll_trace *shared = experts ? NULL : share(s, s->thin ? s->thin : s->trace, &plan);
-    bool fits = shared || experts;
+    struct ll_trace *shared = anew ? NULL : share(s, whole_of(s), &plan);
+    bool fits = shared || anew;
     memset(s->shares, 0, sizeof s->shares);
     for (plan.micro_batch = 1; fits && !ends(s) && plan.micro_batch <= plan.batch; plan.micro_batch++) {
         struct ll_arena arena = {0};
         struct base base = {.plan = plan};
-        if (plan.batch % plan.micro_batch != 0)
+        if (plan.batch % plan.micro_batch != 0 || !holds(s, &plan, offsetof(struct ll_parallel, micro_batch)))
             continue;
         uint64_t before = s->result->considered;
         bool made = measure(s, shared, &arena, &base);
@@ -528,7 +646,7 @@ static void try_experts(struct searching *s, struct ll_parallel plan)
 {
     uint64_t most = ll_has_experts(s->trace) ? s->search->devices / plan.tensor : 1;
     for (plan.expert = 1; plan.expert <= most; plan.expert++)
-        if (most % plan.expert == 0)
+        if (most % plan.expert == 0 && holds(s, &plan, offsetof(struct ll_parallel, expert)))
             try_micro_batches(s, plan);
 }
 
@@ -540,7 +658,10 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     uint64_t left = s->search->devices / plan.tensor;
     double least_s = INFINITY;
     unsigned no_better = 0;
-    for (plan.context = 1; plan.context <= left && no_better < 2 && !ends(s); plan.context++) {
+    const bool given = is_wished(s, offsetof(struct ll_parallel, context));
+    for (plan.context = 1; plan.context <= left && (no_better < 2 || given) && !ends(s); plan.context++) {
+        if (!holds(s, &plan, offsetof(struct ll_parallel, context)))
+            continue;
         if (left % plan.context != 0 || (plan.context > 1 && !ll_has_context(s->trace, plan.context)))
             continue;
         s->least_s = INFINITY;
@@ -550,30 +671,79 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     }
 }
 
-/* For progress: how many branches try_all will search. */
-static uint64_t count_branches(const struct searching *s, uint64_t most)
+/* Whether plans with this recomputation, or with all computed again in its place, are wished. */
+static bool holds_recompute(const struct searching *s, struct ll_parallel plan)
 {
-    uint64_t count = 0;
-    for (uint64_t tensor = 1; tensor <= most; tensor++)
-        count += s->search->devices % tensor == 0 ? (tensor > 1 ? 4 : 2) : 0;
-    return count;
+    const size_t member = offsetof(struct ll_parallel, recompute);
+    if (holds(s, &plan, member))
+        return true;
+    const bool none = plan.recompute == LL_RECOMPUTE_NONE;
+    plan.recompute = LL_RECOMPUTE_FULL;
+    return none && holds(s, &plan, member);
+}
+
+/* All on a base; or, for progress, how many branches that are. GEMMs are shared in a node, unless it is said
+ * among how many. */
+static uint64_t try_base(struct searching *s, bool counts)
+{
+    struct ll_parallel plan = s->base;
+    uint64_t branches = 0;
+    const uint64_t devices = s->search->devices;
+    const bool given = is_wished(s, offsetof(struct ll_parallel, tensor));
+    plan.batch = s->search->batch;
+    for (plan.tensor = 1; plan.tensor <= (given ? devices : ll_min(s->node, devices)) && !ends(s);
+         plan.tensor++)
+        for (int sequence = 0; devices % plan.tensor == 0 && sequence <= (plan.tensor > 1); sequence++)
+            for (int selective = 0; selective < 2; selective++) {
+                plan.sequence = sequence;
+                plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
+                if (!holds(s, &plan, offsetof(struct ll_parallel, tensor)) ||
+                    !holds(s, &plan, offsetof(struct ll_parallel, sequence)) || !holds_recompute(s, plan))
+                    continue;
+                branches++;
+                if (counts)
+                    continue;
+                try_contexts(s, plan);
+                s->result->branches_done += !ends(s);
+            }
+    return branches;
+}
+
+/* What the base says of layers and of the loss. False when memory ran out. */
+static bool open_base(struct searching *s, const struct ll_parallel *base)
+{
+    const char *trouble = NULL;
+    struct ll_arena scratch = {0};
+    struct ll_layers layers;
+    s->base = *base;
+    s->costed = s->base.split;
+    if (!says_split(&s->costed) && s->estimator.pool_count > 1)
+        s->costed = (struct ll_layer_split){.layout = "auto"};
+    if (ll_split_is_by_cost(&s->costed) && ll_layers_of_split(s->trace, &s->costed, &scratch, &layers))
+        s->costed = (struct ll_layer_split){0}; /* its ends are not known */
+    ll_arena_release(&scratch);
+    if (!thin_out(s))
+        return false;
+    ll_trace_free(s->fused);
+    s->fused = NULL;
+    if (s->base.fused_loss)
+        s->fused = ll_fuse_loss(s->thin ? s->thin : s->trace, &trouble);
+    return !s->base.fused_loss || s->fused || trouble;
 }
 
 static void try_all(struct searching *s)
 {
-    struct ll_parallel plan = ll_plan_of_one();
-    plan.batch = s->search->batch;
-    uint64_t near = s->node;
-    s->result->branches = count_branches(s, ll_min(near, s->search->devices));
-    for (plan.tensor = 1; plan.tensor <= ll_min(near, s->search->devices) && !ends(s); plan.tensor++)
-        for (int sequence = 0; s->search->devices % plan.tensor == 0 && sequence <= (plan.tensor > 1);
-             sequence++)
-            for (int selective = 0; selective < 2; selective++) {
-                plan.sequence = sequence;
-                plan.recompute = selective ? LL_RECOMPUTE_SELECTIVE : LL_RECOMPUTE_NONE;
-                try_contexts(s, plan);
-                s->result->branches_done += !ends(s);
-            }
+    uint64_t count;
+    const size_t others = sizeof varied / sizeof *varied;
+    const struct ll_parallel *bases = ll_wishes_bases(s->search->wishes, varied, others, s->arena, &count);
+    s->failed |= !bases;
+    if (bases)
+        s->result->branches = count * try_base(s, true);
+    for (uint64_t i = 0; bases && i < count && !ends(s); i++) {
+        s->failed |= !open_base(s, &bases[i]);
+        if (!s->failed)
+            try_base(s, false);
+    }
 }
 
 /* --- the end --- */
@@ -602,8 +772,13 @@ static bool simulate(struct searching *s, struct ll_found_plan *found)
         spread ? ll_parallel_run(spread, s->machine, s->remembered, &scratch, &diags) : NULL;
     double bytes = result ? (double)result->stages[result->fullest].memory_bytes : INFINITY;
     bool fits = bytes <= s->capacity_bytes;
+    for (uint64_t i = 0; result && !isinf(s->capacity_bytes) && i < found->plan.pipeline; i++)
+        fits &= (double)result->stages[i].memory_bytes <=
+                (1 - s->search->margin) * (double)result->stages[i].capacity_bytes;
     if (!fits)
         s->result->least_bytes = fmin(s->result->least_bytes, bytes);
+    if (!result && diags.kept_count > 0 && !s->result->refusal)
+        s->result->refusal = ll_format(s->arena, "%s", diags.kept[0].message);
     if (fits) {
         found->step_s = result->step_s;
         found->bubble = result->bubble;
@@ -628,6 +803,8 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
 {
     static const uint64_t sizes[] = {UINT64_C(5) << 20, UINT64_C(100) << 20};
     struct ll_found_plan found = *best;
+    if (is_wished(s, offsetof(struct ll_parallel, bucket_bytes)))
+        return;
     for (size_t i = 0; ll_replicas(&best->plan) > 1 && !s->failed && i < sizeof sizes / sizeof *sizes; i++) {
         struct ll_found_plan other = found;
         other.plan.bucket_bytes = sizes[i];
@@ -729,6 +906,22 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
         return ll_complain(diags, (struct ll_place){0},
                            "%" PRIu64 " devices: expected whole nodes, of %" PRIu64 " devices each",
                            search->devices, node);
+    for (uint64_t i = 0; machine->pool_count > 0 && i <= machine->pool_count; i++) {
+        const struct ll_machine *pool = i ? machine->pools[i - 1] : machine;
+        if (pool->network_count < 2)
+            return ll_complain(diags, (struct ll_place){.file = pool->path},
+                               "a pool of devices: expected a network between its nodes, which this machine "
+                               "does not have");
+    }
+    uint64_t bases;
+    struct ll_arena scratch = {0};
+    ll_wishes_bases(search->wishes, varied, sizeof varied / sizeof *varied, &scratch, &bases);
+    ll_arena_release(&scratch);
+    if (bases > LL_MOST_BASES)
+        return ll_complain(diags, (struct ll_place){0},
+                           "%" PRIu64 " combinations of values: expected at most %d of keys that are not "
+                           "those of stages, shares and micro-batches",
+                           bases, LL_MOST_BASES);
     return has_layers(trace, place, diags);
 }
 
@@ -743,8 +936,9 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
         .trace = trace,
         .machine = machine,
         .search = search,
+        .base = ll_plan_of_one(),
         .remembered = &remembered,
-        .exchanges = ll_exchanges_new(machine, search->devices, &remembered.prices),
+        .arena = arena,
         .result = ll_alloc(arena, 1, sizeof *s.result),
         .found = ll_alloc(arena, LL_MOST_FOUND, sizeof *s.found),
         .capacity_bytes =
@@ -756,10 +950,19 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
     };
     ll_memo_turn(&remembered.costs, machine);
     s.fastest_s = INFINITY;
-    s.failed =
-        !s.exchanges || !s.result || !s.found ||
-        !ll_estimator_open(&s.estimator, machine, s.exchanges, trace->op_count + 1, search->devices, arena);
-    s.failed = s.failed || !thin_out(&s) || !ll_gradients_missing(trace, &s.result->lacks_gradients) ||
+    struct ll_exchanges *exchanges[LL_MOST_POOLS] = {0};
+    const uint64_t pools = ll_min(LL_MOST_POOLS, 1 + machine->pool_count);
+    s.failed = !s.result || !s.found;
+    for (uint64_t i = 0; i < pools; i++) {
+        exchanges[i] =
+            ll_exchanges_new(i ? machine->pools[i - 1] : machine, search->devices, &remembered.prices);
+        s.failed |= !exchanges[i];
+    }
+    s.failed = s.failed || !ll_estimator_open(&s.estimator, machine, exchanges[0], trace->op_count + 1,
+                                              search->devices, arena);
+    for (uint64_t i = 1; !s.failed && i < pools; i++)
+        ll_estimator_add_pool(&s.estimator, machine->pools[i - 1], exchanges[i]);
+    s.failed = s.failed || !ll_gradients_missing(trace, &s.result->lacks_gradients) ||
                !ll_gradients_dtype(trace, &s.result->gradients);
     if (!s.failed) {
         s.result->least_bytes = INFINITY;
@@ -769,7 +972,9 @@ const struct ll_search_result *ll_search_plans(const struct ll_trace *trace, con
             s.found[i].estimate_bytes = NAN;
     }
     ll_trace_free(s.thin);
-    ll_exchanges_free(s.exchanges);
+    ll_trace_free(s.fused);
+    for (uint64_t i = 0; i < pools; i++)
+        ll_exchanges_free(exchanges[i]);
     ll_remembered_release(&remembered);
     return s.failed ? NULL : s.result;
 }

@@ -799,8 +799,29 @@ static bool compress(struct chain *chain)
     chain->what = "with compressed gradients";
     if (ll_replicas(plan) == 1 || plan->compression.kind == LL_COMPRESSION_NONE)
         return true;
+    const uint64_t ops = chain->last->op_count;
     struct ll_trace *made = ll_compress_gradients(chain->last, plan, &trouble);
+    chain->spread->compresses |= made && made->op_count != ops;
     return follow(chain, made, trouble);
+}
+
+/* A form that no gradient takes would do nothing. */
+static bool check_compression(struct chain *chain)
+{
+    const struct ll_parallel *plan = &chain->spread->plan;
+    const struct ll_place place = {.file = ll_trace_fact(chain->last, "model")};
+    if (plan->compression.kind == LL_COMPRESSION_NONE || chain->spread->compresses)
+        return true;
+    if (plan->compression.kind == LL_COMPRESSION_POWERSGD)
+        return ll_complain(chain->diags, place,
+                           "grad_compression powersgd:%" PRIu64
+                           ": no gradient between replicas is a matrix larger than its two factors of this "
+                           "rank; expected a smaller rank",
+                           plan->compression.amount);
+    return ll_complain(chain->diags, place, "grad_compression: no gradient between replicas has more than %s",
+                       plan->compression.kind == LL_COMPRESSION_BF16 ? "16 bits"
+                       : plan->compression.kind == LL_COMPRESSION_F8 ? "8 bits"
+                                                                     : "one element");
 }
 
 static bool bundle(struct chain *chain)
@@ -853,13 +874,25 @@ static bool add_vstage(struct chain chain, struct cuts *cuts, uint32_t vstage)
     return program->prepared || chain.diags->count > 0 || no_memory(chain.diags);
 }
 
+/* How many layers each virtual stage has, where that is known. */
+static bool count_layers(struct ll_spread *spread, const struct ll_twins *twins)
+{
+    spread->layers_of = NULL;
+    if (!twins->part_of)
+        return true;
+    spread->layers_of = ll_alloc(&spread->arena, twins->vstages, sizeof *spread->layers_of);
+    for (uint32_t layer = 0; spread->layers_of && layer < twins->layers; layer++)
+        spread->layers_of[twins->part_of[layer]]++;
+    return spread->layers_of != NULL;
+}
+
 /* A program for each virtual stage. Those inside of layers that are alike are alike, and are not all made. */
 static bool add_vstages(struct chain *chain)
 {
     struct ll_spread *spread = chain->spread;
     const uint32_t of_model = model_vstages(spread);
     struct cuts cuts;
-    bool right = find_cuts(chain, &cuts);
+    bool right = find_cuts(chain, &cuts) && (count_layers(spread, &cuts.twins) || no_memory(chain->diags));
     for (uint32_t vstage = 0; right && vstage < spread->vstage_count; vstage++) {
         uint32_t twin = vstage < of_model ? cuts.twins.twin_of[vstage] : vstage - of_model;
         if (twin < vstage)
@@ -868,6 +901,15 @@ static bool add_vstages(struct chain *chain)
             right = add_vstage(*chain, &cuts, vstage);
     }
     return right;
+}
+
+/* What layers cost, a machine says (ll_assign_layers). */
+static bool check_assigned(struct chain *chain)
+{
+    return !ll_split_is_by_cost(&chain->spread->plan.split) ||
+           ll_complain(chain->diags, (struct ll_place){0},
+                       "pipeline_model_parallel_layout auto: expected a layout, for one that several machines "
+                       "share does not follow from the costs of one");
 }
 
 static bool make_room(struct ll_spread *spread)
@@ -886,7 +928,8 @@ static bool transform(struct chain *chain)
     return check_wishes(chain) && check_replicas(chain) && fuse_loss(chain) && rescale(chain) &&
            narrow(chain) && shard(chain) && share_context(chain) && spread_experts(chain) &&
            complete_casts(chain) && recompute(chain) && recast(chain) && widen_gradients(chain) &&
-           cut_exchanges(chain) && wait_for_exchanges(chain) && add_vstages(chain);
+           cut_exchanges(chain) && wait_for_exchanges(chain) && add_vstages(chain) &&
+           check_compression(chain);
 }
 
 /* Where scales are agreed upon behind a pass, one exchange has a number of each layer. */
@@ -918,6 +961,7 @@ static void start_again(struct ll_spread *spread)
     for (uint32_t i = 0; i < spread->owned_count; i++)
         ll_trace_free(spread->owned[i]);
     spread->owned_count = spread->program_count = 0;
+    spread->compresses = false;
 }
 
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
@@ -929,7 +973,7 @@ struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_
     if (!spread)
         return NULL;
     spread->plan = *plan;
-    bool right = ll_is_of_one_rank(trace, diags) &&
+    bool right = ll_is_of_one_rank(trace, diags) && check_assigned(&chain) &&
                  ll_plan_resolve(plan, ll_trace_batch(trace), devices, diags, &spread->sizes) &&
                  (make_room(spread) || no_memory(diags));
     if (right && !transform_kept(&chain)) {
@@ -958,6 +1002,19 @@ bool ll_spread_take_batch(struct ll_spread *spread, const struct ll_parallel *pl
     }
     ll_diags_release(&diags);
     return fits;
+}
+
+void ll_stage_layers(const struct ll_spread *spread, uint64_t stage, struct ll_str *out)
+{
+    const struct ll_parallel *plan = &spread->plan;
+    const struct ll_ends ends = ll_split_ends(&plan->split);
+    const uint64_t parts = model_vstages(spread);
+    for (uint64_t c = 0; spread->layers_of && c < plan->chunks; c++) {
+        const uint64_t part = ll_vstage_at(plan->schedule, plan->pipeline, stage, c) % parts;
+        ll_str_add(out, c ? "|" : "");
+        ll_layout_part(spread->layers_of[part], ends.embedding && part == 0, ends.loss && part == parts - 1,
+                       out);
+    }
 }
 
 void ll_spread_free(struct ll_spread *spread)

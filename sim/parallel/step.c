@@ -29,21 +29,11 @@ static inline bool exposes_no_more_than_it_takes(const struct ll_exposure *netwo
     return network->exposed_s >= 0 && network->exposed_s <= network->busy_s * (1 + 1e-9) + 1e-12;
 }
 
-const char *ll_traffic_name(enum ll_traffic_kind traffic)
-{
-    assert(traffic < LL_TRAFFIC_COUNT);
-    static const char *const names[LL_TRAFFIC_COUNT] = {
-#define X(word, name, help) name,
-        LL_TRAFFIC_LIST(X)
-#undef X
-    };
-    return names[traffic];
-}
-
 /* A program as it goes in a crew that is slower than the others. */
 struct variant {
     struct variant *next;
     uint32_t program;
+    uint64_t pool; /* on whose devices */
     double slowed;
     const bool *over_slow_links; /* by signature */
     struct ll_program_replay replay;
@@ -51,15 +41,16 @@ struct variant {
 
 struct run {
     const struct ll_spread *spread;
-    const struct ll_machine *machine;
-    struct ll_exchanges *exchanges;
+    const struct ll_machine *const *machines; /* by pool */
+    struct ll_exchanges **exchanges;          /* likewise, over all devices: each network joins as many */
+    struct ll_exchanges *alone[LL_MOST_POOLS]; /* of several pools: as if there were no others */
+    uint64_t pool_count;
     struct ll_memo *memo;
     struct ll_arena *arena;
     struct ll_diags *diags;
-    struct ll_program_replay *measured;  /* by program, on a device like all others */
+    struct ll_program_replay *measured;  /* by pool and program, on a device like all others of the pool */
     const struct ll_program_replay **of; /* by virtual stage: its replay in the pipeline that is simulated */
-    struct ll_vstage_memory *memory;     /* by program, as far as known */
-    bool *remembers;                     /* by program: its memory is known */
+    struct ll_known_memory *memory; /* by pool and program */
     struct ll_crews crews;
     const uint8_t *crew; /* of crews.slow: the pipeline that is simulated; NULL: one without slow devices */
     struct variant *variants;
@@ -75,6 +66,22 @@ struct run {
     const struct ll_pipeline *pipeline; /* the step's, with messages that take their time */
 };
 
+static uint64_t pool_of_stage(const struct run *run, uint64_t stage)
+{
+    return ll_pool_of(&run->spread->plan, run->pool_count, stage);
+}
+
+static const struct ll_machine *machine_of(const struct run *run, uint64_t stage)
+{
+    return run->machines[pool_of_stage(run, stage)];
+}
+
+static uint64_t pool_of_vstage(const struct run *run, uint64_t vstage)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    return pool_of_stage(run, ll_vstage_lies_on(plan->schedule, plan->pipeline, vstage));
+}
+
 /* --- what an exchange is for --- */
 
 static bool is_message(const struct ll_op_signature *signature)
@@ -86,40 +93,6 @@ static bool is_message(const struct ll_op_signature *signature)
 static uint64_t devices_of_stage(const struct ll_parallel *plan)
 {
     return plan->tensor * ll_replicas(plan);
-}
-
-/* Weights and their gradients go among as many devices in a pass, too, of which parts are vectors. */
-static bool is_of_context(const struct ll_parallel *plan, const struct ll_op_signature *signature)
-{
-    const struct ll_op_view *view = &signature->view;
-    bool vectors = view->input_count == 0 || view->in[0].rank != view->out[0].rank || view->in[0].rank == 1;
-    return plan->context > 1 && signature->phase != LL_PHASE_COMM && !vectors &&
-           ll_attr_count(view, LL_ATTR_DEVICES, 0) == (int64_t)plan->context &&
-           ll_attr_count(view, LL_ATTR_STRIDE, 1) == (int64_t)plan->tensor;
-}
-
-/* What goes to experts are rows; what goes from positions to heads has a dimension of these. */
-static bool is_of_heads(const struct ll_op_view *view)
-{
-    return view->input_count > 0 && view->in[0].rank == 4 && view->in[0].role[1] == LL_ROLE_HEADS;
-}
-
-static enum ll_traffic_kind traffic_of(const struct ll_parallel *plan,
-                                       const struct ll_op_signature *signature)
-{
-    const struct ll_op_view *view = &signature->view;
-    if (is_message(signature))
-        return LL_TRAFFIC_PIPELINE;
-    if (view->kind == LL_OP_ALL_TO_ALL)
-        return is_of_heads(view) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_EXPERT;
-    /* Stages that hold the same weight are at least so far apart, replicas never. */
-    if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)devices_of_stage(plan))
-        return LL_TRAFFIC_PIPELINE;
-    bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
-                  ll_attr_count(view, LL_ATTR_DEVICES, 0) > 1; /* some, where these hold the same key heads */
-    if (within && signature->phase != LL_PHASE_COMM)
-        return LL_TRAFFIC_TENSOR;
-    return is_of_context(plan, signature) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_DATA;
 }
 
 static bool is_exchange(const struct ll_op_signature *signature)
@@ -146,14 +119,17 @@ static const struct ll_result *replay(const struct run *run, const struct varian
     bool *idle = ll_alloc(&scratch, count, sizeof *idle);
     for (uint64_t i = 0; idle && i < count; i++)
         idle_count += idle[i] = is_idle(run, program->trace, &program->trace->signatures[i], again);
-    const struct ll_among among = {.exchanges = run->exchanges,
+    const struct ll_machine *machine = run->machines[variant->pool];
+    if (run->memo->machine != machine)
+        ll_memo_turn(run->memo, machine);
+    const struct ll_among among = {.exchanges = run->exchanges[variant->pool],
                                    .memo = run->memo,
                                    .idle = idle_count ? idle : NULL,
                                    .slowed = variant->slowed,
                                    .over_slow_links = variant->over_slow_links,
                                    .slow_links = run->spread->plan.slow_links.factor};
     const struct ll_result *result =
-        idle ? ll_replay_among(program->prepared, run->machine, &among, run->arena, run->diags) : NULL;
+        idle ? ll_replay_among(program->prepared, machine, &among, run->arena, run->diags) : NULL;
     ll_arena_release(&scratch);
     return result;
 }
@@ -183,7 +159,8 @@ static bool add_up(const struct run *run, struct variant *variant)
 {
     const struct ll_device_program *program = &run->spread->programs[variant->program];
     struct ll_program_replay *measured = &variant->replay;
-    const struct ll_training *training = &run->machine->software.training;
+    const struct ll_machine *machine = run->machines[variant->pool];
+    const struct ll_training *training = &machine->software.training;
     const bool replicas = ll_replicas(&run->spread->plan) > 1;
     uint64_t bytes, of_experts;
     if (!ll_added_gradients(program->trace, &bytes, &of_experts))
@@ -198,11 +175,11 @@ static bool add_up(const struct run *run, struct variant *variant)
         (run->spread->plan.main_grads ? (double)bytes + (double)of_experts : 2 * (double)bytes) /
         (double)program->prepared->steps;
     measured->swept_bytes += zeroed ? added_bytes : 0;
-    measured->swept_s = variant->slowed * measured->swept_bytes / ll_machine_memory_Bps(run->machine);
+    measured->swept_s = variant->slowed * measured->swept_bytes / ll_machine_memory_Bps(machine);
     if (run->spread->sizes.micro_batches < 2)
         return true;
     measured->added_bytes = added_bytes;
-    measured->added_s = variant->slowed * measured->added_bytes / ll_machine_memory_Bps(run->machine);
+    measured->added_s = variant->slowed * measured->added_bytes / ll_machine_memory_Bps(machine);
     return true;
 }
 
@@ -218,16 +195,27 @@ static bool measure_variant(const struct run *run, struct variant *variant)
     return add_up(run, variant);
 }
 
+static struct ll_program_replay *measured_of(const struct run *run, uint64_t pool, uint32_t program)
+{
+    return &run->measured[pool * run->spread->program_count + program];
+}
+
+/* Each program on the devices of each pool that runs it. */
 static bool measure(struct run *run)
 {
-    for (uint32_t i = 0; i < run->spread->program_count; i++) {
-        struct variant like_others = {.program = i, .slowed = 1};
-        if (!measure_variant(run, &like_others))
-            return false;
-        run->measured[i] = like_others.replay;
-    }
-    for (uint32_t vstage = 0; vstage < run->spread->vstage_count; vstage++)
-        run->of[vstage] = &run->measured[run->spread->program_of[vstage]];
+    const struct ll_spread *spread = run->spread;
+    for (uint64_t pool = 0; pool < run->pool_count; pool++)
+        for (uint32_t vstage = 0; vstage < spread->vstage_count; vstage++) {
+            const uint32_t program = spread->program_of[vstage];
+            struct ll_program_replay *measured = measured_of(run, pool, program);
+            struct variant like_others = {.program = program, .pool = pool, .slowed = 1};
+            if (pool_of_vstage(run, vstage) != pool)
+                continue;
+            if (!measured->again && !measure_variant(run, &like_others))
+                return false;
+            *measured = measured->again ? *measured : like_others.replay;
+            run->of[vstage] = measured;
+        }
     return true;
 }
 
@@ -262,7 +250,7 @@ static bool receiver_of(const struct ll_spread *spread, uint32_t vstage, int64_t
 static bool refuse_message(const struct run *run, const struct ll_asked *asked, const char *trouble)
 {
     uint64_t to = asked->first + (uint64_t)asked->peer;
-    return ll_complain(run->diags, (struct ll_place){.file = run->machine->path},
+    return ll_complain(run->diags, (struct ll_place){.file = run->machines[0]->path},
                        "stages, a message from device %" PRIu64 " to device %" PRIu64 ": %s", asked->first,
                        to, trouble);
 }
@@ -276,7 +264,7 @@ static void note_message(struct run *run, const struct ll_vstage_message *messag
         ends[i]->count++;
         ends[i]->busy_s += message->time_s;
         ends[i]->links_j += price->exchanged.links_j / 2;
-        for (uint32_t l = 0; l < run->machine->network_count; l++)
+        for (uint32_t l = 0; l < run->machines[0]->network_count; l++)
             ends[i]->levels[l].busy_s += price->levels >> l & 1 ? message->time_s : 0;
     }
     ends[0]->levels[price->outermost].sent_bytes += price->exchanged.sent_bytes;
@@ -293,6 +281,24 @@ static double over_links_s(const struct run *run, uint64_t stage, const struct l
     return taken.exchanged.time_s;
 }
 
+/* An exchange of two virtual stages: between pools over the slower of both networks. NULL, or why there is
+ * none. */
+static const char *price_between(const struct run *run, uint64_t from, uint64_t to,
+                                 const struct ll_asked *asked, struct ll_price *price)
+{
+    const uint64_t pools[] = {pool_of_vstage(run, from), pool_of_vstage(run, to)};
+    *price = (struct ll_price){0};
+    for (int i = 0; i < 1 + (pools[0] != pools[1]); i++) {
+        const struct ll_asked first = ll_asked_of_first(run->exchanges[pools[i]], *asked);
+        const struct ll_price *over = ll_exchanges_price(run->exchanges[pools[i]], &first);
+        if (!over || over->trouble)
+            return over ? over->trouble : "memory ran out";
+        if (i == 0 || over->exchanged.time_s > price->exchanged.time_s)
+            *price = *over;
+    }
+    return NULL;
+}
+
 /* Adds what an op of a virtual stage sends, to what goes there already. False after a complaint. */
 static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_signature *signature)
 {
@@ -306,15 +312,14 @@ static bool add_message(struct run *run, uint32_t vstage, const struct ll_op_sig
         asked.peer = -asked.peer;
     asked.first = stage_of(run->spread, vstage) * (uint64_t)apart;
     asked.span = (uint64_t)apart;
-    const struct ll_asked first = ll_asked_of_first(run->exchanges, asked);
-    const struct ll_price *price = asked.peer ? ll_exchanges_price(run->exchanges, &first) : NULL;
-    const char *trouble = price ? price->trouble : "memory ran out";
-    if (asked.peer && trouble)
+    struct ll_price price = {0};
+    const char *trouble = asked.peer ? price_between(run, vstage, message.to, &asked, &price) : NULL;
+    if (trouble)
         return refuse_message(run, &asked, trouble);
     message.time_s =
-        price && !run->at_once ? over_links_s(run, stage_of(run->spread, vstage), &asked, price) : 0;
-    if (price && !run->at_once)
-        note_message(run, &message, price);
+        asked.peer && !run->at_once ? over_links_s(run, stage_of(run->spread, vstage), &asked, &price) : 0;
+    if (asked.peer && !run->at_once)
+        note_message(run, &message, &price);
     for (uint64_t i = 0; i < run->message_count; i++)
         if (run->messages[i].from == vstage && run->messages[i].to == message.to &&
             run->messages[i].backward == message.backward) {
@@ -390,8 +395,8 @@ static double between_models_s(const struct run *run, uint32_t vstage)
                              .devices = 2,
                              .stride =
                                  devices_of_stage(plan) * (stage > other ? stage - other : other - stage)};
-    const struct ll_price *price = ll_exchanges_price(run->exchanges, &asked);
-    return price && !price->trouble ? over_links_s(run, stage, &asked, price) : 0;
+    struct ll_price price;
+    return price_between(run, stage, other, &asked, &price) ? 0 : over_links_s(run, stage, &asked, &price);
 }
 
 /* What follows the norm of all gradients in a step, which all stages know when the last one has its part. */
@@ -525,7 +530,7 @@ static const struct ll_program_replay *replay_of(struct run *run, const struct v
 {
     const uint64_t signatures = run->spread->programs[wanted->program].trace->signature_count;
     for (struct variant *known = run->variants; known; known = known->next)
-        if (known->program == wanted->program && known->slowed == wanted->slowed &&
+        if (known->program == wanted->program && known->pool == wanted->pool && known->slowed == wanted->slowed &&
             memcmp(known->over_slow_links, wanted->over_slow_links, signatures * sizeof(bool)) == 0)
             return &known->replay;
     struct variant *variant = ll_copy(run->arena, wanted, sizeof *wanted);
@@ -547,12 +552,14 @@ static const struct ll_program_replay *replay_in_crew(struct run *run, uint32_t 
     const bool slow = run->crew[stage_of(spread, vstage)] & LL_SLOW_DEVICE;
     struct ll_arena scratch = {0};
     bool *over = ll_alloc(&scratch, spread->programs[program].trace->signature_count + 1, sizeof *over);
-    const struct variant wanted = {
-        .program = program, .slowed = slow ? spread->plan.stragglers.factor : 1, .over_slow_links = over};
+    const struct variant wanted = {.program = program,
+                                   .pool = pool_of_vstage(run, vstage),
+                                   .slowed = slow ? spread->plan.stragglers.factor : 1,
+                                   .over_slow_links = over};
     const struct ll_program_replay *found = NULL;
     if (over)
         found = find_over_slow_links(run, vstage, over) || slow ? replay_of(run, &wanted)
-                                                                : &run->measured[program];
+                                                                : measured_of(run, wanted.pool, program);
     ll_arena_release(&scratch);
     return found;
 }
@@ -647,24 +654,85 @@ static bool run_step(struct run *run, struct ll_pipeline_result *result)
 
 /* --- what comes of it --- */
 
-static bool open_run(struct run *run, const struct ll_spread *spread, const struct ll_machine *machine,
+/* Exchanges on the network of each pool; those of several stages may be among several pools. */
+static bool open_exchanges(struct run *run, struct ll_prices *prices)
+{
+    const struct ll_spread *spread = run->spread;
+    const uint64_t devices = spread->sizes.devices > 1 ? spread->sizes.devices : 0, pools = run->pool_count;
+    run->exchanges = ll_alloc(run->arena, pools, sizeof(struct ll_exchanges *));
+    struct ll_exchanges **all = ll_alloc(run->arena, pools, sizeof(struct ll_exchanges *));
+    if (!run->exchanges || !all)
+        return false;
+    for (uint64_t i = 0; i < pools; i++) {
+        run->exchanges[i] = ll_exchanges_new(run->machines[i], devices, prices);
+        if (pools > 1)
+            run->alone[i] = ll_exchanges_new(run->machines[i], devices, prices);
+        if (!run->exchanges[i] || (pools > 1 && !run->alone[i]))
+            return false;
+    }
+    for (uint64_t i = 0; pools > 1 && i < pools; i++)
+        if (!ll_exchanges_join(run->exchanges[i], run->alone, pools, devices_of_stage(&spread->plan)))
+            return false;
+    return true;
+}
+
+/* Whether stages lie on pools: each has some, and those of a pool have whole nodes of its network. */
+static bool check_pools(const struct run *run)
+{
+    const struct ll_parallel *plan = &run->spread->plan;
+    uint64_t given = 0, sum = 0;
+    for (; given < LL_MOST_POOLS && plan->pool_stages[given] > 0; given++)
+        sum = ll_add(sum, plan->pool_stages[given]);
+    if (given > 0 && (given != run->pool_count || sum != plan->pipeline))
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "pool_stages: %" PRIu64 " stages on %" PRIu64 " pools; expected pp %" PRIu64
+                           " stages on the machine's %" PRIu64,
+                           sum, given, plan->pipeline, run->pool_count);
+    if (plan->pipeline < run->pool_count)
+        return ll_complain(run->diags, (struct ll_place){0},
+                           "pp %" PRIu64 ": expected at least a stage for each of the machine's %" PRIu64
+                           " pools",
+                           plan->pipeline, run->pool_count);
+    for (uint64_t i = 0; run->pool_count > 1 && i < run->pool_count; i++) {
+        uint64_t devices = 0;
+        const struct ll_machine *machine = run->machines[i];
+        for (uint64_t s = 0; s < plan->pipeline; s++)
+            devices += pool_of_stage(run, s) == i ? devices_of_stage(plan) : 0;
+        if (machine->network_count < 2 || devices % machine->networks[0].devices != 0)
+            return ll_complain(run->diags, (struct ll_place){.file = machine->path},
+                               "a pool of %" PRIu64
+                               " devices: expected whole nodes, and a network between them%s",
+                               devices, machine->network_count < 2 ? ", which this machine does not have" : "");
+    }
+    return true;
+}
+
+static bool open_run(struct run *run, const struct ll_spread *spread,
+                     const struct ll_machine *const *machines, uint64_t pools,
                      struct ll_remembered *remembered, struct ll_arena *arena, struct ll_diags *diags)
 {
-    uint64_t vstages = spread->vstage_count, devices = spread->sizes.devices > 1 ? spread->sizes.devices : 0;
-    *run = (struct run){
-        .spread = spread, .machine = machine, .memo = &remembered->costs, .arena = arena, .diags = diags};
-    ll_memo_turn(&remembered->costs, machine);
-    run->exchanges = ll_exchanges_new(machine, devices, &remembered->prices);
-    run->measured = ll_alloc(arena, spread->program_count, sizeof *run->measured);
+    uint64_t vstages = spread->vstage_count;
+    assert(pools > 0 && pools <= LL_MOST_POOLS);
+    *run = (struct run){.spread = spread,
+                        .machines = machines,
+                        .pool_count = pools,
+                        .memo = &remembered->costs,
+                        .arena = arena,
+                        .diags = diags};
+    if (!check_pools(run))
+        return false;
+    ll_memo_turn(&remembered->costs, machines[0]);
+    if (!open_exchanges(run, &remembered->prices))
+        return false;
+    run->measured = ll_alloc(arena, ll_mul(pools, spread->program_count), sizeof *run->measured);
     run->times = ll_alloc(arena, vstages, sizeof *run->times);
     run->messages = ll_alloc(arena, vstages * vstages * 2 + 1, sizeof *run->messages);
     run->handed = ll_alloc(arena, vstages, sizeof *run->handed);
     run->of = ll_alloc(arena, vstages, sizeof *run->of);
     run->done_s = ll_alloc(arena, spread->plan.pipeline, sizeof *run->done_s);
-    run->memory = ll_alloc(arena, spread->program_count, sizeof *run->memory);
-    run->remembers = ll_alloc(arena, spread->program_count, sizeof *run->remembers);
-    return run->memory && run->remembers && run->exchanges && run->measured && run->times && run->messages &&
-           run->handed && run->of && run->done_s;
+    run->memory = ll_alloc(arena, ll_mul(pools, spread->program_count), sizeof *run->memory);
+    return run->memory && run->measured && run->times && run->messages && run->handed && run->of &&
+           run->done_s;
 }
 
 /* What a device of a stage replays in a step. */
@@ -686,95 +754,6 @@ static size_t terms_of(const struct run *run, uint64_t stage, struct ll_term *te
     return count;
 }
 
-/* The program of a virtual stage of a stage. */
-static const struct ll_trace *program_at(const struct run *run, uint64_t stage, uint64_t chunk)
-{
-    const struct ll_spread *spread = run->spread;
-    const uint64_t vstage = ll_vstage_at(spread->plan.schedule, spread->plan.pipeline, stage, chunk);
-    return spread->programs[spread->program_of[vstage]].trace;
-}
-
-/* What a device of a stage has beside its framework's allocator. */
-static bool outside_memory(const struct run *run, uint64_t stage, struct ll_footprint *footprint,
-                           struct ll_stage_use *use)
-{
-    const struct ll_machine *machine = run->machine;
-    struct ll_arena scratch = {0};
-    struct ll_outside outside;
-    const uint64_t chunks = run->spread->plan.chunks;
-    const struct ll_trace **programs = ll_alloc(&scratch, chunks, sizeof *programs);
-    for (uint64_t c = 0; programs && c < chunks; c++)
-        programs[c] = program_at(run, stage, c);
-    bool done = programs &&
-                ll_framework_outside(programs, chunks, &machine->software.training,
-                                     machine->network_count > 0 ? machine->networks[0].devices : 1, &outside);
-    if (done) {
-        use->communicators = outside.communicators;
-        use->communicator_bytes = outside.communicator_bytes;
-        use->context_bytes = outside.context_bytes;
-        footprint->outside_bytes = ll_add(outside.communicator_bytes, outside.context_bytes);
-    }
-    ll_arena_release(&scratch);
-    return done;
-}
-
-/* The memory of a virtual stage, which is looked at once for each program. */
-static bool vstage_memory(const struct run *run, uint64_t vstage, struct ll_vstage_memory *memory)
-{
-    const struct ll_spread *spread = run->spread;
-    const uint32_t program = spread->program_of[vstage];
-    if (!run->remembers[program])
-        run->remembers[program] =
-            ll_vstage_memory(spread->programs[program].trace, spread->sizes.micro_batches,
-                             &run->machine->software.training, &run->memory[program]);
-    *memory = run->memory[program];
-    return run->remembers[program];
-}
-
-/* `alone`: of a stage that is all there is. */
-static bool stage_memory(const struct run *run, uint64_t stage, const struct ll_footprint *alone,
-                         struct ll_footprint *footprint, struct ll_stage_use *use)
-{
-    struct ll_pipeline_shape shape = shape_of(run->spread);
-    const struct ll_training *training = &run->machine->software.training;
-    struct ll_arena scratch = {0};
-    struct ll_vstage_memory *memory = ll_alloc(&scratch, shape.chunks, sizeof *memory);
-    bool done = memory;
-    for (uint64_t c = 0; done && c < shape.chunks; c++)
-        done = vstage_memory(run, ll_vstage_at(shape.schedule, shape.stages, stage, c), &memory[c]);
-    if (done && shape.chunks * shape.stages * shape.micro_batches == 1 && !training->gradient_buffers) {
-        *footprint = *alone;
-        use->peak = (struct ll_stage_peak){.op = alone->peak_op};
-    } else if (done) {
-        done = ll_stage_memory(memory, &shape, stage, footprint, &use->peak);
-    }
-    ll_arena_release(&scratch);
-    return done && outside_memory(run, stage, footprint, use);
-}
-
-/* Sums what the framework has beside tensors, over the virtual stages of a stage. */
-static bool sum_framework(const struct run *run, uint64_t stage, struct ll_stage_use *use)
-{
-    const struct ll_spread *spread = run->spread;
-    const struct ll_parallel *plan = &spread->plan;
-    struct ll_arena scratch = {0};
-    bool done = true;
-    for (uint64_t c = 0; done && c < plan->chunks; c++) {
-        const uint64_t vstage = ll_vstage_at(plan->schedule, plan->pipeline, stage, c);
-        struct ll_framework_memory memory;
-        done = ll_framework_memory(spread->programs[spread->program_of[vstage]].trace,
-                                   &run->machine->software.training, &scratch, &memory);
-        for (int part = 0; done && part < LL_FRAMEWORK_PARTS; part++) {
-            const bool lasts = part == LL_FRAMEWORK_UNUSED || part == LL_FRAMEWORK_WORKSPACE;
-            uint64_t bytes =
-                ll_mul(memory.part_bytes[part], lasts ? 1 : use->in_flight) / (lasts ? 1 : plan->chunks);
-            use->framework_bytes[part] = ll_add(use->framework_bytes[part], bytes);
-        }
-    }
-    ll_arena_release(&scratch);
-    return done;
-}
-
 static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *terms,
                       struct ll_footprint *footprint, struct ll_stage_use *use)
 {
@@ -794,22 +773,41 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     use->busy_s = m * (use->forward_s + use->backward_s) + use->tail_s;
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
            use->in_flight <= shape.micro_batches * shape.chunks);
-    bool done = stage_memory(run, stage, terms[0].result->footprint, footprint, use) &&
-                sum_framework(run, stage, use);
-    footprint->unknown = terms[0].result->footprint->unknown;
-    use->memory_bytes = footprint->peak_bytes;
-    memcpy(use->class_bytes, footprint->class_bytes, sizeof use->class_bytes);
-    return done;
+    return ll_use_memory(run->spread, machine_of(run, stage), stage, terms[0].result->footprint,
+                         &run->memory[pool_of_stage(run, stage) * run->spread->program_count], footprint, use);
+}
+
+/* Whether a stage's devices are fuller than another one's: on devices alike the more bytes, else the larger
+ * share. */
+static bool is_fuller(const struct ll_stage_use *a, const struct ll_stage_use *b)
+{
+    return a->capacity_bytes == b->capacity_bytes
+               ? a->memory_bytes > b->memory_bytes
+               : (double)a->memory_bytes * (double)b->capacity_bytes >
+                     (double)b->memory_bytes * (double)a->capacity_bytes;
+}
+
+/* What a pool has of the step. */
+static void add_to_pool(const struct run *run, uint64_t stage, double energy_j, struct ll_pool_use *pools)
+{
+    struct ll_pool_use *pool = &pools[pool_of_stage(run, stage)];
+    if (pool->stages == 0)
+        *pool = (struct ll_pool_use){.machine = machine_of(run, stage), .first_stage = stage};
+    pool->stages++;
+    pool->devices += devices_of_stage(&run->spread->plan);
+    pool->energy_j += energy_j;
 }
 
 /* Adds the energy of a stage's devices. */
-static void add_energy(const struct run *run, const struct ll_term *terms, size_t count, double step_s,
-                       struct ll_parallel_result *result)
+static double add_energy(const struct run *run, const struct ll_term *terms, size_t count, double step_s,
+                         struct ll_parallel_result *result)
 {
     double devices = (double)devices_of_stage(&run->spread->plan);
     struct ll_energy_parts parts;
-    result->energy_j += devices * ll_combined_energy_j(terms, count, step_s, &parts);
+    const double energy_j = devices * ll_combined_energy_j(terms, count, step_s, &parts);
+    result->energy_j += energy_j;
     ll_energy_add(&result->energy, &parts, devices);
+    return energy_j;
 }
 
 /* The result of a device of the slowest stage; that of a plain replay as it is. */
@@ -821,23 +819,35 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
     struct ll_stage_use *uses = ll_alloc(run->arena, stages, sizeof *uses);
     struct ll_footprint *footprints = ll_alloc(run->arena, stages, sizeof *footprints);
     struct ll_term *terms = ll_alloc(run->arena, 2 * spread->plan.chunks, sizeof *terms);
-    bool done = uses && footprints && terms;
+    struct ll_pool_use *pools = ll_alloc(run->arena, run->pool_count, sizeof *pools);
+    bool done = uses && footprints && terms && pools, fits = true;
     for (uint64_t s = 0; done && s < stages; s++) {
         done = sum_stage(run, s, terms, &footprints[s], &uses[s]);
-        add_energy(run, terms, terms_of(run, s, terms), step->time_s, result);
+        const double energy_j = add_energy(run, terms, terms_of(run, s, terms), step->time_s, result);
+        add_to_pool(run, s, energy_j, pools);
         result->flops += uses[s].flops * (double)devices_of_stage(&spread->plan);
-        result->fullest = uses[s].memory_bytes > uses[result->fullest].memory_bytes ? s : result->fullest;
+        result->fullest = is_fuller(&uses[s], &uses[result->fullest]) ? s : result->fullest;
+        fits &= uses[s].fits;
     }
     if (!done)
         return false;
     result->stages = uses;
+    result->pools = pools;
+    result->pool_count = run->pool_count;
     size_t count = terms_of(run, step->slowest, terms);
     bool plain = count == 1 && spread->vstage_count == 1 && terms[0].more_s == 0 &&
                  terms[0].result->time_s == step->time_s;
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
-    return result->result;
+    struct ll_result *judged = result->result && run->pool_count > 1
+                                   ? ll_copy(run->arena, result->result, sizeof *judged)
+                                   : NULL;
+    if (judged) { /* by each pool's own memory */
+        judged->fits = fits;
+        result->result = judged;
+    }
+    return result->result && (judged || run->pool_count == 1);
 }
 
 /* What of a replay's exchanges shows, by what they are for. */
@@ -849,7 +859,7 @@ static bool add_exposed(const struct run *run, const struct ll_term *term, doubl
     double shown_s[LL_TRAFFIC_COUNT] = {0};
     for (uint64_t f = 0; traffic && f < trace->signature_count; f++)
         if (is_exchange(&trace->signatures[f]))
-            traffic[f] = (uint8_t)traffic_of(&run->spread->plan, &trace->signatures[f]);
+            traffic[f] = (uint8_t)ll_traffic_of(&run->spread->plan, &trace->signatures[f]);
     bool done = traffic && ll_exposed_by_kind(term->result, traffic, shown_s);
     for (int i = 0; i < LL_TRAFFIC_COUNT; i++)
         exposed_s[i] += term->times * shown_s[i];
@@ -894,6 +904,24 @@ static bool find_exposed(struct run *run, const struct ll_pipeline_result *step,
     return done;
 }
 
+static void close_run(struct run *run)
+{
+    for (uint64_t i = 0; run->exchanges && i < run->pool_count; i++)
+        ll_exchanges_free(run->exchanges[i]);
+    for (uint64_t i = 0; i < run->pool_count; i++)
+        ll_exchanges_free(run->alone[i]);
+}
+
+/* The machines of all pools; how many. */
+static uint64_t list_pools(const struct ll_machine *machine, const struct ll_machine *machines[LL_MOST_POOLS])
+{
+    uint64_t count = 0;
+    machines[count++] = machine;
+    for (uint64_t i = 0; i < machine->pool_count && count < LL_MOST_POOLS; i++)
+        machines[count++] = machine->pools[i];
+    return count;
+}
+
 const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
                                                  const struct ll_machine *machine,
                                                  struct ll_remembered *remembered, struct ll_arena *arena,
@@ -902,9 +930,13 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
     struct run run;
     struct ll_pipeline_result step;
     struct ll_parallel_result *result = ll_alloc(arena, 1, sizeof *result);
-    bool done = open_run(&run, spread, machine, remembered, arena, diags) && result && run_step(&run, &step);
+    const struct ll_machine *machines[LL_MOST_POOLS];
+    const uint64_t pools = list_pools(machine, machines);
+    bool done =
+        open_run(&run, spread, machines, pools, remembered, arena, diags) && result && run_step(&run, &step);
     if (done) {
         *result = (struct ll_parallel_result){.spread = spread,
+                                              .machine = machine,
                                               .step_s = step.time_s,
                                               .slowest = step.slowest,
                                               .pipeline = run.pipeline,
@@ -922,52 +954,35 @@ const struct ll_parallel_result *ll_parallel_run(const struct ll_spread *spread,
         assert(result->exposed_s[i] >= 0);
     assert(!done || (result->flops >= 0 && shares_sum_to_one(result->result)));
     assert(!done || exposes_no_more_than_it_takes(&result->result->network));
-    ll_exchanges_free(run.exchanges);
+    close_run(&run);
     return done ? result : NULL;
 }
 
-const struct ll_pass *ll_parallel_passes(const struct ll_parallel_result *result, struct ll_arena *arena,
-                                         uint64_t *per_stage)
+static double time_on_s(const struct ll_spread *spread, const struct ll_machine *const *machines,
+                        uint64_t pools, struct ll_remembered *remembered, struct ll_diags *diags)
 {
-    struct ll_pipeline pipeline = *result->pipeline;
-    struct ll_pipeline_result played;
-    uint64_t slots = ll_schedule_slot_count(&pipeline.shape), stages = pipeline.shape.stages;
-    struct ll_pass *passes = ll_alloc(arena, ll_mul(stages, slots), sizeof *passes);
-    struct ll_schedule_slot *order = calloc(slots, sizeof *order);
-    pipeline.start_s = calloc(ll_mul(stages, slots), sizeof *pipeline.start_s);
-    bool done = passes && order && pipeline.start_s && ll_pipeline_run(&pipeline, &played);
-    for (uint64_t s = 0; done && s < stages; s++) {
-        done = ll_schedule_order(&pipeline.shape, s, order);
-        for (uint64_t i = 0; done && i < slots; i++) {
-            const struct ll_schedule_slot *slot = &order[i];
-            uint64_t vstage = ll_vstage_at(pipeline.shape.schedule, stages, s, slot->chunk);
-            double start_s = pipeline.start_s[s * slots + i];
-            passes[s * slots + i] =
-                (struct ll_pass){start_s,           start_s + ll_slot_s(&pipeline.vstages[vstage], slot),
-                                 slot->micro_batch, slot->chunk,
-                                 slot->backward,    (uint8_t)slot->half};
-        }
-    }
-    free(order);
-    free(pipeline.start_s);
-    *per_stage = slots;
-    return done ? passes : NULL;
+    struct ll_arena scratch = {0};
+    struct run run;
+    struct ll_pipeline_result step;
+    bool done =
+        open_run(&run, spread, machines, pools, remembered, &scratch, diags) && run_step(&run, &step);
+    close_run(&run);
+    ll_arena_release(&scratch);
+    return done ? step.time_s : -1;
 }
 
 double ll_parallel_time_s(const struct ll_spread *spread, const struct ll_machine *machine,
                           struct ll_remembered *remembered, struct ll_diags *diags)
 {
-    struct ll_arena scratch = {0};
-    struct run run;
-    struct ll_pipeline_result step;
-    bool done = open_run(&run, spread, machine, remembered, &scratch, diags) && run_step(&run, &step);
-    ll_exchanges_free(run.exchanges);
-    ll_arena_release(&scratch);
-    return done ? step.time_s : -1;
+    const struct ll_machine *machines[LL_MOST_POOLS];
+    const uint64_t pools = list_pools(machine, machines);
+    return time_on_s(spread, machines, pools, remembered, diags);
 }
 
 struct again {
     const struct ll_spread *spread;
+    const struct ll_machine *machine;
+    const struct ll_machine *slowest; /* of its pools that of the bottleneck stage, which is turned */
     struct ll_remembered *remembered;
 };
 
@@ -975,7 +990,11 @@ static double turned_s(const struct ll_machine *machine, void *context)
 {
     const struct again *again = context;
     struct ll_diags diags = {0};
-    double time_s = ll_parallel_time_s(again->spread, machine, again->remembered, &diags);
+    const struct ll_machine *machines[LL_MOST_POOLS];
+    const uint64_t pools = list_pools(again->machine, machines);
+    for (uint64_t i = 0; i < pools; i++)
+        machines[i] = machines[i] == again->slowest ? machine : machines[i];
+    double time_s = time_on_s(again->spread, machines, pools, again->remembered, &diags);
     ll_diags_release(&diags);
     return time_s;
 }
@@ -984,6 +1003,6 @@ const struct ll_gain *ll_parallel_what_if(const struct ll_parallel_result *resul
                                           struct ll_remembered *remembered, struct ll_arena *arena,
                                           size_t *count)
 {
-    struct again again = {result->spread, remembered};
+    struct again again = {result->spread, result->machine, result->result->machine, remembered};
     return ll_turn_knobs(result->result->machine, result->step_s, turned_s, &again, arena, count);
 }

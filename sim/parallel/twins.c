@@ -30,6 +30,12 @@ static bool is_surrounded(const struct ll_equal_layers *equal, uint32_t layer)
     return layer > equal->first && layer + 1 < equal->first + equal->count;
 }
 
+static bool has_ends(const struct ll_parallel *plan)
+{
+    const struct ll_ends ends = ll_split_ends(&plan->split);
+    return ends.embedding || ends.loss;
+}
+
 /* The first virtual stage before this one whose program it shares for sure; itself when there is none. */
 static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
 {
@@ -42,16 +48,19 @@ static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
     return vstage;
 }
 
-/* What is inside of each virtual stage, whose layers are known. */
-static void find_inside(const struct ll_parallel *plan, const struct ll_equal_layers *equal,
+/* What is inside of each virtual stage, whose `count` layers are known: with the embedding as one of them, all
+ * others lie one further on. */
+static void find_inside(const struct ll_parallel *plan, const struct ll_equal_layers *equal, uint32_t count,
                         const uint32_t *part_of, struct inside *inside)
 {
-    for (uint32_t layer = 0; layer < equal->layers.count; layer++)
+    const bool embedding = ll_split_ends(&plan->split).embedding;
+    for (uint32_t layer = 0; layer < count; layer++)
         inside[part_of[layer]].count++;
-    for (uint32_t layer = 0; layer < equal->layers.count; layer++) {
+    for (uint32_t layer = 0; layer < count; layer++) {
+        const bool among = layer >= embedding && is_surrounded(equal, layer - embedding);
         struct inside *vstage = &inside[part_of[layer]];
         const uint64_t stage = ll_vstage_lies_on(plan->schedule, plan->pipeline, part_of[layer]);
-        vstage->count = is_surrounded(equal, layer) ? vstage->count : 0;
+        vstage->count = among ? vstage->count : 0;
         vstage->first_stage = stage == 0;
         vstage->last_stage = stage == plan->pipeline - 1;
         vstage->turn = ll_schedule_placement(plan->schedule) == LL_PLACED_FOLDED ? part_of[layer] : 0;
@@ -59,20 +68,23 @@ static void find_inside(const struct ll_parallel *plan, const struct ll_equal_la
 }
 
 /* Fills twins->twin_of by the layers of a trace, and twins->part_of where they can be divided. */
-static bool find_twins(const struct ll_parallel *plan, const struct ll_equal_layers *equal,
-                       struct ll_arena *arena, struct ll_twins *twins)
+static bool find_twins(const struct ll_trace *trace, const struct ll_parallel *plan,
+                       const struct ll_equal_layers *equal, struct ll_arena *arena, struct ll_twins *twins)
 {
-    const uint32_t layers = equal->layers.count;
+    struct ll_layers layers = equal->layers;
+    /* Where the ends cannot be layers of their own, the partition says so. */
+    if (has_ends(plan) && ll_layers_of_split(trace, &plan->split, arena, &layers))
+        layers.count = 0;
     struct inside *inside = ll_alloc(arena, twins->vstages, sizeof *inside);
-    uint32_t *part_of = ll_alloc(arena, layers + 1u, sizeof *part_of);
+    uint32_t *part_of = ll_alloc(arena, layers.count + 1u, sizeof *part_of);
     twins->twin_of = ll_alloc(arena, twins->vstages, sizeof *twins->twin_of);
     if (!inside || !part_of || !twins->twin_of)
         return false;
-    if (layers >= twins->vstages && ll_divide_layers(&plan->split, equal->layers.named_flops,
-                                                     equal->layers.flops, layers, twins->vstages, part_of)) {
-        find_inside(plan, equal, part_of, inside);
+    if (layers.count >= twins->vstages && ll_divide_layers(&plan->split, layers.named_flops, layers.flops,
+                                                           layers.count, twins->vstages, part_of)) {
+        find_inside(plan, equal, layers.count, part_of, inside);
         twins->part_of = part_of;
-        twins->layers = layers;
+        twins->layers = layers.count;
     }
     for (uint32_t vstage = 0; vstage < twins->vstages; vstage++)
         twins->twin_of[vstage] = twin_of(inside, vstage);
@@ -84,7 +96,7 @@ bool ll_twins_find(const struct ll_trace *trace, const struct ll_parallel *plan,
 {
     struct ll_equal_layers equal;
     *twins = (struct ll_twins){.vstages = vstages};
-    return ll_equal_layers_find(trace, arena, &equal) && find_twins(plan, &equal, arena, twins);
+    return ll_equal_layers_find(trace, arena, &equal) && find_twins(trace, plan, &equal, arena, twins);
 }
 
 /* --- what is left out --- */
@@ -265,8 +277,8 @@ struct ll_trace *ll_leave_twins_out(const struct ll_trace *trace, const struct l
     struct ll_equal_layers equal;
     struct leaving l = {.trace = trace, .equal = &equal};
     *kept = (struct ll_kept_layers){.twins = {.vstages = vstages}};
-    if (!ll_equal_layers_find(trace, arena, &equal) || !find_twins(plan, &equal, arena, &kept->twins) ||
-        !kept->twins.part_of)
+    if (has_ends(plan) || !ll_equal_layers_find(trace, arena, &equal) ||
+        !find_twins(trace, plan, &equal, arena, &kept->twins) || !kept->twins.part_of)
         return NULL;
     l.stay = ll_alloc(arena, equal.layers.count + 1u, sizeof *l.stay);
     if (!l.stay || !is_worth_it(choose_layers(&l, &kept->twins), &equal.layers) || !may_all_leave(&l) ||
@@ -284,7 +296,7 @@ static bool are_alike(const struct ll_kept_layers *kept, const struct ll_equal_l
     if (equal->layers.count != kept->count)
         return false;
     for (uint32_t i = 0; i < kept->count; i++)
-        if (strcmp(equal->layers.names[i], kept->names[i]) != 0 ||
+        if (strcmp(kept->names[i], equal->layers.names[i]) != 0 ||
             (kept->alike[i] && !is_surrounded(equal, i)))
             return false;
     return true;

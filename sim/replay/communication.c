@@ -3,6 +3,7 @@
 #include "sim/replay/communication.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ struct ll_exchanges {
     struct ll_prices *prices;
     struct listed lists[LISTS];
     uint64_t listed; /* how many lists were made; the oldest makes room */
+    struct ll_exchanges *const *joined; /* machines on whose networks members of large groups are */
+    uint64_t joined_count, reach;       /* of groups that are not large */
 };
 
 /* --- what has been asked --- */
@@ -114,6 +117,23 @@ void ll_exchanges_free(struct ll_exchanges *exchanges)
     ll_solver_free(exchanges->solver);
     ll_net_free(exchanges->net);
     free(exchanges);
+}
+
+bool ll_exchanges_join(struct ll_exchanges *x, struct ll_exchanges *const *others, uint64_t count,
+                       uint64_t reach)
+{
+    struct ll_str text = {0};
+    ll_str_addf(&text, "%" PRIu64 " %" PRIu64, (uint64_t)x->network, reach);
+    for (uint64_t i = 0; i < count; i++)
+        ll_str_addf(&text, " %" PRIu64, (uint64_t)others[i]->network);
+    const uint32_t id =
+        text.failed ? LL_NO_ID : ll_map_intern(&x->prices->networks, text.text, text.length, NULL);
+    ll_str_release(&text);
+    x->network = id;
+    x->joined = others;
+    x->joined_count = count;
+    x->reach = reach;
+    return id != LL_NO_ID;
 }
 
 static bool is_between_two(uint64_t kind)
@@ -346,6 +366,23 @@ void ll_exchanges_tell(struct ll_exchanges *x, const struct ll_asked *asked, con
     ll_str_release(&lines);
 }
 
+/* Where members are on several machines' networks, the slowest of these is waited for. */
+static bool wait_for_joined(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
+{
+    const bool large = !is_between_two(asked->kind) && ll_mul(asked->devices, asked->stride) > x->reach;
+    for (uint64_t i = 0; large && !price->trouble && i < x->joined_count; i++) {
+        const struct ll_price *other = ll_exchanges_price(x->joined[i], asked);
+        if (!other)
+            return false;
+        price->trouble = other->trouble;
+        if (other->exchanged.time_s > price->exchanged.time_s) {
+            price->exchanged.time_s = other->exchanged.time_s;
+            price->exchanged.overhead_s = other->exchanged.overhead_s;
+        }
+    }
+    return true;
+}
+
 static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, struct ll_price *price)
 {
     *price = (struct ll_price){.devices = asked->devices,
@@ -364,7 +401,8 @@ static bool find_price(struct ll_exchanges *x, const struct ll_asked *asked, str
     return true;
 }
 
-/* Room first, then the key: a key without a price must never exist. */
+/* Room first, then the key: a key without a price must never exist. Prices of joined machines are found on
+ * the way. */
 const struct ll_price *ll_exchanges_price(struct ll_exchanges *x, const struct ll_asked *asked)
 {
     assert(ll_op_class((enum ll_op_kind)asked->kind) == LL_CLASS_COMMUNICATION);
@@ -374,8 +412,8 @@ const struct ll_price *ll_exchanges_price(struct ll_exchanges *x, const struct l
     if (known != LL_NO_ID)
         return &all->prices[known];
     struct ll_price price;
-    uint64_t needed = (uint64_t)all->keys.count + 1;
-    if (!ll_grow(&all->prices, &all->capacity, needed, sizeof *all->prices) || !find_price(x, asked, &price))
+    if (!find_price(x, asked, &price) || !wait_for_joined(x, asked, &price) ||
+        !ll_grow(&all->prices, &all->capacity, (uint64_t)all->keys.count + 1, sizeof *all->prices))
         return NULL;
     uint32_t id = ll_map_intern(&all->keys, &key, sizeof key, NULL);
     if (id == LL_NO_ID)

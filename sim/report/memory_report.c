@@ -76,7 +76,7 @@ const struct ll_memory_report *ll_memory_report_of_plan(const char *name, const 
     report->footprint = *footprint;
     report->footprint.peak_op = stage->peak.op;
     report->parallel = parallel;
-    report->capacity_bytes = capacity_bytes(parallel->result);
+    report->capacity_bytes = stage->capacity_bytes;
     report->cures = ll_plan_mitigations(trace, parallel, arena);
     report->cure_count = LL_PLAN_MITIGATION_COUNT;
     return report->cures ? report : NULL;

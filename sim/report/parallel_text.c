@@ -2,6 +2,7 @@
 /* Parts of a page for people that are there with a plan, or with a trace of several ranks: how the step is
  * spread, what waits for what, the stages of the pipeline. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "sim/report/sim_report.h"
 #include "sim/report/table.h"
@@ -88,12 +89,48 @@ static void undivided(const struct ll_parallel_result *p, unsigned width, struct
     ll_end_line(&line, width, out);
 }
 
+/* Where a plan says more of layers than how many stages they are divided into. */
+static bool says_layers(const struct ll_parallel_result *p)
+{
+    const struct ll_layer_split *split = &p->spread->plan.split;
+    return split->embedding || split->loss || split->first > 0 || split->last > 0 || *split->layout;
+}
+
+/* The devices of each pool, and how far its memory and its share of the energy go. */
+static void pools(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
+{
+    struct ll_str line = {0};
+    struct ll_human energy;
+    for (uint64_t i = 0; p->pool_count > 1 && i < p->pool_count; i++) {
+        const struct ll_pool_use *pool = &p->pools[i];
+        ll_str_addf(&line, "%s%" PRIu64 " device%s of %s (stage%s %" PRIu64, i ? ", " : "pools: ",
+                    pool->devices, ll_plural(pool->devices), pool->machine->stem, ll_plural(pool->stages),
+                    pool->first_stage);
+        if (pool->stages > 1)
+            ll_str_addf(&line, " to %" PRIu64, pool->first_stage + pool->stages - 1);
+        if (isfinite(pool->energy_j))
+            ll_str_addf(&line, ", %s", ll_format_si(&energy, pool->energy_j, "J"));
+        ll_str_add(&line, ")");
+    }
+    if (p->pool_count > 1) {
+        ll_str_add(&line, "; stages of different pools exchange over the slower of their networks");
+        ll_end_line(&line, width, out);
+    }
+}
+
 static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_table *table)
 {
     const struct ll_stage_use *use = &p->stages[s];
     const bool unknown = p->result->footprint->unknown;
     struct ll_human forward, backward, tail, busy, memory;
-    ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
+    struct ll_str layers = {0};
+    if (says_layers(p)) {
+        ll_stage_layers(p->spread, s, &layers);
+        ll_str_add(&layers, "|");
+    }
+    for (char *bar = layers.text; bar && bar + 1 < layers.text + layers.length; bar++)
+        *bar = *bar == '|' ? ' ' : *bar; /* between virtual stages: here it would end a cell */
+    ll_table_row(table, "  %" PRIu64 "|%s%s|%s|%s|%s|%" PRIu64 "|%s|%s", s, layers.text ? layers.text : "",
                  ll_format_si(&forward, use->forward_s, "s"), ll_format_si(&backward, use->backward_s, "s"),
                  ll_format_si(&tail, use->tail_s, "s"),
                  ll_format_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
@@ -101,12 +138,15 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
                  s == p->slowest               ? "bottleneck stage"
                  : s == p->fullest && !unknown ? "peak memory"
                                                : "");
+    ll_str_release(&layers);
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     uint64_t stages = p->spread->plan.pipeline;
-    struct ll_table *table = ll_table_new(">  stage|>forward|>backward|>per step|>busy|>in flight|>memory|");
+    struct ll_table *table = ll_table_new(
+        says_layers(p) ? ">  stage|layers|>forward|>backward|>per step|>busy|>in flight|>memory|"
+                       : ">  stage|>forward|>backward|>per step|>busy|>in flight|>memory|");
     for (uint64_t s = 0; s < stages; s++)
         if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
             s == p->slowest || s == p->fullest)
@@ -118,6 +158,7 @@ static void stage_table(const struct ll_parallel_result *p, unsigned width, stru
 void ll_parallel_text(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     waits(p, width, out);
+    pools(p, width, out);
     stragglers(p, width, out);
     undivided(p, width, out);
     if (p->spread->plan.pipeline > 1) {

@@ -56,7 +56,9 @@ static void memory(const struct ll_report *report, struct ll_json *json)
     ll_json_open_object(json);
     put_bytes(footprint, "peak_bytes", footprint->peak_bytes, json);
     ll_json_put_count(json, "capacity_bytes",
-                      result->machine->levels[result->machine->level_count - 1].size_bytes);
+                      report->parallel
+                          ? report->parallel->stages[report->parallel->fullest].capacity_bytes
+                          : result->machine->levels[result->machine->level_count - 1].size_bytes);
     if (footprint->unknown)
         ll_json_put_text(json, "fits", NULL);
     else
@@ -408,12 +410,52 @@ static void stragglers_json(const struct ll_parallel_result *p, struct ll_json *
     ll_json_close_object(json);
 }
 
+/* Only where there are several. */
+static void pools_json(const struct ll_parallel_result *p, struct ll_json *json)
+{
+    if (p->pool_count < 2)
+        return;
+    ll_json_key(json, "pools");
+    ll_json_open_list(json);
+    for (uint64_t i = 0; i < p->pool_count; i++) {
+        const struct ll_pool_use *pool = &p->pools[i];
+        const uint64_t end = pool->first_stage + pool->stages;
+        uint64_t fullest = pool->first_stage;
+        double busy_s = 0;
+        for (uint64_t s = pool->first_stage; s < end; s++) {
+            fullest = p->stages[s].memory_bytes > p->stages[fullest].memory_bytes ? s : fullest;
+            busy_s = fmax(busy_s, p->stages[s].busy_s);
+        }
+        ll_json_open_object(json);
+        ll_json_put_text(json, "machine", pool->machine->stem);
+        ll_json_put_count(json, "first_stage", pool->first_stage);
+        ll_json_put_count(json, "stage_count", pool->stages);
+        ll_json_put_count(json, "devices", pool->devices);
+        ll_json_put_number(json, "busy_s", busy_s);
+        ll_json_put_number(json, "energy_j", pool->energy_j);
+        ll_json_put_number(json, "usd_per_hour",
+                           ll_machine_usd_per_hour(pool->machine) * (double)pool->devices);
+        if (p->result->footprint->unknown)
+            ll_json_put_text(json, "memory_bytes", NULL);
+        else
+            ll_json_put_count(json, "memory_bytes", p->stages[fullest].memory_bytes);
+        ll_json_put_count(json, "capacity_bytes", p->stages[fullest].capacity_bytes);
+        ll_json_close_object(json);
+    }
+    ll_json_close_list(json);
+}
+
 static void stage_json(const struct ll_parallel_result *p, uint64_t stage, struct ll_json *json)
 {
     assert(stage < p->spread->plan.pipeline);
     const struct ll_stage_use *use = &p->stages[stage];
+    struct ll_str layers = {0};
+    ll_stage_layers(p->spread, stage, &layers);
     ll_json_open_object(json);
     ll_json_put_count(json, "stage", stage);
+    if (layers.text && p->spread->plan.pipeline > 1)
+        ll_json_put_text(json, "layers", layers.text);
+    ll_str_release(&layers);
     ll_json_put_number(json, "forward_s", use->forward_s);
     ll_json_put_number(json, "backward_s", use->backward_s);
     ll_json_put_number(json, "per_step_s", use->tail_s);
@@ -445,9 +487,13 @@ static void report_parallel_json(const struct ll_parallel_result *p, struct ll_j
     ll_json_put_number(json, "flops", p->flops);
     ll_json_put_number(json, "undivided_flops", p->spread->undivided_flops);
     report_energy_json(p->result->machine, p->energy_j, &p->energy, json);
-    ll_json_put_number(json, "area_mm2", p->result->area_m2 * 1e6 * (double)sizes->devices);
+    double area_m2 = p->result->area_m2 * (double)sizes->devices;
+    for (uint64_t i = 0; p->pool_count > 1 && i < p->pool_count; i++)
+        area_m2 = (i ? area_m2 : 0) + ll_machine_area_m2(p->pools[i].machine) * (double)p->pools[i].devices;
+    ll_json_put_number(json, "area_mm2", area_m2 * 1e6);
     ll_json_put_number(json, "bubble", p->bubble);
     exposed_json(p, json);
+    pools_json(p, json);
     stragglers_json(p, json);
     ll_json_put_count(json, "bottleneck_stage", p->slowest);
     ll_json_put_count(json, "fullest_stage", p->fullest);

@@ -24,6 +24,23 @@ try sim -c archive/vidur_a100 --cp 3 llama.llt
 try sim -c archive/vidur_a100 --tp 2 --tp-overlap llama.llt
 try sim -c archive/vidur_a100 --dp 2 --zero 1 --grad-compression powersgd:4 llama.llt
 try sim -c archive/vidur_a100 --dp 2 --grad-compression top_k llama.llt
+# Forms in which no gradient goes, or that nothing goes between.
+try sim -c archive/vidur_a100 --dp 2 --grad-compression powersgd:4096 llama.llt
+try sim -c archive/vidur_a100 --dp 2 --grad-compression bf16 llama.llt
+try sim -c archive/vidur_a100 --tp 2 --grad-compression f8 llama.llt
+# Layers are divided in one way, and pools have stages.
+try sim -c archive/vidur_a100 --pp 2 --pipeline-model-parallel-layout 'Et|tt|L' llama.llt
+try sim -c archive/vidur_a100 --pp 2 --pipeline-model-parallel-layout 'Et||L' llama.llt
+try sim -c archive/vidur_a100 --account-for-loss-in-pipeline-split llama.llt
+try sim -c archive/vidur_a100 --pp 2 --first-stage-layers 1 --account-for-loss-in-pipeline-split llama.llt
+try sim -c archive/vidur_a100 --pp 2 --account-for-loss-in-pipeline-split traces/alexnet_train_b8.llt
+try sim -c dgx_h100,dgx_a100 llama.llt
+try sim -c dgx_h100,dgx_a100 --pp 2 llama.llt
+try sim -c dgx_h100 --pp 2 --pool-stages 1,1 llama.llt
+try plan -c dgx_h100,dgx_a101 llama.llt
+try plan -c dgx_h100 --devices 8 --batch 8 --tp 3,5 llama.llt
+try plan -c dgx_h100 --devices 8 --batch 8 --low-precision fp8 llama.llt
+try plan --serve -c dgx_h100 --model llama3-8b --rate 1 --tp 2
 try sim -c archive/vidur_a100 --low-precision mxfp8 --low-precision-gemms bprop llama.llt
 try sim -c archive/vidur_a100 --low-precision mxfp8 --first-layers-kept 99 llama.llt
 try sim -c archive/vidur_a100 --dp 2 --zero 2 --prefetch 2 --first-layers-kept 1 --turned-copies llama.llt

@@ -398,6 +398,38 @@ static void compressed_gradients_are_fewer_bytes(void **state)
     ll_trace_free(trace);
 }
 
+/* Forms that no gradient takes, which would do nothing. */
+static void a_compression_that_compresses_nothing_is_refused(void **state)
+{
+    static const struct {
+        struct ll_compression compression;
+        bool main_grads, refused;
+        uint64_t data;
+    } cases[] = {{{LL_COMPRESSION_BF16, 0}, true, false, 4},
+                 {{LL_COMPRESSION_BF16, 0}, false, true, 4}, /* they have 16 bits already */
+                 {{LL_COMPRESSION_F8, 0}, false, false, 4},
+                 {{LL_COMPRESSION_POWERSGD, 4}, true, false, 4},
+                 {{LL_COMPRESSION_POWERSGD, 100000}, true, true, 4},
+                 {{LL_COMPRESSION_F8, 0}, false, true, 1}};
+    struct ll_trace *trace = llama();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ll_parallel plan = plan_of_megatron(1);
+        struct ll_diags diags = {0};
+        plan.data = cases[i].data;
+        plan.zero = 0;
+        plan.main_grads = cases[i].main_grads;
+        plan.compression = cases[i].compression;
+        struct ll_spread *spread = ll_spread_trace(trace, &plan, 4, &diags);
+        assert_int_equal(spread == NULL, cases[i].refused);
+        assert_int_equal(diags.count, cases[i].refused);
+        assert_true(!cases[i].refused || strstr(diags.kept[0].message, "grad_compression"));
+        ll_spread_free(spread);
+        ll_diags_release(&diags);
+    }
+    ll_trace_free(trace);
+}
+
 /* Of tensor-parallel devices and of replicas: a ring each. */
 static void communicators_have_buffers_by_channel(void **state)
 {
@@ -431,6 +463,7 @@ int main(void)
         cmocka_unit_test(gemms_go_on_beside_pieces),
         cmocka_unit_test(attention_in_a_ring_is_all_of_it),
         cmocka_unit_test(compressed_gradients_are_fewer_bytes),
+        cmocka_unit_test(a_compression_that_compresses_nothing_is_refused),
         cmocka_unit_test(communicators_have_buffers_by_channel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static struct ll_layer_costs costs_of(struct scene *scene)
     *scene = open_scene(four_products(true), machine);
     play(scene);
     assert_non_null(scene->result);
-    assert_true(ll_layer_costs(scene->result, &scene->arena, &costs));
+    assert_true(ll_layer_costs(scene->result, NULL, &scene->arena, &costs));
     assert_int_equal(costs.count, 4);
     return costs;
 }
@@ -92,7 +92,7 @@ static struct ll_layer_costs costs_of_steps(uint64_t steps, struct scene *scene)
     *scene = open_scene(dry_steps("gpt", true, 2, steps, sizes, 5), machine);
     play(scene);
     assert_non_null(scene->result);
-    assert_true(ll_layer_costs(scene->result, &scene->arena, &costs));
+    assert_true(ll_layer_costs(scene->result, NULL, &scene->arena, &costs));
     return costs;
 }
 

@@ -54,12 +54,15 @@ static void a_plan_is_one_object_of_json(void **state)
         &scene, "dp: 16\ntp: 8\ncp: 2\npp: 4\nep: 2\nbatch: 640\nmicro_batch: 5\nschedule: interleaved\n"
                 "chunks: 3\nzero: 1\nzero_within: 4\nrecompute: selective\nsequence_parallel: true\n"
                 "overlap: false\nbucket: 3MiB\noffload: [activations, weights]\n"
-                "stragglers: 0.01:1.5\nseed: 7\n"));
+                "stragglers: 0.01:1.5\nseed: 7\npipeline_model_parallel_layout: E(t|)*3tL\n"
+                "pool_stages: [1, 3]\n"));
     ll_plan_json(&scene.plan, &(struct ll_json){.out = &text});
     assert_string_equal(
         text.text,
         "{\"dp\":16,\"tp\":8,\"cp\":2,\"cp_comm\":\"all_gather\",\"pp\":4,\"even_stages\":false,\"first_"
-        "stage_layers\":0,\"last_stage_layers\":0,\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
+        "stage_layers\":0,\"last_stage_layers\":0,\"account_for_embedding_in_pipeline_split\":false,"
+        "\"account_for_loss_in_pipeline_split\":false,\"pipeline_model_parallel_layout\":\"E(t|)*3tL\","
+        "\"ep\":2,\"batch\":640,\"micro_batch\":5,\"schedule\":"
         "\"interleaved\","
         "\"chunks\":3,\"zero\":1,\"zero_within\":4,\"recompute\":\"selective\",\"recompute_except\":[],"
         "\"grads_in_fp32\":false,"
@@ -71,7 +74,7 @@ static void a_plan_is_one_object_of_json(void **state)
         "\"bucket\":3145728,"
         "\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
-        "overlapped\":1,\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":7}");
+        "overlapped\":1,\"pool_stages\":[1,3],\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":7}");
     ll_str_release(&text);
     ll_diags_release(&scene.diags);
 }

@@ -10,6 +10,8 @@
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/parallel.h"
+#include "sim/parallel/wishes.h"
+#include "sim/parallel/framework.h"
 #include "toy_trace.h"
 #include "tracer/transform/rescale.h"
 
@@ -105,7 +107,7 @@ static bool measure(struct twin *twin, const struct ll_parallel *plan, struct ll
     const struct ll_prepared *prepared = program ? ll_prepare(program, arena, &diags) : NULL;
     const struct ll_result *result =
         prepared ? ll_replay_among(prepared, twin->scene->machine, &among, arena, &diags) : NULL;
-    bool done = result && ll_layer_costs(result, arena, costs);
+    bool done = result && ll_layer_costs(result, &plan->split, arena, costs);
     twin->programs += done;
     ll_diags_release(&diags);
     ll_trace_free(program);
@@ -638,11 +640,164 @@ static void a_search_finds_all_that_can_be_written_down(void **state)
     check_all(toy_trace(ll_seed(62)), one_node, DEVICES, BATCH);
 }
 
+/* --- what is wished --- */
+
+struct wish {
+    const char *key, *values;
+};
+
+static bool has_value(const struct ll_parallel *plan, const struct wish *wish)
+{
+    struct ll_plan_wishes one = {0};
+    struct ll_arena arena = {0};
+    struct ll_diags diags = {0};
+    bool holds = true;
+    assert_true(ll_wishes_add(&one, wish->key, wish->values, (struct ll_place){0}, &arena, &diags));
+    for (size_t i = 0; i < ll_plan_key_count(); i++)
+        holds &= ll_wishes_hold(&one, plan, ll_plan_member_of(i));
+    ll_arena_release(&arena);
+    return holds;
+}
+
+/* Of all that a search without wishes finds, one with some finds those that hold them, as they were, where no
+ * search varies what is wished without; else all hold the values, each value is tried, and simulations are
+ * those of the plans. */
+static void check_wishes(const char *machine, const struct wish *wishes, size_t count, bool narrows)
+{
+    struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), machine);
+    const uint64_t devices = 4, batch = 4;
+    struct ll_plan_wishes read = {0};
+    for (size_t i = 0; i < count; i++)
+        assert_true(ll_wishes_add(&read, wishes[i].key, wishes[i].values, (struct ll_place){0}, &scene.arena,
+                                  &scene.diags));
+    struct ll_plan_search wanted = {.devices = devices, .batch = batch, .simulated = SIMULATED};
+    const struct ll_search_result *all =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    wanted.wishes = &read;
+    const struct ll_search_result *held =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    assert_true(all && held && all->found_count < LL_MOST_FOUND && held->found_count > 0);
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < all->found_count; i++) {
+        bool holds = true;
+        for (size_t w = 0; w < count; w++)
+            holds &= has_value(&all->found[i].plan, &wishes[w]);
+        expected += holds;
+        uint64_t k = 0;
+        while (narrows && holds && k < held->found_count &&
+               compare_plans(&held->found[k].plan, &all->found[i].plan) != 0)
+            k++;
+        if (narrows && holds) {
+            assert_true(k < held->found_count);
+            assert_near(held->found[k].estimate_s, all->found[i].estimate_s, 1e-12);
+        }
+    }
+    if (narrows)
+        assert_int_equal(held->found_count, expected);
+    for (uint64_t i = 0; i < held->found_count; i++)
+        for (size_t w = 0; w < count; w++)
+            assert_true(has_value(&held->found[i].plan, &wishes[w]));
+    for (uint64_t i = 0; i < held->found_count && held->found[i].step_s > 0; i++)
+        check_simulation(&scene, devices, &held->found[i]);
+    close_scene(&scene);
+}
+
+static void a_search_holds_what_is_wished(void **state)
+{
+    (void)state;
+    static const struct wish tensor[] = {{"tp", "2"}}, several[] = {{"tp", "1,2"}, {"pp", "2"}, {"zero", "0,1"}},
+                             recomputed[] = {{"recompute", "full"}, {"micro_batch", "1,2"}},
+                             order[] = {{"schedule", "interleaved,zb_h1"}, {"sequence_parallel", "false"}},
+                             narrow[] = {{"low_precision", "none,tensorwise"}, {"grads_in_fp32", "true"}},
+                             overlapped[] = {{"tp_overlap", "true"}},
+                             split[] = {{"account_for_embedding_in_pipeline_split", "true"},
+                                        {"account_for_loss_in_pipeline_split", "true"}},
+                             layout[] = {{"pipeline_model_parallel_layout", "Et*3|t*5L"}},
+                             stragglers[] = {{"stragglers", "0.25:2"}, {"slow_links", "0.25:3"}},
+                             bucket[] = {{"bucket", "1MiB"}, {"offload", "optimizer"}};
+    check_wishes(one_node, tensor, 1, true);
+    check_wishes(one_node, several, 3, true);
+    check_wishes(two_nodes, recomputed, 2, true);
+    check_wishes(one_node, order, 2, true);
+    check_wishes(one_node, narrow, 2, false);
+    check_wishes(one_node, overlapped, 1, false);
+    check_wishes(one_node, split, 2, false);
+    check_wishes(one_node, layout, 1, false);
+    check_wishes(one_node, stragglers, 2, false);
+    check_wishes(one_node, bucket, 2, false);
+}
+
+/* Estimates of a recipe are those of programs that a plan of one makes, so that what it gains is known before
+ * anything is simulated. */
+static void estimates_know_recipes(void **state)
+{
+    (void)state;
+    static const char eight_bits[] =
+        "name: cluster\nclock: 1GHz\nunits:\n"
+        "  - {name: array, model: matrix, count: 4, macs: {f32: 4, bf16: 8, f8: 64}}\n"
+        "  - {name: simd, model: vector, lanes: 4096, flops: {f32: 2, i32: 2}}\n"
+        "memory:\n  - {name: dram, size: 16GiB, bandwidth: 10TB/s}\n"
+        "network:\n  - {name: link, topology: switch, devices: 8, bandwidth: 500GB/s, latency: 1us}\n";
+    struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), eight_bits);
+    struct ll_plan_wishes read = {0};
+    assert_true(ll_wishes_add(&read, "low_precision", "none,tensorwise", (struct ll_place){0}, &scene.arena,
+                              &scene.diags));
+    const struct ll_plan_search wanted = {.wishes = &read, .devices = 2, .batch = 4, .simulated = 4};
+    const struct ll_search_result *result =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    assert_true(result && result->found_count > 0);
+    assert_int_equal(result->found[0].plan.low_precision.recipe, LL_RECIPE_TENSORWISE);
+    double least_s[LL_RECIPE_COUNT] = {0};
+    for (uint64_t i = 0; i < result->found_count; i++) {
+        double *least = &least_s[result->found[i].plan.low_precision.recipe];
+        *least = *least > 0 ? fmin(*least, result->found[i].estimate_s) : result->found[i].estimate_s;
+    }
+    assert_true(least_s[LL_RECIPE_NONE] > 0 && least_s[LL_RECIPE_TENSORWISE] > 0);
+    assert_true(least_s[LL_RECIPE_TENSORWISE] < 0.8 * least_s[LL_RECIPE_NONE]);
+    for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
+        assert_true(fabs(result->found[i].estimate_s / result->found[i].step_s - 1) < 0.5);
+    close_scene(&scene);
+}
+
+/* Two pools of the same devices are found as one machine of them is, where layers are laid out alike. */
+static void a_search_over_equal_pools_is_that_of_one_machine(void **state)
+{
+    (void)state;
+    struct scene one = open_scene(dry_model("gpt", true, 2, gpt, 5), two_nodes),
+                 two = open_scene(dry_model("gpt", true, 2, gpt, 5), two_nodes),
+                 other = open_scene(toy_trace(ll_seed(63)), two_nodes);
+    assert_true(ll_machine_add_pool(two.machine, other.machine));
+    other.machine = NULL;
+    struct ll_plan_wishes read = {0};
+    assert_true(ll_wishes_add(&read, "even_stages", "true", (struct ll_place){0}, &one.arena, &one.diags));
+    assert_true(ll_wishes_add(&read, "pp", "2", (struct ll_place){0}, &one.arena, &one.diags));
+    const struct ll_plan_search wanted = {
+        .wishes = &read, .devices = DEVICES, .batch = BATCH, .simulated = SIMULATED};
+    const struct ll_search_result *a =
+        ll_search_plans(one.trace, one.machine, &wanted, &one.arena, &one.diags);
+    const struct ll_search_result *b =
+        ll_search_plans(two.trace, two.machine, &wanted, &two.arena, &two.diags);
+    assert_true(a && b && a->found_count > 0);
+    assert_int_equal(a->found_count, b->found_count);
+    assert_int_equal(a->considered, b->considered);
+    for (uint64_t i = 0; i < a->found_count; i++) {
+        assert_int_equal(compare_plans(&a->found[i].plan, &b->found[i].plan), 0);
+        assert_true(a->found[i].estimate_s == b->found[i].estimate_s);
+        assert_true(a->found[i].step_s == b->found[i].step_s);
+    }
+    close_scene(&one);
+    close_scene(&two);
+    close_scene(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_finds_all_that_can_be_written_down),
         cmocka_unit_test(of_what_does_not_fit_a_search_drops_no_more),
+        cmocka_unit_test(a_search_holds_what_is_wished),
+        cmocka_unit_test(estimates_know_recipes),
+        cmocka_unit_test(a_search_over_equal_pools_is_that_of_one_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
