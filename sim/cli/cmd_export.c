@@ -97,7 +97,7 @@ static int simulate(const struct ll_args *args, const char *machine, const struc
     if (!folders || !diags)
         status = ll_cli_fail("memory ran out");
     else if (overrides && (simulated->machine = plan ? ll_load_pools(machine, folders, overrides, count)
-                                               : ll_load_machine(machine, folders, overrides, count))) {
+                                                     : ll_load_machine(machine, folders, overrides, count))) {
         if (plan && plan->tensor * ll_replicas(plan) * plan->pipeline > 1)
             simulated->machine = ll_load_system(simulated->machine, folders, overrides, count);
         bool done = plan ? spread(trace, plan, simulated, diags) : replay(trace, simulated, diags);

@@ -26,10 +26,10 @@ enum { MOST_DEVICES = 1 << 20, MOST_SAMPLES = 1 << 30, SHOWN = 5, MOST_SIMULATED
 
 /* A training of so many steps, or samples, and what its devices cost. */
 struct training {
-    double steps, samples; /* of the run; both 0: nobody asks for it */
+    double steps, samples;            /* of the run; both 0: nobody asks for it */
     const struct ll_machine *machine; /* whose devices have a price for an hour, or none that is known */
-    double usd_per_kwh;  /* of electricity that is paid for beside */
-    double carbon, pue;  /* gCO2e a kWh; power of the site over that of the devices */
+    double usd_per_kwh;               /* of electricity that is paid for beside */
+    double carbon, pue;               /* gCO2e a kWh; power of the site over that of the devices */
 };
 
 /* What is asked for, and what was found. */
@@ -263,8 +263,11 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
     for (uint64_t i = 0; i < result->found_count && result->found[i].step_s > 0; i++)
         plan_row(asked, &result->found[i], table);
     ll_warnings_text(warnings, out);
-    ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s\n\n", search->batch,
+    ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s", search->batch,
                 ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
+    for (uint64_t i = 0; i < machine->pool_count; i++)
+        ll_str_addf(out, ", %s", machine->pools[i]->stem);
+    ll_str_add(out, "\n\n");
     if (result->found_count > 0) {
         ll_table_top(table, ll_output_top());
         ll_table_print(table, width, out);
@@ -303,9 +306,19 @@ static void add_pass(const struct ll_pass *pass, struct ll_str *columns)
     ll_str_add_bytes(columns, bytes, sizeof bytes);
 }
 
-static void page_stage(const struct ll_stage_use *stage, struct ll_json *json)
+static void page_stage(const struct ll_parallel_result *step, uint64_t s, struct ll_json *json)
 {
+    const struct ll_stage_use *stage = &step->stages[s];
+    struct ll_str layers = {0};
     ll_json_open_object(json);
+    ll_stage_layers(step->spread, s, &layers);
+    if (step->spread->plan.pipeline > 1 && layers.text)
+        ll_json_put_text(json, "layers", layers.text);
+    ll_str_release(&layers);
+    if (step->pool_count > 1)
+        ll_json_put_text(json, "machine",
+                         step->pools[ll_pool_of(&step->spread->plan, step->pool_count, s)].machine->stem);
+    ll_json_put_count(json, "capacity_bytes", stage->capacity_bytes);
     ll_json_put_number(json, "forward_s", stage->forward_s);
     ll_json_put_number(json, "backward_s", stage->backward_s);
     ll_json_put_number(json, "exposed_s", stage->exposed_s);
@@ -379,7 +392,7 @@ static bool page_plan(const struct ll_parallel_result *step, struct ll_arena *ar
     ll_json_key(json, "stages");
     ll_json_open_list(json);
     for (uint64_t s = 0; s < step->spread->plan.pipeline; s++)
-        page_stage(&step->stages[s], json);
+        page_stage(step, s, json);
     ll_json_close_list(json);
     return page_passes(step, arena, json, columns);
 }
@@ -507,7 +520,7 @@ static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_wish
         if (!given || ll_plan_member_of(i) == offsetof(struct ll_parallel, batch))
             continue;
         const char *option = ll_format(args->arena, "--%s", key.option);
-        const char *value = key.value                               ? ll_value(args, key.option, NULL)
+        const char *value = key.value                            ? ll_value(args, key.option, NULL)
                             : strncmp(key.option, "no-", 3) != 0 ? "true"
                                                                  : "false";
         read->of[i].count = 0; /* an option overrides the file */
@@ -754,7 +767,8 @@ const struct ll_command ll_command_plan = {
         "  leadline plan -c dgx_a100 --set network.infiniband.devices=64 --devices 512 --batch 1536 "
         "--json gpt.llt\n"
         "  leadline plan -c dgx_h100 --devices 256 --batch 256 --gemm-dtype f8 gpt.llt\n"
-        "  leadline plan -c dgx_h100 --devices 64 --batch 256 --low-precision none,mxfp8 --grads-in-fp32 gpt.llt\n"
+        "  leadline plan -c dgx_h100 --devices 64 --batch 256 --low-precision none,mxfp8 --grads-in-fp32 "
+        "gpt.llt\n"
         "  leadline plan -c dgx_h100,dgx_a100 --devices 32 --batch 128 gpt.llt\n"
         "  leadline plan --serve -c h100_sxm+vllm --model qwen3-32b --rate 20 --ttft 1s --tpot 50ms\n",
     .details =
@@ -766,9 +780,15 @@ const struct ll_command ll_command_plan = {
         "leadline sim does with the options in the last column: as many as take a second or two, in a small "
         "space all that are near the best; the best of each stage of ZeRO also with other bucket sizes.\n"
         "\n"
-        "Keys of a plan that are given, as options or in a --plan file, hold in every plan; where several values "
-        "are given (--low-precision none,mxfp8) one of them does. The batch apart, keys that no search varies "
-        "are as without otherwise. Stragglers are drawn for the plans that are simulated.\n"
+        "Keys of a plan that are given, as options or in a --plan file, hold in every plan; where several "
+        "values "
+        "are given (--low-precision none,mxfp8) one of them does. The batch apart, keys that no search "
+        "varies "
+        "are as without otherwise. Layers are assigned to stages by their FLOPs, where that is faster by "
+        "their "
+        "times, with --pipeline-model-parallel-layout auto and on several machines with the embedding and "
+        "the "
+        "loss as layers of their own. Slow links are drawn for the plans that are simulated.\n"
         "\n"
         "A checkpoint has what the plan's devices hold of weights and of the optimizer's state; devices that "
         "hold "

@@ -351,8 +351,8 @@ static void say_titan_layers(struct saying *s)
     const uint64_t vstages = plan->pipeline * plan->chunks, layers = s->trained->layers;
     const uint64_t first = plan->split.first, last = plan->split.last,
                    ends = (uint64_t)(first > 0) + (last > 0);
-    if (plan->split.embedding || plan->split.loss || *plan->split.layout || layers < vstages || vstages <= ends || first + last > layers ||
-        (layers - first - last) % (vstages - ends) != 0) {
+    if (plan->split.embedding || plan->split.loss || *plan->split.layout || layers < vstages ||
+        vstages <= ends || first + last > layers || (layers - first - last) % (vstages - ends) != 0) {
         lack(s, "layers of stages (module_fqns_per_model_part lists the modules of each)");
         return;
     }

@@ -210,7 +210,8 @@ static bool assign(const struct ll_spread *spread, const struct ll_machine *mach
                          diags))
             return diags->count > 0 ? false : no_memory(diags);
     if (parts > costs[0].count)
-        return ll_complain(diags, (struct ll_place){.file = ll_trace_fact(spread->programs[0].trace, "model")},
+        return ll_complain(diags,
+                           (struct ll_place){.file = ll_trace_fact(spread->programs[0].trace, "model")},
                            "cut into stages: there are fewer layers than stages");
     uint32_t *counts = ll_alloc(arena, parts, sizeof *counts);
     if (!counts || !ll_divide_by_cost(plan, costs, pools, arena, counts))
@@ -228,8 +229,8 @@ bool ll_assign_layers(const struct ll_trace *trace, const struct ll_machine *mac
                       struct ll_remembered *remembered, struct ll_parallel *plan, struct ll_diags *diags)
 {
     const struct ll_layer_split *split = &plan->split;
-    const bool said =
-        split->evenly || split->embedding || split->loss || split->first > 0 || split->last > 0 || *split->layout;
+    const bool said = split->evenly || split->embedding || split->loss || split->first > 0 ||
+                      split->last > 0 || *split->layout;
     struct ll_arena arena = {0};
     struct ll_plan_sizes sizes;
     if (plan->pipeline == 1 || !(ll_split_is_by_cost(split) || (machine->pool_count > 0 && !said)))

@@ -402,9 +402,9 @@ static double added_s(const struct ll_estimator *e, const struct ll_parallel *pl
 /* The state of the optimizer comes from the host and goes back. */
 static double offloaded_s(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage)
 {
-    return plan->offload.optimizer ? 2 * e->stages[stage].optimizer_bytes /
-                                         machine_of(e, plan, stage)->host.bandwidth_Bps
-                                   : 0;
+    return plan->offload.optimizer
+               ? 2 * e->stages[stage].optimizer_bytes / machine_of(e, plan, stage)->host.bandwidth_Bps
+               : 0;
 }
 
 static double shared_update_s(const struct ll_parallel *plan, const struct ll_estimated_stage *stage)
@@ -419,8 +419,8 @@ static double busy_s(const struct ll_estimator *e, const struct ll_parallel *pla
     const struct ll_estimated_stage *s = &e->stages[stage];
     double pass_s = s->forward_s + s->backward_s;
     for (uint64_t chunk = 0; chunk < plan->chunks; chunk++)
-        pass_s +=
-            added_s(e, plan, ll_vstage_at(plan->schedule, plan->pipeline, stage, chunk) % parts_of(plan), stage);
+        pass_s += added_s(e, plan,
+                          ll_vstage_at(plan->schedule, plan->pipeline, stage, chunk) % parts_of(plan), stage);
     return through(plan) * pass_s;
 }
 
@@ -495,10 +495,11 @@ static double tail_s(struct ll_estimator *e, const struct ll_parallel *plan, uin
     double gather_s = gathers ? among_replicas_s(e, plan, i, LL_OP_ALL_GATHER, stage->state.weight) : 0;
     double update_s = shared_update_s(plan, stage);
     /* Gradients of a weight that it has in common with the first stage go last: when both are added up. */
-    double tied_s = stage->tied_bytes > 0
-                        ? among_replicas_s(e, plan, i, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
-                                           stage->tied_bytes)
-                        : 0;
+    double tied_s =
+        stage->tied_bytes > 0
+            ? among_replicas_s(e, plan, i, plan->zero > 0 ? LL_OP_REDUCE_SCATTER : LL_OP_ALL_REDUCE,
+                               stage->tied_bytes)
+            : 0;
     double bucket = stage->state.weight > 0 ? fmin(1, (double)plan->bucket_bytes / stage->state.weight) : 0;
     double models_s = 0;
     if (ll_schedule_placement(plan->schedule) == LL_PLACED_BOTH_WAYS) {
@@ -543,6 +544,16 @@ static void add_tied(struct ll_estimator *e, const struct ll_layer_costs *costs,
     }
 }
 
+/* How many times as long a stage computes: replicas wait for the slowest of its devices. */
+static double slowed(const struct ll_estimator *e, const struct ll_parallel *plan, uint64_t stage)
+{
+    const uint64_t of_stage = plan->tensor * ll_replicas(plan);
+    for (uint64_t i = 0; i < e->slow_count; i++)
+        if (e->slow[i] / of_stage == stage)
+            return plan->stragglers.factor;
+    return 1;
+}
+
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
                      const struct ll_parallel *plan)
 {
@@ -550,7 +561,9 @@ double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,
         .shape = shape_of(plan), .vstages = e->vstages, .message_s = e->message_s};
     double time_s = 0;
     for (uint64_t i = 0; i < plan->pipeline; i++) {
-        double stage_s = pass_s(e, costs, plan, i, false), last_s = pass_s(e, costs, plan, i, true);
+        const double longer = slowed(e, plan, i);
+        double stage_s = longer * pass_s(e, costs, plan, i, false),
+               last_s = longer * pass_s(e, costs, plan, i, true);
         stretch_vstages(e, plan, i, stage_s, fmax(0, last_s - stage_s) + tail_s(e, plan, i));
     }
     add_tied(e, costs, plan);

@@ -52,7 +52,7 @@ struct ll_spread {
     uint32_t program_count;             /* length of `programs` */
     uint32_t *program_of;               /* by virtual stage: its index in `programs` */
     uint32_t vstage_count;   /* plan.pipeline x plan.chunks; i is on stage i modulo plan.pipeline */
-    uint32_t *layers_of; /* by virtual stage of a model: how many layers it has; NULL: not known */
+    uint32_t *layers_of;     /* by virtual stage of a model: how many layers it has; NULL: not known */
     bool compresses;         /* some gradient goes between replicas in the form of plan.compression */
     struct ll_trace **owned; /* all traces that were derived on the way */
     uint32_t owned_count;    /* length of `owned` */
@@ -158,15 +158,15 @@ struct ll_stage_peak {
 
 /* What one device of a pipeline stage does in a step. */
 struct ll_stage_use {
-    double forward_s;      /* forward pass of one micro-batch through all its virtual stages */
-    double backward_s;     /* backward pass of one micro-batch through all its virtual stages */
-    double exposed_s;      /* part of both in which it waits for exchanges and computes nothing */
-    double tail_s;         /* once a step, after the last backward pass: gradient exchange and update */
-    double update_s;       /* part of tail_s in which it updates weights */
-    double busy_s;         /* busy time in a step: all passes and the tail */
-    double flops;          /* FLOPs in a step */
-    uint64_t in_flight;    /* the largest number of passes whose activations it keeps at once, at least 1 */
-    uint64_t memory_bytes; /* peak memory */
+    double forward_s;        /* forward pass of one micro-batch through all its virtual stages */
+    double backward_s;       /* backward pass of one micro-batch through all its virtual stages */
+    double exposed_s;        /* part of both in which it waits for exchanges and computes nothing */
+    double tail_s;           /* once a step, after the last backward pass: gradient exchange and update */
+    double update_s;         /* part of tail_s in which it updates weights */
+    double busy_s;           /* busy time in a step: all passes and the tail */
+    double flops;            /* FLOPs in a step */
+    uint64_t in_flight;      /* the largest number of passes whose activations it keeps at once, at least 1 */
+    uint64_t memory_bytes;   /* peak memory */
     uint64_t capacity_bytes; /* memory that there is */
     bool fits;
     uint64_t class_bytes[LL_MEMORY_COUNT]; /* the parts of memory_bytes, by memory class */
@@ -202,9 +202,9 @@ struct ll_parallel_result {
     const struct ll_machine *machine;
     const struct ll_pool_use *pools;
     uint64_t pool_count; /* at least 1 */
-    double step_s;     /* time of a step */
-    double samples_Hz; /* throughput of all devices; 0 where the trace does not say its batch */
-    double flops;      /* FLOPs of all devices in a step */
+    double step_s;       /* time of a step */
+    double samples_Hz;   /* throughput of all devices; 0 where the trace does not say its batch */
+    double flops;        /* FLOPs of all devices in a step */
     double bubble; /* pipeline bubble: share of the devices' time in which stages wait for others, 0 to < 1 */
     /* Exposed communication of a device of the slowest stage, by what it is for: the time in which it waits
      * for exchanges and computes nothing. The entries sum to result->network.exposed_s, except that the
@@ -216,7 +216,7 @@ struct ll_parallel_result {
     struct ll_energy_parts energy; /* the parts of energy_j */
     const struct ll_stage_use *stages; /* by stage; spread->plan.pipeline entries */
     uint64_t slowest;                  /* the bottleneck stage: the one that is busy longest */
-    uint64_t fullest;                  /* the stage with the largest peak memory, as a share of what there is */
+    uint64_t fullest;               /* the stage with the largest peak memory, as a share of what there is */
     const struct ll_result *result; /* of a device of the slowest stage over the step: its time_s is step_s */
     const struct ll_pipeline *pipeline; /* private to sim/parallel: what ll_parallel_passes plays */
     const struct ll_program_replay *const *replays; /* by virtual stage */
@@ -367,7 +367,7 @@ struct ll_search_result {
     const struct ll_found_plan *found; /* plans that fit, best first: simulated ones before the others */
     uint64_t found_count;              /* length of `found`, at most LL_MOST_FOUND */
     enum ll_dtype gradients; /* in which the trace has its gradients of weights; LL_F32 without any */
-    const char *refusal;  /* why the first of the plans that could not be simulated cannot be; NULL: all can */
+    const char *refusal; /* why the first of the plans that could not be simulated cannot be; NULL: all can */
     bool lacks_gradients; /* replicas would have no gradients to exchange: no plan with replicas is tried */
 };
 

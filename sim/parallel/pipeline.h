@@ -550,7 +550,8 @@ bool ll_divide_by_cost(const struct ll_parallel *plan, const struct ll_layer_cos
 /* What shares of GEMMs, sequences and experts, recomputation and a framework make of a trace, in which GEMMs are
  * narrow already; NULL when that cannot be, or is nothing new; *failed when memory ran out. Free with
  * ll_trace_free. */
-struct ll_trace *ll_shared_program(const struct ll_trace *trace, const struct ll_parallel *plan, bool *failed);
+struct ll_trace *ll_shared_program(const struct ll_trace *trace, const struct ll_parallel *plan,
+                                   bool *failed);
 
 /* The kind of parallelism that asks for an exchange of a plan's program. Pure. */
 enum ll_traffic_kind ll_traffic_of(const struct ll_parallel *plan, const struct ll_op_signature *signature);
@@ -578,6 +579,9 @@ struct ll_estimator {
     const struct ll_machine *machines[LL_MOST_POOLS]; /* by pool */
     struct ll_exchanges *exchanges[LL_MOST_POOLS];
     uint64_t pool_count;
+    /* Devices that compute more slowly, whose stages take plan->stragglers.factor times as long. */
+    const uint64_t *slow;
+    uint64_t slow_count;
     struct ll_estimated_stage *stages;
     struct ll_estimated_part *parts; /* by virtual stage of a model, and one more */
     struct ll_vstage_times *alone;   /* by virtual stage: its passes, without what replicas exchange */

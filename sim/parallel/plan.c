@@ -477,8 +477,12 @@ static const struct type
 
 static const struct row rows[] = {
 #define LL_PLAN_KEY(key, option, value, type, member, least, most, help)                                     \
-    {{key, option, value, help}, &type_##type, offsetof(struct ll_parallel, member),               \
-     sizeof ((struct ll_parallel *)0)->member, least, most},
+    {{key, option, value, help},                                                                             \
+     &type_##type,                                                                                           \
+     offsetof(struct ll_parallel, member),                                                                   \
+     sizeof((struct ll_parallel *)0)->member,                                                                \
+     least,                                                                                                  \
+     most},
 #include "sim/parallel/plan_keys.def"
 #undef LL_PLAN_KEY
 };

@@ -153,8 +153,8 @@ enum { LL_LAYOUT_ROOM = 512, LL_MOST_POOLS = 4 };
 
 struct ll_layer_split {
     bool evenly;
-    bool embedding, loss; /* each is a layer of its own, and all are divided evenly */
-    uint64_t first, last; /* layers of the first and of the last virtual stage; 0: as the others */
+    bool embedding, loss;        /* each is a layer of its own, and all are divided evenly */
+    uint64_t first, last;        /* layers of the first and of the last virtual stage; 0: as the others */
     char layout[LL_LAYOUT_ROOM]; /* those of each virtual stage (layout.c); "": not said; "auto": by cost */
 };
 
@@ -226,7 +226,8 @@ struct ll_parallel {
     struct ll_offload offload;
     uint64_t
         parts; /* of a micro-batch, which take turns: one computes while another communicates; at least 1 */
-    uint64_t pool_stages[LL_MOST_POOLS]; /* by pool of the machine how many stages lie on it, one pool after the
+    uint64_t
+        pool_stages[LL_MOST_POOLS];  /* by pool of the machine how many stages lie on it, one pool after the
                                             other; all 0: equally many on each */
     struct ll_slow_share stragglers; /* devices that compute more slowly than the others */
     struct ll_slow_share slow_links; /* devices whose links to all others are slower */

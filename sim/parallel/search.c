@@ -17,6 +17,7 @@
 #include "sim/parallel/framework.h"
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/shard.h"
+#include "sim/parallel/stragglers.h"
 #include "sim/parallel/wishes.h"
 #include "sim/replay/communication.h"
 #include "tracer/ir/trace.h"
@@ -35,8 +36,8 @@ struct searching {
     uint32_t dropped, like; /* so many were, which did what layer `like` does */
     const struct ll_machine *machine;
     const struct ll_plan_search *search;
-    struct ll_parallel base; /* what plans under way have in common: of keys that are not varied here */
-    struct ll_layer_split costed;  /* says which layers there are */
+    struct ll_parallel base;      /* what plans under way have in common: of keys that are not varied here */
+    struct ll_layer_split costed; /* says which layers there are */
     struct ll_remembered *remembered;
     struct ll_estimator estimator; /* with the machines of all pools and exchanges on their networks */
     struct ll_arena *arena;
@@ -116,8 +117,8 @@ static const struct ll_trace *whole_of(const struct searching *s)
  * rounded at each. */
 static bool is_made_anew(const struct searching *s)
 {
-    return ll_has_experts(s->trace) || s->base.low_precision.recipe != LL_RECIPE_NONE ||
-           s->base.main_grads || s->base.tensor_overlap || !s->base.pass_overlap;
+    return ll_has_experts(s->trace) || s->base.low_precision.recipe != LL_RECIPE_NONE || s->base.main_grads ||
+           s->base.tensor_overlap || !s->base.pass_overlap;
 }
 
 static struct ll_trace *share(struct searching *s, const struct ll_trace *trace,
@@ -164,10 +165,13 @@ static bool thin_out(struct searching *s)
     struct ll_arena scratch = {0};
     struct ll_equal_layers equal;
     const char *trouble;
-    const struct ll_low_precision *low = &s->base.low_precision; /* layers at the ends may be kept as they are */
+    const struct ll_low_precision *low =
+        &s->base.low_precision; /* layers at the ends may be kept as they are */
     bool found = ll_equal_layers_find(s->trace, &scratch, &equal);
     ll_trace_free(s->thin);
-    s->thin = found && s->trace->step_count == 1 && low->first_kept + low->last_kept == 0 ? ll_drop_layers(s->trace, &equal, &trouble) : NULL;
+    s->thin = found && s->trace->step_count == 1 && low->first_kept + low->last_kept == 0
+                  ? ll_drop_layers(s->trace, &equal, &trouble)
+                  : NULL;
     s->dropped = s->thin ? ll_dropped_layers(&equal) : 0;
     s->like = s->thin ? equal.first + 1 : 0;
     ll_arena_release(&scratch);
@@ -255,8 +259,7 @@ static bool is_right(const struct searching *s, const struct ll_parallel *plan)
 {
     struct ll_diags diags = {0};
     struct ll_plan_sizes sizes;
-    const bool right =
-        !s->search->wishes || ll_plan_resolve(plan, 0, s->search->devices, &diags, &sizes);
+    const bool right = !s->search->wishes || ll_plan_resolve(plan, 0, s->search->devices, &diags, &sizes);
     ll_diags_release(&diags);
     return right;
 }
@@ -360,7 +363,8 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
     uint64_t group = 1;
     if (is_wished(s, offsetof(struct ll_parallel, within))) {
         for (plan.within = 2; plan.within <= ll_replicas(&plan); plan.within++)
-            if (ll_replicas(&plan) % plan.within == 0 && holds(s, &plan, offsetof(struct ll_parallel, within)))
+            if (ll_replicas(&plan) % plan.within == 0 &&
+                holds(s, &plan, offsetof(struct ll_parallel, within)))
                 any = try_schedules(s, base, plan) || any;
         return any;
     }
@@ -505,13 +509,11 @@ static bool lay_out(struct searching *s, const struct base *base, struct ll_para
 /* A division into stages and chunks, by FLOPs and by time. */
 static bool try_virtual_stages(struct searching *s, struct base *base, struct ll_parallel plan)
 {
-    const bool by_cost = ll_split_is_by_cost(&plan.split) ||
-                         (s->estimator.pool_count > 1 && !says_split(&plan.split));
-    if (plan.pipeline == 1 && says_split(&plan.split) && !by_cost)
+    const bool by_cost =
+        ll_split_is_by_cost(&plan.split) || (s->estimator.pool_count > 1 && !says_split(&plan.split));
+    if (plan.pipeline == 1 && says_split(&plan.split))
         return false;
-    if (plan.pipeline == 1)
-        plan.split = (struct ll_layer_split){0};
-    else if (by_cost && !lay_out(s, base, &plan))
+    if (by_cost && !lay_out(s, base, &plan))
         return false;
     bool any = try_division(s, base, plan);
     if (!says_split(&plan.split) && split_by_time(s, base->costs, &plan))
@@ -598,7 +600,8 @@ static bool try_placements(struct searching *s, struct base *base, struct ll_par
  * any fits. */
 static bool try_stages(struct searching *s, struct base *base)
 {
-    uint64_t left = s->search->devices / base->plan.tensor / base->plan.context, layers = base->costs[0].count;
+    uint64_t left = s->search->devices / base->plan.tensor / base->plan.context,
+             layers = base->costs[0].count;
     bool any = false;
     for (uint64_t stages = 1; stages <= ll_min(left, layers); stages++) {
         struct ll_parallel plan = base->plan;
@@ -716,13 +719,14 @@ static bool open_base(struct searching *s, const struct ll_parallel *base)
     struct ll_arena scratch = {0};
     struct ll_layers layers;
     s->base = *base;
+    s->estimator.slow = ll_slow_devices(base, s->search->devices, s->arena, &s->estimator.slow_count);
     s->costed = s->base.split;
     if (!says_split(&s->costed) && s->estimator.pool_count > 1)
         s->costed = (struct ll_layer_split){.layout = "auto"};
     if (ll_split_is_by_cost(&s->costed) && ll_layers_of_split(s->trace, &s->costed, &scratch, &layers))
         s->costed = (struct ll_layer_split){0}; /* its ends are not known */
     ll_arena_release(&scratch);
-    if (!thin_out(s))
+    if (!s->estimator.slow || !thin_out(s))
         return false;
     ll_trace_free(s->fused);
     s->fused = NULL;
@@ -909,9 +913,8 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
     for (uint64_t i = 0; machine->pool_count > 0 && i <= machine->pool_count; i++) {
         const struct ll_machine *pool = i ? machine->pools[i - 1] : machine;
         if (pool->network_count < 2)
-            return ll_complain(diags, (struct ll_place){.file = pool->path},
-                               "a pool of devices: expected a network between its nodes, which this machine "
-                               "does not have");
+            return ll_complain(diags, (struct ll_place){.file = pool->stem},
+                               "it is a pool; expected a network between its nodes, which it does not have");
     }
     uint64_t bases;
     struct ll_arena scratch = {0};

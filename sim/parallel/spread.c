@@ -907,9 +907,10 @@ static bool add_vstages(struct chain *chain)
 static bool check_assigned(struct chain *chain)
 {
     return !ll_split_is_by_cost(&chain->spread->plan.split) ||
-           ll_complain(chain->diags, (struct ll_place){0},
-                       "pipeline_model_parallel_layout auto: expected a layout, for one that several machines "
-                       "share does not follow from the costs of one");
+           ll_complain(
+               chain->diags, (struct ll_place){0},
+               "pipeline_model_parallel_layout auto: expected a layout, for one that several machines "
+               "share does not follow from the costs of one");
 }
 
 static bool make_room(struct ll_spread *spread)

@@ -41,8 +41,8 @@ struct variant {
 
 struct run {
     const struct ll_spread *spread;
-    const struct ll_machine *const *machines; /* by pool */
-    struct ll_exchanges **exchanges;          /* likewise, over all devices: each network joins as many */
+    const struct ll_machine *const *machines;  /* by pool */
+    struct ll_exchanges **exchanges;           /* likewise, over all devices: each network joins as many */
     struct ll_exchanges *alone[LL_MOST_POOLS]; /* of several pools: as if there were no others */
     uint64_t pool_count;
     struct ll_memo *memo;
@@ -530,7 +530,8 @@ static const struct ll_program_replay *replay_of(struct run *run, const struct v
 {
     const uint64_t signatures = run->spread->programs[wanted->program].trace->signature_count;
     for (struct variant *known = run->variants; known; known = known->next)
-        if (known->program == wanted->program && known->pool == wanted->pool && known->slowed == wanted->slowed &&
+        if (known->program == wanted->program && known->pool == wanted->pool &&
+            known->slowed == wanted->slowed &&
             memcmp(known->over_slow_links, wanted->over_slow_links, signatures * sizeof(bool)) == 0)
             return &known->replay;
     struct variant *variant = ll_copy(run->arena, wanted, sizeof *wanted);
@@ -699,10 +700,10 @@ static bool check_pools(const struct run *run)
         for (uint64_t s = 0; s < plan->pipeline; s++)
             devices += pool_of_stage(run, s) == i ? devices_of_stage(plan) : 0;
         if (machine->network_count < 2 || devices % machine->networks[0].devices != 0)
-            return ll_complain(run->diags, (struct ll_place){.file = machine->path},
-                               "a pool of %" PRIu64
-                               " devices: expected whole nodes, and a network between them%s",
-                               devices, machine->network_count < 2 ? ", which this machine does not have" : "");
+            return ll_complain(run->diags, (struct ll_place){.file = machine->stem},
+                               "a pool of it has the devices of its stages, %" PRIu64
+                               "; expected whole nodes, and a network between them%s",
+                               devices, machine->network_count < 2 ? ", which it does not have" : "");
     }
     return true;
 }
@@ -781,10 +782,9 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
  * share. */
 static bool is_fuller(const struct ll_stage_use *a, const struct ll_stage_use *b)
 {
-    return a->capacity_bytes == b->capacity_bytes
-               ? a->memory_bytes > b->memory_bytes
-               : (double)a->memory_bytes * (double)b->capacity_bytes >
-                     (double)b->memory_bytes * (double)a->capacity_bytes;
+    return a->capacity_bytes == b->capacity_bytes ? a->memory_bytes > b->memory_bytes
+                                                  : (double)a->memory_bytes * (double)b->capacity_bytes >
+                                                        (double)b->memory_bytes * (double)a->capacity_bytes;
 }
 
 /* What a pool has of the step. */
@@ -840,9 +840,8 @@ static bool sum_up(const struct run *run, const struct ll_pipeline_result *step,
     result->result = plain ? terms[0].result
                            : ll_combine(terms, count, step->time_s, step->time_s - uses[step->slowest].busy_s,
                                         &footprints[result->fullest], run->arena);
-    struct ll_result *judged = result->result && run->pool_count > 1
-                                   ? ll_copy(run->arena, result->result, sizeof *judged)
-                                   : NULL;
+    struct ll_result *judged =
+        result->result && run->pool_count > 1 ? ll_copy(run->arena, result->result, sizeof *judged) : NULL;
     if (judged) { /* by each pool's own memory */
         judged->fits = fits;
         result->result = judged;
@@ -964,8 +963,7 @@ static double time_on_s(const struct ll_spread *spread, const struct ll_machine 
     struct ll_arena scratch = {0};
     struct run run;
     struct ll_pipeline_result step;
-    bool done =
-        open_run(&run, spread, machines, pools, remembered, &scratch, diags) && run_step(&run, &step);
+    bool done = open_run(&run, spread, machines, pools, remembered, &scratch, diags) && run_step(&run, &step);
     close_run(&run);
     ll_arena_release(&scratch);
     return done ? step.time_s : -1;

@@ -127,6 +127,20 @@ bool ll_crews_draw(const struct ll_parallel *plan, struct ll_arena *arena, struc
     return true;
 }
 
+const uint64_t *ll_slow_devices(const struct ll_parallel *plan, uint64_t devices, struct ll_arena *arena,
+                                uint64_t *count)
+{
+    struct draw slow;
+    *count = 0;
+    if (!draw(&plan->stragglers, plan->seed, STREAM_DEVICES, devices, &slow))
+        return NULL;
+    uint64_t *numbers = ll_alloc(arena, slow.count + 1, sizeof *numbers);
+    for (uint64_t device = 0; numbers && plan->stragglers.factor > 1 && device < devices; device++)
+        if (is_drawn(&slow, device) && *count < slow.count)
+            numbers[(*count)++] = device;
+    return numbers;
+}
+
 /* Of a group of stages, so many and so far apart, to which one belongs. */
 static bool any_of_stages(const struct ll_crews *crews, uint64_t stage, uint64_t count, uint64_t apart)
 {

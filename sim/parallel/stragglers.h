@@ -31,6 +31,11 @@ struct ll_crews {
  * live in the arena. False when memory ran out. Deterministic. */
 bool ll_crews_draw(const struct ll_parallel *plan, struct ll_arena *arena, struct ll_crews *crews);
 
+/* The numbers of the devices that compute more slowly, of so many: those of ll_crews_draw; *count of them, none
+ * where a factor of 1 slows none. NULL when memory ran out. */
+const uint64_t *ll_slow_devices(const struct ll_parallel *plan, uint64_t devices, struct ll_arena *arena,
+                                uint64_t *count);
+
 /* Whether messages of an exchange of the crew of `pipeline` (which begins in crews->slow) on a stage go over
  * slow links: of any device of its group, or of one that the group waits for all the same. Pure. */
 bool ll_goes_over_slow_links(const struct ll_parallel *plan, const struct ll_crews *crews,

@@ -40,7 +40,8 @@ enum ll_traffic_kind ll_traffic_of(const struct ll_parallel *plan, const struct 
     if (view->kind == LL_OP_ALL_TO_ALL)
         return is_of_heads(view) ? LL_TRAFFIC_CONTEXT : LL_TRAFFIC_EXPERT;
     /* Stages that hold the same weight are at least so far apart, replicas never. */
-    if (plan->pipeline > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)(plan->tensor * ll_replicas(plan)))
+    if (plan->pipeline > 1 &&
+        ll_attr_count(view, LL_ATTR_STRIDE, 1) >= (int64_t)(plan->tensor * ll_replicas(plan)))
         return LL_TRAFFIC_PIPELINE;
     bool within = plan->tensor > 1 && ll_attr_count(view, LL_ATTR_STRIDE, 1) == 1 &&
                   ll_attr_count(view, LL_ATTR_DEVICES, 0) > 1; /* some, where these hold the same key heads */

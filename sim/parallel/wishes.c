@@ -62,6 +62,14 @@ static bool add_list(struct ll_plan_wishes *wishes, const struct ll_node *list, 
 {
     struct ll_str text = {0};
     bool right = true;
+    const bool layouts = strcmp(list->key, "pipeline_model_parallel_layout") == 0; /* values with commas */
+    for (const struct ll_node *item = layouts ? list->first : NULL; item; item = item->next)
+        right = (item->type == LL_NODE_SCALAR ? add(wishes, list->key, item->text, item->place, arena, diags)
+                                              : ll_complain(diags, item->place, "expected text, not %s",
+                                                            ll_node_type_name(item->type))) &&
+                right;
+    if (layouts)
+        return right;
     for (const struct ll_node *item = list->first; item; item = item->next)
         if (item->type == LL_NODE_SCALAR)
             ll_str_addf(&text, "%s%s", item == list->first ? "" : ",", item->text);
@@ -133,8 +141,7 @@ struct ll_parallel *ll_wishes_bases(const struct ll_plan_wishes *wishes, const s
     for (size_t i = 0; i < keys; i++)
         if (!is_among(ll_plan_member_of(i), others, other_count))
             *count = ll_mul(*count, ll_max(1, wishes->of[i].count));
-    struct ll_parallel *bases =
-        *count <= LL_MOST_BASES ? ll_alloc(arena, *count, sizeof *bases) : NULL;
+    struct ll_parallel *bases = *count <= LL_MOST_BASES ? ll_alloc(arena, *count, sizeof *bases) : NULL;
     for (uint64_t b = 0; bases && b < *count; b++) {
         uint64_t left = b;
         bases[b] = ll_plan_of_one();

@@ -103,9 +103,9 @@ static void pools(const struct ll_parallel_result *p, unsigned width, struct ll_
     struct ll_human energy;
     for (uint64_t i = 0; p->pool_count > 1 && i < p->pool_count; i++) {
         const struct ll_pool_use *pool = &p->pools[i];
-        ll_str_addf(&line, "%s%" PRIu64 " device%s of %s (stage%s %" PRIu64, i ? ", " : "pools: ",
-                    pool->devices, ll_plural(pool->devices), pool->machine->stem, ll_plural(pool->stages),
-                    pool->first_stage);
+        ll_str_addf(&line, "%s%" PRIu64 " device%s of %s (stage%s %" PRIu64,
+                    i ? ", " : "pools: ", pool->devices, ll_plural(pool->devices), pool->machine->stem,
+                    ll_plural(pool->stages), pool->first_stage);
         if (pool->stages > 1)
             ll_str_addf(&line, " to %" PRIu64, pool->first_stage + pool->stages - 1);
         if (isfinite(pool->energy_j))
@@ -123,30 +123,32 @@ static void stage_row(const struct ll_parallel_result *p, uint64_t s, struct ll_
     const struct ll_stage_use *use = &p->stages[s];
     const bool unknown = p->result->footprint->unknown;
     struct ll_human forward, backward, tail, busy, memory;
+    const char *bytes = unknown ? "unknown" : ll_format_binary(&memory, (double)use->memory_bytes);
+    const char *remark = s == p->slowest               ? "bottleneck stage"
+                         : s == p->fullest && !unknown ? "peak memory"
+                                                       : "";
     struct ll_str layers = {0};
-    if (says_layers(p)) {
-        ll_stage_layers(p->spread, s, &layers);
-        ll_str_add(&layers, "|");
-    }
-    for (char *bar = layers.text; bar && bar + 1 < layers.text + layers.length; bar++)
-        *bar = *bar == '|' ? ' ' : *bar; /* between virtual stages: here it would end a cell */
-    ll_table_row(table, "  %" PRIu64 "|%s%s|%s|%s|%s|%" PRIu64 "|%s|%s", s, layers.text ? layers.text : "",
-                 ll_format_si(&forward, use->forward_s, "s"), ll_format_si(&backward, use->backward_s, "s"),
-                 ll_format_si(&tail, use->tail_s, "s"),
-                 ll_format_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0), use->in_flight,
-                 unknown ? "unknown" : ll_format_binary(&memory, (double)use->memory_bytes),
-                 s == p->slowest               ? "bottleneck stage"
-                 : s == p->fullest && !unknown ? "peak memory"
-                                               : "");
+    ll_format_si(&forward, use->forward_s, "s");
+    ll_format_si(&backward, use->backward_s, "s");
+    ll_format_si(&tail, use->tail_s, "s");
+    ll_format_percent(&busy, p->step_s > 0 ? use->busy_s / p->step_s : 0);
+    ll_stage_layers(p->spread, s, &layers);
+    if (says_layers(p))
+        ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s,
+                     layers.text ? layers.text : "", forward.text, backward.text, tail.text, busy.text,
+                     use->in_flight, bytes, remark);
+    else
+        ll_table_row(table, "  %" PRIu64 "|%s|%s|%s|%s|%" PRIu64 "|%s|%s", s, forward.text, backward.text,
+                     tail.text, busy.text, use->in_flight, bytes, remark);
     ll_str_release(&layers);
 }
 
 static void stage_table(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {
     uint64_t stages = p->spread->plan.pipeline;
-    struct ll_table *table = ll_table_new(
-        says_layers(p) ? ">  stage|layers|>forward|>backward|>per step|>busy|>in flight|>memory|"
-                       : ">  stage|>forward|>backward|>per step|>busy|>in flight|>memory|");
+    struct ll_table *table =
+        ll_table_new(says_layers(p) ? ">  stage|layers|>forward|>backward|>per step|>busy|>in flight|>memory|"
+                                    : ">  stage|>forward|>backward|>per step|>busy|>in flight|>memory|");
     for (uint64_t s = 0; s < stages; s++)
         if (stages <= MOST_STAGES || s < MOST_STAGES / 2 || s >= stages - MOST_STAGES / 2 ||
             s == p->slowest || s == p->fullest)

@@ -33,7 +33,6 @@ try sim -c archive/vidur_a100 --pp 2 --pipeline-model-parallel-layout 'Et|tt|L' 
 try sim -c archive/vidur_a100 --pp 2 --pipeline-model-parallel-layout 'Et||L' llama.llt
 try sim -c archive/vidur_a100 --account-for-loss-in-pipeline-split llama.llt
 try sim -c archive/vidur_a100 --pp 2 --first-stage-layers 1 --account-for-loss-in-pipeline-split llama.llt
-try sim -c archive/vidur_a100 --pp 2 --account-for-loss-in-pipeline-split traces/alexnet_train_b8.llt
 try sim -c dgx_h100,dgx_a100 llama.llt
 try sim -c dgx_h100,dgx_a100 --pp 2 llama.llt
 try sim -c dgx_h100 --pp 2 --pool-stages 1,1 llama.llt

@@ -28,6 +28,8 @@ check() {
 check sim -c custom_example --per-op --what-if $trace
 check sim -c custom_example --memory $trace
 check sim -c archive/vidur_a100 --dp 8 --stragglers 0.1:2 --per-op $trace
+leadline record gpt --dry-run --train -p layers=4 -o "$tree/gpt.llt" >/dev/null || exit 1
+check sim -c dgx_h100,dgx_a100 --dp 8 --pp 2 --pipeline-model-parallel-layout 'Et*2|t*2L' "$tree/gpt.llt"
 check sim -c custom_example --explain 3 $trace
 check record alexnet --dry-run -o "$tree/a.llt"
 check info $trace

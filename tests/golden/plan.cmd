@@ -17,4 +17,10 @@ leadline plan -c hgx_a100 --devices 2 --batch 16 --simulate 1 --train-tokens 3e1
 # A model of bfloat16, whose gradients Megatron-LM adds up in 32 bits unless it is told otherwise.
 leadline record llm -p config=tiny --dry-run --train -o tiny.llt >/dev/null 2>&1
 leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command megatron tiny.llt 2>/dev/null | tail -3
+# Keys that all plans hold, or one of whose values they do; layers as Megatron-LM lays them out.
+printf '%s\n' 'pp: 2' 'schedule: [1f1b, gpipe]' 'pipeline_model_parallel_layout: [none, auto]' 'zero: 1' >keys.yaml
+leadline plan -c hgx_a100 --devices 4 --batch 16 --simulate 4 --plan keys.yaml tiny.llt 2>/dev/null
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --pp 2 --schedule 1f1b --pipeline-model-parallel-layout auto --command megatron tiny.llt 2>/dev/null | tail -5
+leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 2 --tp 2 --sequence-parallel --tp-overlap --low-precision none,tensorwise --grads-in-fp32 --command megatron tiny.llt 2>/dev/null
+leadline plan -c dgx_h100,dgx_a100 --devices 16 --batch 32 --simulate 2 --train-steps 1000 tiny.llt 2>/dev/null
 leadline plan -c hgx_a100 --devices 2 --batch 8 --simulate 1 --command deepspeed tiny.llt 2>/dev/null | tail -5

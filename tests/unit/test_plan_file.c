@@ -74,7 +74,8 @@ static void a_plan_is_one_object_of_json(void **state)
         "\"bucket\":3145728,"
         "\"grad_compression\":\"none\",\"offload\":[\"activations\",\"weights\"]"
         ",\"micro_batches_"
-        "overlapped\":1,\"pool_stages\":[1,3],\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":7}");
+        "overlapped\":1,\"pool_stages\":[1,3],\"stragglers\":\"0.01:1.5\",\"slow_links\":\"none\",\"seed\":"
+        "7}");
     ll_str_release(&text);
     ll_diags_release(&scene.diags);
 }

@@ -101,12 +101,15 @@ static void two_equal_pools_are_one_machine(void **state)
         struct ll_parallel plan = stages(4), other;
         plan.split.evenly = true;
         plan.zero = k % 2;
-        plan.schedule = k == 2 ? LL_SCHEDULE_INTERLEAVED : k == 3 ? LL_SCHEDULE_ZB_V : LL_SCHEDULE_ONE_F_ONE_B;
+        plan.schedule = k == 2   ? LL_SCHEDULE_INTERLEAVED
+                        : k == 3 ? LL_SCHEDULE_ZB_V
+                                 : LL_SCHEDULE_ONE_F_ONE_B;
         plan.chunks = k >= 2 ? 2 : 1;
         other = plan;
         struct scene one = open_pools(slow, NULL), two = open_pools(slow, slow);
         struct ll_spread *spreads[2];
-        const struct ll_parallel_result *a = run(&one, &plan, &spreads[0]), *b = run(&two, &other, &spreads[1]);
+        const struct ll_parallel_result *a = run(&one, &plan, &spreads[0]),
+                                        *b = run(&two, &other, &spreads[1]);
         assert_int_equal(b->pool_count, 2);
         assert_true(a->step_s == b->step_s && a->bubble == b->bubble && a->flops == b->flops);
         assert_true(a->energy_j == b->energy_j && a->slowest == b->slowest && a->fullest == b->fullest);
@@ -188,7 +191,7 @@ static void pools_have_stages_of_whole_nodes(void **state)
     struct ll_parallel plan = stages(2);
     plan.split.evenly = true;
     plan.data = 2;
-    expect_refusal(slow, plan, "a pool of 2 devices: expected whole nodes");
+    expect_refusal(slow, plan, "the devices of its stages, 2; expected whole nodes");
     plan = stages(1);
     expect_refusal(slow, plan, "expected at least a stage for each of the machine's 2 pools");
     plan = stages(4);
@@ -200,7 +203,7 @@ static void pools_have_stages_of_whole_nodes(void **state)
     expect_refusal(NULL, plan, "expected pp 4 stages on the machine's 1");
     expect_refusal(DEVICE("1GHz", "4", "16GiB", "100GB/s") "network:\n  - {name: inside, topology: switch, "
                                                            "devices: 64, bandwidth: 20GB/s, latency: 1us}\n",
-                   plan, "and a network between them, which this machine does not have");
+                   plan, "and a network between them, which it does not have");
 }
 
 /* The fullest stage is that with the largest share of its own memory. */
@@ -227,8 +230,7 @@ static double weights_of(const struct ll_trace *trace)
 {
     double bytes = 0;
     for (uint64_t i = 0; i < trace->tensor_count; i++)
-        if (trace->tensors[i].producer == LL_NONE &&
-            trace->descs[trace->tensors[i].desc].memory == LL_WEIGHT)
+        if (trace->tensors[i].producer == LL_NONE && trace->descs[trace->tensors[i].desc].memory == LL_WEIGHT)
             bytes += (double)ll_size_bytes(&trace->descs[trace->tensors[i].desc].shape);
     return bytes;
 }
@@ -266,8 +268,8 @@ static void ends_of_a_model_are_stages_of_their_own(void **state)
     static const struct ll_setting tied[] = {
         {"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "300"}, {"seq", "16"}};
     for (int model = 0; model < 2; model++) {
-        struct scene scene =
-            open_scene(model ? dry_model("gpt", true, 2, tied, 5) : dry_model("llama", true, 2, llama, 7), slow);
+        struct scene scene = open_scene(
+            model ? dry_model("gpt", true, 2, tied, 5) : dry_model("llama", true, 2, llama, 7), slow);
         struct ll_parallel plan = ll_plan_of_one();
         plan.pipeline = 4;
         plan.batch = 8;
@@ -361,9 +363,10 @@ static void a_layout_is_read_and_written(void **state)
         assert_true(ll_layout_read(text, &again, same, 64) && again.parts == layout.parts);
         assert_memory_equal(counts, same, layout.parts * sizeof *counts);
     }
-    static const char *const wrong[] = {"",      "|",    "t||t",       "tE|t", "E|L|t",  "t*0",   "t*",
-                                        "(t|t",  "t)",   "x",          "E|L",  "t*99999999999", "(,)*9t|t",
-                                        "((((((((((((((((((t))))))))))))))))))", "t|t|"};
+    static const char *const wrong[] = {
+        "",     "|",  "t||t", "tE|t", "E|L|t",         "t*0",      "t*",
+        "(t|t", "t)", "x",    "E|L",  "t*99999999999", "(,)*9t|t", "((((((((((((((((((t))))))))))))))))))",
+        "t|t|"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct ll_layout layout;
         if (ll_layout_read(wrong[i], &layout, NULL, 0))

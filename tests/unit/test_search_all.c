@@ -705,7 +705,8 @@ static void check_wishes(const char *machine, const struct wish *wishes, size_t 
 static void a_search_holds_what_is_wished(void **state)
 {
     (void)state;
-    static const struct wish tensor[] = {{"tp", "2"}}, several[] = {{"tp", "1,2"}, {"pp", "2"}, {"zero", "0,1"}},
+    static const struct wish tensor[] = {{"tp", "2"}},
+                             several[] = {{"tp", "1,2"}, {"pp", "2"}, {"zero", "0,1"}},
                              recomputed[] = {{"recompute", "full"}, {"micro_batch", "1,2"}},
                              order[] = {{"schedule", "interleaved,zb_h1"}, {"sequence_parallel", "false"}},
                              narrow[] = {{"low_precision", "none,tensorwise"}, {"grads_in_fp32", "true"}},
@@ -759,6 +760,37 @@ static void estimates_know_recipes(void **state)
     close_scene(&scene);
 }
 
+/* A device of eight that takes three times as long: in estimates, too, for what does not wait for the network. */
+static void estimates_know_stragglers(void **state)
+{
+    (void)state;
+    struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), one_node);
+    struct ll_plan_wishes read = {0};
+    assert_true(
+        ll_wishes_add(&read, "stragglers", "0.1:3", (struct ll_place){0}, &scene.arena, &scene.diags));
+    struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = SIMULATED};
+    const struct ll_search_result *even =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    wanted.wishes = &read;
+    const struct ll_search_result *slow =
+        ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
+    assert_true(even && slow && even->considered == slow->considered);
+    double off = 0, off_without = 0;
+    for (int i = 0; i < SIMULATED; i++) {
+        const struct ll_found_plan *found = &slow->found[i];
+        struct ll_parallel plan = found->plan;
+        plan.stragglers = (struct ll_slow_share){.factor = 1};
+        struct ll_spread *spread = ll_spread_trace(scene.trace, &plan, DEVICES, &scene.diags);
+        const double even_s = ll_parallel_time_s(spread, scene.machine, &scene.remembered, &scene.diags);
+        off += fabs(found->estimate_s / found->step_s - 1);
+        off_without += fabs(even_s / found->step_s - 1);
+        ll_spread_free(spread);
+    }
+    assert_true(off < off_without);
+    assert_true(slow->found[0].estimate_s > even->found[0].estimate_s);
+    close_scene(&scene);
+}
+
 /* Two pools of the same devices are found as one machine of them is, where layers are laid out alike. */
 static void a_search_over_equal_pools_is_that_of_one_machine(void **state)
 {
@@ -797,6 +829,7 @@ int main(void)
         cmocka_unit_test(of_what_does_not_fit_a_search_drops_no_more),
         cmocka_unit_test(a_search_holds_what_is_wished),
         cmocka_unit_test(estimates_know_recipes),
+        cmocka_unit_test(estimates_know_stragglers),
         cmocka_unit_test(a_search_over_equal_pools_is_that_of_one_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
