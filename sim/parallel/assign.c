@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers assigned to virtual stages by what they cost: a program of the whole model is replayed on the devices
- * of each pool, and the layers in a row are divided so that the virtual stage that takes longest takes as
- * little time as can be; among those divisions, so that the sum of squares of their times is least. */
+/* Layers assigned to virtual stages by what they cost: a program of the whole model is replayed on the
+ * devices of each pool, and the layers in a row are divided so that the virtual stage that takes longest
+ * takes as little time as can be; of those divisions, so that the sum of squares of their times is least. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

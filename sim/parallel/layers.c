@@ -388,9 +388,9 @@ static bool has_gradient_of(const struct finding *f, uint32_t op, uint32_t layer
     return has;
 }
 
-/* Where the ends are layers of their own: ops of a pass that no scope names are theirs if they follow the last
- * numbered layer or come before the first one; going backward, if the head gave their gradient, or the first
- * layer did. */
+/* Where the ends are layers of their own: ops of a pass that no scope names are theirs if they follow the
+ * last numbered layer or come before the first one; going backward, if the head gave their gradient, or the
+ * first layer did. */
 static uint32_t at_an_end(const struct finding *f, const struct ll_layers *layers, const uint32_t *ahead,
                           uint32_t op, uint32_t owner)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which layers each virtual stage has, as people write it: Megatron-LM's layout (megatron/core/transformer/
  * pipeline_parallel_layer_layout.py). Virtual stages stand in a row with | between; E is the embedding, t a
- * layer, L the head with the loss. What stands before *N, a letter, a | or a row in brackets, is there N times;
- * commas mean nothing. */
+ * layer, L the head with the loss. What stands before *N, a letter, a | or a row in brackets, is there N
+ * times; commas mean nothing. */
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>

@@ -63,9 +63,9 @@ struct ll_spread {
 struct ll_spread *ll_spread_trace(const struct ll_trace *trace, const struct ll_parallel *plan,
                                   uint64_t devices, struct ll_diags *diags);
 
-/* Where a plan has stages and says that layers are assigned by cost, or says nothing of layers on a machine of
- * several pools: puts a layout in its place, with which the slowest stage is as fast as can be. False after
- * complaints, or when memory ran out. */
+/* Where a plan has stages and says that layers are assigned by cost, or says nothing of layers on a machine
+ * of several pools: puts a layout in its place, with which the slowest stage is as fast as can be. False
+ * after complaints, or when memory ran out. */
 bool ll_assign_layers(const struct ll_trace *trace, const struct ll_machine *machine,
                       struct ll_remembered *remembered, struct ll_parallel *plan, struct ll_diags *diags);
 
@@ -194,9 +194,9 @@ struct ll_pool_use {
     double energy_j; /* of its devices in a step; NaN when the machine describes none */
 };
 
-/* Where a machine has pools, stage after stage lies on one after the other (ll_pool_of): programs are replayed
- * on the devices of their stages, and stages of different pools exchange over the slower of both networks, of
- * which each is taken to join all devices of the plan. */
+/* Where a machine has pools, stage after stage lies on one after the other (ll_pool_of): programs are
+ * replayed on the devices of their stages, and stages of different pools exchange over the slower of both
+ * networks, of which each is taken to join all devices of the plan. */
 struct ll_parallel_result {
     const struct ll_spread *spread;
     const struct ll_machine *machine;

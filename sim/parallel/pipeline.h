@@ -38,8 +38,8 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
-/* As a plan divides them: with the embedding before the numbered layers and the head with the loss behind them
- * as layers of their own, where the split says so. NULL, or why that cannot be, a static sentence. */
+/* As a plan divides them: with the embedding before the numbered layers and the head with the loss behind
+ * them as layers of their own, where the split says so. NULL, or why that cannot be, a static sentence. */
 const char *ll_layers_of_split(const struct ll_trace *trace, const struct ll_layer_split *split,
                                struct ll_arena *arena, struct ll_layers *layers);
 
@@ -541,14 +541,14 @@ struct ll_layer_costs {
 bool ll_layer_costs(const struct ll_result *result, const struct ll_layer_split *split,
                     struct ll_arena *arena, struct ll_layer_costs *costs);
 
-/* Divides the layers of a plan by what each takes on the devices of each pool (`costs`, of the same layers), so
- * that the virtual stage that takes longest takes as little as can be: by virtual stage of a model how many it
- * has. Needs no more virtual stages than layers. False when memory ran out. */
+/* Divides the layers of a plan by what each takes on the devices of each pool (`costs`, of the same layers),
+ * so that the virtual stage that takes longest takes as little as can be: by virtual stage of a model how
+ * many it has. Needs no more virtual stages than layers. False when memory ran out. */
 bool ll_divide_by_cost(const struct ll_parallel *plan, const struct ll_layer_costs *costs, uint64_t pools,
                        struct ll_arena *arena, uint32_t *counts);
 
-/* What shares of GEMMs, sequences and experts, recomputation and a framework make of a trace, in which GEMMs are
- * narrow already; NULL when that cannot be, or is nothing new; *failed when memory ran out. Free with
+/* What shares of GEMMs, sequences and experts, recomputation and a framework make of a trace, in which GEMMs
+ * are narrow already; NULL when that cannot be, or is nothing new; *failed when memory ran out. Free with
  * ll_trace_free. */
 struct ll_trace *ll_shared_program(const struct ll_trace *trace, const struct ll_parallel *plan,
                                    bool *failed);
@@ -598,8 +598,8 @@ bool ll_estimator_open(struct ll_estimator *e, const struct ll_machine *machine,
                        struct ll_exchanges *exchanges, uint64_t layers, uint64_t stages,
                        struct ll_arena *arena);
 
-/* Stages lie on one more pool of devices (ll_pool_of), of at most LL_MOST_POOLS. From now on the costs of layers
- * that are given below are a list, of the same layers by pool, which differ in times alone. */
+/* Stages lie on one more pool of devices (ll_pool_of), of at most LL_MOST_POOLS. From now on the costs of
+ * layers that are given below are a list, of the same layers by pool, which differ in times alone. */
 void ll_estimator_add_pool(struct ll_estimator *e, const struct ll_machine *machine,
                            struct ll_exchanges *exchanges);
 
@@ -621,10 +621,9 @@ void ll_estimate_share(struct ll_estimator *e, const struct ll_layer_costs *cost
 struct ll_checkpoint_bytes ll_estimate_checkpoint(const struct ll_estimator *e,
                                                   const struct ll_parallel *plan);
 
-/* The peak memory of the fullest device (of several pools: as many times the first one's memory as it has of its
- * own), a time that ll_estimate_s is never below, and the step time, of a
- * plan for which ll_estimate_share was called; they may differ in schedules of the same placement, and in
- * offloading. */
+/* The peak memory of the fullest device (of several pools: as many times the first one's memory as it has of
+ * its own), a time that ll_estimate_s is never below, and the step time, of a plan for which
+ * ll_estimate_share was called; they may differ in schedules of the same placement, and in offloading. */
 double ll_estimate_bytes(const struct ll_estimator *e, const struct ll_parallel *plan);
 double ll_estimate_bound_s(const struct ll_estimator *e, const struct ll_parallel *plan);
 double ll_estimate_s(struct ll_estimator *e, const struct ll_layer_costs *costs,

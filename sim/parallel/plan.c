@@ -569,6 +569,13 @@ static const struct row *row_of(const char *key)
     return row < rows + ROWS ? row : NULL;
 }
 
+size_t ll_plan_key_index(const char *key)
+{
+    const struct row *row = row_of(key);
+    assert(row);
+    return (size_t)(row - rows);
+}
+
 bool ll_plan_key_is_known(const char *key, struct ll_place place, struct ll_diags *diags)
 {
     return row_of(key) || complain_of_key(key, place, diags);

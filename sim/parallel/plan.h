@@ -270,8 +270,9 @@ struct ll_plan_key {
 size_t ll_plan_key_count(void);
 struct ll_plan_key ll_plan_key_at(size_t i);
 
-/* The member of a key, as its offset in a plan; whether its values have commas; whether two plans have the same
- * value of it; takes it over from another plan. */
+/* The member of a key, as its offset in a plan; whether its values have commas; whether two plans have the
+ * same value of it; takes it over from another plan. */
+size_t ll_plan_key_index(const char *key); /* which there is */
 size_t ll_plan_member_of(size_t i);
 bool ll_plan_key_is_list(size_t i);
 bool ll_plan_member_equals(size_t i, const struct ll_parallel *a, const struct ll_parallel *b);

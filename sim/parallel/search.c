@@ -487,8 +487,8 @@ static bool split_by_time(struct searching *s, const struct ll_layer_costs *cost
     return found;
 }
 
-/* Layers assigned by what they cost on the devices of each pool. False where there are too few, or they have no
- * layout that is short enough. */
+/* Layers assigned by what they cost on the devices of each pool. False where there are too few, or they have
+ * no layout that is short enough. */
 static bool lay_out(struct searching *s, const struct base *base, struct ll_parallel *plan)
 {
     struct ll_arena scratch = {0};
@@ -913,8 +913,9 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
     for (uint64_t i = 0; machine->pool_count > 0 && i <= machine->pool_count; i++) {
         const struct ll_machine *pool = i ? machine->pools[i - 1] : machine;
         if (pool->network_count < 2)
-            return ll_complain(diags, (struct ll_place){.file = pool->stem},
-                               "it is a pool; expected a network between its nodes, which it does not have");
+            return ll_complain(
+                diags, (struct ll_place){0},
+                "pool %" PRIu64 ": expected a network between its nodes, which it does not have", i + 1);
     }
     uint64_t bases;
     struct ll_arena scratch = {0};

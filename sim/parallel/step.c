@@ -700,10 +700,10 @@ static bool check_pools(const struct run *run)
         for (uint64_t s = 0; s < plan->pipeline; s++)
             devices += pool_of_stage(run, s) == i ? devices_of_stage(plan) : 0;
         if (machine->network_count < 2 || devices % machine->networks[0].devices != 0)
-            return ll_complain(run->diags, (struct ll_place){.file = machine->stem},
-                               "a pool of it has the devices of its stages, %" PRIu64
+            return ll_complain(run->diags, (struct ll_place){0},
+                               "pool %" PRIu64 " has the devices of its stages, %" PRIu64
                                "; expected whole nodes, and a network between them%s",
-                               devices, machine->network_count < 2 ? ", which it does not have" : "");
+                               i + 1, devices, machine->network_count < 2 ? ", which it does not have" : "");
     }
     return true;
 }

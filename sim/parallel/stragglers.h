@@ -31,8 +31,8 @@ struct ll_crews {
  * live in the arena. False when memory ran out. Deterministic. */
 bool ll_crews_draw(const struct ll_parallel *plan, struct ll_arena *arena, struct ll_crews *crews);
 
-/* The numbers of the devices that compute more slowly, of so many: those of ll_crews_draw; *count of them, none
- * where a factor of 1 slows none. NULL when memory ran out. */
+/* The numbers of the devices that compute more slowly, of so many: those of ll_crews_draw; *count of them,
+ * none where a factor of 1 slows none. NULL when memory ran out. */
 const uint64_t *ll_slow_devices(const struct ll_parallel *plan, uint64_t devices, struct ll_arena *arena,
                                 uint64_t *count);
 

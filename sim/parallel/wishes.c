@@ -3,19 +3,11 @@
 #include "sim/parallel/wishes.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/machine/node.h"
 #include "tracer/base/num.h"
-
-static size_t index_of(const char *key)
-{
-    size_t i = 0;
-    while (i < ll_plan_key_count() && strcmp(ll_plan_key_at(i).key, key) != 0)
-        i++;
-    assert(i < LL_MOST_WISHED);
-    return i;
-}
 
 /* One more value. */
 static bool add(struct ll_plan_wishes *wishes, const char *key, const char *text, struct ll_place place,
@@ -24,7 +16,8 @@ static bool add(struct ll_plan_wishes *wishes, const char *key, const char *text
     struct ll_parallel read = ll_plan_of_one();
     if (!ll_plan_key_is_known(key, place, diags) || !ll_plan_set(&read, key, text, place, diags))
         return false;
-    const size_t i = index_of(key);
+    const size_t i = ll_plan_key_index(key);
+    assert(i < LL_MOST_WISHED);
     const uint64_t count = wishes->of[i].count;
     struct ll_parallel *values = ll_alloc(arena, count + 1, sizeof *values);
     if (!values)
@@ -44,7 +37,7 @@ bool ll_wishes_add(struct ll_plan_wishes *wishes, const char *key, const char *t
 {
     if (!ll_plan_key_is_known(key, place, diags))
         return false;
-    if (ll_plan_key_is_list(index_of(key)) || !strchr(text, ','))
+    if (ll_plan_key_is_list(ll_plan_key_index(key)) || !strchr(text, ','))
         return add(wishes, key, text, place, arena, diags);
     bool right = true;
     for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
@@ -62,7 +55,10 @@ static bool add_list(struct ll_plan_wishes *wishes, const struct ll_node *list, 
 {
     struct ll_str text = {0};
     bool right = true;
-    const bool layouts = strcmp(list->key, "pipeline_model_parallel_layout") == 0; /* values with commas */
+    if (!ll_plan_key_is_known(list->key, list->place, diags))
+        return false;
+    const size_t member = ll_plan_member_of(ll_plan_key_index(list->key));
+    const bool layouts = member == offsetof(struct ll_parallel, split.layout); /* values with commas */
     for (const struct ll_node *item = layouts ? list->first : NULL; item; item = item->next)
         right = (item->type == LL_NODE_SCALAR ? add(wishes, list->key, item->text, item->place, arena, diags)
                                               : ll_complain(diags, item->place, "expected text, not %s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all plans of a search have to hold: keys of plans with a value each, or with several to choose from. */
+/* What all plans of a search have to hold: keys of plans with one value each, or several to choose from. */
 #ifndef LL_SIM_PARALLEL_WISHES_H
 #define LL_SIM_PARALLEL_WISHES_H
 
@@ -24,7 +24,8 @@ bool ll_wishes_add(struct ll_plan_wishes *wishes, const char *key, const char *t
 bool ll_wishes_parse(struct ll_plan_wishes *wishes, const char *text, size_t length, const char *name,
                      struct ll_arena *arena, struct ll_diags *diags);
 
-/* Members of a plan go by their offset. How many values are wished of one; whether a plan holds them. Pure. */
+/* Members of a plan go by their offset. How many values are wished of one; whether a plan holds them.
+ * Pure. */
 uint64_t ll_wishes_of(const struct ll_plan_wishes *wishes, size_t member);
 bool ll_wishes_hold(const struct ll_plan_wishes *wishes, const struct ll_parallel *plan, size_t member);
 

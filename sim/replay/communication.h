@@ -57,9 +57,9 @@ struct ll_exchanges *ll_exchanges_new(const struct ll_machine *machine, uint64_t
                                       struct ll_prices *prices);
 void ll_exchanges_free(struct ll_exchanges *exchanges);
 
-/* From now on collectives of groups that reach farther than so many devices take no less than they would take
- * on any of these other machines' networks (`count`, which outlive it), to which some members are attached. To
- * be called before any price is asked. False when memory ran out. */
+/* From now on collectives of groups that reach farther than so many devices take no less than they would
+ * take on any of these other machines' networks (`count`, which outlive it), to which some members are
+ * attached. To be called before any price is asked. False when memory ran out. */
 bool ll_exchanges_join(struct ll_exchanges *exchanges, struct ll_exchanges *const *others, uint64_t count,
                        uint64_t reach);
 

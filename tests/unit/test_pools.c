@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages of a pipeline on devices of two kinds, layers assigned by what they cost there, and the ends of a model
- * as stages of their own. */
+/* Stages of a pipeline on devices of two kinds, layers assigned by what they cost there, and the ends of a
+ * model as stages of their own. */
 #include "check.h"
 
 #include "dry_model.h"
@@ -191,7 +191,7 @@ static void pools_have_stages_of_whole_nodes(void **state)
     struct ll_parallel plan = stages(2);
     plan.split.evenly = true;
     plan.data = 2;
-    expect_refusal(slow, plan, "the devices of its stages, 2; expected whole nodes");
+    expect_refusal(slow, plan, "pool 1 has the devices of its stages, 2; expected whole nodes");
     plan = stages(1);
     expect_refusal(slow, plan, "expected at least a stage for each of the machine's 2 pools");
     plan = stages(4);

@@ -760,7 +760,8 @@ static void estimates_know_recipes(void **state)
     close_scene(&scene);
 }
 
-/* A device of eight that takes three times as long: in estimates, too, for what does not wait for the network. */
+/* A device of eight that takes three times as long: in estimates, too, for what does not wait for the
+ * network. */
 static void estimates_know_stragglers(void **state)
 {
     (void)state;
