@@ -178,8 +178,8 @@ static void move_place(struct walk *walk, uint32_t from, uint32_t to)
         track->arrival = to;
 }
 
-/* Takes out places where neither storages nor remains are found. What stands there, parts of storages,
- * goes to the next place to the right: it counts for all to its left as before, and for none to its right. */
+/* Takes out places where neither storages nor remains are found. What stands there, parts of storages, goes
+ * to the next place to the right: it counts for all to its left as before, and for none to its right. */
 static void close_ranks(struct walk *walk)
 {
     struct line *line = &walk->line;

@@ -174,12 +174,20 @@ static double ll_taken_s(const struct ll_slowed *slowed, const double *level_end
  * Costs depend on the op's signature only and are asked once (forms.h); what earlier ops left on chip is
  * taken off. */
 
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* An op by itself, whenever it starts. */
 struct alone {
     struct ll_warm_bytes found;      /* of the ops before it */
     const struct ll_cost *ways;      /* `ways` of the first of them */
     struct ll_timing *timings;       /* by way: on an empty stream */
     const struct ll_tally **tallies; /* by way; NULL until one is asked for */
+    /* How long the software takes at most, and at least, until the device may begin: by any of the ways with
+     * all that it does, and with what it does while the device works taken off. */
+    double most_before_s, least_before_s;
 };
 
 struct run {
@@ -314,20 +322,14 @@ static void slow_down(struct run *run, const struct ll_slowed *slowed, double st
         tried->late_s -= fmin(timing->behind_s, time_s + tried->taken_s) - fmin(timing->behind_s, time_s);
 }
 
-static double least(double a, double b)
+/* Notes the times that late_s and slow_down look at in any of the op's ways, beside those of ops. */
+static void note_times(struct run *run, double start_s, const struct alone *alone)
 {
-    return a < b ? a : b;
-}
-
-/* Notes the times that late_s and slow_down look at, beside those of ops. */
-static void note_times(struct run *run, double start_s, const struct ll_timing *timing)
-{
-    const double before_s = timing->overhead_s + timing->more_s, started_s = run->placed.started_s;
-    const double latest_s = -least(-start_s, -started_s) + before_s;
-    run->placed.reach_s = -least(-run->placed.reach_s, -latest_s);
+    const double started_s = run->placed.started_s;
+    const double latest_s = (start_s > started_s ? start_s : started_s) + alone->most_before_s;
+    run->placed.reach_s = latest_s > run->placed.reach_s ? latest_s : run->placed.reach_s;
     if (run->machine->software.queue > 0)
-        run->placed.low_s =
-            least(run->placed.low_s, least(started_s, started_s + before_s - timing->behind_s));
+        run->placed.low_s = least(run->placed.low_s, least(started_s, started_s + alone->least_before_s));
 }
 
 static void place_op(struct run *run, uint32_t seq, uint32_t streams, double start_s,
@@ -424,9 +426,15 @@ static bool find_alone(struct run *run, uint32_t seq, struct alone *alone)
                                            &alone->found, run->arena);
     if (!alone->ways || (!alone->timings && !make_alone(alone, alone->ways->ways, run->scratch)))
         return false;
+    alone->most_before_s = 0;
+    alone->least_before_s = INFINITY;
     for (uint32_t i = 0; i < alone->ways->ways; i++) {
         ll_time_op(prepared, run->machine, seq, &alone->ways[i], &alone->found, run->slowed,
                    &alone->timings[i]);
+        const struct ll_timing *timing = &alone->timings[i];
+        const double before_s = timing->overhead_s + timing->more_s;
+        alone->most_before_s = -least(-alone->most_before_s, -before_s);
+        alone->least_before_s = least(alone->least_before_s, before_s - timing->behind_s);
         alone->tallies[i] = NULL;
     }
     return true;
@@ -466,7 +474,7 @@ static const struct ll_tally *tally_of(struct run *run, uint32_t seq, struct alo
     return kept;
 }
 
-static enum ll_stream stream_of(const struct ll_work *work)
+static enum ll_replay_stream stream_of(const struct ll_work *work)
 {
     if (work->kind == LL_WORK_SWAP)
         return work->a_bytes > work->c_bytes ? LL_STREAM_TO_HOST : LL_STREAM_FROM_HOST;
@@ -485,7 +493,6 @@ static struct tried try_way(struct run *run, uint32_t seq, const struct alone *a
 {
     struct tried tried = {.cost = &alone->ways[way], .timing = alone->timings[way]};
     tried.late_s = late_s(run, start_s, &tried.timing);
-    note_times(run, start_s, &tried.timing);
     const struct ll_slowed slowed = {run->prepared, run->machine,        seq,        tried.cost,
                                      &alone->found, tried.timing.time_s, run->slowed};
     if (!run->among->apart && run->machine->network_count > 0)
@@ -523,7 +530,7 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
 {
     const struct ll_prepared *prepared = run->prepared;
     uint32_t signature = prepared->trace->ops[seq].signature, i = seq - prepared->first_op;
-    enum ll_stream stream = stream_of(&prepared->works[signature]);
+    enum ll_replay_stream stream = stream_of(&prepared->works[signature]);
     struct alone *alone = alone_of(run, seq);
     if (!alone)
         return NULL;
@@ -532,6 +539,7 @@ static const struct ll_tally *run_on_device(struct run *run, uint32_t seq)
     if (stream == LL_STREAM_DEVICE) {
         queue_op(run, seq);
         run->placed.ops[i].lead_s = begin_s - run->placed.started_s;
+        note_times(run, begin_s, alone);
         tried = best_way(run, seq, alone, begin_s);
         run->placed.started_s += run->machine->software.queue > 0 ? tried.timing.overhead_s : 0;
     } else {

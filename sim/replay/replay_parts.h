@@ -16,7 +16,7 @@ struct ll_op_parts {
 };
 
 /* What ops run on, one after the other. */
-enum ll_stream {
+enum ll_replay_stream {
     LL_STREAM_DEVICE,
     LL_STREAM_HOST,
     LL_STREAM_TO_HOST, /* what waits on the host goes and comes beside input; links are duplex */

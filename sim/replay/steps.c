@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equal steps are replayed once, to the bit as if each had been.
  *
- * Steps are equal when their ops have the same signatures, find the same in caches, and wait for ops that lie
- * as far back. Such a step runs like the one two before, only later, as soon as all that it depends on does:
- * ops that it may wait for, streams and the software's queue. Times are sums of doubles, so "later" has to be
- * exact. Between two powers of two, B and 2 B, doubles are the multiples of u = 2^-52 B. There
+ * Steps are equal when their ops have the same signatures, find the same in caches, and wait for ops that
+ * lie as far back. Such a step runs like the one two before, only later, as soon as all that it depends on
+ * does: ops that it may wait for, streams and the software's queue. Times are sums of doubles, so "later"
+ * has to be exact. Between two powers of two, B and 2 B, doubles are the multiples of u = 2^-52 B. There
  *
  *       fl(x + s + t) = fl(x + t) + s         for x, x + s + t in B .. 2 B, and s a multiple of 2 u
  *
@@ -22,7 +22,8 @@
 #include "sim/replay/replay.h"
 #include "sim/replay/replay_parts.h"
 
-enum { PERIOD = 2, LEAST_STEPS = 8 }; /* fewer equal steps are replayed sooner than compared */
+/* Fewer equal steps are replayed sooner than compared, fewer periods sooner than added up. */
+enum { PERIOD = 2, LEAST_STEPS = 8, LEAST_PERIODS = 8 };
 
 /* --- which steps are equal --- */
 
@@ -183,8 +184,8 @@ void ll_turnover_begin(struct ll_turnover *turnover, const struct ll_prepared *p
         turnover->step++;
 }
 
-/* How many steps in a row must have gone like those before them: all that the next one may look at, by
- * what its ops wait for, by the software's queue, and by the host's buffers. */
+/* How many steps in a row must have gone like those before them: all that the next one may look at, by what
+ * its ops wait for, by the software's queue, and by the host's buffers. */
 static uint64_t steps_needed(struct ll_turnover *turnover, const struct ll_equal_steps *equal, uint32_t step)
 {
     const uint64_t reach = equal->reach / turnover->prepared->trace->steps[step].op_count;
@@ -226,7 +227,8 @@ uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *pl
     const double binade_s = binade_of(mark_of(turnover, step - PERIOD)->low_s);
     const double reach_s = fmax(mark->reach_s, mark_of(turnover, step - 1)->reach_s);
     const double room = floor((2 * binade_s - reach_s) / shift_s) - 1;
-    return room < 1 ? 0 : (uint32_t)fmin(room, (double)((equal->last - step) / PERIOD));
+    const double periods = fmin(room, (double)((equal->last - step) / PERIOD));
+    return periods < LEAST_PERIODS ? 0 : (uint32_t)periods;
 }
 
 /* --- leaving steps out --- */

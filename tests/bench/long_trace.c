@@ -4,8 +4,8 @@
  *     long_trace FILE STEPS DIFFERENT
  *
  * A step has 63 layers of eight ops and an input. Tokens of a layer are drawn anew for each layer of each
- * step out of DIFFERENT numbers, so that no two steps and hardly two neighbouring layers are equal; 0:
- * they are drawn once, and all steps are equal. Ops have at most 7 DIFFERENT + 600 signatures. */
+ * step out of DIFFERENT numbers, so that no two steps and hardly two neighbouring layers are equal; 0: they
+ * are drawn once, and all steps are equal. Ops have at most 7 DIFFERENT + 600 signatures. */
 #include "random.h"
 #include "tracer/record/recorder.h"
 
