@@ -212,7 +212,8 @@ uint32_t ll_turnover_end_step(struct ll_turnover *turnover, struct ll_placed *pl
     placed->low_s = INFINITY;
     placed->reach_s = 0;
     if (turnover->equal == prepared->equal_step_count ||
-        step < prepared->equal_steps[turnover->equal].first + PERIOD) {
+        step < prepared->equal_steps[turnover->equal].first + PERIOD ||
+        prepared->equal_steps[turnover->equal].last - step < PERIOD * LEAST_PERIODS) {
         turnover->same = 0;
         return 0;
     }
