@@ -22,7 +22,7 @@ shared() {
 }
 
 # Long enough that starting a rank is little: a training step on many machines.
-sed 's/mode: infer, batch: 1/mode: train/; s/alexnet/resnet/' "$space" >"$here/long.yaml"
+sed 's/mode: infer, batch: 1/mode: train/; s/alexnet/resnet/; s/\[100GB.*\]/{from: 100GB\/s, to: 600GB\/s, by: 100GB\/s}/' "$space" >"$here/long.yaml"
 shared "$here/long.yaml" 4 0.05
 holds "$(number evaluating_share) >= 0.95" "evaluating"
 
