@@ -248,7 +248,7 @@ static void add_words(const struct ll_serving_setup *setup, int which, struct ll
     ll_str_addf(out, ": weights %s a device, KV cache of %s tokens a rank (%s)",
                 ll_format_binary(&weights, g->memory.weights), ll_format_grouped(&tokens, g->pool->kv_tokens),
                 ll_format_binary(&kv, (double)g->pool->kv_tokens * g->memory.kv_token));
-    ll_str_addf(out, ", at most %" PRIu64 " sequence%s and %" PRIu64 " token%s a step",
+    ll_str_addf(out, ", at most %" PRIu64 " sequence%s and %" PRIu64 " token%s per step",
                 g->pool->engine.most_sequences, ll_plural(g->pool->engine.most_sequences),
                 g->pool->engine.most_tokens, ll_plural(g->pool->engine.most_tokens));
 }

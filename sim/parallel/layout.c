@@ -146,3 +146,70 @@ bool ll_layout_write(const uint32_t *counts, uint32_t parts, bool embedding, boo
     ll_str_release(&out);
     return fits;
 }
+
+/* --- the ends as layers --- */
+
+struct ll_ends ll_split_ends(const struct ll_layer_split *split)
+{
+    struct ll_layout layout = {.embedding = true, .loss = true}; /* by cost both are looked at alone */
+    if (*split->layout && !ll_split_is_by_cost(split))
+        ll_layout_read(split->layout, &layout, NULL, 0);
+    return *split->layout ? (struct ll_ends){layout.embedding, layout.loss}
+                          : (struct ll_ends){split->embedding, split->loss};
+}
+
+/* Ops are told from those of numbered layers by their scopes, also where they go backward. */
+static const char *without_ends(const struct ll_trace *trace, const struct ll_layers *layers)
+{
+    bool backward = false, named = false;
+    if (layers->count == 0 || !*layers->names[0])
+        return "no layers are numbered in it, so that nobody knows what comes before and behind them";
+    for (uint32_t op = 0; op < trace->op_count; op++)
+        if (trace->signatures[trace->ops[op].signature].phase == LL_PHASE_BACKWARD) {
+            backward = true;
+            named |= layers->named[op] != LL_NONE;
+        }
+    return backward && !named
+               ? "it does not say which layers its backward ops are of, so that nobody knows which are of "
+                 "the embedding and of the loss"
+               : NULL;
+}
+
+/* Layers of which the first, or the last, is one with its neighbour after all. */
+static void join_end(const struct ll_trace *trace, bool first, struct ll_layers *layers)
+{
+    const uint32_t gone = first ? 0 : layers->count - 1, into = first ? 1 : layers->count - 2;
+    layers->flops[into] = ll_add(layers->flops[into], layers->flops[gone]);
+    for (uint32_t op = 0; op < trace->op_count; op++) {
+        if (layers->owner[op] == gone)
+            layers->owner[op] = into;
+        layers->owner[op] -= first && layers->owner[op] != LL_NONE;
+        layers->named[op] -= first && layers->named[op] != LL_NONE;
+    }
+    layers->count--;
+    layers->names += first;
+    layers->flops += first;
+    layers->named_flops += first;
+}
+
+const char *ll_layers_of_split(const struct ll_trace *trace, const struct ll_layer_split *split,
+                               struct ll_arena *arena, struct ll_layers *layers)
+{
+    const struct ll_ends ends = ll_split_ends(split);
+    if (!ll_layers_find(trace, arena, layers))
+        return "memory ran out";
+    if (!ends.embedding && !ends.loss)
+        return NULL;
+    const char *trouble = without_ends(trace, layers);
+    if (trouble)
+        return trouble;
+    if (!ll_layers_find_ends(trace, true, arena, layers))
+        return "memory ran out";
+    layers->named_flops[0] = layers->flops[0];
+    layers->named_flops[layers->count - 1] = layers->flops[layers->count - 1];
+    if (!ends.embedding)
+        join_end(trace, true, layers);
+    if (!ends.loss)
+        join_end(trace, false, layers);
+    return NULL;
+}

@@ -160,3 +160,21 @@ const struct ll_trace *ll_parallel_peak_program(const struct ll_parallel_result 
                                          result->stages[result->fullest].peak.chunk);
     return spread->programs[spread->program_of[vstage]].trace;
 }
+
+double ll_behind_norm_s(const struct ll_result *result)
+{
+    const struct ll_prepared *prepared = result->prepared;
+    const struct ll_trace *trace = prepared->trace;
+    double normed_s = -1, end_s = 0;
+    uint64_t from = prepared->end_op;
+    while (from > prepared->first_op && trace->ops[from - 1].step == trace->ops[prepared->end_op - 1].step)
+        from--;
+    for (uint64_t seq = from; seq < prepared->end_op; seq++) {
+        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
+        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
+        end_s = fmax(end_s, op->start_s + op->time_s);
+        if (signature->phase == LL_PHASE_UPDATE && signature->view.kind == LL_OP_L2_LOSS)
+            normed_s = fmax(normed_s, op->start_s + op->time_s);
+    }
+    return normed_s < 0 ? 0 : fmax(0, end_s - normed_s);
+}

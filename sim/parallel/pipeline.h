@@ -38,6 +38,10 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
+/* As ll_layers_find; with `ends`, what comes before and behind numbered layers are the first and the last one. */
+bool ll_layers_find_ends(const struct ll_trace *trace, bool ends, struct ll_arena *arena,
+                         struct ll_layers *layers);
+
 /* As a plan divides them: with the embedding before the numbered layers and the head with the loss behind
  * them as layers of their own, where the split says so. NULL, or why that cannot be, a static sentence. */
 const char *ll_layers_of_split(const struct ll_trace *trace, const struct ll_layer_split *split,
@@ -198,6 +202,11 @@ struct ll_trace *ll_leave_twins_out(const struct ll_trace *trace, const struct l
  * they are still equal, and all would still be divided among virtual stages as they were. */
 bool ll_kept_layers_hold(const struct ll_trace *made, const struct ll_parallel *plan,
                          const struct ll_kept_layers *kept, struct ll_arena *arena);
+
+/* FLOPs of a step; ll_whole_step_flops: of the whole step of which layers were left out (kept->count > 0). False
+ * when memory ran out, or the layers are others. */
+double ll_step_flops(const struct ll_trace *trace);
+bool ll_whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops);
 
 /* The stages on which terms of a tie's sum are made: how many, and how far apart neighbours are; 0 apart
  * where two are on one stage or they are not equally far apart. */
@@ -556,6 +565,10 @@ struct ll_trace *ll_shared_program(const struct ll_trace *trace, const struct ll
 /* The kind of parallelism that asks for an exchange of a plan's program. Pure. */
 enum ll_traffic_kind ll_traffic_of(const struct ll_parallel *plan, const struct ll_op_signature *signature);
 
+/* What follows the norm of all gradients in a step, which all stages know when the last one has its part:
+ * seconds. Pure. */
+double ll_behind_norm_s(const struct ll_result *result);
+
 /* The memory of a program's passes, once it was asked for. */
 struct ll_known_memory {
     struct ll_vstage_memory memory;
@@ -563,8 +576,8 @@ struct ll_known_memory {
 };
 
 /* Fills the memory of a device of a stage, on such a machine, in *use, whose in_flight is known, and
- * *footprint; `alone` is that of a replay of its first program, `known` has one for each program of the plan on
- * such machines. False when memory ran out. */
+ * *footprint; `alone` is that of a replay of its first program, `known` has one for each program of the plan
+ * on such machines. False when memory ran out. */
 bool ll_use_memory(const struct ll_spread *spread, const struct ll_machine *machine, uint64_t stage,
                    const struct ll_footprint *alone, struct ll_known_memory *known,
                    struct ll_footprint *footprint, struct ll_stage_use *use);

@@ -19,47 +19,6 @@
 #include "tracer/transform/rescale.h"
 #include "tracer/transform/rewrite.h"
 
-/* FLOPs of ops, summed without rounding, so that it does not matter in which order: low and high words. */
-struct flops {
-    uint64_t low, high;
-};
-
-static void add_flops(struct flops *sum, uint64_t flops, uint64_t times)
-{
-    sum->low += (flops & UINT32_MAX) * times;
-    sum->high += (flops >> 32) * times;
-}
-
-static double flops_of(const struct flops *sum, const struct ll_trace *trace)
-{
-    return ((double)sum->high * 0x1p32 + (double)sum->low) / (double)ll_max(trace->step_count, 1);
-}
-
-/* FLOPs of a step. Pure. */
-static double step_flops(const struct ll_trace *trace)
-{
-    struct flops sum = {0};
-    for (uint64_t i = 0; i < trace->op_count; i++)
-        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops, 1);
-    return flops_of(&sum, trace);
-}
-
-/* The same of the whole step of which layers were left out (kept->count > 0). False when memory ran out, or
- * the layers are others. */
-static bool whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops)
-{
-    struct ll_arena scratch = {0};
-    struct ll_layers layers;
-    struct flops sum = {0};
-    bool done = kept->count == 0 || (ll_layers_find(trace, &scratch, &layers) && layers.count == kept->count);
-    for (uint64_t i = 0; done && kept->count > 0 && i < trace->op_count; i++)
-        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops,
-                  layers.owner[i] == LL_NONE ? 1 : kept->stands_for[layers.owner[i]]);
-    *flops = kept->count > 0 ? flops_of(&sum, trace) : step_flops(trace);
-    ll_arena_release(&scratch);
-    return done;
-}
-
 /* Of a step's `whole` FLOPs those that each of `ranks` devices does, which are at least 2, for they could not
  * be divided: a rank's are U + D / ranks, the whole's U + D. Pure. */
 static double ll_undivided_flops(double whole, double rank, uint64_t ranks)
@@ -72,8 +31,8 @@ static double ll_undivided_flops(double whole, double rank, uint64_t ranks)
 
 bool ll_is_divided(const struct ll_trace *trace, const struct ll_trace *rank)
 {
-    double whole = step_flops(trace);
-    return whole == 0 || step_flops(rank) < whole;
+    double whole = ll_step_flops(trace);
+    return whole == 0 || ll_step_flops(rank) < whole;
 }
 
 struct bundling {
@@ -600,8 +559,8 @@ static bool shard(struct chain *chain)
     if (!rank || !follow(chain, rank, NULL))
         return false;
     double rank_flops;
-    if (!whole_step_flops(whole, &chain->kept, &spread->whole_flops) ||
-        !whole_step_flops(rank, &chain->kept, &rank_flops))
+    if (!ll_whole_step_flops(whole, &chain->kept, &spread->whole_flops) ||
+        !ll_whole_step_flops(rank, &chain->kept, &rank_flops))
         return no_memory(chain->diags);
     spread->undivided_flops = ll_undivided_flops(spread->whole_flops, rank_flops, spread->plan.tensor);
     return spread->whole_flops == 0 || rank_flops < spread->whole_flops || refuse_shares(chain);

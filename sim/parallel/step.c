@@ -50,7 +50,7 @@ struct run {
     struct ll_diags *diags;
     struct ll_program_replay *measured;  /* by pool and program, on a device like all others of the pool */
     const struct ll_program_replay **of; /* by virtual stage: its replay in the pipeline that is simulated */
-    struct ll_known_memory *memory; /* by pool and program */
+    struct ll_known_memory *memory;      /* by pool and program */
     struct ll_crews crews;
     const uint8_t *crew; /* of crews.slow: the pipeline that is simulated; NULL: one without slow devices */
     struct variant *variants;
@@ -399,25 +399,6 @@ static double between_models_s(const struct run *run, uint32_t vstage)
     return price_between(run, stage, other, &asked, &price) ? 0 : over_links_s(run, stage, &asked, &price);
 }
 
-/* What follows the norm of all gradients in a step, which all stages know when the last one has its part. */
-static double behind_norm_s(const struct ll_result *result)
-{
-    const struct ll_prepared *prepared = result->prepared;
-    const struct ll_trace *trace = prepared->trace;
-    double normed_s = -1, end_s = 0;
-    uint64_t from = prepared->end_op;
-    while (from > prepared->first_op && trace->ops[from - 1].step == trace->ops[prepared->end_op - 1].step)
-        from--;
-    for (uint64_t seq = from; seq < prepared->end_op; seq++) {
-        const struct ll_op_signature *signature = &trace->signatures[trace->ops[seq].signature];
-        const struct ll_op_result *op = &result->ops[seq - prepared->first_op];
-        end_s = fmax(end_s, op->start_s + op->time_s);
-        if (signature->phase == LL_PHASE_UPDATE && signature->view.kind == LL_OP_L2_LOSS)
-            normed_s = fmax(normed_s, op->start_s + op->time_s);
-    }
-    return normed_s < 0 ? 0 : fmax(0, end_s - normed_s);
-}
-
 /* The first micro-batch has nothing to add its gradients to, which the tail makes up for; where the tail is
  * shorter than that, all micro-batches share what is left. */
 static void time_vstages(struct run *run)
@@ -434,7 +415,8 @@ static void time_vstages(struct run *run)
             .tail_s = fmax(0, tail_s) + between_models_s(run, vstage),
         };
         if (run->spread->plan.pipeline > 1)
-            run->times[vstage].joint_s = fmin(run->times[vstage].tail_s, behind_norm_s(measured->per_step));
+            run->times[vstage].joint_s =
+                fmin(run->times[vstage].tail_s, ll_behind_norm_s(measured->per_step));
         if (ll_schedule_splits(run->spread->plan.schedule))
             run->times[vstage].weights_s =
                 fmin(run->times[vstage].backward_s, weights_s(measured->again) + measured->added_s);
@@ -775,7 +757,8 @@ static bool sum_stage(const struct run *run, uint64_t stage, struct ll_term *ter
     assert(use->flops >= 0 && use->busy_s >= 0 && use->in_flight > 0 &&
            use->in_flight <= shape.micro_batches * shape.chunks);
     return ll_use_memory(run->spread, machine_of(run, stage), stage, terms[0].result->footprint,
-                         &run->memory[pool_of_stage(run, stage) * run->spread->program_count], footprint, use);
+                         &run->memory[pool_of_stage(run, stage) * run->spread->program_count], footprint,
+                         use);
 }
 
 /* Whether a stage's devices are fuller than another one's: on devices alike the more bytes, else the larger

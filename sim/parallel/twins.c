@@ -10,7 +10,7 @@
  * The programs of stages 0, 1 and 5 come out as from the whole step: of a neighbour they see but the layer at
  * their border, and this one stands for those that are left out behind it. Whether the transformations have
  * treated the layers alike, so that the ones that were left out would have become what those kept did, is
- * seen in what came out (third section). */
+ * seen in what came out (third section), which has what the whole step computes as well. */
 #include <assert.h>
 #include <string.h>
 
@@ -48,8 +48,8 @@ static uint32_t twin_of(const struct inside *inside, uint32_t vstage)
     return vstage;
 }
 
-/* What is inside of each virtual stage, whose `count` layers are known: with the embedding as one of them, all
- * others lie one further on. */
+/* What is inside of each virtual stage, whose `count` layers are known: with the embedding as one of them,
+ * all others lie one further on. */
 static void find_inside(const struct ll_parallel *plan, const struct ll_equal_layers *equal, uint32_t count,
                         const uint32_t *part_of, struct inside *inside)
 {
@@ -325,4 +325,42 @@ bool ll_kept_layers_hold(const struct ll_trace *made, const struct ll_parallel *
     struct ll_equal_layers equal;
     return ll_equal_layers_find(made, arena, &equal) && are_alike(kept, &equal) &&
            divide_alike(kept, &equal.layers, &plan->split, arena);
+}
+
+/* FLOPs of ops, summed without rounding, so that it does not matter in which order: low and high words. */
+struct flops {
+    uint64_t low, high;
+};
+
+static void add_flops(struct flops *sum, uint64_t flops, uint64_t times)
+{
+    sum->low += (flops & UINT32_MAX) * times;
+    sum->high += (flops >> 32) * times;
+}
+
+static double flops_of(const struct flops *sum, const struct ll_trace *trace)
+{
+    return ((double)sum->high * 0x1p32 + (double)sum->low) / (double)ll_max(trace->step_count, 1);
+}
+
+double ll_step_flops(const struct ll_trace *trace)
+{
+    struct flops sum = {0};
+    for (uint64_t i = 0; i < trace->op_count; i++)
+        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops, 1);
+    return flops_of(&sum, trace);
+}
+
+bool ll_whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops)
+{
+    struct ll_arena scratch = {0};
+    struct ll_layers layers;
+    struct flops sum = {0};
+    bool done = kept->count == 0 || (ll_layers_find(trace, &scratch, &layers) && layers.count == kept->count);
+    for (uint64_t i = 0; done && kept->count > 0 && i < trace->op_count; i++)
+        add_flops(&sum, trace->signatures[trace->ops[i].signature].flops,
+                  layers.owner[i] == LL_NONE ? 1 : kept->stands_for[layers.owner[i]]);
+    *flops = kept->count > 0 ? flops_of(&sum, trace) : ll_step_flops(trace);
+    ll_arena_release(&scratch);
+    return done;
 }

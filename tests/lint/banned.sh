@@ -23,9 +23,9 @@ breach '(exit|_exit|quick_exit|abort) *\(' '(sim/cli/record_program|tracer/inter
 breach '(printf|vprintf|fprintf|vfprintf|puts|putchar|perror|err|errx|warn|warnx) *\(' sim/cli/ 'only sim/cli prints'
 breach '(std(out|err))[^a-zA-Z0-9_]' sim/cli/ 'only sim/cli prints'
 
-# No product is known to the simulator: its rooms compare no text (but that of plans), hence neither a name nor
+# No product is known to the simulator: its rooms compare no text (but that of plans, and names of layers), hence neither a name nor
 # a kind.
 code=$(printf '%s\n' "$code" | grep -E '^sim/(cost|memory|network|parallel|replay)/')
-breach '(strn?(case)?cmp|strstr|fnmatch|regexec) *\(' sim/parallel/plan.c: 'a machine that needs an `if` lacks a key in its description'
+breach '(strn?(case)?cmp|strstr|fnmatch|regexec) *\(' 'sim/parallel/(plan|twins).c:' 'a machine that needs an `if` lacks a key in its description'
 breach 'machine(->|\.)(kind|name|stem)[^a-zA-Z0-9_]' none/ 'costs depend on quantities, never on which device it is'
 exit $status
