@@ -8,6 +8,9 @@
  * - DEEPSPEED  the same as Megatron-DeepSpeed of 2022 has it, whose layers are computed again going backward
  * - SHARDED    PyTorch's FSDP: weights, gradients and state in as many parts as there are devices, weights of
  * the next layer gathered while one computes
+ * - MAXTEXT    MaxText on TPUs: as FSDP, within each slice unless the row says that slices share parts, also
+ * with tensor parallelism, whose exchanges go on beside the GEMMs that need them; XLA recomputes what is read
+ * alone, and is still while gradients are scattered
  * - REPLICAS   replicas with a share of the batch each, gradients exchanged while the backward pass goes on
  * - TOKENS     the same, each with so many words
  * - ALONE      one device or a few, forward, or forward and backward without an update */
@@ -168,6 +171,52 @@ static void plan_SHARDED(struct reading *r)
     set_from(r, "seq");
 }
 
+/* What MaxText's policies keep, beside each layer's input; behind `_offloaded` all of it is with the host. */
+static bool keeps(struct ll_recompute_except *except, const char *policy, size_t length)
+{
+    static const struct {
+        const char *name;
+        struct ll_recompute_except except;
+    } policies[] = {{"full", {.unread = true}},
+                    {"qkv", {.qkv = true}},
+                    {"qkv_out", {.qkv = true, .out = true}},
+                    {"minimal", {.gemms = true}}};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        if (strlen(policies[i].name) == length && strncmp(policies[i].name, policy, length) == 0) {
+            *except = policies[i].except;
+            return true;
+        }
+    return false;
+}
+
+static void plan_MAXTEXT(struct reading *r)
+{
+    static const char offloaded[] = "_offloaded";
+    struct ll_parallel *plan = &r->step->plan;
+    const char *policy = ll_row_text(&r->row, "remat");
+    const uint64_t fsdp = number(r, "fsdp"), slices = number_or(r, "slices", 1);
+    size_t length = policy ? strcspn(policy, ";") : 0, behind = sizeof offloaded - 1;
+    plan->offload.activations = length > behind && strncmp(policy + length - behind, offloaded, behind) == 0;
+    length -= plan->offload.activations ? behind : 0;
+    if (!policy || !keeps(&plan->recompute_except, policy, length))
+        refuse(r, "its recomputation is not known: expected remat full, qkv, qkv_out or minimal");
+    plan->recompute = LL_RECOMPUTE_FULL;
+    plan->tensor = number_or(r, "tp", 1);
+    plan->sequence = plan->tensor_overlap = plan->tensor > 1;
+    plan->data = bounded(r, ll_mul(fsdp, slices));
+    plan->zero = 3;
+    plan->within = slices > 1 && !says(r, "across", "1") ? fsdp : 0;
+    plan->scatter_waits = true;
+    plan->main_grads = !says(r, "weights", "bf16");
+    share_out(r);
+    number(r, "seq");
+    if (strcmp(r->step->wanted.model, "llm") == 0) {
+        const char *text = ll_row_text(&r->row, "seq");
+        set_text(r, "tokens", 6, text ? text : "", text ? strcspn(text, ";") : 0);
+    } else
+        set_from(r, "seq");
+}
+
 /* Sentences of 32 words, the workload's own, as many as there is room for. What was measured are words a
  * second, and sentences of several lengths are assumed to fill eight ninths of a batch: several replicas wait
  * for the fullest of theirs, which is nine eighths of what they do on average. */
@@ -208,6 +257,7 @@ static const char keys_MEGATRON[] = BATCH_KEYS "tp pp dp interleave recompute se
                   keys_NEMO[] = BATCH_KEYS "tp pp dp cp interleave recompute seq ",
                   keys_DEEPSPEED[] = BATCH_KEYS "tp pp dp interleave seqpar hidden heads layers seq ",
                   keys_SHARDED[] = BATCH_KEYS REPLICA_KEYS "sharding act_ckpt seq grad_accum params ",
+                  keys_MAXTEXT[] = BATCH_KEYS "fsdp tp slices across remat seq weights ",
                   keys_REPLICAS[] = BATCH_KEYS REPLICA_KEYS "seq grad_accum ",
                   keys_TOKENS[] = COMMON_KEYS REPLICA_KEYS "batch_tokens ",
                   keys_ALONE[] = BATCH_KEYS "devices tp pp dp seq fusion ";
