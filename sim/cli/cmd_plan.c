@@ -264,9 +264,7 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
         plan_row(asked, &result->found[i], table);
     ll_warnings_text(warnings, out);
     ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s", search->batch,
-                ll_plural(search->batch), search->devices, ll_plural(search->devices), machine->stem);
-    for (uint64_t i = 0; i < machine->pool_count; i++)
-        ll_str_addf(out, ", %s", machine->pools[i]->stem);
+                ll_plural(search->batch), search->devices, ll_plural(search->devices), ll_machine_title(machine));
     ll_str_add(out, "\n\n");
     if (result->found_count > 0) {
         ll_table_top(table, ll_output_top());
@@ -423,7 +421,7 @@ static bool page_more(const struct ll_args *args, const struct ll_trace *trace,
     struct ll_json json = {.out = more};
     bool done = true;
     ll_json_open_object(&json);
-    ll_json_put_text(&json, "machine", machine->stem);
+    ll_json_put_text(&json, "machine", ll_machine_title(machine));
     ll_json_put_text(&json, "c", ll_value(args, "machine", ""));
     ll_json_put_text(&json, "trace", args->words[0]);
     ll_json_put_count(&json, "capacity_bytes", machine->levels[machine->level_count - 1].size_bytes);

@@ -528,10 +528,16 @@ void ll_machine_free(struct ll_machine *machine)
     free(machine);
 }
 
+const char *ll_machine_title(const struct ll_machine *machine)
+{
+    return machine->title ? machine->title : machine->stem;
+}
+
 bool ll_machine_add_pool(struct ll_machine *machine, struct ll_machine *pool)
 {
     struct ll_machine **pools = ll_alloc(&machine->arena, machine->pool_count + 1, sizeof *pools);
-    if (!pools) {
+    machine->title = ll_format(&machine->arena, "%s,%s", ll_machine_title(machine), pool->stem);
+    if (!pools || !machine->title) {
         ll_machine_free(pool);
         return false;
     }

@@ -467,6 +467,7 @@ struct ll_machine {
     /* Machines of further pools of devices, on which later stages of a pipeline lie; owned. */
     struct ll_machine **pools;
     uint64_t pool_count;
+    const char *title; /* the stems of all pools, as -c has them; NULL: there is one */
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources; 0 of one
                            * that ll_machine_turn made */
 };
@@ -490,6 +491,9 @@ struct ll_machine *ll_machine_parse(const char *text, size_t length, const char 
                                     const char *const *folders, const struct ll_override *overrides,
                                     size_t override_count, struct ll_diags *diags);
 void ll_machine_free(struct ll_machine *machine);
+
+/* What people call the machine: its stem, with those of further pools as -c has them. Pure. */
+const char *ll_machine_title(const struct ll_machine *machine);
 
 /* Takes another machine over as a further pool of this one. False when memory ran out: it is freed then. */
 bool ll_machine_add_pool(struct ll_machine *machine, struct ll_machine *pool);

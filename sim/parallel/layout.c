@@ -5,6 +5,7 @@
  * times; commas mean nothing. */
 #include <assert.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "sim/parallel/pipeline.h"
@@ -145,6 +146,21 @@ bool ll_layout_write(const uint32_t *counts, uint32_t parts, bool embedding, boo
         memcpy(text, out.text, out.length + 1);
     ll_str_release(&out);
     return fits;
+}
+
+const char *ll_layout_trouble(const struct ll_trace *trace, const struct ll_layer_split *split,
+                              const char *trouble, struct ll_arena *arena)
+{
+    struct ll_layers layers;
+    struct ll_layout layout;
+    if (!*split->layout || ll_layers_of_split(trace, split, arena, &layers) ||
+        !ll_layout_read(split->layout, &layout, NULL, 0))
+        return trouble;
+    const uint32_t ends = layout.embedding + layout.loss;
+    if (layout.layers + ends == layers.count)
+        return trouble;
+    return ll_format(arena, "the layers of the model are %" PRIu32 ", those of the layout %" PRIu32,
+                     layers.count - ends, layout.layers);
 }
 
 /* --- the ends as layers --- */

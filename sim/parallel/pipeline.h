@@ -38,6 +38,11 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
+/* Why a step cannot be cut as `split` says, in numbers where a layout has other layers than the model; `trouble`
+ * else. In the arena; NULL when memory ran out. */
+const char *ll_layout_trouble(const struct ll_trace *trace, const struct ll_layer_split *split,
+                              const char *trouble, struct ll_arena *arena);
+
 /* As ll_layers_find; with `ends`, what comes before and behind numbered layers are the first and the last one. */
 bool ll_layers_find_ends(const struct ll_trace *trace, bool ends, struct ll_arena *arena,
                          struct ll_layers *layers);

@@ -727,7 +727,10 @@ static bool find_cuts(struct chain *chain, struct cuts *cuts)
                         : !ll_twins_find(chain->last, plan, vstages, &chain->arena, &cuts->twins))
         return no_memory(chain->diags);
     const char *trouble = ll_virtual_stages_find(chain->last, &cuts->how, &chain->arena, &cuts->vstages);
-    return !trouble || follow(chain, NULL, trouble);
+    if (!trouble)
+        return true;
+    trouble = ll_layout_trouble(chain->last, &plan->split, trouble, &chain->arena);
+    return trouble ? follow(chain, NULL, trouble) : no_memory(chain->diags);
 }
 
 static bool partition(struct chain *chain, struct cuts *cuts, uint64_t vstage)

@@ -96,6 +96,14 @@ static bool says_layers(const struct ll_parallel_result *p)
     return split->embedding || split->loss || split->first > 0 || split->last > 0 || *split->layout;
 }
 
+double ll_parallel_area_m2(const struct ll_parallel_result *p)
+{
+    double area_m2 = p->result->area_m2 * (double)p->spread->sizes.devices;
+    for (uint64_t i = 0; p->pool_count > 1 && i < p->pool_count; i++)
+        area_m2 = (i ? area_m2 : 0) + ll_machine_area_m2(p->pools[i].machine) * (double)p->pools[i].devices;
+    return area_m2;
+}
+
 /* The devices of each pool, and how far its memory and its share of the energy go. */
 static void pools(const struct ll_parallel_result *p, unsigned width, struct ll_str *out)
 {

@@ -487,10 +487,7 @@ static void report_parallel_json(const struct ll_parallel_result *p, struct ll_j
     ll_json_put_number(json, "flops", p->flops);
     ll_json_put_number(json, "undivided_flops", p->spread->undivided_flops);
     report_energy_json(p->result->machine, p->energy_j, &p->energy, json);
-    double area_m2 = p->result->area_m2 * (double)sizes->devices;
-    for (uint64_t i = 0; p->pool_count > 1 && i < p->pool_count; i++)
-        area_m2 = (i ? area_m2 : 0) + ll_machine_area_m2(p->pools[i].machine) * (double)p->pools[i].devices;
-    ll_json_put_number(json, "area_mm2", area_m2 * 1e6);
+    ll_json_put_number(json, "area_mm2", ll_parallel_area_m2(p) * 1e6);
     ll_json_put_number(json, "bubble", p->bubble);
     exposed_json(p, json);
     pools_json(p, json);

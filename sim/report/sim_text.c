@@ -636,18 +636,21 @@ static void area_gaps(const struct ll_machine *machine, struct ll_str *line)
                     machine->levels[0].name);
 }
 
-static void area_words(const struct ll_machine *machine, double area_m2, uint64_t devices,
+static void area_words(const struct ll_result *result, const struct ll_parallel_result *p, uint64_t devices,
                        struct ll_str *line)
 {
+    const double area_m2 = p && p->pool_count > 1 ? ll_parallel_area_m2(p) : result->area_m2;
     if (!isfinite(area_m2))
         ll_str_add(line, "not described");
+    else if (p && p->pool_count > 1)
+        ll_str_addf(line, "%.1f mm2 in total", area_m2 * 1e6);
     else if (devices > 1)
         ll_str_addf(line, "%.1f mm2 per device, %.1f mm2 in total", area_m2 * 1e6,
                     area_m2 * 1e6 * (double)devices);
     else
         ll_str_addf(line, "%.1f mm2", area_m2 * 1e6);
     if (isfinite(area_m2))
-        area_gaps(machine, line);
+        area_gaps(result->machine, line);
 }
 
 static void price_words(const struct ll_machine *machine, uint64_t devices, struct ll_str *line)
@@ -698,7 +701,7 @@ static void footer(const struct ll_report *report, unsigned width, struct ll_str
     energy_words(result, p ? p->energy_j : result->energy_j, p ? &p->energy : &result->energy, of_whom,
                  &energy);
     fact_row("energy", &energy, width, out);
-    area_words(result->machine, result->area_m2, devices, &area);
+    area_words(result, p, devices, &area);
     fact_row("area", &area, width, out);
     price_words(result->machine, devices, &price);
     fact_row("price", &price, width, out);
@@ -721,7 +724,10 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
     headline(result, out);
     ll_str_add(out, "\n");
     coverage_line(result, width, out);
-    ll_str_addf(out, "on %s (%s)\n", result->machine->stem, result->machine->name);
+    ll_str_addf(out, "on %s (%s", ll_machine_title(result->machine), result->machine->name);
+    for (uint64_t i = 0; i < result->machine->pool_count; i++)
+        ll_str_addf(out, ", %s", result->machine->pools[i]->name);
+    ll_str_add(out, ")\n");
     if (report->parallel)
         ll_parallel_headline_text(report->parallel, width, out);
     ll_str_addf(out, "\n  " LL_MARK_VALUE "%s" LL_MARK_END, format_ms(&time, result->time_s, "ms/step"));
@@ -750,7 +756,7 @@ void ll_report_page(const struct ll_report *report, unsigned width, struct ll_st
         gain_table(report, width, out);
     }
     ll_str_add(out, "\n");
-    sentence(report, report->result->machine->stem, width, out);
+    sentence(report, ll_machine_title(report->result->machine), width, out);
     ll_str_add(out, "\n");
     footer(report, width, out);
 }
@@ -763,7 +769,7 @@ const char *ll_report_machine(const struct ll_report *reports, size_t count, con
         if (strcmp(other->stem, machine->stem) == 0 && strcmp(other->path, machine->path) != 0)
             return machine->path;
     }
-    return machine->stem;
+    return ll_machine_title(machine);
 }
 
 /* Of the machines into which the step fits, or of all. */
