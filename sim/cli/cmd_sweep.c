@@ -539,7 +539,8 @@ static void show_progress(void *context, const struct ll_sweep_state *state)
     struct exploration *e = context;
     struct ll_human done, total, rate;
     double passed_s = (double)(ll_now_ns() - e->start_ns) * 1e-9;
-    double per_s = (double)state->evaluated / passed_s;
+    /* Of all processes, which are as fast as this one. */
+    double per_s = (double)state->evaluated * (e->crew ? e->crew->size : 1) / passed_s;
     uint64_t so_far = ll_min(ll_max(state->proposed, state->known + state->evaluated), state->total);
     double rest = (double)(state->total - so_far) / (double)e->shards;
     ll_ticker_tell(&e->ticker, "sweep", (double)so_far / fmax(1, (double)state->total),
