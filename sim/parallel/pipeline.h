@@ -38,12 +38,13 @@ struct ll_layers {
  * otherwise, thread-safe. */
 bool ll_layers_find(const struct ll_trace *trace, struct ll_arena *arena, struct ll_layers *layers);
 
-/* Why a step cannot be cut as `split` says, in numbers where a layout has other layers than the model; `trouble`
- * else. In the arena; NULL when memory ran out. */
+/* Why a step cannot be cut as `split` says, in numbers where a layout has other layers than the model;
+ * `trouble` else. In the arena; NULL when memory ran out. */
 const char *ll_layout_trouble(const struct ll_trace *trace, const struct ll_layer_split *split,
                               const char *trouble, struct ll_arena *arena);
 
-/* As ll_layers_find; with `ends`, what comes before and behind numbered layers are the first and the last one. */
+/* As ll_layers_find; with `ends`, what comes before and behind numbered layers are the first and the last
+ * one. */
 bool ll_layers_find_ends(const struct ll_trace *trace, bool ends, struct ll_arena *arena,
                          struct ll_layers *layers);
 
@@ -208,8 +209,8 @@ struct ll_trace *ll_leave_twins_out(const struct ll_trace *trace, const struct l
 bool ll_kept_layers_hold(const struct ll_trace *made, const struct ll_parallel *plan,
                          const struct ll_kept_layers *kept, struct ll_arena *arena);
 
-/* FLOPs of a step; ll_whole_step_flops: of the whole step of which layers were left out (kept->count > 0). False
- * when memory ran out, or the layers are others. */
+/* FLOPs of a step; ll_whole_step_flops: of the whole step of which layers were left out (kept->count > 0).
+ * False when memory ran out, or the layers are others. */
 double ll_step_flops(const struct ll_trace *trace);
 bool ll_whole_step_flops(const struct ll_trace *trace, const struct ll_kept_layers *kept, double *flops);
 

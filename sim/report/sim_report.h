@@ -177,12 +177,12 @@ void ll_warnings_json(const struct ll_warnings *warnings, struct ll_json *json);
 void ll_searched_text(const struct ll_result *result, unsigned width, struct ll_str *out);
 void ll_searched_json(const struct ll_result *result, struct ll_json *json);
 
-/* Parts of the page with a plan (parallel_text.c): a line on how the step is spread, as in "on 64 devices:
- * --dp 8 --tp 8; 512 samples, 16 micro-batches of 4 per replica"; what waits for what, and the stages. The
- * same with a trace of several ranks. */
 /* The area of all devices; NAN where it is not described. Pure. */
 double ll_parallel_area_m2(const struct ll_parallel_result *p);
 
+/* Parts of the page with a plan (parallel_text.c): a line on how the step is spread, as in "on 64 devices:
+ * --dp 8 --tp 8; 512 samples, 16 micro-batches of 4 per replica"; what waits for what, and the stages. The
+ * same with a trace of several ranks. */
 void ll_parallel_headline_text(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
 void ll_parallel_text(const struct ll_parallel_result *p, unsigned width, struct ll_str *out);
 void ll_ranks_text(const struct ll_multi_rank_result *t, unsigned width, struct ll_str *out);
