@@ -264,7 +264,8 @@ static void add_text(const struct asked *asked, const struct ll_warnings *warnin
         plan_row(asked, &result->found[i], table);
     ll_warnings_text(warnings, out);
     ll_str_addf(out, "%" PRIu64 " sample%s per step on %" PRIu64 " device%s of %s", search->batch,
-                ll_plural(search->batch), search->devices, ll_plural(search->devices), ll_machine_title(machine));
+                ll_plural(search->batch), search->devices, ll_plural(search->devices),
+                ll_machine_title(machine));
     ll_str_add(out, "\n\n");
     if (result->found_count > 0) {
         ll_table_top(table, ll_output_top());

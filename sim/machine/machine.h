@@ -467,7 +467,7 @@ struct ll_machine {
     /* Machines of further pools of devices, on which later stages of a pipeline lie; owned. */
     struct ll_machine **pools;
     uint64_t pool_count;
-    const char *title; /* the stems of all pools, as -c has them; NULL: there is one */
+    const char *title;    /* the stems of all pools, as -c has them; NULL: there is one */
     uint32_t config_hash; /* of all values after inheritance and overrides, not of names and sources; 0 of one
                            * that ll_machine_turn made */
 };

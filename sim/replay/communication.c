@@ -35,7 +35,7 @@ struct ll_exchanges {
     uint32_t network; /* among those of the prices */
     struct ll_prices *prices;
     struct listed lists[LISTS];
-    uint64_t listed; /* how many lists were made; the oldest makes room */
+    uint64_t listed;                    /* how many lists were made; the oldest makes room */
     struct ll_exchanges *const *joined; /* machines on whose networks members of large groups are */
     uint64_t joined_count, reach;       /* of groups that are not large */
 };
