@@ -56,7 +56,7 @@ expect(was_interrupted(status) and b"interrupted: the best plan" in said and b"p
 # sweep: what was evaluated, and the same command goes on
 with open("s.yaml", "w", encoding="utf-8") as file:
     file.write(f"base: custom_example\ntraces: [{TRAIN}]\nobjectives: [min time_s]\n"
-               "vary: {clock: {from: 1GHz, to: 2GHz, points: 300}, memory.hbm.bandwidth: {from: 1TB/s, to: 2TB/s, points: 300}}\n")
+               "vary: {clock: {from: 1GHz, to: 2GHz, points: 1500}, memory.hbm.bandwidth: {from: 1TB/s, to: 2TB/s, points: 600}}\n")
 status, said = interrupted(["sweep", "s.yaml", "-o", "s.db", "-j", "1"], after_s=1.5)
 expect(was_interrupted(status) and b"the same command goes on" in said, "sweep keeps points", said)
 status, said = interrupted(["sweep", "s.yaml", "-o", "s.db", "-j", "1"], after_s=11.0)
