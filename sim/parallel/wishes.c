@@ -22,7 +22,8 @@ static bool add(struct ll_plan_wishes *wishes, const char *key, const char *text
     struct ll_parallel *values = ll_alloc(arena, count + 1, sizeof *values);
     if (!values)
         return ll_complain(diags, place, "memory ran out");
-    memcpy(values, wishes->of[i].values, count * sizeof *values);
+    if (count > 0)
+        memcpy(values, wishes->of[i].values, count * sizeof *values);
     values[count] = read;
     for (uint64_t k = 0; k < count; k++)
         if (ll_plan_member_equals(i, &values[k], &read))

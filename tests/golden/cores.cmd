@@ -11,7 +11,7 @@ traces: [traces/alexnet_infer_b1.llt]
 vary: {cores.core.count: [2, 4]}
 objectives: [min time_s]
 END
-leadline sweep ring.yaml -o ring.db --json | grep '"valid"'
+leadline sweep ring.yaml -o ring.db --json 2>/dev/null | grep '"valid"'
 rm -f ring.yaml ring.db
 leadline export timeline traces/alexnet_infer_b1.llt -c quad_core_example -o cores.json && head -c 600 cores.json
 rm -f cores.json
