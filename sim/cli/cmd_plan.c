@@ -8,7 +8,7 @@
 #include "sim/cli/serving.h"
 #include "sim/cli/training_commands.h"
 #include "sim/parallel/parallel.h"
-#include "sim/parallel/wishes.h"
+#include "sim/parallel/given.h"
 #include "sim/replay/communication.h"
 #include "sim/report/table.h"
 #include "sim/report/sim_report.h"
@@ -227,7 +227,7 @@ static void none_found(const struct ll_machine *machine, const struct ll_plan_se
     struct ll_str line = {0};
     if (result->refusal)
         ll_str_addf(&line, "no plan can be simulated: %s", result->refusal);
-    else if (result->too_large == 0 && !isfinite(result->least_bytes) && search->wishes)
+    else if (result->too_large == 0 && !isfinite(result->least_bytes) && search->given)
         ll_str_addf(&line,
                     "no plan divides the step among %" PRIu64 " device%s and holds what is given of its keys",
                     search->devices, ll_plural(search->devices));
@@ -495,12 +495,12 @@ static void show_progress(void *context, const struct ll_search_result *so_far)
 
 enum { MOST_PLAN_BYTES = 1 << 20 };
 
-/* Keys of plans that are given, as options or in a file: all plans hold them; *wishes is NULL without any.
+/* Keys of plans that are given, as options or in a file: all plans hold them; *given is NULL without any.
  * The batch is the search's. */
-static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_wishes **wishes, uint64_t *batch)
+static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_given **given, uint64_t *batch)
 {
     const char *path = ll_value(args, "plan", NULL);
-    struct ll_plan_wishes *read = ll_alloc(args->arena, 1, sizeof *read);
+    struct ll_plan_given *read = ll_alloc(args->arena, 1, sizeof *read);
     struct ll_diags *diags = calloc(1, sizeof *diags);
     struct ll_contents text = {0};
     if (!read || !diags) {
@@ -512,18 +512,19 @@ static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_wish
     if (status != LL_OK)
         right = ll_complain(diags, (struct ll_place){.file = path}, "%s", ll_status_text(status));
     else if (path)
-        right = ll_wishes_parse(read, (const char *)text.bytes, text.length, path, args->arena, diags);
+        right = ll_given_parse(read, (const char *)text.bytes, text.length, path, args->arena, diags);
     for (size_t i = 0; i < ll_plan_key_count(); i++) {
         const struct ll_plan_key key = ll_plan_key_at(i);
-        const bool given = key.value ? ll_value(args, key.option, NULL) != NULL : ll_flag(args, key.option);
-        if (!given || ll_plan_member_of(i) == offsetof(struct ll_parallel, batch))
+        const bool is_there =
+            key.value ? ll_value(args, key.option, NULL) != NULL : ll_flag(args, key.option);
+        if (!is_there || ll_plan_member_of(i) == offsetof(struct ll_parallel, batch))
             continue;
         const char *option = ll_format(args->arena, "--%s", key.option);
         const char *value = key.value                            ? ll_value(args, key.option, NULL)
                             : strncmp(key.option, "no-", 3) != 0 ? "true"
                                                                  : "false";
         read->of[i].count = 0; /* an option overrides the file */
-        right = ll_wishes_add(read, key.key, value, (struct ll_place){.file = option}, args->arena, diags) &&
+        right = ll_given_add(read, key.key, value, (struct ll_place){.file = option}, args->arena, diags) &&
                 right;
         some = true;
     }
@@ -537,13 +538,13 @@ static bool read_plan_keys(const struct ll_args *args, const struct ll_plan_wish
     ll_print_diags(diags);
     ll_diags_release(diags);
     free(diags);
-    *wishes = some ? read : NULL;
+    *given = some ? read : NULL;
     return right;
 }
 
 /* What constrains and ranks plans. False after saying what is wrong. */
-static bool read_wishes(const struct ll_args *args, const struct ll_machine *machine,
-                        struct ll_plan_search *search, struct ll_goodput_ranking *ranking)
+static bool read_constraints(const struct ll_args *args, const struct ll_machine *machine,
+                             struct ll_plan_search *search, struct ll_goodput_ranking *ranking)
 {
     static const char *const of_goodput[] = {"device-mtbf", "node-mtbf", "link-mtbf", "mtbf",
                                              "restart",     "repair",    "spares",    "checkpoint-bandwidth",
@@ -583,8 +584,8 @@ static int search_plans(const struct ll_args *args, const struct ll_machine *mac
                                 ll_min(ll_machine_devices(machine), MOST_DEVICES), &search.devices) &&
                  ll_value_count(args, "batch", 1, MOST_SAMPLES, 0, &search.batch) &&
                  ll_value_count(args, "simulate", 1, MOST_SIMULATED, SHOWN, &search.simulated) &&
-                 read_wishes(args, machine, &search, &ranking) &&
-                 read_plan_keys(args, &search.wishes, &search.batch);
+                 read_constraints(args, machine, &search, &ranking) &&
+                 read_plan_keys(args, &search.given, &search.batch);
     if (right && search.batch == 0)
         search.batch = ll_mul(ll_trace_batch(trace), search.devices);
     struct training training;

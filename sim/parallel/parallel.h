@@ -312,12 +312,12 @@ struct ll_checkpoint_bytes {
     double device; /* the most that one device writes */
 };
 
-struct ll_plan_wishes;
+struct ll_plan_given;
 
 struct ll_plan_search {
-    /* What all plans hold, of keys with a value, or one of several (wishes.h); NULL: nothing is wished. Keys
+    /* What all plans hold, of keys with a value, or one of several (given.h); NULL: nothing is given. Keys
      * that no search varies are as in a plan of one without. */
-    const struct ll_plan_wishes *wishes;
+    const struct ll_plan_given *given;
     uint64_t devices; /* all of them are used */
     uint64_t batch;   /* samples a step, over all devices */
     uint64_t

@@ -725,7 +725,7 @@ static void check_split(const struct ll_parallel *plan, struct ll_diags *diags)
 }
 
 /* What is said of casts and of gathering weights must have casts, and weights to gather. */
-static void check_idle_wishes(const struct ll_parallel *plan, struct ll_diags *diags)
+static void check_idle_keys(const struct ll_parallel *plan, struct ll_diags *diags)
 {
     const struct ll_low_precision *low = &plan->low_precision;
     const int taken = low->gemms.fprop + low->gemms.dgrad + low->gemms.wgrad;
@@ -777,7 +777,7 @@ static bool check_ways(const struct ll_parallel *plan, uint64_t devices, struct 
     if (plan->within > 0 && plan->expert > 1)
         ll_complain(diags, nowhere, "zero_within %" PRIu64 ": not together with ep %" PRIu64, plan->within,
                     plan->expert);
-    check_idle_wishes(plan, diags);
+    check_idle_keys(plan, diags);
     if (plan->slow_links.share > 0 && sizes->devices == 1)
         ll_complain(diags, nowhere, "slow_links: expected several devices, there is one");
     if (plan->tensor_overlap && (plan->tensor < 2 || !plan->sequence))

@@ -18,7 +18,7 @@
 #include "sim/parallel/parallel.h"
 #include "sim/parallel/shard.h"
 #include "sim/parallel/stragglers.h"
-#include "sim/parallel/wishes.h"
+#include "sim/parallel/given.h"
 #include "sim/replay/communication.h"
 #include "tracer/ir/trace.h"
 #include "tracer/transform/rescale.h"
@@ -64,7 +64,7 @@ struct base {
     struct ll_layer_costs costs[LL_MOST_POOLS]; /* by pool; bytes are the same */
 };
 
-/* Members that are varied here, whatever is wished of others. */
+/* Members that are varied here, whatever is given of others. */
 static const size_t varied[] = {
     offsetof(struct ll_parallel, data),     offsetof(struct ll_parallel, tensor),
     offsetof(struct ll_parallel, context),  offsetof(struct ll_parallel, pipeline),
@@ -74,15 +74,15 @@ static const size_t varied[] = {
     offsetof(struct ll_parallel, zero),     offsetof(struct ll_parallel, within),
     offsetof(struct ll_parallel, recompute)};
 
-/* Whether a plan has a value of a member that is wished; whether any is. */
+/* Whether a plan has a value of a member that is given; whether any is. */
 static bool holds(const struct searching *s, const struct ll_parallel *plan, size_t member)
 {
-    return ll_wishes_hold(s->search->wishes, plan, member);
+    return ll_given_hold(s->search->given, plan, member);
 }
 
-static bool is_wished(const struct searching *s, size_t member)
+static bool is_given(const struct searching *s, size_t member)
 {
-    return ll_wishes_of(s->search->wishes, member) > 0;
+    return ll_given_of(s->search->given, member) > 0;
 }
 
 static bool says_split(const struct ll_layer_split *split)
@@ -254,12 +254,12 @@ static void keep(struct searching *s, const struct ll_found_plan *plan)
 
 /* --- the loops --- */
 
-/* Whether what is wished goes together with all else. */
+/* Whether what is given goes together with all else. */
 static bool is_right(const struct searching *s, const struct ll_parallel *plan)
 {
     struct ll_diags diags = {0};
     struct ll_plan_sizes sizes;
-    const bool right = !s->search->wishes || ll_plan_resolve(plan, 0, s->search->devices, &diags, &sizes);
+    const bool right = !s->search->given || ll_plan_resolve(plan, 0, s->search->devices, &diags, &sizes);
     ll_diags_release(&diags);
     return right;
 }
@@ -299,7 +299,7 @@ static bool try_plan(struct searching *s, const struct base *base, const struct 
 static bool try_host(struct searching *s, const struct base *base, struct ll_parallel plan)
 {
     bool fits = try_plan(s, base, &plan);
-    if (is_wished(s, offsetof(struct ll_parallel, offload)))
+    if (is_given(s, offsetof(struct ll_parallel, offload)))
         return fits;
     plan.offload.optimizer = true;
     return fits || (s->learns && s->machine->host.bandwidth_Bps > 0 && try_plan(s, base, &plan));
@@ -361,7 +361,7 @@ static bool try_groups(struct searching *s, const struct base *base, struct ll_p
 {
     bool any = false;
     uint64_t group = 1;
-    if (is_wished(s, offsetof(struct ll_parallel, within))) {
+    if (is_given(s, offsetof(struct ll_parallel, within))) {
         for (plan.within = 2; plan.within <= ll_replicas(&plan); plan.within++)
             if (ll_replicas(&plan) % plan.within == 0 &&
                 holds(s, &plan, offsetof(struct ll_parallel, within)))
@@ -412,7 +412,7 @@ static bool try_sharing(struct searching *s, struct base *base, struct ll_parall
         if (!holds(s, &plan, offsetof(struct ll_parallel, zero)) ||
             (!can_share(s, &last) && !can_share(s, &plan)))
             continue;
-        if (!is_wished(s, offsetof(struct ll_parallel, within)))
+        if (!is_given(s, offsetof(struct ll_parallel, within)))
             any = try_schedules(s, base, plan) || any;
         if (plan.zero > 0 && plan.expert == 1)
             any = try_groups(s, base, plan) || any;
@@ -576,7 +576,7 @@ static bool is_wanted(const struct searching *s, const struct ll_parallel *plan,
 static bool try_placements(struct searching *s, struct base *base, struct ll_parallel plan)
 {
     const uint64_t layers = base->costs[0].count, stages = plan.pipeline;
-    const bool given = is_wished(s, offsetof(struct ll_parallel, chunks));
+    const bool given = is_given(s, offsetof(struct ll_parallel, chunks));
     bool any = is_wanted(s, &plan, layers) && try_virtual_stages(s, base, plan);
     if (stages == 1)
         return any;
@@ -661,7 +661,7 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     uint64_t left = s->search->devices / plan.tensor;
     double least_s = INFINITY;
     unsigned no_better = 0;
-    const bool given = is_wished(s, offsetof(struct ll_parallel, context));
+    const bool given = is_given(s, offsetof(struct ll_parallel, context));
     for (plan.context = 1; plan.context <= left && (no_better < 2 || given) && !ends(s); plan.context++) {
         if (!holds(s, &plan, offsetof(struct ll_parallel, context)))
             continue;
@@ -674,7 +674,7 @@ static void try_contexts(struct searching *s, struct ll_parallel plan)
     }
 }
 
-/* Whether plans with this recomputation, or with all computed again in its place, are wished. */
+/* Whether plans with this recomputation, or with all computed again in its place, are asked for. */
 static bool holds_recompute(const struct searching *s, struct ll_parallel plan)
 {
     const size_t member = offsetof(struct ll_parallel, recompute);
@@ -692,7 +692,7 @@ static uint64_t try_base(struct searching *s, bool counts)
     struct ll_parallel plan = s->base;
     uint64_t branches = 0;
     const uint64_t devices = s->search->devices;
-    const bool given = is_wished(s, offsetof(struct ll_parallel, tensor));
+    const bool given = is_given(s, offsetof(struct ll_parallel, tensor));
     plan.batch = s->search->batch;
     for (plan.tensor = 1; plan.tensor <= (given ? devices : ll_min(s->node, devices)) && !ends(s);
          plan.tensor++)
@@ -739,7 +739,7 @@ static void try_all(struct searching *s)
 {
     uint64_t count;
     const size_t others = sizeof varied / sizeof *varied;
-    const struct ll_parallel *bases = ll_wishes_bases(s->search->wishes, varied, others, s->arena, &count);
+    const struct ll_parallel *bases = ll_given_bases(s->search->given, varied, others, s->arena, &count);
     s->failed |= !bases;
     if (bases)
         s->result->branches = count * try_base(s, true);
@@ -807,7 +807,7 @@ static void try_buckets(struct searching *s, struct ll_found_plan *best)
 {
     static const uint64_t sizes[] = {UINT64_C(5) << 20, UINT64_C(100) << 20};
     struct ll_found_plan found = *best;
-    if (is_wished(s, offsetof(struct ll_parallel, bucket_bytes)))
+    if (is_given(s, offsetof(struct ll_parallel, bucket_bytes)))
         return;
     for (size_t i = 0; ll_replicas(&best->plan) > 1 && !s->failed && i < sizeof sizes / sizeof *sizes; i++) {
         struct ll_found_plan other = found;
@@ -919,7 +919,7 @@ static bool check(const struct ll_trace *trace, const struct ll_machine *machine
     }
     uint64_t bases;
     struct ll_arena scratch = {0};
-    ll_wishes_bases(search->wishes, varied, sizeof varied / sizeof *varied, &scratch, &bases);
+    ll_given_bases(search->given, varied, sizeof varied / sizeof *varied, &scratch, &bases);
     ll_arena_release(&scratch);
     if (bases > LL_MOST_BASES)
         return ll_complain(diags, (struct ll_place){0},

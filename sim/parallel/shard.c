@@ -899,7 +899,7 @@ struct ll_trace *ll_shard_end(struct ll_sharding *s)
     return shard;
 }
 
-/* A wish that nothing would come of is a mistake. */
+/* A key that nothing would come of is a mistake. */
 static bool check_time(const struct ll_sharding *s)
 {
     uint64_t uneven = ll_uneven_sequence(&s->placement, s->trace);

@@ -583,13 +583,13 @@ static bool spread_experts(struct chain *chain)
 }
 
 /* What only training has. */
-static bool refuse_wish(struct chain *chain, const char *wish, const char *trouble)
+static bool refuse_key(struct chain *chain, const char *key, const char *trouble)
 {
     return ll_complain(chain->diags, (struct ll_place){.file = ll_trace_fact(chain->last, "model")},
-                       "%s: the trace is of an inference, %s", wish, trouble);
+                       "%s: the trace is of an inference, %s", key, trouble);
 }
 
-static bool check_wishes(struct chain *chain)
+static bool check_keys(struct chain *chain)
 {
     const struct ll_parallel *plan = &chain->spread->plan;
     static const char keeps_nothing[] = "which keeps no activations for a backward pass";
@@ -601,12 +601,12 @@ static bool check_wishes(struct chain *chain)
     if (ll_trains(chain->last))
         return true;
     if (plan->low_precision.recipe != LL_RECIPE_NONE)
-        return refuse_wish(chain, "low_precision", "whose GEMMs --gemm-dtype makes narrow");
+        return refuse_key(chain, "low_precision", "whose GEMMs --gemm-dtype makes narrow");
     if (plan->recompute != LL_RECOMPUTE_NONE)
-        return refuse_wish(chain, "recompute", keeps_nothing);
+        return refuse_key(chain, "recompute", keeps_nothing);
     if (plan->offload.activations)
-        return refuse_wish(chain, "offload activations", keeps_nothing);
-    return !plan->offload.optimizer || refuse_wish(chain, "offload optimizer", "which updates no weights");
+        return refuse_key(chain, "offload activations", keeps_nothing);
+    return !plan->offload.optimizer || refuse_key(chain, "offload optimizer", "which updates no weights");
 }
 
 /* Replicas of a step that learns exchange the gradients of its weights. */
@@ -888,7 +888,7 @@ static bool make_room(struct ll_spread *spread)
 /* All that a plan makes of a step, or of what was kept of it. */
 static bool transform(struct chain *chain)
 {
-    return check_wishes(chain) && check_replicas(chain) && fuse_loss(chain) && rescale(chain) &&
+    return check_keys(chain) && check_replicas(chain) && fuse_loss(chain) && rescale(chain) &&
            narrow(chain) && shard(chain) && share_context(chain) && spread_experts(chain) &&
            complete_casts(chain) && recompute(chain) && recast(chain) && widen_gradients(chain) &&
            cut_exchanges(chain) && wait_for_exchanges(chain) && add_vstages(chain) &&

@@ -401,7 +401,7 @@ static double productive_share(void *calls, const struct ll_checkpoint_bytes *ch
     return 1 / (1 + checkpoint->device / 1e5);
 }
 
-static void wishes_are_kept_and_productive_time_ranks(void **state)
+static void constraints_are_kept_and_productive_time_ranks(void **state)
 {
     const struct ll_setting sizes[] = {
         {"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"vocabulary", "100"}, {"seq", "16"}};
@@ -452,7 +452,7 @@ int main(void)
         cmocka_unit_test(estimates_of_memory_are_near_where_sentences_are_carried),
         cmocka_unit_test(states_are_shared_within_nodes_too),
         cmocka_unit_test(sharing_products_and_another_batch_go_in_any_order),
-        cmocka_unit_test(wishes_are_kept_and_productive_time_ranks),
+        cmocka_unit_test(constraints_are_kept_and_productive_time_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "sim/parallel/pipeline.h"
 #include "sim/parallel/exchange.h"
 #include "sim/parallel/parallel.h"
-#include "sim/parallel/wishes.h"
+#include "sim/parallel/given.h"
 #include "sim/parallel/framework.h"
 #include "toy_trace.h"
 #include "tracer/transform/rescale.h"
@@ -640,40 +640,40 @@ static void a_search_finds_all_that_can_be_written_down(void **state)
     check_all(toy_trace(ll_seed(62)), one_node, DEVICES, BATCH);
 }
 
-/* --- what is wished --- */
+/* --- what is given --- */
 
-struct wish {
+struct given {
     const char *key, *values;
 };
 
-static bool has_value(const struct ll_parallel *plan, const struct wish *wish)
+static bool has_value(const struct ll_parallel *plan, const struct given *given)
 {
-    struct ll_plan_wishes one = {0};
+    struct ll_plan_given one = {0};
     struct ll_arena arena = {0};
     struct ll_diags diags = {0};
     bool holds = true;
-    assert_true(ll_wishes_add(&one, wish->key, wish->values, (struct ll_place){0}, &arena, &diags));
+    assert_true(ll_given_add(&one, given->key, given->values, (struct ll_place){0}, &arena, &diags));
     for (size_t i = 0; i < ll_plan_key_count(); i++)
-        holds &= ll_wishes_hold(&one, plan, ll_plan_member_of(i));
+        holds &= ll_given_hold(&one, plan, ll_plan_member_of(i));
     ll_arena_release(&arena);
     return holds;
 }
 
-/* Of all that a search without wishes finds, one with some finds those that hold them, as they were, where no
- * search varies what is wished without; else all hold the values, each value is tried, and simulations are
+/* Of all that a search without any finds, one with some finds those that hold them, as they were, where no
+ * search varies what is given without; else all hold the values, each value is tried, and simulations are
  * those of the plans. */
-static void check_wishes(const char *machine, const struct wish *wishes, size_t count, bool narrows)
+static void check_given(const char *machine, const struct given *given, size_t count, bool narrows)
 {
     struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), machine);
     const uint64_t devices = 4, batch = 4;
-    struct ll_plan_wishes read = {0};
+    struct ll_plan_given read = {0};
     for (size_t i = 0; i < count; i++)
-        assert_true(ll_wishes_add(&read, wishes[i].key, wishes[i].values, (struct ll_place){0}, &scene.arena,
-                                  &scene.diags));
+        assert_true(ll_given_add(&read, given[i].key, given[i].values, (struct ll_place){0}, &scene.arena,
+                                 &scene.diags));
     struct ll_plan_search wanted = {.devices = devices, .batch = batch, .simulated = SIMULATED};
     const struct ll_search_result *all =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
-    wanted.wishes = &read;
+    wanted.given = &read;
     const struct ll_search_result *held =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
     assert_true(all && held && all->found_count < LL_MOST_FOUND && held->found_count > 0);
@@ -681,7 +681,7 @@ static void check_wishes(const char *machine, const struct wish *wishes, size_t 
     for (uint64_t i = 0; i < all->found_count; i++) {
         bool holds = true;
         for (size_t w = 0; w < count; w++)
-            holds &= has_value(&all->found[i].plan, &wishes[w]);
+            holds &= has_value(&all->found[i].plan, &given[w]);
         expected += holds;
         uint64_t k = 0;
         while (narrows && holds && k < held->found_count &&
@@ -696,36 +696,36 @@ static void check_wishes(const char *machine, const struct wish *wishes, size_t 
         assert_int_equal(held->found_count, expected);
     for (uint64_t i = 0; i < held->found_count; i++)
         for (size_t w = 0; w < count; w++)
-            assert_true(has_value(&held->found[i].plan, &wishes[w]));
+            assert_true(has_value(&held->found[i].plan, &given[w]));
     for (uint64_t i = 0; i < held->found_count && held->found[i].step_s > 0; i++)
         check_simulation(&scene, devices, &held->found[i]);
     close_scene(&scene);
 }
 
-static void a_search_holds_what_is_wished(void **state)
+static void a_search_holds_what_is_given(void **state)
 {
     (void)state;
-    static const struct wish tensor[] = {{"tp", "2"}},
-                             several[] = {{"tp", "1,2"}, {"pp", "2"}, {"zero", "0,1"}},
-                             recomputed[] = {{"recompute", "full"}, {"micro_batch", "1,2"}},
-                             order[] = {{"schedule", "interleaved,zb_h1"}, {"sequence_parallel", "false"}},
-                             narrow[] = {{"low_precision", "none,tensorwise"}, {"grads_in_fp32", "true"}},
-                             overlapped[] = {{"tp_overlap", "true"}},
-                             split[] = {{"account_for_embedding_in_pipeline_split", "true"},
-                                        {"account_for_loss_in_pipeline_split", "true"}},
-                             layout[] = {{"pipeline_model_parallel_layout", "Et*3|t*5L"}},
-                             stragglers[] = {{"stragglers", "0.25:2"}, {"slow_links", "0.25:3"}},
-                             bucket[] = {{"bucket", "1MiB"}, {"offload", "optimizer"}};
-    check_wishes(one_node, tensor, 1, true);
-    check_wishes(one_node, several, 3, true);
-    check_wishes(two_nodes, recomputed, 2, true);
-    check_wishes(one_node, order, 2, true);
-    check_wishes(one_node, narrow, 2, false);
-    check_wishes(one_node, overlapped, 1, false);
-    check_wishes(one_node, split, 2, false);
-    check_wishes(one_node, layout, 1, false);
-    check_wishes(one_node, stragglers, 2, false);
-    check_wishes(one_node, bucket, 2, false);
+    static const struct given tensor[] = {{"tp", "2"}},
+                              several[] = {{"tp", "1,2"}, {"pp", "2"}, {"zero", "0,1"}},
+                              recomputed[] = {{"recompute", "full"}, {"micro_batch", "1,2"}},
+                              order[] = {{"schedule", "interleaved,zb_h1"}, {"sequence_parallel", "false"}},
+                              narrow[] = {{"low_precision", "none,tensorwise"}, {"grads_in_fp32", "true"}},
+                              overlapped[] = {{"tp_overlap", "true"}},
+                              split[] = {{"account_for_embedding_in_pipeline_split", "true"},
+                                         {"account_for_loss_in_pipeline_split", "true"}},
+                              layout[] = {{"pipeline_model_parallel_layout", "Et*3|t*5L"}},
+                              stragglers[] = {{"stragglers", "0.25:2"}, {"slow_links", "0.25:3"}},
+                              bucket[] = {{"bucket", "1MiB"}, {"offload", "optimizer"}};
+    check_given(one_node, tensor, 1, true);
+    check_given(one_node, several, 3, true);
+    check_given(two_nodes, recomputed, 2, true);
+    check_given(one_node, order, 2, true);
+    check_given(one_node, narrow, 2, false);
+    check_given(one_node, overlapped, 1, false);
+    check_given(one_node, split, 2, false);
+    check_given(one_node, layout, 1, false);
+    check_given(one_node, stragglers, 2, false);
+    check_given(one_node, bucket, 2, false);
 }
 
 /* Estimates of a recipe are those of programs that a plan of one makes, so that what it gains is known before
@@ -740,10 +740,10 @@ static void estimates_know_recipes(void **state)
         "memory:\n  - {name: dram, size: 16GiB, bandwidth: 10TB/s}\n"
         "network:\n  - {name: link, topology: switch, devices: 8, bandwidth: 500GB/s, latency: 1us}\n";
     struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), eight_bits);
-    struct ll_plan_wishes read = {0};
-    assert_true(ll_wishes_add(&read, "low_precision", "none,tensorwise", (struct ll_place){0}, &scene.arena,
-                              &scene.diags));
-    const struct ll_plan_search wanted = {.wishes = &read, .devices = 2, .batch = 4, .simulated = 4};
+    struct ll_plan_given read = {0};
+    assert_true(ll_given_add(&read, "low_precision", "none,tensorwise", (struct ll_place){0}, &scene.arena,
+                             &scene.diags));
+    const struct ll_plan_search wanted = {.given = &read, .devices = 2, .batch = 4, .simulated = 4};
     const struct ll_search_result *result =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
     assert_true(result && result->found_count > 0);
@@ -766,13 +766,12 @@ static void estimates_know_stragglers(void **state)
 {
     (void)state;
     struct scene scene = open_scene(dry_model("gpt", true, 2, gpt, 5), one_node);
-    struct ll_plan_wishes read = {0};
-    assert_true(
-        ll_wishes_add(&read, "stragglers", "0.1:3", (struct ll_place){0}, &scene.arena, &scene.diags));
+    struct ll_plan_given read = {0};
+    assert_true(ll_given_add(&read, "stragglers", "0.1:3", (struct ll_place){0}, &scene.arena, &scene.diags));
     struct ll_plan_search wanted = {.devices = DEVICES, .batch = BATCH, .simulated = SIMULATED};
     const struct ll_search_result *even =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
-    wanted.wishes = &read;
+    wanted.given = &read;
     const struct ll_search_result *slow =
         ll_search_plans(scene.trace, scene.machine, &wanted, &scene.arena, &scene.diags);
     assert_true(even && slow && even->considered == slow->considered);
@@ -801,11 +800,11 @@ static void a_search_over_equal_pools_is_that_of_one_machine(void **state)
                  other = open_scene(toy_trace(ll_seed(63)), two_nodes);
     assert_true(ll_machine_add_pool(two.machine, other.machine));
     other.machine = NULL;
-    struct ll_plan_wishes read = {0};
-    assert_true(ll_wishes_add(&read, "even_stages", "true", (struct ll_place){0}, &one.arena, &one.diags));
-    assert_true(ll_wishes_add(&read, "pp", "2", (struct ll_place){0}, &one.arena, &one.diags));
+    struct ll_plan_given read = {0};
+    assert_true(ll_given_add(&read, "even_stages", "true", (struct ll_place){0}, &one.arena, &one.diags));
+    assert_true(ll_given_add(&read, "pp", "2", (struct ll_place){0}, &one.arena, &one.diags));
     const struct ll_plan_search wanted = {
-        .wishes = &read, .devices = DEVICES, .batch = BATCH, .simulated = SIMULATED};
+        .given = &read, .devices = DEVICES, .batch = BATCH, .simulated = SIMULATED};
     const struct ll_search_result *a =
         ll_search_plans(one.trace, one.machine, &wanted, &one.arena, &one.diags);
     const struct ll_search_result *b =
@@ -828,7 +827,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_finds_all_that_can_be_written_down),
         cmocka_unit_test(of_what_does_not_fit_a_search_drops_no_more),
-        cmocka_unit_test(a_search_holds_what_is_wished),
+        cmocka_unit_test(a_search_holds_what_is_given),
         cmocka_unit_test(estimates_know_recipes),
         cmocka_unit_test(estimates_know_stragglers),
         cmocka_unit_test(a_search_over_equal_pools_is_that_of_one_machine),

@@ -184,16 +184,16 @@ static void an_inference_has_nothing_to_compute_again_or_to_update(void **state)
 {
     (void)state;
     struct ll_trace *trace = dry_model("gpt", false, 2, (struct ll_setting[]){{"layers", "2"}}, 1);
-    struct ll_parallel wishes[] = {ll_plan_of_one(), ll_plan_of_one(), ll_plan_of_one()};
+    struct ll_parallel asked[] = {ll_plan_of_one(), ll_plan_of_one(), ll_plan_of_one()};
     static const char *const said[] = {"recompute: the trace is of an inference",
                                        "offload activations: the trace is of an inference",
                                        "offload optimizer: the trace is of an inference"};
-    wishes[0].recompute = LL_RECOMPUTE_SELECTIVE;
-    wishes[1].offload.activations = true;
-    wishes[2].offload.optimizer = true;
+    asked[0].recompute = LL_RECOMPUTE_SELECTIVE;
+    asked[1].offload.activations = true;
+    asked[2].offload.optimizer = true;
     for (int i = 0; i < 3; i++) {
         struct ll_diags diags = {0};
-        assert_null(ll_spread_trace(trace, &wishes[i], DEVICES, &diags));
+        assert_null(ll_spread_trace(trace, &asked[i], DEVICES, &diags));
         assert_non_null(strstr(diags.kept[0].message, said[i]));
         ll_diags_release(&diags);
     }
