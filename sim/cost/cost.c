@@ -310,8 +310,8 @@ static double steps_s(const struct ll_kernel_timing *s)
     return sequence ? (double)s->task.steps * s->machine->software.step_overhead_s : 0;
 }
 
-/* Who does it: the unit, the kernel that drives it, the type in which it computes. */
-struct doer {
+/* The unit to which work is assigned, the kernel that drives it, the type in which it computes. */
+struct assignment {
     const struct ll_machine *machine;
     const struct ll_kernel *kernel;
     const struct ll_work *work; /* of the op */
@@ -323,9 +323,9 @@ struct doer {
 
 /* The kernel of a variant. GEMMs between the passes of a transform are those of a library, whose stages all
  * overlap. */
-static struct ll_kernel kernel_of(const struct doer *doer, const struct ll_variant *variant)
+static struct ll_kernel kernel_of(const struct assignment *assigned, const struct ll_variant *variant)
 {
-    struct ll_kernel kernel = *doer->kernel;
+    struct ll_kernel kernel = *assigned->kernel;
     const struct ll_work *work = &variant->work;
     bool strided = work->kind == LL_WORK_CONV && (work->conv.stride_h > 1 || work->conv.stride_w > 1);
     if (strided && kernel.strided_efficiency > 0)
@@ -368,24 +368,24 @@ static bool by_library(const struct ll_kernel_timing *s)
 }
 
 /* Which unit, kernel and type a variant runs on, and how many units. */
-static void size_up(const struct doer *doer, const struct ll_variant *variant, struct derivation *d)
+static void size_up(const struct assignment *assigned, const struct ll_variant *variant, struct derivation *d)
 {
-    const struct ll_machine *machine = doer->machine;
-    const struct ll_unit *unit = &machine->units[doer->unit];
+    const struct ll_machine *machine = assigned->machine;
+    const struct ll_unit *unit = &machine->units[assigned->unit];
     const struct ll_work *work = &variant->work;
     struct ll_kernel_timing *s = &d->sized;
     d->variant = variant;
-    d->kernel = kernel_of(doer, variant);
+    d->kernel = kernel_of(assigned, variant);
     *s = (struct ll_kernel_timing){
         .machine = machine,
         .kernel = &d->kernel,
         .unit = *unit,
         .all = unit->count,
-        .task = ll_task_of(work, doer->dtype),
-        .op = doer->work,
-        .found = doer->found,
-        .unit_index = doer->unit,
-        .made = doer->work->flops > 0 ? (double)work->flops / (double)doer->work->flops : 1,
+        .task = ll_task_of(work, assigned->dtype),
+        .op = assigned->work,
+        .found = assigned->found,
+        .unit_index = assigned->unit,
+        .made = assigned->work->flops > 0 ? (double)work->flops / (double)assigned->work->flops : 1,
     };
     s->task.instances = unit->count;
     if (unit->sum_bytes > 0 && s->task.is_gemm)
@@ -403,7 +403,7 @@ static void size_up(const struct doer *doer, const struct ll_variant *variant, s
     s->by_library = by_library(s);
     if (s->by_library && work->kind == LL_WORK_CONV)
         s->unit.matrix.gemm = s->unit.matrix.implicit_gemm;
-    s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work, doer->dtype) : NULL;
+    s->task.linear = s->by_library ? ll_linear_kernel_of(machine, work, assigned->dtype) : NULL;
     ll_kernel_time_start(s);
 }
 
@@ -415,13 +415,13 @@ static double weights_wait_s(const struct derivation *d)
 }
 
 /* False, without a cost, where the variant alone takes longer than limit_s, its launch included. */
-static bool cost_variant(const struct doer *doer, const struct ll_variant *variant, double limit_s,
+static bool cost_variant(const struct assignment *assigned, const struct ll_variant *variant, double limit_s,
                          struct ll_cost *cost, struct derivation *d)
 {
-    const struct ll_machine *machine = doer->machine;
-    size_up(doer, variant, d);
+    const struct ll_machine *machine = assigned->machine;
+    size_up(assigned, variant, d);
     const struct ll_kernel_timing *s = &d->sized;
-    *cost = (struct ll_cost){.unit = doer->unit,
+    *cost = (struct ll_cost){.unit = assigned->unit,
                              .clock_hz = s->unit.clock_hz,
                              .serial = d->kernel.serial,
                              .made = s->made,
@@ -429,14 +429,14 @@ static bool cost_variant(const struct doer *doer, const struct ll_variant *varia
     cost_start(machine, &d->kernel, variant->overhead_s, cost);
     cost->apart_s = steps_s(s);
     cost->gap_s = machine->software.gap_s;
-    d->kept = doer->alone && ll_kernel_time_keeps(s, doer->alone);
+    d->kept = assigned->alone && ll_kernel_time_keeps(s, assigned->alone);
     if (d->kept) {
-        *cost = *doer->alone;
+        *cost = *assigned->alone;
         return true;
     }
     d->apart_s = 0;
     if (variant->apart_bytes > 0) {
-        d->apart_s = pass_apart_s(machine, doer->kernel, variant) +
+        d->apart_s = pass_apart_s(machine, assigned->kernel, variant) +
                      variant->layout_kernels * machine->software.step_overhead_s;
         cost->apart_bytes = variant->apart_bytes;
         cost->apart_s += d->apart_s;
@@ -481,21 +481,21 @@ static bool needs_no_unit(const struct question *q, struct ll_cost *cost)
 }
 
 /* The kernel, the unit and the type of number; false when no unit takes the work. */
-static bool find_doer(const struct question *q, struct doer *doer)
+static bool assign_unit(const struct question *q, struct assignment *assigned)
 {
-    *doer = (struct doer){
+    *assigned = (struct assignment){
         .machine = q->machine, .kernel = ll_machine_kernel(q->machine, q->kind, q->work), .work = q->work};
     if (q->beside) {
-        doer->found = q->beside->found;
-        doer->alone = q->beside->alone;
+        assigned->found = q->beside->found;
+        assigned->alone = q->beside->alone;
     }
-    doer->unit = ll_choose_unit(q->machine, q->kind, q->work, &doer->dtype);
-    return doer->unit != LL_NO_UNIT;
+    assigned->unit = ll_choose_unit(q->machine, q->kind, q->work, &assigned->dtype);
+    return assigned->unit != LL_NO_UNIT;
 }
 
 /* The variants of the work, and how the cost of the one that is taken comes about. */
 struct answer {
-    struct doer doer;
+    struct assignment assigned;
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct derivation tried[2], *derivation; /* the best one so far, and the one that is tried next */
     bool fused;                              /* the software has a kernel for all of the op (attention.h) */
@@ -510,7 +510,7 @@ static void end_cost(const struct question *q, const struct answer *a, uint32_t 
 {
     const struct ll_variant *variant = &a->variants[way];
     if (q->machine->overlay_count > 0)
-        cost->overlay = ll_overlay_of(q->machine, a->doer.kernel, q->work, cost);
+        cost->overlay = ll_overlay_of(q->machine, a->assigned.kernel, q->work, cost);
     cost->next_to_found = q->beside != NULL;
     cost->way = way;
     cost->ways = count;
@@ -527,13 +527,13 @@ struct best {
 static const struct best no_best = {0, {INFINITY, INFINITY}, INFINITY};
 
 /* Whether this one is better, which then takes its place. */
-static bool takes_place(const struct doer *doer, const struct ll_cost *tried, uint32_t index,
+static bool takes_place(const struct assignment *assigned, const struct ll_cost *tried, uint32_t index,
                         struct best *best)
 {
     struct ll_timing timing;
-    ll_cost_time(doer->machine, tried, doer->found, &timing);
+    ll_cost_time(assigned->machine, tried, assigned->found, &timing);
     double alone_s = ll_timing_alone_s(&timing);
-    struct ll_merit merit = ll_cost_merit(doer->machine, doer->work, tried, doer->found, alone_s);
+    struct ll_merit merit = ll_cost_merit(assigned->machine, assigned->work, tried, assigned->found, alone_s);
     bool sooner = merit.first == best->merit.first && timing.time_s != best->device_s;
     if (sooner ? timing.time_s >= best->device_s : !ll_is_better(merit, best->merit))
         return false;
@@ -546,20 +546,20 @@ static bool takes_place(const struct doer *doer, const struct ll_cost *tried, ui
  * for. */
 static uint32_t best_variant(const struct question *q, struct answer *a, uint32_t count, struct ll_cost *cost)
 {
-    const struct doer *doer = &a->doer;
-    const bool limited = doer->machine->software.objective == LL_OBJECTIVE_TIME && !q->each;
+    const struct assignment *assigned = &a->assigned;
+    const bool limited = assigned->machine->software.objective == LL_OBJECTIVE_TIME && !q->each;
     uint32_t spare = 0;
     struct best best = no_best;
     for (uint32_t i = 0; i < count; i++) {
         struct ll_cost tried;
-        if (!cost_variant(doer, &a->variants[i], limited ? best.merit.first * (1 + 1e-9) : INFINITY, &tried,
-                          &a->tried[spare]))
+        if (!cost_variant(assigned, &a->variants[i], limited ? best.merit.first * (1 + 1e-9) : INFINITY,
+                          &tried, &a->tried[spare]))
             continue;
         if (q->each) {
             q->each[i] = tried;
             end_cost(q, a, i, count, &q->each[i]);
         }
-        if (!takes_place(doer, &tried, i, &best))
+        if (!takes_place(assigned, &tried, i, &best))
             continue;
         *cost = tried;
         a->derivation = &a->tried[spare];
@@ -570,13 +570,13 @@ static uint32_t best_variant(const struct question *q, struct answer *a, uint32_
 
 static void cost_on_unit(const struct question *q, struct answer *a, struct ll_cost *cost)
 {
-    const struct ll_unit_model *model = ll_unit_model(q->machine->units[a->doer.unit].model);
+    const struct ll_unit_model *model = ll_unit_model(q->machine->units[a->assigned.unit].model);
     if (model->whole) {
         a->whole = a->fused = true;
-        cost->unit = a->doer.unit;
-        cost_start(q->machine, a->doer.kernel, 0, cost);
+        cost->unit = a->assigned.unit;
+        cost_start(q->machine, a->assigned.kernel, 0, cost);
         cost->gap_s = q->machine->software.gap_s;
-        a->trouble = model->whole(q->machine, a->doer.unit, q->work, a->doer.dtype, cost);
+        a->trouble = model->whole(q->machine, a->assigned.unit, q->work, a->assigned.dtype, cost);
         return;
     }
     uint32_t count = (uint32_t)ll_variants(&q->machine->software, q->work, a->variants), taken = q->way;
@@ -584,7 +584,7 @@ static void cost_on_unit(const struct question *q, struct answer *a, struct ll_c
     if (q->way == LL_FASTEST && count > 1)
         taken = best_variant(q, a, count, cost);
     else
-        cost_variant(&a->doer, &a->variants[taken = taken == LL_FASTEST ? 0 : taken], INFINITY, cost,
+        cost_variant(&a->assigned, &a->variants[taken = taken == LL_FASTEST ? 0 : taken], INFINITY, cost,
                      a->derivation);
     if (!a->derivation->kept)
         end_cost(q, a, taken, count, cost);
@@ -620,7 +620,7 @@ static bool cost_fused(const struct question *q, struct ll_cost *cost, struct an
     struct question as_gemm = *q;
     answer->as_gemm = attends ? ll_attention_as_gemm(q->work) : ll_experts_as_gemm(q->work);
     as_gemm.work = &answer->as_gemm;
-    if (!find_doer(&as_gemm, &answer->doer)) {
+    if (!assign_unit(&as_gemm, &answer->assigned)) {
         *trouble = no_unit;
         return false;
     }
@@ -648,7 +648,7 @@ static bool cost_op(const struct question *q, struct ll_cost *cost, struct answe
         *trouble = "devices exchange data here, which one device alone cannot be asked about";
     else if (fused)
         return cost_fused(q, cost, answer, trouble);
-    else if (!find_doer(q, &answer->doer))
+    else if (!assign_unit(q, &answer->assigned))
         *trouble = no_unit;
     else
         cost_on_unit(q, answer, cost);
@@ -718,27 +718,27 @@ bool ll_cost_restart(const struct ll_machine *machine, enum ll_op_kind kind, con
 {
     const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
     struct ll_variant variants[LL_MOST_VARIANTS];
-    struct doer doer;
+    struct assignment assigned;
     struct best best = no_best;
     if (costs->unit == LL_NO_UNIT)
         return true;
     if (machine->overlay_count > 0 || machine->table || may_be_fused(work) || quantizes(work) ||
-        !find_doer(&question, &doer))
+        !assign_unit(&question, &assigned))
         return false;
-    if (ll_unit_model(machine->units[doer.unit].model)->whole) {
-        cost_start(machine, doer.kernel, 0, costs);
+    if (ll_unit_model(machine->units[assigned.unit].model)->whole) {
+        cost_start(machine, assigned.kernel, 0, costs);
         return true;
     }
     uint32_t count = (uint32_t)ll_variants(&machine->software, work, variants);
-    assert(count == costs->ways && doer.unit == costs->unit);
+    assert(count == costs->ways && assigned.unit == costs->unit);
     if (starts_often(variants, count))
         return false;
     change_places(costs, costs->way);
     for (uint32_t i = 0; i < count; i++) {
-        const struct ll_kernel kernel = kernel_of(&doer, &variants[i]);
+        const struct ll_kernel kernel = kernel_of(&assigned, &variants[i]);
         cost_start(machine, &kernel, variants[i].overhead_s, &costs[i]);
         if (count > 1)
-            takes_place(&doer, &costs[i], i, &best);
+            takes_place(&assigned, &costs[i], i, &best);
     }
     change_places(costs, best.index);
     return true;
@@ -760,15 +760,15 @@ bool ll_cost_ask_timing(const struct ll_machine *machine, enum ll_op_kind kind, 
     const struct question question = {machine, kind, work, LL_FASTEST, NULL, NULL};
     struct ll_variant variants[LL_MOST_VARIANTS];
     struct derivation d;
-    struct doer doer;
+    struct assignment assigned;
     struct ll_cost none;
     if (needs_no_unit(&question, &none) || may_be_fused(work) || quantizes(work) ||
-        work->kind == LL_WORK_COLLECTIVE || !find_doer(&question, &doer) ||
-        ll_unit_model(machine->units[doer.unit].model)->whole ||
+        work->kind == LL_WORK_COLLECTIVE || !assign_unit(&question, &assigned) ||
+        ll_unit_model(machine->units[assigned.unit].model)->whole ||
         ll_variants(&machine->software, work, variants) != 1 || variants->apart_bytes != 0 ||
         variants->overhead_s != 0)
         return false;
-    size_up(&doer, variants, &d);
+    size_up(&assigned, variants, &d);
     return ask(&d.sized, context);
 }
 
@@ -868,11 +868,11 @@ static void explain_start(const struct derivation *d, const struct ll_cost *cost
 static void explain_unit(const struct answer *a, const struct ll_cost *cost, struct ll_explain *why)
 {
     const struct derivation *d = a->derivation;
-    const struct ll_machine *machine = a->doer.machine;
-    const struct ll_unit *unit = &machine->units[a->doer.unit];
+    const struct ll_machine *machine = a->assigned.machine;
+    const struct ll_unit *unit = &machine->units[a->assigned.unit];
     const struct ll_work *work = &d->variant->work;
     ll_explain_group(why, "shape");
-    ll_variant_explain(d->variant, a->doer.work, why);
+    ll_variant_explain(d->variant, a->assigned.work, why);
     if (d->variant->skips)
         ll_zeros_explain(&d->whole, unit, why);
     ll_elements_explain(&d->sized.task, why);
@@ -881,7 +881,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
         ll_say(why, "%s, share of its rate by this algorithm: %.10g * %.10g = %.10g", unit->name,
                unit->efficiency, d->variant->rate, unit->efficiency * d->variant->rate);
     ll_say(why, "%s of %s runs on %s, computed in %s", ll_work_name((enum ll_work_kind)work->kind),
-           ll_dtype_name((enum ll_dtype)work->dtype), unit->name, ll_dtype_name(a->doer.dtype));
+           ll_dtype_name((enum ll_dtype)work->dtype), unit->name, ll_dtype_name(a->assigned.dtype));
     ll_kernel_time_explain(&d->sized, why);
     explain_start(d, cost, why);
     ll_chosen_explain(&d->sized, &d->chosen, cost, why);
@@ -904,7 +904,7 @@ static void explain_unit(const struct answer *a, const struct ll_cost *cost, str
         const struct ll_level *outermost = &machine->levels[machine->level_count - 1];
         ll_say(why, "passes apart: %.10g / (%.10g * %.10g * %.10g * %.10g) + %.10g * %.10g = %.10g s",
                d->variant->apart_bytes, outermost->bandwidth_Bps, outermost->efficiency,
-               a->doer.kernel->bandwidth_efficiency,
+               a->assigned.kernel->bandwidth_efficiency,
                d->variant->apart_share > 0 ? d->variant->apart_share : 1, d->variant->layout_kernels,
                machine->software.step_overhead_s, d->apart_s);
     }
@@ -924,7 +924,7 @@ bool ll_cost_explain(const struct ll_machine *machine, enum ll_op_kind kind, con
     else if (answer.whole)
         ll_unit_model(machine->units[cost.unit].model)
             ->whole_explain(machine, cost.unit, may_be_fused(work) ? &answer.as_gemm : work,
-                            answer.doer.dtype, why);
+                            answer.assigned.dtype, why);
     else if (answer.fused && work->kind == LL_WORK_EXPERTS)
         ll_experts_explain(machine, kind, work, why);
     else if (answer.fused && quantizes(work))
