@@ -174,7 +174,7 @@ struct ll_ends ll_split_ends(const struct ll_layer_split *split)
                           : (struct ll_ends){split->embedding, split->loss};
 }
 
-/* Ops are told from those of numbered layers by their scopes, also where they go backward. */
+/* Scopes separate ops from those of numbered layers, also where they go backward. */
 static const char *without_ends(const struct ll_trace *trace, const struct ll_layers *layers)
 {
     bool backward = false, named = false;

@@ -186,7 +186,7 @@ struct ll_twins {
 bool ll_twins_find(const struct ll_trace *trace, const struct ll_parallel *plan, uint32_t vstages,
                    struct ll_arena *arena, struct ll_twins *twins);
 
-/* What is left of a step of which most layers of such virtual stages were left out. */
+/* The rest of a step of which most layers of such virtual stages were left out. */
 struct ll_kept_layers {
     struct ll_twins twins; /* of the whole step */
     uint32_t count;        /* layers that were kept; the lists below have one for each */

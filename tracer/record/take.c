@@ -16,7 +16,7 @@ static bool take_strings(struct ll_trace *trace, const struct ll_map *strings)
     return trace->strings;
 }
 
-/* Dimensions that a shape does not have are zero in a trace, whatever the recorder was told. */
+/* Dimensions that a shape does not have are zero in a trace, whatever the caller passed. */
 static bool take_descs(struct ll_trace *trace, const struct ll_map *descs)
 {
     trace->descs = malloc((descs->count + 1u) * sizeof *trace->descs);
